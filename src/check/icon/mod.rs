@@ -1,0 +1,221 @@
+//! What the icon rules look at: an SVG file, parsed once, with its paints resolved.
+
+mod color;
+mod css;
+mod paint;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use roxmltree::{Attribute, Document, Error, Node, ParsingOptions};
+
+pub(super) use self::color::colors;
+pub(super) use self::css::{Declaration, Piece};
+pub(super) use self::paint::Shape;
+use crate::registry::Loaded;
+
+/// The namespace of SVG.
+pub(super) const SVG: &str = "http://www.w3.org/2000/svg";
+
+/// The namespace of XHTML.
+pub(super) const XHTML: &str = "http://www.w3.org/1999/xhtml";
+
+/// The namespace of the old way to write links.
+pub(super) const XLINK: &str = "http://www.w3.org/1999/xlink";
+
+/// The most nodes that an icon may have.
+const NODE_LIMIT: u32 = 50_000;
+
+/// The properties that paint, as attributes and in CSS.
+pub(super) const PAINTS: &[&str] = &["fill", "stroke", "stop-color", "flood-color", "lighting-color", "color"];
+
+/// An icon's file, with what became of parsing it.
+pub(super) struct IconFile<'a> {
+    pub(super) loaded: &'a Loaded<String>,
+    pub(super) parsed: Option<&'a Result<Icon<'a>, XmlError>>,
+}
+
+/// An icon that is well-formed XML without a DTD.
+pub(super) struct Icon<'a> {
+    pub(super) text: &'a str,
+    pub(super) document: Document<'a>,
+    /// Style sheets, then `style` attributes, each in document order.
+    pub(super) styles: Vec<Styled<'a>>,
+}
+
+/// A piece of CSS and where it stands.
+pub(super) struct Styled<'a> {
+    /// The `<style>` element, or the element with the `style` attribute.
+    pub(super) element: roxmltree::NodeId,
+    pub(super) is_sheet: bool,
+    pub(super) css: css::Style,
+    /// The CSS as parsed, with XML's references resolved.
+    source: Cow<'a, str>,
+    /// Where it stands in the file, with XML's references unresolved.
+    place: Range<usize>,
+}
+
+/// Why a text is no XML document that this program reads.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub(super) struct XmlError {
+    pub(super) message: String,
+    pub(super) range: Range<usize>,
+}
+
+impl<'a> Icon<'a> {
+    pub(super) fn parse(text: &'a str) -> Result<Self, XmlError> {
+        let options = ParsingOptions { allow_dtd: false, nodes_limit: NODE_LIMIT, entity_resolver: None };
+        let document = Document::parse_with_options(text, options).map_err(|error| describe(text, &error))?;
+        let mut icon = Self { text, document, styles: Vec::new() };
+        icon.styles = icon.read_styles();
+        Ok(icon)
+    }
+
+    /// The root element.
+    pub(super) fn root(&self) -> Node<'_, 'a> {
+        self.document.root_element()
+    }
+
+    /// All elements, in document order.
+    pub(super) fn elements(&self) -> impl Iterator<Item = Node<'_, 'a>> {
+        self.document.descendants().filter(Node::is_element)
+    }
+
+    /// The place of an element's start tag, up to and with the name.
+    pub(super) fn tag(&self, node: Node<'_, '_>) -> Range<usize> {
+        let start = node.range().start;
+        let name = self.text[start..].find(|c: char| c.is_whitespace() || "/>".contains(c)).unwrap_or(0);
+        start..start + name
+    }
+
+    /// The place of a declaration in the file.
+    pub(super) fn declaration_range(&self, styled: &Styled<'_>, declaration: &Declaration) -> Range<usize> {
+        self.css_range(styled, &declaration.range)
+    }
+
+    /// The place of a range of some CSS in the file: exact, unless XML references stand in between.
+    pub(super) fn css_range(&self, styled: &Styled<'_>, range: &Range<usize>) -> Range<usize> {
+        let raw = &self.text[styled.place.clone()];
+        match raw.find(&*styled.source) {
+            Some(at) => styled.place.start + at + range.start..styled.place.start + at + range.end,
+            None => styled.place.clone(),
+        }
+    }
+
+    /// The shapes that a viewer draws, with their paints.
+    pub(super) fn shapes(&self) -> Vec<Shape<'_, 'a>> {
+        paint::shapes(self)
+    }
+
+    fn read_styles(&self) -> Vec<Styled<'a>> {
+        let mut styles = Vec::new();
+        for node in self.elements() {
+            if node.tag_name().name() == "style" {
+                let parts: Vec<_> = node.children().filter(Node::is_text).collect();
+                for part in parts {
+                    let source = Cow::Owned(part.text().unwrap_or_default().to_owned());
+                    let css = css::sheet(&source);
+                    styles.push(Styled { element: node.id(), is_sheet: true, css, source, place: part.range() });
+                }
+            }
+        }
+        for node in self.elements() {
+            if let Some(attribute) = node.attribute_node("style") {
+                let source = Cow::Owned(attribute.value().to_owned());
+                let css = css::attribute(&source);
+                styles.push(Styled {
+                    element: node.id(),
+                    is_sheet: false,
+                    css,
+                    source,
+                    place: attribute.range_value(),
+                });
+            }
+        }
+        styles
+    }
+}
+
+/// The place of an attribute's value, or of the attribute where the value is empty.
+pub(super) fn value_range(attribute: &Attribute<'_, '_>) -> Range<usize> {
+    let range = attribute.range_value();
+    if range.is_empty() { attribute.range() } else { range }
+}
+
+/// Whether an element stands inside another one of this name.
+pub(super) fn is_inside(node: Node<'_, '_>, name: &str) -> bool {
+    node.ancestors().skip(1).any(|ancestor| ancestor.tag_name().name() == name)
+}
+
+/// A value as [`Piece`]s, with comments and escapes resolved.
+pub(super) fn value(text: &str) -> Vec<Piece> {
+    css::value(text)
+}
+
+/// The addresses in a value.
+pub(super) fn urls(value: &[Piece]) -> impl Iterator<Item = &str> {
+    css::urls(value)
+}
+
+fn describe(text: &str, error: &Error) -> XmlError {
+    let mut message = error.to_string();
+    let position = error.pos();
+    message = message.replace(&format!(" at {position}"), "");
+    let place = crate::source::Span {
+        line: position.row as usize,
+        column: position.col as usize,
+        end_line: position.row as usize,
+        end_column: position.col as usize,
+    };
+    let at = place.bytes(text).start;
+    let range = match error {
+        Error::DtdDetected => {
+            "document type declarations are not allowed: they can define entities that grow without bound"
+                .clone_into(&mut message);
+            text.find("<!DOCTYPE").map_or(0..0, |at| at..at + "<!DOCTYPE".len())
+        }
+        Error::NodesLimitReached => {
+            message = format!("has more than {NODE_LIMIT} elements and texts");
+            0..0
+        }
+        Error::NoRootNode | Error::UnclosedRootNode => text.len()..text.len(),
+        _ => at..at,
+    };
+    XmlError { message, range }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_no_xml_is_refused_at_its_place() {
+        for (text, part, at) in [
+            ("<svg><g></svg>", "expected 'g' tag", 8),
+            ("<svg/><svg/>", "unknown token", 6),
+            ("<svg>&x;</svg>", "unknown entity", 5),
+            ("<!DOCTYPE svg [<!ENTITY a \"x\">]><svg>&a;</svg>", "document type", 0),
+            ("<svg a='1' a='2'/>", "already defined", 11),
+            ("<svg", "", 4),
+            ("", "root node", 0),
+        ] {
+            let error = Icon::parse(text).err().expect(text);
+            assert!(error.message.contains(part), "{text}: {error:?}");
+            assert_eq!(error.range.start, at, "{text}: {error:?}");
+        }
+        let many = format!("<svg>{}</svg>", "<g/>".repeat(60_000));
+        assert!(Icon::parse(&many).err().unwrap().message.contains("more than 50000"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic(text in "(<svg|<g |fill='|\"|style=|red|/>|>|</|&|;|<style>|\\{|\\}|:|url\\(|<use href='#a'|id='a'){0,30}") {
+            match Icon::parse(&text) {
+                Ok(icon) => drop(icon.shapes()),
+                Err(error) => drop(crate::source::Span::of(&text, error.range)),
+            }
+        }
+    }
+}

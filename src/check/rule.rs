@@ -1,0 +1,81 @@
+//! What a rule is.
+
+use super::icon::{Icon, IconFile};
+use super::reporter::Reporter;
+use super::run::Options;
+use crate::finding::Level;
+use crate::manifest::{Agent, Manifest};
+use crate::registry::{Loaded, Registry};
+
+/// A rule: a name, a default level, documentation, two examples, and the function that looks.
+#[derive(Debug)]
+pub struct Rule {
+    /// Stable name, `group/what-is-wrong`; it reads well after "allow".
+    pub name: &'static str,
+    /// Level when neither configuration nor flags say otherwise.
+    pub level: Level,
+    /// What the rule reports, in one line.
+    pub summary: &'static str,
+    /// Why that is a problem, and for whom.
+    pub why: &'static str,
+    /// What to do about it.
+    pub fix: &'static str,
+    /// An example that the rule reports.
+    pub fails: Example,
+    /// The part of [`Rule::fails`] that the report underlines; empty where the file as a whole is meant.
+    pub marks: &'static str,
+    /// The example put right.
+    pub passes: Example,
+    pub(super) check: Check,
+}
+
+/// An example for the documentation, which a test also runs.
+#[derive(Debug, Clone, Copy)]
+pub enum Example {
+    /// Members of a manifest that is otherwise in order.
+    Manifest(&'static str),
+    /// A whole icon.
+    Icon(&'static str),
+    /// A whole registry: paths and contents.
+    Files(&'static [(&'static str, &'static str)]),
+}
+
+/// What a rule looks at. Kinds exist so that a rule is handed just what it needs.
+#[derive(Debug)]
+pub(super) enum Check {
+    /// The manifest's file, parsed or not.
+    ManifestFile(fn(&Loaded<Manifest>, &mut Reporter<'_>)),
+    /// A manifest that is JSON.
+    Manifest(fn(&Subject<'_>, &mut Reporter<'_>)),
+    /// The icon's file, parsed or not.
+    IconFile(fn(&IconFile<'_>, &mut Reporter<'_>)),
+    /// An icon that is XML.
+    Icon(fn(&Icon<'_>, &mut Reporter<'_>)),
+    /// The registry as a whole.
+    Registry(fn(&Registry, &Options<'_>, &mut Reporter<'_>)),
+}
+
+/// A manifest and what is known around it.
+pub(super) struct Subject<'a> {
+    /// Name of the folder.
+    pub(super) folder: &'a str,
+    /// The manifest.
+    pub(super) manifest: &'a Manifest,
+    /// How the check was called.
+    pub(super) options: &'a Options<'a>,
+}
+
+impl Subject<'_> {
+    /// The typed model.
+    pub(super) fn agent(&self) -> &Agent {
+        self.manifest.agent()
+    }
+}
+
+impl Rule {
+    /// The part of the name before the slash.
+    #[must_use]
+    pub fn group(&self) -> &'static str {
+        self.name.split('/').next().unwrap_or(self.name)
+    }
+}

@@ -1,0 +1,44 @@
+use super::targets;
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use crate::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "distribution/cmd-style",
+    level: Level::Warning,
+    summary: "a command is not written as `./path/to/program`",
+    why: "Some clients refuse a command without `./`, or look it up in the search path; backslashes are path separators on \
+          Windows only, and an ordinary character elsewhere.",
+    fix: "Write `./` before the path, and `/` between its parts, on every platform.",
+    fails: Example::Manifest(
+        "\"distribution\": { \"binary\": {\n    \
+         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/mac.zip\", \"cmd\": \"./agent\" },\n    \
+         \"linux-x86_64\": { \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" },\n    \
+         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"bin\\\\agent.exe\" }\n  } }",
+    ),
+    marks: "\"bin\\\\agent.exe\"",
+    passes: Example::Manifest(
+        "\"distribution\": { \"binary\": {\n    \
+         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/mac.zip\", \"cmd\": \"./agent\" },\n    \
+         \"linux-x86_64\": { \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" },\n    \
+         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"./bin/agent.exe\" }\n  } }",
+    ),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    for (release, target) in targets(subject) {
+        let cmd = target.cmd.as_str();
+        if super::unsafe_cmd::problem(cmd).is_none() && (!cmd.starts_with("./") || cmd.contains('\\')) {
+            let plain = cmd.replace('\\', "/");
+            let better = format!("./{}", plain.strip_prefix("./").unwrap_or(&plain));
+            report
+                .value(
+                    release.target_pointer(target, "cmd"),
+                    format!("{} is not understood by every client", quote(cmd)),
+                )
+                .help(format!("write {}", quote(&better)));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use crate::manifest::BinaryTarget;
+use crate::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "distribution/inconsistent-targets",
+    level: Level::Warning,
+    summary: "arguments or environment differ between platforms",
+    why: "The same agent is meant to behave the same everywhere; a difference is mostly a change that was made for one \
+          platform and forgotten for the others.",
+    fix: "Give all platforms the same `args` and `env`, or switch the rule off where the difference is meant.",
+    fails: Example::Manifest(
+        "\"distribution\": { \"binary\": {\n    \
+         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/mac.zip\", \"cmd\": \"./agent\", \"args\": [\"acp\"] },\n    \
+         \"linux-x86_64\": { \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\", \"args\": [\"acp\"] },\n    \
+         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"./agent.exe\", \"args\": [\"serve\"] }\n  } }",
+    ),
+    marks: "[\"serve\"]",
+    passes: Example::Manifest(
+        "\"distribution\": { \"binary\": {\n    \
+         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/mac.zip\", \"cmd\": \"./agent\", \"args\": [\"acp\"] },\n    \
+         \"linux-x86_64\": { \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\", \"args\": [\"acp\"] },\n    \
+         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"./agent.exe\", \"args\": [\"acp\"] }\n  } }",
+    ),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    for release in subject.agent().releases() {
+        let targets = &release.distribution.binary;
+        for (member, differs) in [("args", differ_in_args as fn(&_, &_) -> bool), ("env", differ_in_env)] {
+            let Some(usual) = most_common(targets, differs) else { continue };
+            for target in targets.iter().filter(|target| differs(target, usual)) {
+                report
+                    .value(
+                        release.target_pointer(target, member),
+                        format!("`{member}` of {} differs from {}", quote(&target.platform), quote(&usual.platform)),
+                    )
+                    .help("give all platforms the same arguments and environment");
+            }
+        }
+    }
+}
+
+/// The target that most others agree with; of equals, the first.
+fn most_common(targets: &[BinaryTarget], differs: fn(&BinaryTarget, &BinaryTarget) -> bool) -> Option<&BinaryTarget> {
+    let agreeing = |target: &BinaryTarget| targets.iter().filter(|other| !differs(target, other)).count();
+    targets.iter().rev().max_by_key(|target| agreeing(target))
+}
+
+fn differ_in_args(a: &BinaryTarget, b: &BinaryTarget) -> bool {
+    a.args != b.args
+}
+
+fn differ_in_env(a: &BinaryTarget, b: &BinaryTarget) -> bool {
+    a.env.len() != b.env.len() || a.env.iter().any(|pair| !b.env.contains(pair))
+}

@@ -1,0 +1,27 @@
+use crate::check::icon::Icon;
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule};
+use crate::finding::Level;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "icon/comment",
+    level: Level::Warning,
+    summary: "icon.svg has a comment",
+    why: "Icons are also put into pages that do not understand XML comments, such as MDX, and break them.",
+    fix: "Remove the comment.",
+    fails: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <!-- square -->\n  \
+         <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
+    ),
+    marks: "<!-- square -->",
+    passes: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
+    ),
+    check: Check::Icon(check),
+};
+
+fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
+    for comment in icon.document.descendants().filter(roxmltree::Node::is_comment) {
+        report.range(comment.range(), "comments break pages that the icon is put into").help("remove the comment");
+    }
+}

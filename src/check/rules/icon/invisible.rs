@@ -1,0 +1,26 @@
+use crate::check::icon::Icon;
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule};
+use crate::finding::Level;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "icon/invisible",
+    level: Level::Warning,
+    summary: "icon.svg shows nothing",
+    why: "All its shapes are hidden, transparent, without size, or kept in `<defs>` and never used.",
+    fix: "Draw at least one shape that is painted.",
+    fails: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path fill=\"none\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
+    ),
+    marks: "<svg",
+    passes: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
+    ),
+    check: Check::Icon(check),
+};
+
+fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
+    if !icon.shapes().iter().any(crate::check::icon::Shape::is_visible) {
+        report.range(icon.tag(icon.root()), "the icon shows nothing").help("draw at least one shape that is painted");
+    }
+}

@@ -1,0 +1,55 @@
+use crate::check::icon::{IconFile, SVG};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule};
+use crate::finding::Level;
+use crate::registry::{ICON_LIMIT, Loaded};
+use crate::sys::fs::ReadError;
+use crate::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "icon/syntax",
+    level: Level::Error,
+    summary: "icon.svg is not an SVG document",
+    why: "Browsers show nothing for a file that is not well-formed XML with an `svg` root in the SVG namespace. A document \
+          type declaration can define entities that grow without bound. Files above 1 MiB are not read.",
+    fix: "Export the icon anew, or mend the place that is underlined; the root element is \
+          `<svg xmlns=\"http://www.w3.org/2000/svg\" …>`.",
+    fails: Example::Icon(
+        "<svg width=\"16\" height=\"16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
+    ),
+    marks: "<svg",
+    passes: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
+    ),
+    check: Check::IconFile(check),
+};
+
+fn check(icon: &IconFile<'_>, report: &mut Reporter<'_>) {
+    match (icon.loaded, icon.parsed) {
+        (Loaded::NotUtf8 { offset, .. }, _) => {
+            report.range(*offset..*offset, "not UTF-8").help("save the file as UTF-8");
+        }
+        (Loaded::Unreadable(ReadError::TooLarge { .. }), _) => {
+            report
+                .file(format!("larger than {ICON_LIMIT} bytes, and therefore not checked"))
+                .help("an icon is a few kilobytes");
+        }
+        (_, Some(Err(error))) => {
+            report.range(error.range.clone(), format!("not well-formed: {}", error.message));
+        }
+        (_, Some(Ok(icon))) => {
+            let root = icon.root().tag_name();
+            if root.name() != "svg" {
+                report.range(icon.tag(icon.root()), format!("the root element is {}, not `svg`", quote(root.name())));
+            } else if root.namespace() != Some(SVG) {
+                report
+                    .range(
+                        icon.tag(icon.root()),
+                        "the root element is not in the SVG namespace, and browsers show nothing",
+                    )
+                    .help(format!("add xmlns=\"{SVG}\""));
+            }
+        }
+        (_, None) => {}
+    }
+}

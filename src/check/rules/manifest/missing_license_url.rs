@@ -1,0 +1,24 @@
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "manifest/missing-license-url",
+    level: Level::Allow,
+    summary: "there is no address of the licence's text",
+    why: "The public registry requires `license_url`, so that people can read the terms before they install. Other \
+          registries need not, and so this rule is off until it is switched on.",
+    fix: "Add `license_url` with the address of the licence's text or of the terms of service.",
+    fails: Example::Manifest("\"license\": \"MIT\""),
+    marks: "{",
+    passes: Example::Manifest("\"license\": \"MIT\",\n  \"license_url\": \"https://example.com/license\""),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    if subject.manifest.value().is_object() && subject.agent().license_url.as_deref().is_none_or(str::is_empty) {
+        report
+            .value("", "there is no `license_url`")
+            .help("add the address of the licence's text or of the terms of service");
+    }
+}

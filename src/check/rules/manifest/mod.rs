@@ -1,0 +1,14 @@
+//! Rules about `agent.json` as a document, and about what it says of the agent.
+
+pub(super) mod duplicate_id;
+pub(super) mod duplicate_key;
+pub(super) mod id_mismatch;
+pub(super) mod license;
+pub(super) mod missing_license_url;
+pub(super) mod reserved_id;
+pub(super) mod schema;
+pub(super) mod syntax;
+pub(super) mod text_control_characters;
+pub(super) mod unknown_field;
+pub(super) mod unsafe_link;
+pub(super) mod version_format;

@@ -1,0 +1,34 @@
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::schema::violations;
+use crate::finding::Level;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "manifest/schema",
+    level: Level::Error,
+    summary: "agent.json does not obey agent.schema.json",
+    why: "Clients read manifests by this schema; a member of the wrong type, or one that is missing, makes them drop the \
+          agent or the whole index.",
+    fix: "Every error is reported at its own place: mend each one. The schema is published beside the index.",
+    fails: Example::Manifest("\"authors\": \"Example Team\""),
+    marks: "\"Example Team\"",
+    passes: Example::Manifest("\"authors\": [\"Example Team\"]"),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    for violation in violations(subject.manifest.value()) {
+        let is_version = ["/version", "/preview/version"].contains(&violation.pointer.as_str());
+        if is_version && violation.keyword == "pattern" {
+            continue; // `manifest/version-format` says it better.
+        }
+        let draft = if violation.is_key {
+            report.key(violation.pointer, violation.message)
+        } else {
+            report.value(violation.pointer, violation.message)
+        };
+        if let Some(help) = violation.help {
+            draft.help(help);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The rules: one file a rule, in a folder a group. A rule is registered here and nowhere else.
+
+mod distribution;
+mod icon;
+mod manifest;
+mod registry;
+
+use super::Rule;
+
+/// Every rule, ordered by name.
+pub static RULES: &[&Rule] = &[
+    &distribution::archive_format::RULE,
+    &distribution::cmd_style::RULE,
+    &distribution::inconsistent_targets::RULE,
+    &distribution::latest_reference::RULE,
+    &distribution::missing_os::RULE,
+    &distribution::reserved_env::RULE,
+    &distribution::unpinned_package::RULE,
+    &distribution::unsafe_cmd::RULE,
+    &distribution::unsafe_package_spec::RULE,
+    &distribution::unsafe_url::RULE,
+    &distribution::version_mismatch::RULE,
+    &distribution::version_unverifiable::RULE,
+    &icon::active_content::RULE,
+    &icon::comment::RULE,
+    &icon::external_reference::RULE,
+    &icon::hardcoded_color::RULE,
+    &icon::invisible::RULE,
+    &icon::mask_color::RULE,
+    &icon::missing::RULE,
+    &icon::no_current_color::RULE,
+    &icon::size::RULE,
+    &icon::syntax::RULE,
+    &icon::too_large::RULE,
+    &icon::viewbox::RULE,
+    &manifest::duplicate_id::RULE,
+    &manifest::duplicate_key::RULE,
+    &manifest::id_mismatch::RULE,
+    &manifest::license::RULE,
+    &manifest::missing_license_url::RULE,
+    &manifest::reserved_id::RULE,
+    &manifest::schema::RULE,
+    &manifest::syntax::RULE,
+    &manifest::text_control_characters::RULE,
+    &manifest::unknown_field::RULE,
+    &manifest::unsafe_link::RULE,
+    &manifest::version_format::RULE,
+    &registry::config::RULE,
+    &registry::quarantine::RULE,
+    &registry::stray_entry::RULE,
+    &registry::unreadable_file::RULE,
+];
+
+/// The rule of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Rule> {
+    RULES.binary_search_by(|rule| rule.name.cmp(name)).ok().map(|at| RULES[at])
+}
+
+/// Whether rule names begin with this word and a slash.
+pub(super) fn is_group(name: &str) -> bool {
+    RULES.iter().any(|rule| rule.group() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::check::{Example, Levels, Options, Selection, check};
+    use crate::finding::{Finding, Level};
+    use crate::net::AllowedHosts;
+    use crate::registry::{Config, LevelSetting, Registry};
+
+    const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  \
+                        <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n";
+
+    /// Puts members into a manifest that is otherwise in order.
+    fn manifest(members: &str) -> String {
+        let given: serde_json::Value = serde_json::from_str(&format!("{{{members}}}")).unwrap();
+        let version = given.get("version").and_then(serde_json::Value::as_str).unwrap_or("1.0.0");
+        let rest = [
+            ("id", "\"example\"".to_owned()),
+            ("name", "\"Example\"".to_owned()),
+            ("version", format!("\"{version}\"")),
+            ("description", "\"An agent that shows how a manifest looks.\"".to_owned()),
+            ("distribution", format!("{{ \"npx\": {{ \"package\": \"example@{version}\" }} }}")),
+        ];
+        let rest: String = rest
+            .iter()
+            .filter(|(key, _)| given.get(key).is_none())
+            .map(|(key, value)| format!(",\n  \"{key}\": {value}"))
+            .collect();
+        format!("{{\n  {members}{rest}\n}}\n")
+    }
+
+    fn files(example: Example) -> Vec<(String, String)> {
+        match example {
+            Example::Manifest(members) => {
+                vec![("example/agent.json".into(), manifest(members)), ("example/icon.svg".into(), ICON.into())]
+            }
+            Example::Icon(icon) => vec![
+                ("example/agent.json".into(), manifest("\"license\": \"MIT\"")),
+                ("example/icon.svg".into(), icon.into()),
+            ],
+            Example::Files(files) => files.iter().map(|(path, text)| ((*path).into(), (*text).into())).collect(),
+        }
+    }
+
+    /// Findings of all rules, with the text that each underlines.
+    fn run(example: Example, rule: &Rule) -> Vec<(Finding, String)> {
+        let folder = tempfile::tempdir().unwrap();
+        let files = files(example);
+        for (path, text) in &files {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let registry = Registry::load(folder.path()).unwrap();
+        let config = files
+            .iter()
+            .find(|(path, _)| path == "registry.toml")
+            .map_or_else(Config::default, |(path, text)| Config::parse(Path::new(path), text).unwrap());
+        let mut levels = Levels::default();
+        if rule.level == Level::Allow {
+            levels.set(rule.name, LevelSetting::Deny).unwrap();
+        }
+        let allowed_hosts = AllowedHosts::default();
+        let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config };
+        let underlined = |finding: &Finding| {
+            finding.span.map_or(String::new(), |span| {
+                let text = registry.text(&finding.file).unwrap();
+                text[span.bytes(text)].to_owned()
+            })
+        };
+        let checked = check(&registry, &options, &Selection::All);
+        checked
+            .findings
+            .into_iter()
+            .map(|finding| {
+                let text = underlined(&finding);
+                (finding, text)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_failing_example_is_reported_at_its_place() {
+        for rule in RULES {
+            let found = run(rule.fails, rule);
+            let own: Vec<_> = found.iter().filter(|(finding, _)| finding.rule == rule.name).collect();
+            assert_eq!(own.len(), 1, "{} must report its example once: {found:#?}", rule.name);
+            assert_eq!(own[0].1, rule.marks, "{} must underline the place", rule.name);
+            assert!(own[0].0.level > Level::Allow);
+        }
+    }
+
+    #[test]
+    fn every_passing_example_is_in_order() {
+        for rule in RULES {
+            let found = run(rule.passes, rule);
+            assert!(found.is_empty(), "{}: {found:#?}", rule.name);
+        }
+    }
+
+    #[test]
+    fn the_table_is_sorted_and_whole() {
+        assert!(RULES.is_sorted_by(|a, b| a.name < b.name));
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/check/rules");
+        let mut files = BTreeSet::new();
+        for group in fs::read_dir(here).unwrap().map(|group| group.unwrap().path()).filter(|path| path.is_dir()) {
+            for file in fs::read_dir(&group).unwrap().map(|file| file.unwrap().path()) {
+                let stem = file.file_stem().unwrap().to_str().unwrap().replace('_', "-");
+                if stem != "mod" {
+                    files.insert(format!("{}/{stem}", group.file_name().unwrap().to_str().unwrap()));
+                }
+            }
+        }
+        assert_eq!(files, RULES.iter().map(|rule| rule.name.to_owned()).collect());
+    }
+
+    #[test]
+    fn every_rule_is_documented() {
+        for rule in RULES {
+            assert!(
+                !rule.summary.is_empty() && !rule.summary.ends_with('.'),
+                "{}: the summary is a fragment",
+                rule.name
+            );
+            for text in [rule.why, rule.fix] {
+                assert!(text.len() > 10 && text.ends_with('.'), "{}: {text:?} must be whole sentences", rule.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+use crate::check::reporter::{About, Reporter};
+use crate::check::rule::{Check, Example, Rule};
+use crate::check::run::Options;
+use crate::finding::Level;
+use crate::registry::{Registry, View};
+use crate::text::{nearest, quote};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "registry/config",
+    level: Level::Warning,
+    summary: "registry.toml speaks of an agent or a distribution that is not there",
+    why: "An exclusion or a change that meets no agent has no effect; mostly the agent was renamed or has left.",
+    fix: "Correct or remove the id in the view.",
+    fails: Example::Files(&[("registry.toml", "[[view]]\nfile = \"registry.json\"\nexclude = [\"nobody\"]\n")]),
+    marks: "",
+    passes: Example::Files(&[("registry.toml", "[[view]]\nfile = \"registry.json\"\n")]),
+    check: Check::Registry(check),
+};
+
+fn check(registry: &Registry, options: &Options<'_>, report: &mut Reporter<'_>) {
+    for view in &options.config.views {
+        report.about(About { file: "registry.toml", ..About::default() }, |report| check_view(registry, view, report));
+    }
+}
+
+fn check_view(registry: &Registry, view: &View, report: &mut Reporter<'_>) {
+    for id in view.exclude.iter().chain(view.agents.keys()) {
+        if registry.entry(id).is_none() {
+            let draft = report.file(format!(
+                "the view {} speaks of {}, but there is no such agent",
+                quote(&view.file),
+                quote(id)
+            ));
+            match nearest(id, registry.entries.iter().map(|entry| entry.id.as_str())) {
+                Some(near) => draft.help(format!("did you mean `{near}`?")),
+                None => draft.help("remove the id"),
+            };
+        }
+    }
+    for (id, changes) in &view.agents {
+        let Some(manifest) = registry.entry(id).and_then(|entry| entry.manifest.present()) else { continue };
+        for kind in changes.append_args.keys() {
+            let declared = manifest.value().pointer(&format!("/distribution/{kind}"));
+            let previewed = manifest.value().pointer(&format!("/preview/distribution/{kind}"));
+            if declared.or(previewed).is_none() {
+                report
+                    .file(format!(
+                        "the view {} appends arguments to {kind} of {}, which has none",
+                        quote(&view.file),
+                        quote(id)
+                    ))
+                    .help("remove the arguments, or name a distribution that the agent has");
+            }
+        }
+    }
+}

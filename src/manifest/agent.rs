@@ -1,0 +1,334 @@
+//! The typed model of a manifest, as the RFD and the public schema describe it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::{Map, Value};
+
+use super::escape_segment;
+
+/// One agent.
+///
+/// Read leniently: a member that is absent or has the wrong type is empty here, so that every check can still look at
+/// everything else. Whether the document obeys the schema is a check of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agent {
+    /// Unique identifier, also the name of the folder.
+    pub id: String,
+    /// Display name.
+    pub name: String,
+    /// Version of the stable channel.
+    pub version: String,
+    /// What the agent is, in a sentence.
+    pub description: String,
+    /// Address of the source code.
+    pub repository: Option<String>,
+    /// Address of the home page.
+    pub website: Option<String>,
+    /// Persons and organisations.
+    pub authors: Vec<String>,
+    /// SPDX expression, or `proprietary`.
+    pub license: Option<String>,
+    /// Address of the licence's text.
+    pub license_url: Option<String>,
+    /// Path or address of the icon.
+    pub icon: Option<String>,
+    /// How to obtain and start the agent.
+    pub distribution: Distribution,
+    /// The preview channel, if there is one.
+    pub preview: Option<Preview>,
+}
+
+/// The preview channel of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Preview {
+    /// Newest version of the channel.
+    pub version: String,
+    /// How to obtain and start that version.
+    pub distribution: Distribution,
+}
+
+/// How to obtain and start one version of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Distribution {
+    /// One archive a platform, in the order of the manifest.
+    pub binary: Vec<BinaryTarget>,
+    /// A package that `npx` starts.
+    pub npx: Option<Package>,
+    /// A package that `uvx` starts.
+    pub uvx: Option<Package>,
+}
+
+/// The archive of one platform.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BinaryTarget {
+    /// The platform as the manifest writes it; see [`Platform`] for the known ones.
+    pub platform: String,
+    /// Address of the archive.
+    pub archive: String,
+    /// Program to start, relative to the unpacked archive.
+    pub cmd: String,
+    /// SHA-256 of the archive, in hexadecimal.
+    pub sha256: Option<String>,
+    /// Arguments of the program.
+    pub args: Vec<String>,
+    /// Environment variables of the program, in the order of the manifest.
+    pub env: Vec<(String, String)>,
+}
+
+/// A package for a package runner.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Package {
+    /// Name and version of the package.
+    pub package: String,
+    /// Arguments of the program.
+    pub args: Vec<String>,
+    /// Environment variables of the program, in the order of the manifest.
+    pub env: Vec<(String, String)>,
+}
+
+/// A release channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Channel {
+    /// The top level of the manifest.
+    Stable,
+    /// Its `preview` member.
+    Preview,
+}
+
+/// The package runner that starts a [`Package`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PackageKind {
+    /// `npx`, of Node.js.
+    Npx,
+    /// `uvx`, of uv.
+    Uvx,
+}
+
+impl PackageKind {
+    /// The key in the manifest, which is also the runner's name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Npx => "npx",
+            Self::Uvx => "uvx",
+        }
+    }
+}
+
+/// One channel of an agent: a version and the way to get it.
+#[derive(Debug, Clone, Copy)]
+pub struct Release<'a> {
+    /// Which channel.
+    pub channel: Channel,
+    /// Its version.
+    pub version: &'a str,
+    /// Its distributions.
+    pub distribution: &'a Distribution,
+}
+
+impl Release<'_> {
+    /// JSON pointer of the object that holds this channel's `version` and `distribution`.
+    #[must_use]
+    pub fn pointer(&self) -> &'static str {
+        match self.channel {
+            Channel::Stable => "",
+            Channel::Preview => "/preview",
+        }
+    }
+
+    /// JSON pointer of a member of this channel's target for a platform.
+    #[must_use]
+    pub fn target_pointer(&self, target: &BinaryTarget, member: &str) -> String {
+        format!("{}/distribution/binary/{}/{member}", self.pointer(), escape_segment(&target.platform))
+    }
+
+    /// JSON pointer of a member of this channel's package.
+    #[must_use]
+    pub fn package_pointer(&self, kind: PackageKind, member: &str) -> String {
+        format!("{}/distribution/{}/{member}", self.pointer(), kind.as_str())
+    }
+}
+
+impl Distribution {
+    /// The packages that are declared, with their runners.
+    pub fn packages(&self) -> impl Iterator<Item = (PackageKind, &Package)> {
+        let npx = self.npx.iter().map(|package| (PackageKind::Npx, package));
+        npx.chain(self.uvx.iter().map(|package| (PackageKind::Uvx, package)))
+    }
+
+    fn from_json(value: Option<&Value>) -> Self {
+        let binary = value.and_then(|value| value.get("binary")).and_then(Value::as_object);
+        let targets = binary.into_iter().flatten().filter_map(|(platform, target)| {
+            let target = target.as_object()?;
+            Some(BinaryTarget {
+                platform: platform.clone(),
+                archive: text(target, "archive").unwrap_or_default(),
+                cmd: text(target, "cmd").unwrap_or_default(),
+                sha256: text(target, "sha256"),
+                args: texts(target, "args"),
+                env: pairs(target, "env"),
+            })
+        });
+        let package = |kind: PackageKind| {
+            let package = value?.get(kind.as_str())?.as_object()?;
+            Some(Package {
+                package: text(package, "package").unwrap_or_default(),
+                args: texts(package, "args"),
+                env: pairs(package, "env"),
+            })
+        };
+        Self { binary: targets.collect(), npx: package(PackageKind::Npx), uvx: package(PackageKind::Uvx) }
+    }
+}
+
+impl Agent {
+    /// Reads what there is of an agent in a JSON value.
+    #[must_use]
+    pub fn from_json(value: &Value) -> Self {
+        let Some(agent) = value.as_object() else { return Self::default() };
+        Self {
+            id: text(agent, "id").unwrap_or_default(),
+            name: text(agent, "name").unwrap_or_default(),
+            version: text(agent, "version").unwrap_or_default(),
+            description: text(agent, "description").unwrap_or_default(),
+            repository: text(agent, "repository"),
+            website: text(agent, "website"),
+            authors: texts(agent, "authors"),
+            license: text(agent, "license"),
+            license_url: text(agent, "license_url"),
+            icon: text(agent, "icon"),
+            distribution: Distribution::from_json(agent.get("distribution")),
+            preview: agent.get("preview").and_then(Value::as_object).map(|preview| Preview {
+                version: text(preview, "version").unwrap_or_default(),
+                distribution: Distribution::from_json(preview.get("distribution")),
+            }),
+        }
+    }
+
+    /// The stable channel, then the preview channel if there is one.
+    pub fn releases(&self) -> impl Iterator<Item = Release<'_>> {
+        let stable = Release { channel: Channel::Stable, version: &self.version, distribution: &self.distribution };
+        let preview = self.preview.as_ref().map(|preview| Release {
+            channel: Channel::Preview,
+            version: &preview.version,
+            distribution: &preview.distribution,
+        });
+        std::iter::once(stable).chain(preview)
+    }
+}
+
+fn text(object: &Map<String, Value>, key: &str) -> Option<String> {
+    object.get(key).and_then(Value::as_str).map(ToOwned::to_owned)
+}
+
+fn texts(object: &Map<String, Value>, key: &str) -> Vec<String> {
+    let items = object.get(key).and_then(Value::as_array);
+    items.into_iter().flatten().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
+}
+
+fn pairs(object: &Map<String, Value>, key: &str) -> Vec<(String, String)> {
+    let members = object.get(key).and_then(Value::as_object);
+    members.into_iter().flatten().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+}
+
+/// A platform that a binary can be built for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Platform {
+    DarwinAarch64,
+    DarwinX8664,
+    LinuxAarch64,
+    LinuxX8664,
+    WindowsAarch64,
+    WindowsX8664,
+}
+
+impl Platform {
+    /// All platforms, in the order of their names.
+    pub const ALL: [Self; 6] = [
+        Self::DarwinAarch64,
+        Self::DarwinX8664,
+        Self::LinuxAarch64,
+        Self::LinuxX8664,
+        Self::WindowsAarch64,
+        Self::WindowsX8664,
+    ];
+
+    /// The name in manifests, `OS-ARCH`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::DarwinAarch64 => "darwin-aarch64",
+            Self::DarwinX8664 => "darwin-x86_64",
+            Self::LinuxAarch64 => "linux-aarch64",
+            Self::LinuxX8664 => "linux-x86_64",
+            Self::WindowsAarch64 => "windows-aarch64",
+            Self::WindowsX8664 => "windows-x86_64",
+        }
+    }
+
+    /// The operating system: `darwin`, `linux` or `windows`.
+    #[must_use]
+    pub fn os(self) -> &'static str {
+        match self {
+            Self::DarwinAarch64 | Self::DarwinX8664 => "darwin",
+            Self::LinuxAarch64 | Self::LinuxX8664 => "linux",
+            Self::WindowsAarch64 | Self::WindowsX8664 => "windows",
+        }
+    }
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The text names no known platform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a platform; known are darwin, linux and windows, each with aarch64 and x86_64")]
+pub struct UnknownPlatform;
+
+impl FromStr for Platform {
+    type Err = UnknownPlatform;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPlatform> {
+        Self::ALL.into_iter().find(|platform| platform.as_str() == text).ok_or(UnknownPlatform)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn members_of_the_wrong_type_are_empty_and_the_rest_is_read() {
+        let agent = Agent::from_json(&json!({
+            "id": 7, "name": "N", "authors": ["a", 1, "b"],
+            "distribution": { "binary": { "linux-x86_64": { "archive": "u", "env": { "A": "1", "B": 2 } }, "x": 3 },
+                              "npx": "no", "uvx": { "package": "p" } },
+            "preview": { "version": "1.0.0-preview.1" },
+        }));
+        assert_eq!(agent.id, "");
+        assert_eq!(agent.authors, ["a", "b"]);
+        assert_eq!(agent.distribution.binary.len(), 1);
+        assert_eq!(agent.distribution.binary[0].env, [("A".to_owned(), "1".to_owned())]);
+        assert_eq!(agent.distribution.npx, None);
+        assert_eq!(
+            agent.releases().map(|release| release.version.to_owned()).collect::<Vec<_>>(),
+            ["", "1.0.0-preview.1"]
+        );
+        assert_eq!(Agent::from_json(&json!([])), Agent::default());
+    }
+
+    #[test]
+    fn platforms_are_known_by_their_names() {
+        for platform in Platform::ALL {
+            assert_eq!(platform.as_str().parse(), Ok(platform));
+            assert!(platform.as_str().starts_with(platform.os()));
+        }
+        assert_eq!("linux-riscv64".parse::<Platform>(), Err(UnknownPlatform));
+    }
+}

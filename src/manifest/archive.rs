@@ -1,0 +1,433 @@
+//! What the address of an archive says of its version and its format.
+
+use std::borrow::Cow;
+
+use super::Version;
+
+/// Words that introduce the version of something else: the number behind them is not the agent's.
+const FOREIGN: &[&str] = &[
+    "android",
+    "api",
+    "centos",
+    "cp",
+    "cuda",
+    "darwin",
+    "debian",
+    "electron",
+    "fedora",
+    "freebsd",
+    "glibc",
+    "gnu",
+    "ios",
+    "java",
+    "jdk",
+    "jre",
+    "libc",
+    "linux",
+    "mac",
+    "macos",
+    "macosx",
+    "manylinux",
+    "musl",
+    "musllinux",
+    "net",
+    "node",
+    "nodejs",
+    "openssl",
+    "osx",
+    "py",
+    "python",
+    "rhel",
+    "ubuntu",
+    "win",
+    "windows",
+];
+
+/// Words that make a version a prerelease.
+const PRERELEASE: &[&str] = &[
+    "prerelease",
+    "preview",
+    "snapshot",
+    "nightly",
+    "canary",
+    "insiders",
+    "insider",
+    "alpha",
+    "beta",
+    "next",
+    "dev",
+    "eap",
+    "pre",
+    "rc",
+    "a",
+    "b",
+    "c",
+];
+
+/// Path segments, file name parts and query values that name something that moves from version to version.
+const MOVING: &[&str] = &["latest", "nightly", "stable", "current", "head", "tip", "canary", "edge"];
+
+/// What an archive's address says about a version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UrlVersion {
+    /// The address names the version.
+    Same,
+    /// It names another one, as written there.
+    Other(String),
+    /// It names none.
+    Absent,
+}
+
+/// A version found in an address.
+#[derive(Debug, PartialEq, Eq)]
+struct Found {
+    text: String,
+    version: Version,
+    marked: bool,
+}
+
+/// Compares the version in an address with the one a manifest states.
+///
+/// Versions are found as a path segment, in a file name or in the query, with or without a prefix (`v1.2.0`,
+/// `cli-v1.2.0`, `agent@1.2.0`), percent-encoded or not, with two parts or more, and with a prerelease. Numbers that
+/// belong to something else (`macos-11.0`, `glibc2.17`, `x86_64`, a build number or a year alone) are passed over. Where
+/// several versions stand in one address, one must be the stated one, and none that is marked with a `v` may differ.
+#[must_use]
+pub fn compare_version(url: &str, stated: &Version) -> UrlVersion {
+    let found = versions(url);
+    let same = |found: &Found| found.version == *stated;
+    let contradicting = if found.iter().any(same) {
+        found.into_iter().find(|found| found.marked && !same(found))
+    } else {
+        match found.into_iter().max_by_key(|found| (found.marked, found.version.parts().len())) {
+            None => return UrlVersion::Absent,
+            other => other,
+        }
+    };
+    contradicting.map_or(UrlVersion::Same, |found| UrlVersion::Other(found.text))
+}
+
+/// The part of an address that moves from version to version, such as `latest`, if it has one.
+#[must_use]
+pub fn moving_reference(url: &str) -> Option<String> {
+    let (path, query) = path_and_query(url);
+    let is_moving = |word: &&str| MOVING.iter().any(|moving| word.eq_ignore_ascii_case(moving));
+    let query_value = query.split(['&', ';']).map(|pair| pair.rsplit('=').next().unwrap_or(pair));
+    let segments: Vec<&str> = path.split('/').collect();
+    let file = segments.last().copied().unwrap_or_default();
+    let branch = segments.windows(2).find(|pair| {
+        ["raw", "blob", "heads"].contains(&pair[0]) && ["main", "master", "trunk", "develop"].contains(&pair[1])
+    });
+    let file_word = file.split(['-', '_', '.', '@', '+']).find(|word| word.eq_ignore_ascii_case("latest"));
+    segments
+        .iter()
+        .copied()
+        .chain(query_value)
+        .find(is_moving)
+        .or(file_word)
+        .or(branch.map(|pair| pair[1]))
+        .map(ToOwned::to_owned)
+}
+
+/// The form of an archive, by its file name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// `.zip`
+    Zip,
+    /// `.tar.gz`, `.tgz`
+    TarGz,
+    /// `.tar.bz2`, `.tbz2`
+    TarBz2,
+    /// The program itself.
+    Raw,
+}
+
+/// The format of the archive at an address, or the ending that says it is none that clients unpack.
+///
+/// # Errors
+/// The unsupported ending, in lower case with its dot.
+pub fn format(url: &str) -> Result<Format, &'static str> {
+    const UNSUPPORTED: &[&str] = &[
+        ".tar.xz",
+        ".tar.zst",
+        ".tar.lz",
+        ".tar.z",
+        ".tar",
+        ".txz",
+        ".tzst",
+        ".xz",
+        ".zst",
+        ".gz",
+        ".bz2",
+        ".7z",
+        ".rar",
+        ".dmg",
+        ".pkg",
+        ".deb",
+        ".rpm",
+        ".msi",
+        ".msix",
+        ".appx",
+        ".appimage",
+        ".snap",
+        ".flatpak",
+        ".apk",
+        ".iso",
+        ".cab",
+        ".whl",
+        ".gem",
+        ".nupkg",
+        ".vsix",
+        ".jar",
+    ];
+    let (path, _) = path_and_query(url);
+    let path = path.to_ascii_lowercase();
+    let ends = |endings: &[&str]| endings.iter().any(|ending| path.ends_with(ending));
+    if ends(&[".zip"]) {
+        Ok(Format::Zip)
+    } else if ends(&[".tar.gz", ".tgz"]) {
+        Ok(Format::TarGz)
+    } else if ends(&[".tar.bz2", ".tbz2"]) {
+        Ok(Format::TarBz2)
+    } else {
+        UNSUPPORTED.iter().find(|ending| path.ends_with(**ending)).map_or(Ok(Format::Raw), |ending| Err(ending))
+    }
+}
+
+/// Path and query of an address, percent-decoded, without scheme and host.
+fn path_and_query(url: &str) -> (Cow<'_, str>, Cow<'_, str>) {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let rest = rest.find(['/', '?', '#']).map_or("", |at| &rest[at..]);
+    let rest = rest.split('#').next().unwrap_or_default();
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    (decode(path), decode(query))
+}
+
+fn decode(text: &str) -> Cow<'_, str> {
+    let hex = |b: u8| char::from(b).to_digit(16);
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
+    }
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let pair = bytes.get(at + 1).zip(bytes.get(at + 2)).and_then(|(&a, &b)| Some(hex(a)? * 16 + hex(b)?));
+        match (bytes[at], pair.and_then(|value| u8::try_from(value).ok())) {
+            (b'%', Some(value)) => {
+                out.push(value);
+                at += 3;
+            }
+            (byte, _) => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+}
+
+fn versions(url: &str) -> Vec<Found> {
+    let (path, query) = path_and_query(url);
+    path.split('/').chain(query.split(['&', ';', '='])).flat_map(versions_in).collect()
+}
+
+fn versions_in(segment: &str) -> Vec<Found> {
+    let bytes = segment.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !bytes[at].is_ascii_digit() {
+            at += 1;
+            continue;
+        }
+        let end = run_of_numbers(segment, at);
+        if let Some(version) = version_at(segment, at, end) {
+            found.push(version);
+        }
+        at = end;
+    }
+    found
+}
+
+/// End of the digits and single dots that start at `start`, without a dot or a part that belongs to what follows.
+fn run_of_numbers(segment: &str, start: usize) -> usize {
+    let bytes = segment.as_bytes();
+    let mut end = start;
+    while end < bytes.len()
+        && (bytes[end].is_ascii_digit() || (bytes[end] == b'.' && bytes.get(end + 1).is_some_and(u8::is_ascii_digit)))
+    {
+        end += 1;
+    }
+    // In `1.0.0.7z` the last part is the start of the ending.
+    let glued = bytes.get(end).is_some_and(u8::is_ascii_alphabetic) && prerelease_at(segment, end).is_none();
+    match segment[start..end].rfind('.') {
+        Some(dot) if glued => start + dot,
+        _ => end,
+    }
+}
+
+fn version_at(segment: &str, start: usize, end: usize) -> Option<Found> {
+    let release = &segment[start..end];
+    let before = &segment[..start];
+    let marked =
+        before.ends_with(['v', 'V']) && !before[..before.len() - 1].ends_with(|c: char| c.is_ascii_alphanumeric());
+    let word_end = before.trim_end_matches(['-', '_', '.', '@', '+', ' ']);
+    let word = word_end.rsplit(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default().to_ascii_lowercase();
+    let is_glued_to_a_word = before.ends_with(|c: char| c.is_ascii_alphanumeric());
+    if !release.contains('.') || FOREIGN.contains(&word.as_str()) || (is_glued_to_a_word && !marked) {
+        return None;
+    }
+    let mut text = release.to_owned();
+    if let Some(prerelease) = prerelease_at(segment, end) {
+        text = format!("{release}-{prerelease}");
+    }
+    let version = Version::parse_loose(&text)?;
+    Some(Found { text, version, marked })
+}
+
+/// The prerelease that stands directly at `at` (`-rc.1`, `rc1`, `_beta`), with its parts joined by dots.
+fn prerelease_at(segment: &str, at: usize) -> Option<String> {
+    let rest = &segment[at..];
+    let tail = rest.strip_prefix(['-', '_', '.', '~']).unwrap_or(rest);
+    let word_length = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+    let word = tail[..word_length].to_ascii_lowercase();
+    if !PRERELEASE.contains(&word.as_str()) {
+        return None;
+    }
+    let behind = &tail[word_length..];
+    let number = behind.strip_prefix(['.', '-', '_']).unwrap_or(behind);
+    let digits = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+    match (digits, word_length) {
+        // A single letter is a prerelease only with its number: `-a` may be anything.
+        (0, 1) => None,
+        (0, _) => Some(word),
+        _ => Some(format!("{word}.{}", &number[..digits])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn compare(url: &str, version: &str) -> UrlVersion {
+        compare_version(&format!("https://host.example{url}"), &Version::parse(version).unwrap())
+    }
+
+    #[test]
+    fn a_stale_version_is_found_wherever_it_stands() {
+        for (url, version, other) in [
+            ("/o/r/releases/download/v1.9.0/agent.zip", "2.0.0", "1.9.0"),
+            ("/o/r/releases/download/v1.9.0-beta.1/agent.zip", "1.9.0", "1.9.0-beta.1"),
+            ("/o/r/releases/download/cli-v1.0.0/agent.zip", "1.1.0", "1.0.0"),
+            ("/o/r/releases/download/agent%401.0.0/agent.zip", "1.1.0", "1.0.0"),
+            ("/dl/agent-1.0.0-linux-x86_64.tar.gz", "1.1.0", "1.0.0"),
+            ("/1.0.0/agent", "1.1.0", "1.0.0"),
+            ("/download/v1.2.3.4/agent.zip", "1.2.3", "1.2.3.4"),
+            ("/download/3579.5/agent.zip", "3579.6.0", "3579.5"),
+            ("/get?version=1.0.0&os=linux", "1.1.0", "1.0.0"),
+            ("/v1.0.0/agent-v0.9.0-linux.tar.gz", "1.0.0", "0.9.0"),
+            ("/agent-1.0.0rc2.zip", "1.0.0", "1.0.0-rc.2"),
+            ("/nightly-1.4/agent-macos-11.0.zip", "1.5.0", "1.4"),
+        ] {
+            assert_eq!(compare(url, version), UrlVersion::Other(other.into()), "{url} for {version}");
+        }
+    }
+
+    #[test]
+    fn the_right_version_is_recognised_in_all_its_forms() {
+        for (url, version) in [
+            ("/o/r/releases/download/v1.2.0/agent.zip", "1.2.0"),
+            ("/o/r/releases/download/1.2/agent.zip", "1.2.0"),
+            ("/download/3579.5/junie-release-3579.5-macos-aarch64.zip", "3579.5.0"),
+            ("/lab/2026.10.01-14929f9/darwin/arm64/agent-cli-package.tar.gz", "2026.10.01"),
+            (
+                "/a4643c4278/1.0.73%2B180523.e6179a031de9/coco-1.0.73%2B180523.e6179a031de9-darwin-arm64.tar.gz",
+                "1.0.73",
+            ),
+            ("/download/5/agent-1.0.0.zip", "1.0.0"),
+            ("/releases/2026/agent-1.0.0.zip", "1.0.0"),
+            ("/agent-1.0.0-macos-11.0.tar.gz", "1.0.0"),
+            ("/agent-linux-glibc2.17-1.0.0.tar.gz", "1.0.0"),
+            ("/agent-1.0.0.7z", "1.0.0"),
+            ("/agent@1.2.0-preview.3/agent.zip", "1.2.0-preview.3"),
+            ("/agent-1.2.0rc3.zip", "1.2.0-rc.3"),
+            ("/tool-2.2.1_linux.zip", "2.2.1"),
+            ("/-/name-1.2.3.tgz", "1.2.3"),
+            ("/pool/v1.0.16/pool-darwin-arm64.tar.gz", "1.0.16"),
+            ("/1.0.0/agent-1.0.0-aarch64-unknown-linux-gnu.tar.gz", "1.0.0"),
+        ] {
+            assert_eq!(compare(url, version), UrlVersion::Same, "{url} for {version}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_something_else_are_no_version() {
+        for url in [
+            "/agent.zip",
+            "/download/5/agent-x86_64.zip",
+            "/macos-11.0/agent_amd64.tar.gz",
+            "/python3.12/agent.zip",
+            "/sha/14929f9/agent.zip",
+            "/releases/2026/agent.zip",
+        ] {
+            assert_eq!(compare(url, "1.0.0"), UrlVersion::Absent, "{url}");
+        }
+    }
+
+    #[test]
+    fn moving_references_are_found() {
+        for (url, word) in [
+            ("https://h.example/releases/latest/download/a.zip", "latest"),
+            ("https://h.example/LATEST/a.zip", "LATEST"),
+            ("https://h.example/agent-latest.zip", "latest"),
+            ("https://h.example/a.zip?channel=latest", "latest"),
+            ("https://h.example/nightly/a.zip", "nightly"),
+            ("https://h.example/o/r/raw/main/a.zip", "main"),
+        ] {
+            assert_eq!(moving_reference(url).as_deref(), Some(word), "{url}");
+        }
+        for url in [
+            "https://latest.example/v1.0.0/a.zip",
+            "https://h.example/main/v1.0.0/a.zip",
+            "https://h.example/junie-nightly-3704.1-macos.zip",
+            "https://h.example/greatest/a.zip",
+        ] {
+            assert_eq!(moving_reference(url), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn formats_are_told_by_the_path_not_by_the_query() {
+        assert_eq!(format("https://h.example/a.ZIP"), Ok(Format::Zip));
+        assert_eq!(format("https://h.example/a.tar.gz?t=1"), Ok(Format::TarGz));
+        assert_eq!(format("https://h.example/a.tbz2"), Ok(Format::TarBz2));
+        assert_eq!(format("https://h.example/agent-linux-arm64"), Ok(Format::Raw));
+        assert_eq!(format("https://h.example/agent.exe"), Ok(Format::Raw));
+        assert_eq!(format("https://h.example/a.AppImage?x=1"), Err(".appimage"));
+        assert_eq!(format("https://h.example/a.tar%2Exz"), Err(".tar.xz"));
+        assert_eq!(format("https://h.example/a.dmg#.zip"), Err(".dmg"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_address_makes_the_scanner_panic(url in any::<String>(), tail in "[a-z0-9./%v+_-]{0,40}") {
+            let stated = Version::parse("1.0.0").unwrap();
+            let _ = compare_version(&url, &stated);
+            let _ = compare_version(&format!("https://h.example/{tail}"), &stated);
+            let _ = moving_reference(&url);
+            let _ = format(&url);
+        }
+
+        #[test]
+        fn a_version_put_into_an_address_is_found(major in 0u32..3000, minor in 0u32..100, patch in 0u32..100, stem in "[a-z]{3,8}") {
+            let version = format!("{major}.{minor}.{patch}");
+            prop_assume!(!FOREIGN.contains(&stem.as_str()));
+            let urls = [format!("/{stem}-{version}-linux-x64.tar.gz"), format!("/download/v{version}/{stem}.zip"), format!("/{stem}%40{version}/a")];
+            for url in urls {
+                prop_assert_eq!(compare(&url, &version), UrlVersion::Same, "{}", url);
+            }
+        }
+    }
+}

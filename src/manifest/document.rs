@@ -1,0 +1,232 @@
+//! From text to JSON value, strictly, keeping what JSON libraries usually throw away.
+
+use std::cell::Cell;
+use std::fmt;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use super::{Agent, Places};
+use crate::source::Span;
+
+/// One `agent.json`: its text, its value, its typed model, and the places of its values in the text.
+#[derive(Debug)]
+pub struct Manifest {
+    text: String,
+    value: Value,
+    agent: Agent,
+    has_duplicate_keys: bool,
+    places: OnceLock<Places>,
+}
+
+/// Why a text is no JSON document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SyntaxError {
+    /// The text that was to be parsed.
+    pub text: String,
+    /// What is wrong.
+    pub message: String,
+    /// The place, in bytes of the text.
+    pub range: Range<usize>,
+}
+
+impl Manifest {
+    /// Parses a manifest.
+    ///
+    /// Any JSON document is taken, whatever its members are: the model is lenient, judging is the task of the checks.
+    ///
+    /// # Errors
+    /// [`SyntaxError`] when the text is not JSON by RFC 8259, nests deeper than 127 levels, or holds a lone surrogate
+    /// or a number that no program can represent.
+    pub fn parse(text: String) -> Result<Self, SyntaxError> {
+        let duplicate = Cell::new(false);
+        let mut deserializer = serde_json::Deserializer::from_str(&text);
+        let parsed = Strict { duplicate: &duplicate }.deserialize(&mut deserializer);
+        let value = match parsed.and_then(|value| deserializer.end().map(|()| value)) {
+            Ok(value) => value,
+            Err(error) => return Err(describe(text, &error)),
+        };
+        let agent = Agent::from_json(&value);
+        Ok(Self { value, agent, has_duplicate_keys: duplicate.get(), places: OnceLock::new(), text })
+    }
+
+    /// The text as it stands in the file.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The JSON value; of a repeated key it holds the last value.
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The typed model.
+    #[must_use]
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// Whether an object of the document has the same key twice.
+    #[must_use]
+    pub fn has_duplicate_keys(&self) -> bool {
+        self.has_duplicate_keys
+    }
+
+    /// Where the values stand in the text. Worked out on first use: most manifests have nothing to be pointed at.
+    pub fn places(&self) -> &Places {
+        self.places.get_or_init(|| Places::of(&self.text))
+    }
+
+    /// Line and column of the value at a JSON pointer.
+    #[must_use]
+    pub fn span(&self, pointer: &str) -> Option<Span> {
+        self.places().value(pointer).map(|range| Span::of(&self.text, range))
+    }
+}
+
+/// Builds a [`Value`] and notes repeated keys, which `serde_json` would drop in silence.
+#[derive(Clone, Copy)]
+struct Strict<'a> {
+    duplicate: &'a Cell<bool>,
+}
+
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            let value = members.next_value_seed(self)?;
+            if object.insert(key, value).is_some() {
+                self.duplicate.set(true);
+            }
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+fn describe(text: String, error: &serde_json::Error) -> SyntaxError {
+    let line_start = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
+    // serde_json counts the column in bytes, and points at the byte it stumbled over, or before the end of the line.
+    let mut start = text.floor_char_boundary((line_start + error.column().saturating_sub(1)).min(text.len()));
+    let mut message = error.to_string();
+    if let Some(place) = message.rfind(" at line ") {
+        message.truncate(place);
+    }
+    let word_start = text[..start].trim_end_matches(|c: char| c == '-' || c.is_ascii_alphabetic()).len();
+    let word = text[word_start..].split(|c: char| c != '-' && !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    if text.starts_with('\u{feff}') {
+        start = 0;
+        "the file starts with a byte order mark".clone_into(&mut message);
+    } else if ["nan", "inf", "infinity"].contains(&word.trim_start_matches('-').to_ascii_lowercase().as_str()) {
+        start = word_start;
+        message = format!("{word} is not a JSON number");
+    } else if message.contains("recursion limit") {
+        "nested deeper than 127 levels".clone_into(&mut message);
+    } else if message.contains("surrogate") || message.contains("end of hex escape") {
+        "half of a surrogate pair, which stands for no character".clone_into(&mut message);
+    }
+    SyntaxError { text, message, range: start..start }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn error(text: &str) -> (String, Range<usize>) {
+        let error = Manifest::parse(text.to_owned()).expect_err("must not parse");
+        (error.message, error.range)
+    }
+
+    #[test]
+    fn everything_that_is_not_json_is_refused_at_its_place() {
+        assert_eq!(error("{\"a\": NaN}"), ("NaN is not a JSON number".into(), 6..6));
+        assert_eq!(error("{\"a\":\n -Infinity}").0, "-Infinity is not a JSON number");
+        assert_eq!(error("{\"a\": \"\\ud800\"}").0, "half of a surrogate pair, which stands for no character");
+        assert_eq!(error(&"[".repeat(10_000)).0, "nested deeper than 127 levels");
+        assert_eq!(error("\u{feff}{}").0, "the file starts with a byte order mark");
+        assert_eq!(error("{\"a\": 1e999}").0, "number out of range");
+        assert_eq!(error("{} {}"), ("trailing characters".into(), 3..3));
+        assert_eq!(error("{\"ä\": tru}").1, 10..10);
+        assert_eq!(error("").0, "EOF while parsing a value");
+    }
+
+    #[test]
+    fn a_repeated_key_is_noticed_at_any_depth() {
+        assert!(Manifest::parse(r#"{"a":[{"b":1,"b":2}]}"#.into()).unwrap().has_duplicate_keys());
+        assert!(!Manifest::parse(r#"{"a":[{"b":1},{"b":2}]}"#.into()).unwrap().has_duplicate_keys());
+    }
+
+    proptest! {
+        #[test]
+        fn the_parser_takes_what_serde_json_takes(text in r#"[\[\]{}",:0-9eE.+\- a\\u\n]{0,40}"#) {
+            let ours = Manifest::parse(text.clone());
+            let theirs = serde_json::from_str::<Value>(&text);
+            prop_assert_eq!(ours.is_ok(), theirs.is_ok());
+            if let (Ok(ours), Ok(theirs)) = (&ours, &theirs) {
+                prop_assert_eq!(ours.value(), theirs);
+            }
+        }
+
+        #[test]
+        fn no_text_makes_the_parser_panic(text in any::<String>()) {
+            if let Err(error) = Manifest::parse(text.clone()) {
+                let _ = Span::of(&text, error.range);
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Where each value of a JSON document stands in its text.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use jsonc_parser::ast::{ObjectPropName, Value};
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+
+/// The places of all keys and values of one document, in bytes.
+///
+/// A tree rather than a table of pointers: a hostile document could make such a table quadratically large.
+#[derive(Debug, Default)]
+pub struct Places {
+    root: Option<Node>,
+}
+
+#[derive(Debug)]
+struct Node {
+    key: Option<(String, Range<usize>)>,
+    value: Range<usize>,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Object(Vec<Node>),
+    Array(Vec<Node>),
+    Scalar,
+}
+
+impl Places {
+    /// Finds the places in a text that `serde_json` has already accepted; of any other text nothing is found.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let options = ParseOptions {
+            allow_comments: false,
+            allow_loose_object_property_names: false,
+            allow_trailing_commas: false,
+            allow_missing_commas: false,
+            allow_single_quoted_strings: false,
+            allow_hexadecimal_numbers: false,
+            allow_unary_plus_numbers: false,
+            allow_bare_decimal_point_numbers: false,
+            allow_non_finite_numbers: false,
+            allow_extended_string_escapes: false,
+        };
+        let ast = parse_to_ast(text, &CollectOptions::default(), &options);
+        Self { root: ast.ok().and_then(|ast| ast.value).map(|value| node(None, &value)) }
+    }
+
+    /// The place of the value at a JSON pointer; of a repeated key, the last one, as JSON readers take it.
+    #[must_use]
+    pub fn value(&self, pointer: &str) -> Option<Range<usize>> {
+        self.find(pointer).map(|node| node.value.clone())
+    }
+
+    /// The place of the key (with its quotes) of the member at a JSON pointer.
+    #[must_use]
+    pub fn key(&self, pointer: &str) -> Option<Range<usize>> {
+        self.find(pointer)?.key.as_ref().map(|(_, range)| range.clone())
+    }
+
+    /// Every key that its object already has: JSON pointer of the member and place of the repeated key.
+    #[must_use]
+    pub fn repeated_keys(&self) -> Vec<(String, Range<usize>)> {
+        let mut found = Vec::new();
+        if let Some(root) = &self.root {
+            collect_repeated(root, &mut String::new(), &mut found);
+        }
+        found
+    }
+
+    fn find(&self, pointer: &str) -> Option<&Node> {
+        let mut node = self.root.as_ref()?;
+        for segment in pointer.split('/').skip(1) {
+            let segment = segment.replace("~1", "/").replace("~0", "~");
+            node = match &node.kind {
+                Kind::Object(members) => {
+                    members.iter().rev().find(|member| member.key.as_ref().is_some_and(|(key, _)| *key == segment))?
+                }
+                Kind::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
+                Kind::Scalar => return None,
+            };
+        }
+        Some(node)
+    }
+}
+
+fn node(key: Option<(String, Range<usize>)>, value: &Value<'_>) -> Node {
+    let kind = match value {
+        Value::Object(object) => Kind::Object(
+            object
+                .properties
+                .iter()
+                .map(|member| {
+                    let range = member.name.range();
+                    let name = match &member.name {
+                        ObjectPropName::String(string) => string.value.to_string(),
+                        ObjectPropName::Word(word) => word.value.to_owned(),
+                    };
+                    node(Some((name, range.start..range.end)), &member.value)
+                })
+                .collect(),
+        ),
+        Value::Array(array) => Kind::Array(array.elements.iter().map(|item| node(None, item)).collect()),
+        _ => Kind::Scalar,
+    };
+    let range = value.range();
+    Node { key, value: range.start..range.end, kind }
+}
+
+fn collect_repeated(node: &Node, pointer: &mut String, found: &mut Vec<(String, Range<usize>)>) {
+    let length = pointer.len();
+    match &node.kind {
+        Kind::Scalar => {}
+        Kind::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                pointer.push('/');
+                pointer.push_str(&index.to_string());
+                collect_repeated(item, pointer, found);
+                pointer.truncate(length);
+            }
+        }
+        Kind::Object(members) => {
+            let mut seen = HashSet::new();
+            for member in members {
+                let Some((key, range)) = &member.key else { continue };
+                pointer.push('/');
+                pointer.push_str(&escape_segment(key));
+                if !seen.insert(key) {
+                    found.push((pointer.clone(), range.clone()));
+                }
+                collect_repeated(member, pointer, found);
+                pointer.truncate(length);
+            }
+        }
+    }
+}
+
+/// A key as one segment of a JSON pointer.
+#[must_use]
+pub fn escape_segment(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_and_keys_are_found_by_pointer() {
+        let text = r#"{"ä": [1, {"x/y": "z"}], "n": null}"#;
+        let places = Places::of(text);
+        assert_eq!(&text[places.value("/ä/1/x~1y").unwrap()], r#""z""#);
+        assert_eq!(&text[places.key("/ä/1/x~1y").unwrap()], r#""x/y""#);
+        assert_eq!(&text[places.value("").unwrap()], text);
+        assert_eq!(places.value("/nothing"), None);
+        assert_eq!(places.value("/n/deeper"), None);
+        assert_eq!(places.key("/ä/0"), None);
+    }
+
+    #[test]
+    fn repeated_keys_are_listed_with_their_pointers() {
+        let text = r#"{"a": {"b": 1, "\u0062": 2}, "a": 3}"#;
+        let found = Places::of(text).repeated_keys();
+        let shown: Vec<_> = found.iter().map(|(pointer, range)| (pointer.as_str(), &text[range.clone()])).collect();
+        assert_eq!(shown, [("/a/b", r#""\u0062""#), ("/a", r#""a""#)]);
+    }
+}

@@ -1,0 +1,288 @@
+//! `registry.toml`: rule levels and published views.
+//!
+//! `schemas/registry.toml.schema.json` describes the same for editors; a test holds the two together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::manifest::Channel;
+use crate::sys::fs::{ReadError, read_bounded};
+
+/// Where the public registry is published, and the base address when nothing else is configured.
+pub const DEFAULT_BASE_URL: &str = "https://cdn.agentclientprotocol.com/registry/v1/latest";
+
+/// The largest configuration that is read, in bytes.
+const CONFIG_LIMIT: u64 = 1 << 20;
+
+/// Names in the published tree that a view cannot take.
+const TAKEN: &[&str] = &["agent.schema.json", "registry.schema.json"];
+
+/// The configuration of a registry.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Config {
+    /// Address under which the published tree will be found, without a slash at its end.
+    pub base_url: Option<String>,
+    /// Level by rule name.
+    pub rules: BTreeMap<String, LevelSetting>,
+    /// The published views; empty for one `registry.json` of the stable channel.
+    #[serde(rename = "view")]
+    pub views: Vec<View>,
+}
+
+/// The level of a rule as people write it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LevelSetting {
+    /// Report as an error.
+    Deny,
+    /// Report as a warning.
+    Warn,
+    /// Do not run.
+    Allow,
+}
+
+/// One published index.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct View {
+    /// File name in the published tree.
+    pub file: String,
+    /// `version` of the index.
+    #[serde(default = "default_format_version")]
+    pub format_version: String,
+    /// Address for this view's icons, where it differs from [`Config::base_url`].
+    #[serde(default)]
+    pub base_url: Option<String>,
+    /// Which channel of each agent is published.
+    #[serde(default = "default_channel", deserialize_with = "channel")]
+    pub channel: Channel,
+    /// Agents left out.
+    #[serde(default)]
+    pub exclude: BTreeSet<String>,
+    /// Changes to single agents, by id.
+    #[serde(default)]
+    pub agents: BTreeMap<String, AgentChanges>,
+    /// Further members of the index, behind `agents`, in the order of the file.
+    #[serde(default)]
+    pub extra: Map<String, Value>,
+}
+
+/// What a view changes in one agent's entry.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct AgentChanges {
+    /// Members put at the end of the entry, in the order of the file.
+    pub set: Map<String, Value>,
+    /// Arguments put behind those of a distribution (`binary`, `npx` or `uvx`).
+    pub append_args: BTreeMap<String, Vec<String>>,
+}
+
+/// Why a configuration is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("{} {error}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: ReadError,
+    },
+    /// It is not TOML, or not of this form.
+    #[error("{} is not a registry configuration:\n{message}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with the lines of the file around it.
+        message: String,
+    },
+    /// It contradicts itself.
+    #[error("{}: {message}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and what to write instead.
+        message: String,
+    },
+}
+
+fn default_format_version() -> String {
+    "1.0.0".to_owned()
+}
+
+fn default_channel() -> Channel {
+    Channel::Stable
+}
+
+fn channel<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Channel, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    enum Name {
+        Stable,
+        Preview,
+    }
+    Ok(match Name::deserialize(deserializer)? {
+        Name::Stable => Channel::Stable,
+        Name::Preview => Channel::Preview,
+    })
+}
+
+impl Config {
+    /// Reads a configuration file.
+    ///
+    /// # Errors
+    /// [`ConfigError`]; [`ReadError::NotFound`] in it when there is no such file.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let read = || -> Result<Vec<u8>, ReadError> {
+            let real = path.canonicalize()?;
+            read_bounded(&real, Path::new("/"), CONFIG_LIMIT)
+        };
+        let bytes = read().map_err(|error| ConfigError::Read { path: path.to_owned(), error })?;
+        Self::parse(path, &String::from_utf8_lossy(&bytes))
+    }
+
+    /// Parses a configuration; `path` is only for messages.
+    ///
+    /// # Errors
+    /// [`ConfigError::Syntax`] and [`ConfigError::Invalid`].
+    pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
+        let mut config: Self = toml::from_str(text)
+            .map_err(|error| ConfigError::Syntax { path: path.to_owned(), message: error.to_string() })?;
+        config.check().map_err(|message| ConfigError::Invalid { path: path.to_owned(), message })?;
+        for address in
+            config.base_url.iter_mut().chain(config.views.iter_mut().filter_map(|view| view.base_url.as_mut()))
+        {
+            *address = address.trim_end_matches('/').to_owned();
+        }
+        Ok(config)
+    }
+
+    /// The published views, at least `registry.json`.
+    #[must_use]
+    pub fn views(&self) -> Vec<View> {
+        if self.views.is_empty() { vec![View::named("registry.json")] } else { self.views.clone() }
+    }
+
+    /// Members that views set in entries: a manifest must not set them itself.
+    pub fn set_keys(&self) -> impl Iterator<Item = &str> {
+        let changes = self.views.iter().flat_map(|view| view.agents.values());
+        changes.flat_map(|changes| changes.set.keys()).map(String::as_str)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        for address in self.base_url.iter().chain(self.views.iter().filter_map(|view| view.base_url.as_ref())) {
+            check_base_url(address)?;
+        }
+        let mut names = BTreeSet::new();
+        for view in &self.views {
+            let file = view.file.as_str();
+            let is_plain =
+                file.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) && !file.starts_with('.');
+            if !is_plain || !file.ends_with(".json") || TAKEN.contains(&file) {
+                return Err(format!(
+                    "the view file {file:?} must be a plain file name that ends in `.json` and is none of {}",
+                    TAKEN.join(", ")
+                ));
+            }
+            if !names.insert(file.to_ascii_lowercase()) {
+                return Err(format!("two views have the file name {file:?}; each needs its own"));
+            }
+            for reserved in ["version", "agents"] {
+                if view.extra.contains_key(reserved) {
+                    return Err(format!(
+                        "`extra` of the view {file:?} cannot set `{reserved}`, which the tool writes itself"
+                    ));
+                }
+            }
+            for changes in view.agents.values() {
+                if let Some(kind) =
+                    changes.append_args.keys().find(|kind| !["binary", "npx", "uvx"].contains(&kind.as_str()))
+                {
+                    return Err(format!("`append-args` knows `binary`, `npx` and `uvx`, not {kind:?}"));
+                }
+                for reserved in ["id", "version", "distribution", "icon", "preview"] {
+                    if changes.set.contains_key(reserved) {
+                        return Err(format!("`set` cannot change `{reserved}`, which comes from the manifest"));
+                    }
+                }
+            }
+        }
+        if !self.views.is_empty() && !names.contains("registry.json") {
+            return Err("one view must have the file name \"registry.json\", which clients read".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Checks that a text can be put before `/<id>.svg`.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn check_base_url(address: &str) -> Result<(), String> {
+    let parsed = url::Url::parse(address).map_err(|error| format!("the base URL {address:?} is not a URL: {error}"))?;
+    if !["https", "http", "file"].contains(&parsed.scheme()) || parsed.query().is_some() || parsed.fragment().is_some()
+    {
+        return Err(format!("the base URL {address:?} must be an http(s) address without query and fragment"));
+    }
+    Ok(())
+}
+
+impl View {
+    /// A view of the stable channel with every agent as it is.
+    #[must_use]
+    pub fn named(file: &str) -> Self {
+        Self {
+            file: file.to_owned(),
+            format_version: default_format_version(),
+            base_url: None,
+            channel: Channel::Stable,
+            exclude: BTreeSet::new(),
+            agents: BTreeMap::new(),
+            extra: Map::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config, String> {
+        Config::parse(Path::new("registry.toml"), text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn contradictions_are_named() {
+        for (text, part) in [
+            ("[[view]]\nfile = \"../x.json\"", "plain file name"),
+            ("[[view]]\nfile = \"agent.schema.json\"", "plain file name"),
+            ("[[view]]\nfile = \"a.svg\"", "plain file name"),
+            ("[[view]]\nfile = \"a.json\"", "one view must have the file name"),
+            ("[[view]]\nfile = \"registry.json\"\n[[view]]\nfile = \"Registry.json\"", "two views"),
+            ("[[view]]\nfile = \"registry.json\"\nextra = { agents = 1 }", "cannot set `agents`"),
+            ("[[view]]\nfile = \"registry.json\"\nagents.x.set.id = 1", "cannot change `id`"),
+            ("[[view]]\nfile = \"registry.json\"\nagents.x.append-args.bun = []", "knows `binary`"),
+            ("[[view]]\nfile = \"registry.json\"\nchannel = \"beta\"", "unknown variant"),
+            ("base-url = \"ftp://x\"", "http(s)"),
+            ("base-url = \"nowhere\"", "not a URL"),
+            ("colour = 1", "unknown field"),
+            ("rules.\"icon/size\" = \"error\"", "unknown variant"),
+            ("[[view", "not a registry configuration"),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert!(error.contains(part) && error.starts_with("registry.toml"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn without_views_there_is_one() {
+        let config = parse("base-url = \"https://host.example/r/\"").unwrap();
+        assert_eq!(config.base_url.as_deref(), Some("https://host.example/r"));
+        assert_eq!(config.views(), [View::named("registry.json")]);
+    }
+}

@@ -1,0 +1,226 @@
+//! From a directory to a [`Registry`].
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use crate::manifest::{Manifest, SyntaxError};
+use crate::sys::fs::{PathError, ReadError, read_bounded, resolve_below};
+
+/// The largest manifest that is read, in bytes.
+pub const MANIFEST_LIMIT: u64 = 1 << 20;
+
+/// The largest icon that is read, in bytes.
+pub const ICON_LIMIT: u64 = 1 << 20;
+
+/// Folders of a registry checkout that hold no agent, besides those whose names begin with a dot.
+const SKIPPED: &[&str] = &["__pycache__", "dist"];
+
+/// A registry directory, read into memory.
+#[derive(Debug)]
+pub struct Registry {
+    /// The directory.
+    pub root: PathBuf,
+    /// Its agents, ordered by folder name, byte by byte.
+    pub entries: Vec<Entry>,
+    /// Folders that hold no agent.
+    pub strays: Vec<Stray>,
+    /// The quarantine list.
+    pub quarantine: Loaded<Quarantine>,
+}
+
+/// One agent's folder.
+#[derive(Debug)]
+pub struct Entry {
+    /// Name of the folder, which is the agent's id.
+    pub id: String,
+    /// `agent.json`; never [`Loaded::Missing`].
+    pub manifest: Loaded<Manifest>,
+    /// `icon.svg`.
+    pub icon: Loaded<String>,
+}
+
+/// A file of a registry, or the reason why there is nothing to look at.
+#[derive(Debug)]
+pub enum Loaded<T> {
+    /// There is no such file.
+    Missing,
+    /// It was not read.
+    Unreadable(ReadError),
+    /// Its bytes are not UTF-8; the first wrong one is at this offset of the text, which holds replacement characters.
+    NotUtf8 {
+        /// The text with U+FFFD in place of what is not UTF-8.
+        text: String,
+        /// Offset in `text` of the first replacement.
+        offset: usize,
+    },
+    /// It is not what it should be.
+    Broken(SyntaxError),
+    /// The file.
+    Present(T),
+}
+
+impl<T> Loaded<T> {
+    /// The file, if it could be read and parsed.
+    pub fn present(&self) -> Option<&T> {
+        match self {
+            Self::Present(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn and_then<U>(self, parse: impl FnOnce(T) -> Loaded<U>) -> Loaded<U> {
+        match self {
+            Self::Present(value) => parse(value),
+            Self::Missing => Loaded::Missing,
+            Self::Unreadable(error) => Loaded::Unreadable(error),
+            Self::NotUtf8 { text, offset } => Loaded::NotUtf8 { text, offset },
+            Self::Broken(error) => Loaded::Broken(error),
+        }
+    }
+}
+
+/// A folder that looks like an agent's and is not read as one.
+#[derive(Debug)]
+pub struct Stray {
+    /// Name of the folder.
+    pub name: String,
+    /// A file in it whose name is nearly `agent.json`.
+    pub misnamed: Option<String>,
+}
+
+/// `quarantine.json`: agents that are published but not started or updated.
+#[derive(Debug)]
+pub struct Quarantine {
+    /// The document, for its places.
+    pub document: Manifest,
+    /// Reason by agent id; members that are not strings are left out.
+    pub reasons: BTreeMap<String, String>,
+}
+
+/// Why a directory is no registry.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The directory cannot be listed.
+    #[error("cannot read the registry directory {0}")]
+    Directory(#[source] PathError),
+}
+
+enum Found {
+    Entry(Entry),
+    Stray(Stray),
+}
+
+impl Registry {
+    /// Reads a registry directory: every `<id>/agent.json` with its icon, and `quarantine.json`.
+    ///
+    /// # Errors
+    /// Only when the directory itself cannot be listed. What is wrong with one entry stays with that entry.
+    pub fn load(directory: &Path) -> Result<Self, LoadError> {
+        let failed = |error| LoadError::Directory(PathError { path: directory.to_owned(), error });
+        let root = directory.canonicalize().map_err(failed)?;
+        let mut names = Vec::new();
+        for item in fs::read_dir(&root).map_err(failed)? {
+            let item = item.map_err(failed)?;
+            let kind = item.file_type().map_err(failed)?;
+            let name = item.file_name();
+            let is_skipped = name.to_str().is_some_and(|name| name.starts_with('.') || SKIPPED.contains(&name));
+            if !is_skipped && (kind.is_dir() || (kind.is_symlink() && root.join(&name).is_dir())) {
+                names.push((name, kind.is_symlink()));
+            }
+        }
+        names.sort_unstable();
+        let found: Vec<Found> = names
+            .into_par_iter()
+            .map(|(name, is_link)| load_folder(&root, &root.join(&name), name.to_string_lossy().into_owned(), is_link))
+            .collect();
+        let mut registry =
+            Self { root, entries: Vec::with_capacity(found.len()), strays: Vec::new(), quarantine: Loaded::Missing };
+        for item in found {
+            match item {
+                Found::Entry(entry) => registry.entries.push(entry),
+                Found::Stray(stray) => registry.strays.push(stray),
+            }
+        }
+        registry.quarantine = load_quarantine(&registry.root);
+        Ok(registry)
+    }
+
+    /// The entry of an agent.
+    #[must_use]
+    pub fn entry(&self, id: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.id == id)
+    }
+
+    /// The text of a file of the registry, by its path relative to the directory, as far as it was read.
+    #[must_use]
+    pub fn text(&self, file: &str) -> Option<&str> {
+        fn text<'a, T>(loaded: &'a Loaded<T>, of: impl FnOnce(&'a T) -> &'a str) -> Option<&'a str> {
+            match loaded {
+                Loaded::Present(value) => Some(of(value)),
+                Loaded::Broken(SyntaxError { text, .. }) | Loaded::NotUtf8 { text, .. } => Some(text),
+                Loaded::Missing | Loaded::Unreadable(_) => None,
+            }
+        }
+        if file == "quarantine.json" {
+            return text(&self.quarantine, |quarantine| quarantine.document.text());
+        }
+        let (id, name) = file.split_once('/')?;
+        let at = self.entries.binary_search_by(|entry| entry.id.as_str().cmp(id)).ok()?;
+        match name {
+            "agent.json" => text(&self.entries[at].manifest, Manifest::text),
+            "icon.svg" => text(&self.entries[at].icon, String::as_str),
+            _ => None,
+        }
+    }
+}
+
+fn load_folder(root: &Path, folder: &Path, id: String, is_link: bool) -> Found {
+    if is_link && let Err(error) = resolve_below(folder, root) {
+        return Found::Entry(Entry { id, manifest: Loaded::Unreadable(error), icon: Loaded::Missing });
+    }
+    let manifest = load_text(&folder.join("agent.json"), root, MANIFEST_LIMIT).and_then(parse);
+    if matches!(manifest, Loaded::Missing) {
+        return Found::Stray(Stray { name: id, misnamed: misnamed_manifest(folder) });
+    }
+    Found::Entry(Entry { id, manifest, icon: load_text(&folder.join("icon.svg"), root, ICON_LIMIT) })
+}
+
+fn load_text(path: &Path, root: &Path, limit: u64) -> Loaded<String> {
+    match read_bounded(path, root, limit) {
+        Err(ReadError::NotFound) => Loaded::Missing,
+        Err(error) => Loaded::Unreadable(error),
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Loaded::Present(text),
+            Err(error) => {
+                let offset = error.utf8_error().valid_up_to();
+                Loaded::NotUtf8 { text: String::from_utf8_lossy(error.as_bytes()).into_owned(), offset }
+            }
+        },
+    }
+}
+
+fn parse(text: String) -> Loaded<Manifest> {
+    Manifest::parse(text).map_or_else(Loaded::Broken, Loaded::Present)
+}
+
+fn misnamed_manifest(folder: &Path) -> Option<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .take(1000)
+        .filter_map(|item| item.file_name().into_string().ok())
+        .collect();
+    names.sort_unstable();
+    names.into_iter().find(|name| strsim::levenshtein(&name.to_lowercase(), "agent.json") <= 2)
+}
+
+fn load_quarantine(root: &Path) -> Loaded<Quarantine> {
+    load_text(&root.join("quarantine.json"), root, MANIFEST_LIMIT).and_then(parse).and_then(|document| {
+        let members = document.value().as_object().into_iter().flatten();
+        let reasons = members.filter_map(|(id, reason)| Some((id.clone(), reason.as_str()?.to_owned()))).collect();
+        Loaded::Present(Quarantine { document, reasons })
+    })
+}

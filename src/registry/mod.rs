@@ -1,0 +1,12 @@
+//! LOAD: a registry directory, its agents, its quarantine list and its configuration.
+//!
+//! * [`Registry`]: everything that lies in the directory, each file read once
+//! * [`Config`]: `registry.toml`
+//!
+//! Loading never fails because of one entry: what cannot be read is kept with its reason, for the checks to report.
+
+mod config;
+mod load;
+
+pub use config::{AgentChanges, Config, ConfigError, DEFAULT_BASE_URL, LevelSetting, View};
+pub use load::{Entry, ICON_LIMIT, LoadError, Loaded, MANIFEST_LIMIT, Quarantine, Registry, Stray};

@@ -1,0 +1,80 @@
+//! Text from strangers: what must not reach a terminal, a page or a reader's eye as it is.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// The longest piece of somebody else's text that a message quotes, in Unicode scalar values.
+const QUOTE_LIMIT: usize = 120;
+
+/// Whether a character is invisible or changes how its neighbours are shown: control characters (line ends and tabs
+/// included), bidirectional controls, zero-width characters, line and paragraph separators, and tag characters.
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180E}'
+            | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}'
+            | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
+}
+
+/// The text with every hidden character (see [`is_hidden`]) written as `\u{…}`, safe to print on a terminal.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_hidden(c) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Somebody else's text as part of a message: printable, between backticks, and cut after 120 characters.
+#[must_use]
+pub fn quote(text: &str) -> String {
+    let mut cut: String = text.chars().take(QUOTE_LIMIT).collect();
+    if cut.len() < text.len() {
+        cut.push('…');
+    }
+    format!("`{}`", printable(&cut).replace('`', "'"))
+}
+
+/// The candidate that is spelled most like `word`, if any is near enough to be what was meant.
+#[must_use]
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
+        .filter(|(score, _)| *score > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminal_and_bidi_controls_become_escapes() {
+        assert_eq!(printable("a\u{1b}[31mb\u{202e}c\u{7f}\u{9b}"), "a\\u{1b}[31mb\\u{202e}c\\u{7f}\\u{9b}");
+        assert!(matches!(printable("plain – text"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_quote_is_bounded_and_keeps_its_own_delimiters() {
+        assert_eq!(quote("x`y\n"), "`x'y\\u{a}`");
+        assert_eq!(quote(&"é".repeat(5000)).chars().count(), QUOTE_LIMIT + 3);
+    }
+
+    #[test]
+    fn nearest_finds_a_typing_error_and_nothing_far_off() {
+        assert_eq!(nearest("authros", ["authors", "license"]), Some("authors"));
+        assert_eq!(nearest("zzz", ["authors", "license"]), None);
+    }
+}
