@@ -1,9 +1,51 @@
-//! x
+//! The library behind `acp-registry`: validate, publish and use registries of Agent Client Protocol agents.
+//!
+//! It prints nothing and reads no environment variable; the command line in `main.rs` and `cli/` is one user of it.
+//!
+//! # Modules
+//!
+//! Data flows one way; a later stage never calls an earlier one, and a test holds the edges.
+//!
+//! ```text
+//! validate   registry ── check ── report
+//! build      registry ── check ── index
+//! ```
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`manifest`] | LOAD: the text of one `agent.json` as a typed value that knows its places; versions, package specifications, archive addresses |
+//! | [`registry`] | LOAD: a registry directory, its quarantine list and its configuration |
+//! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry to findings |
+//! | [`finding`] | what a check says: the one type between checks and reports |
+//! | [`report`] | REPORT: findings as text for people, JSON, SARIF, GitHub Actions, Markdown |
+//! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
+//! | [`net`] | which addresses this program will speak to |
+//! | [`sys`] | the operating system: files, `git` |
+//! | [`json`], [`source`], [`text`] | the small things that the others share: JSON as it is written, places in a text, what must not be shown as it is |
+//!
+//! # Files
+//!
+//! | file | read or written by | what it is |
+//! |---|---|---|
+//! | `<id>/agent.json`, `<id>/icon.svg` | [`registry::Registry::load`] | an agent |
+//! | `quarantine.json` | [`registry::Registry::load`] | agents that are published but not started or updated |
+//! | `registry.toml` | [`registry::Config::read`] | rule levels and published views |
+//! | `schemas/*.json` | [`check::schema`] (embedded), [`index`] (published) | the contracts |
+//! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`index`] | the published tree |
+
 pub mod check;
 pub mod finding;
+pub mod index;
+pub mod json;
 pub mod manifest;
 pub mod net;
 pub mod registry;
+pub mod report;
 pub mod source;
 pub mod sys;
 pub mod text;
+
+/// Bytes in lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

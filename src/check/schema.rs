@@ -59,6 +59,12 @@ pub(super) fn violations(manifest: &Value) -> Vec<Violation> {
     AGENT_VALIDATOR.iter_errors(manifest).flat_map(|error| describe(&error)).collect()
 }
 
+/// Whether a value obeys the schema of a manifest.
+#[must_use]
+pub fn is_agent(value: &Value) -> bool {
+    AGENT_VALIDATOR.is_valid(value)
+}
+
 /// Every way in which an index breaks the schema of indexes, as text; empty when it is valid.
 #[must_use]
 pub fn index_errors(index: &Value) -> Vec<String> {

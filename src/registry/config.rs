@@ -223,7 +223,7 @@ impl Config {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn check_base_url(address: &str) -> Result<(), String> {
+pub fn check_base_url(address: &str) -> Result<(), String> {
     let parsed = url::Url::parse(address).map_err(|error| format!("the base URL {address:?} is not a URL: {error}"))?;
     if !["https", "http", "file"].contains(&parsed.scheme()) || parsed.query().is_some() || parsed.fragment().is_some()
     {

@@ -1,0 +1,125 @@
+//! The exit codes of the command-line contract, and what failed.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use acp_registry::check::UnknownRule;
+use acp_registry::index::{BuildError, PublishedError, TreeError};
+use acp_registry::registry::{ConfigError, LoadError};
+use acp_registry::sys::fs::{PathError, ReadError};
+use acp_registry::sys::git;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exit {
+    /// Done; nothing at deny level.
+    Success,
+    /// Findings at deny level, or differences.
+    Findings,
+    /// Wrong usage, an unknown name among the arguments, or a wrong configuration.
+    Usage,
+    /// The work could not be done: network, disk.
+    Unable,
+}
+
+impl Exit {
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Findings => 1,
+            Self::Usage => 2,
+            Self::Unable => 3,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// Why a command did not do its work.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) exit: Exit,
+    message: String,
+}
+
+impl Failure {
+    pub(super) fn usage(message: impl fmt::Display) -> Self {
+        Self { exit: Exit::Usage, message: message.to_string() }
+    }
+
+    pub(super) fn unable(message: impl fmt::Display) -> Self {
+        Self { exit: Exit::Unable, message: message.to_string() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        let LoadError::Directory(source) = &error;
+        Self::unable(format!("{error}: {}; name the registry with --registry-dir", source.error))
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        match error {
+            ConfigError::Read { error: ReadError::Io(_), .. } => Self::unable(error),
+            _ => Self::usage(error),
+        }
+    }
+}
+
+impl From<UnknownRule> for Failure {
+    fn from(error: UnknownRule) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<git::Error> for Failure {
+    fn from(error: git::Error) -> Self {
+        match error {
+            git::Error::Start(_) => Self::unable(error),
+            git::Error::Failed { .. } => Self::usage(error),
+        }
+    }
+}
+
+impl From<PathError> for Failure {
+    fn from(error: PathError) -> Self {
+        Self::unable(error)
+    }
+}
+
+impl From<PublishedError> for Failure {
+    fn from(error: PublishedError) -> Self {
+        Self::unable(error)
+    }
+}
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Findings { .. } => Self { exit: Exit::Findings, message: error.to_string() },
+            BuildError::Empty(_) => Self::usage(error),
+            BuildError::Previous(_) => Self::unable(error),
+        }
+    }
+}
+
+impl From<TreeError> for Failure {
+    fn from(error: TreeError) -> Self {
+        match error {
+            TreeError::Path(_) => Self::unable(error),
+            TreeError::Foreign(_) | TreeError::HoldsRegistry(_) => Self::usage(error),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `acp-registry explain`
+
+use acp_registry::check::{Example, Rule, UnknownRule, find};
+use serde_json::{Value, json};
+
+use super::exit::{Exit, Failure};
+use super::global::FormatArgs;
+use super::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Name of the rule, such as `icon/size`
+    #[arg(value_name = "RULE")]
+    rule: String,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
+    let rule = find(&args.rule).ok_or_else(|| UnknownRule::new(&args.rule))?;
+    let text = if args.format.is_json() { as_json(rule) } else { as_text(rule) };
+    ui.result(&text)?;
+    Ok(Exit::Success)
+}
+
+fn as_text(rule: &Rule) -> String {
+    format!(
+        "# {}\n\n{} (default level: {})\n\n## Why\n\n{}\n\n## What to do\n\n{}\n\n## Reported\n\n{}\n\n## In order\n\n{}\n",
+        rule.name,
+        sentence(rule.summary),
+        rule.level,
+        rule.why,
+        rule.fix,
+        example(rule.fails),
+        example(rule.passes),
+    )
+}
+
+fn as_json(rule: &Rule) -> String {
+    acp_registry::json::to_string(&json!({
+        "schema": 1,
+        "command": "explain",
+        "rule": rule.name,
+        "level": rule.level.as_str(),
+        "summary": rule.summary,
+        "why": rule.why,
+        "fix": rule.fix,
+        "fails": files(rule.fails),
+        "passes": files(rule.passes),
+    }))
+}
+
+fn sentence(summary: &str) -> String {
+    let mut characters = summary.chars();
+    let first = characters.next().map(char::to_uppercase);
+    // `agent.json` and `icon.svg` are names, and stay as they are.
+    if summary.starts_with("agent.json") || summary.starts_with("icon.svg") {
+        return format!(
+            "`{}`{}",
+            &summary[..summary.find(' ').unwrap_or(0)],
+            &summary[summary.find(' ').unwrap_or(0)..]
+        );
+    }
+    first.into_iter().flatten().chain(characters).collect()
+}
+
+/// How many bytes of an example are shown.
+const SHOWN: usize = 2000;
+
+fn files(example: Example) -> Value {
+    parts(example).into_iter().map(|(name, text)| json!({ "file": name, "text": text })).collect()
+}
+
+fn parts(example: Example) -> Vec<(&'static str, &'static str)> {
+    match example {
+        Example::Manifest(members) => vec![("agent.json", members)],
+        Example::Icon(icon) => vec![("icon.svg", icon)],
+        Example::Files(files) => files.to_vec(),
+    }
+}
+
+fn example(example: Example) -> String {
+    let parts = parts(example).into_iter().map(|(name, text)| {
+        let kind = name.rsplit('.').next().unwrap_or_default();
+        let (head, cut) = if text.len() > SHOWN { (&text[..80], "…") } else { (text.trim_end(), "") };
+        format!("`{name}`\n\n```{kind}\n{head}{cut}\n```")
+    });
+    parts.collect::<Vec<_>>().join("\n\n")
+}

@@ -1,0 +1,105 @@
+//! Flags of every command, and what they stand for.
+
+use std::path::{Path, PathBuf};
+
+use acp_registry::check::Levels;
+use acp_registry::net::AllowedHosts;
+use acp_registry::registry::{Config, ConfigError};
+use acp_registry::sys::fs::ReadError;
+use clap::{Args, ValueEnum};
+
+use super::exit::Failure;
+
+/// Flags of every command.
+#[derive(Debug, Args)]
+pub(super) struct Global {
+    /// The folder that holds `<id>/agent.json` [default: `registry` if it exists, else `.`]
+    #[arg(long, global = true, value_name = "DIR")]
+    registry_dir: Option<PathBuf>,
+
+    /// The configuration [default: `registry.toml` in the registry directory, if it exists]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Let archives on this host do without https and a public address (repeatable)
+    #[arg(long, global = true, value_name = "HOST[:PORT]")]
+    allow_host: Vec<String>,
+
+    /// Print results and errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(super) quiet: bool,
+
+    /// Say what is being done
+    #[arg(short, long, global = true)]
+    pub(super) verbose: bool,
+
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(super) color: ColorChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ColorChoice {
+    /// On a terminal, unless `NO_COLOR` or `CI` is set
+    Auto,
+    Always,
+    Never,
+}
+
+/// The form of a result.
+#[derive(Debug, Args)]
+pub(super) struct FormatArgs {
+    /// Form of the result
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: PlainFormat,
+
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PlainFormat {
+    Human,
+    Json,
+}
+
+impl FormatArgs {
+    pub(super) fn is_json(&self) -> bool {
+        self.json || self.format == PlainFormat::Json
+    }
+}
+
+impl Global {
+    pub(super) fn registry_dir(&self) -> PathBuf {
+        self.registry_dir.clone().unwrap_or_else(|| {
+            let usual = Path::new("registry");
+            if usual.is_dir() { usual } else { Path::new(".") }.to_owned()
+        })
+    }
+
+    pub(super) fn config(&self) -> Result<Config, Failure> {
+        if let Some(path) = &self.config {
+            return Ok(Config::read(path)?);
+        }
+        match Config::read(&self.registry_dir().join("registry.toml")) {
+            Err(ConfigError::Read { error: ReadError::NotFound, .. }) => Ok(Config::default()),
+            other => Ok(other?),
+        }
+    }
+
+    pub(super) fn allowed_hosts(&self) -> Result<AllowedHosts, Failure> {
+        AllowedHosts::parse(&self.allow_host).map_err(|error| Failure::usage(format!("--allow-host: {error}")))
+    }
+}
+
+/// The levels that a configuration sets.
+pub(super) fn configured_levels(config: &Config) -> Result<Levels, Failure> {
+    let mut levels = Levels::default();
+    // Groups first: a rule named by itself is meant more precisely than its group.
+    let (groups, rules): (Vec<_>, Vec<_>) = config.rules.iter().partition(|(name, _)| name.ends_with("/*"));
+    for (name, setting) in groups.into_iter().chain(rules) {
+        levels.set(name, *setting).map_err(|error| Failure::usage(format!("in the configuration: {error}")))?;
+    }
+    Ok(levels)
+}

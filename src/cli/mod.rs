@@ -1,0 +1,119 @@
+//! The command line: the only layer that knows clap, reads the environment and prints.
+//!
+//! One file a command. A command has its flags and one function that calls the library and hands the result to [`Ui`].
+
+mod build;
+mod exit;
+mod explain;
+mod global;
+mod rules;
+mod ui;
+mod validate;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use serde_json::json;
+
+use self::exit::Exit;
+use self::global::Global;
+use self::ui::Ui;
+
+/// Validate, publish and use registries of Agent Client Protocol agents.
+#[derive(Debug, Parser)]
+#[command(name = "acp-registry", version, max_term_width = 100, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done; no errors
+  1  findings that are errors, or, with `build --check`, differences
+  2  wrong usage
+  3  the work could not be done: network, disk
+  4  integrity refused";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Check a registry: every rule that needs no network
+    Validate(validate::Args),
+    /// Build the published tree: indexes, icons, schemas, checksums
+    Build(build::Args),
+    /// List every rule with its default level
+    Rules(rules::Args),
+    /// Explain a rule, with examples
+    Explain(explain::Args),
+}
+
+/// Runs the program on the process's arguments.
+pub(crate) fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let matches = match Cli::command().try_get_matches_from(&arguments) {
+        Ok(matches) => matches,
+        Err(error) => return usage(&error, &arguments),
+    };
+    match Cli::from_arg_matches(&matches) {
+        Ok(cli) => run(&cli, &matches),
+        Err(error) => usage(&error, &arguments),
+    }
+}
+
+fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
+    let ui = Ui::new(&cli.global);
+    let name = matches.subcommand_name().unwrap_or_default();
+    let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
+    let (result, is_json) = match &cli.command {
+        Command::Validate(args) => (validate::run(args, matches, &cli.global, &ui), args.is_json()),
+        Command::Build(args) => (build::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
+        Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            if is_json {
+                ui.failure_as_json(name, &failure);
+            }
+            ui.error(&failure.to_string());
+            failure.exit.into()
+        }
+    }
+}
+
+/// Help, version, and mistakes in the arguments.
+fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    let is_mistake = error.use_stderr();
+    let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
+    let wants_json = words.contains(&"--json")
+        || words.contains(&"--format=json")
+        || words.windows(2).any(|pair| pair == ["--format", "json"]);
+    if is_mistake && wants_json {
+        let names = Cli::command();
+        let known = |word: &&&str| names.get_subcommands().any(|command| command.get_name() == **word);
+        let message = error.to_string();
+        let message = message.strip_prefix("error: ").unwrap_or(&message).lines().next().unwrap_or_default();
+        ui::write_stdout(&acp_registry::json::to_string(&json!({
+            "schema": 1,
+            "command": words.iter().find(known),
+            "error": { "exit_code": Exit::Usage.code(), "message": acp_registry::text::printable(message) },
+        })));
+    }
+    // clap escapes nothing, but what it quotes is what the caller has typed.
+    let _ = error.print();
+    if is_mistake { Exit::Usage.into() } else { Exit::Success.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

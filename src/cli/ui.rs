@@ -1,0 +1,113 @@
+//! Everything that is printed: stdout is data, stderr is talk.
+
+use std::env;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use acp_registry::text::printable;
+use serde_json::json;
+
+use super::exit::Failure;
+use super::global::{ColorChoice, Global};
+
+/// Writes results and notes, and knows what the caller wants to see.
+pub(super) struct Ui {
+    quiet: bool,
+    verbose: bool,
+    color: ColorChoice,
+}
+
+impl Ui {
+    pub(super) fn new(global: &Global) -> Self {
+        Self { quiet: global.quiet, verbose: global.verbose, color: global.color }
+    }
+
+    /// Whether the result may have colours.
+    pub(super) fn color_stdout(&self) -> bool {
+        self.may_color(io::stdout().is_terminal())
+    }
+
+    /// Whether notes may have colours.
+    pub(super) fn color_stderr(&self) -> bool {
+        self.may_color(io::stderr().is_terminal())
+    }
+
+    fn may_color(&self, is_terminal: bool) -> bool {
+        let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+        match self.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => {
+                is_terminal
+                    && !is_set("NO_COLOR")
+                    && !is_set("CI")
+                    && env::var_os("TERM").is_none_or(|term| term != "dumb")
+            }
+        }
+    }
+
+    /// Writes a result.
+    pub(super) fn result(&self, text: &str) -> Result<(), Failure> {
+        match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
+            // Whoever was reading has seen enough.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => Err(Failure::unable(format!("cannot write the result: {error}"))),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Writes the JSON document of a command that failed.
+    pub(super) fn failure_as_json(&self, command: &str, failure: &Failure) {
+        let error = json!({ "exit_code": failure.exit.code(), "message": failure.to_string() });
+        let document = json!({ "schema": 1, "command": command, "error": error });
+        // What failed is said on stderr as well; there is nobody left to tell that this failed too.
+        let _ = self.result(&acp_registry::json::to_string(&document));
+    }
+
+    /// Says something that the caller may want to know.
+    pub(super) fn note(&self, text: &str) {
+        if !self.quiet {
+            write_stderr(&format!("note: {}\n", clean(text)));
+        }
+    }
+
+    /// Says what is being done, to those who asked.
+    pub(super) fn detail(&self, text: &str) {
+        if self.verbose {
+            write_stderr(&format!("{}\n", clean(text)));
+        }
+    }
+
+    /// Says that something is probably not as the caller meant it.
+    pub(super) fn warning(&self, text: &str) {
+        write_stderr(&format!("{} {}\n", self.head("warning:", "33"), clean(text)));
+    }
+
+    /// Says why the command failed.
+    pub(super) fn error(&self, text: &str) {
+        write_stderr(&format!("{} {}\n", self.head("error:", "31"), clean(text)));
+    }
+
+    /// Shows a text that is printable already.
+    pub(super) fn show(&self, text: &str) {
+        write_stderr(text);
+    }
+
+    fn head(&self, word: &str, color: &str) -> String {
+        if self.color_stderr() { format!("\u{1b}[1;{color}m{word}\u{1b}[0m") } else { word.to_owned() }
+    }
+}
+
+/// Paths and messages of the system go through here: line by line without control characters.
+fn clean(text: &str) -> String {
+    text.lines().map(printable).collect::<Vec<_>>().join("\n")
+}
+
+fn write_stderr(text: &str) {
+    // Without stderr there is nowhere to complain.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Writes to stdout before there is a [`Ui`].
+pub(super) fn write_stdout(text: &str) {
+    let _ = io::stdout().write_all(text.as_bytes());
+}

@@ -1,0 +1,157 @@
+//! `acp-registry validate`
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+use std::time::Instant;
+
+use acp_registry::check::{Levels, Options, Selection, check};
+use acp_registry::finding::Level;
+use acp_registry::registry::{LevelSetting, Registry};
+use acp_registry::report::{Format, Report};
+use acp_registry::sys::{fs::write_atomic, git};
+use acp_registry::text::{nearest, quote};
+use clap::ArgMatches;
+
+use super::exit::{Exit, Failure};
+use super::global::{Global, configured_levels};
+use super::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Agents to check [default: all]
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+
+    /// Check only agents whose folder differs from this git revision
+    #[arg(long, value_name = "REF", conflicts_with = "ids")]
+    changed_since: Option<String>,
+
+    /// Form of the result: human, json, sarif, github or markdown
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+
+    /// Write the result to a file instead; with FORMAT=, another form besides (repeatable)
+    #[arg(long, value_name = "[FORMAT=]FILE")]
+    output: Vec<String>,
+
+    /// Report a rule as an error; also `icon/*` for a group, `warnings` for all warnings (repeatable)
+    #[arg(long, value_name = "RULE")]
+    deny: Vec<String>,
+
+    /// Report a rule as a warning (repeatable)
+    #[arg(long, value_name = "RULE")]
+    warn: Vec<String>,
+
+    /// Switch a rule off (repeatable)
+    #[arg(long, value_name = "RULE")]
+    allow: Vec<String>,
+}
+
+impl Args {
+    fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.format() == Format::Json
+    }
+}
+
+pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let started = Instant::now();
+    let outputs = outputs(&args.output)?;
+    let config = global.config()?;
+    let allowed_hosts = global.allowed_hosts()?;
+    let mut levels = configured_levels(&config)?;
+    set_levels(&mut levels, matches)?;
+
+    let directory = global.registry_dir();
+    let registry = Registry::load(&directory)?;
+    if registry.entries.is_empty() {
+        ui.warning(&format!("{} holds no agents; name the registry with --registry-dir", directory.display()));
+    }
+    let selection = selection(args, &registry)?;
+    ui.detail(&format!("checking {} in {}", registry.entries.len(), registry.root.display()));
+    let checked =
+        check(&registry, &Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config }, &selection);
+
+    let prefix = prefix(&registry.root);
+    let text = |file: &str| registry.text(file);
+    let duration = started.elapsed();
+    let mut report = Report { checked: &checked, duration, text: &text, prefix: &prefix, color: false };
+    let mut shown = Some(args.format());
+    for (format, path) in outputs {
+        let format = format.or_else(|| shown.take()).unwrap_or(args.format());
+        write_atomic(&path, report.render(format).as_bytes())?;
+    }
+    if let Some(format) = shown {
+        report.color = ui.color_stdout();
+        ui.result(&report.render(format))?;
+    }
+    Ok(if checked.count(Level::Error) > 0 { Exit::Findings } else { Exit::Success })
+}
+
+/// Flags count in the order in which they were given: the later one wins.
+fn set_levels(levels: &mut Levels, matches: &ArgMatches) -> Result<(), Failure> {
+    let mut flags = Vec::new();
+    for (name, setting) in [("deny", LevelSetting::Deny), ("warn", LevelSetting::Warn), ("allow", LevelSetting::Allow)]
+    {
+        let rules = matches.get_many::<String>(name).unwrap_or_default();
+        flags.extend(matches.indices_of(name).unwrap_or_default().zip(rules).map(|(at, rule)| (at, setting, rule)));
+    }
+    flags.sort_by_key(|(at, ..)| *at);
+    for (_, setting, rule) in flags {
+        levels.set(rule, setting)?;
+    }
+    Ok(())
+}
+
+fn selection(args: &Args, registry: &Registry) -> Result<Selection, Failure> {
+    if let Some(revision) = &args.changed_since {
+        return Ok(Selection::Paths(git::changed_paths(&registry.root, revision)?));
+    }
+    if args.ids.is_empty() {
+        return Ok(Selection::All);
+    }
+    for id in &args.ids {
+        if registry.entry(id).is_none() {
+            let near = nearest(id, registry.entries.iter().map(|entry| entry.id.as_str()));
+            let hint = near.map_or(String::new(), |near| format!("; did you mean {}?", quote(near)));
+            return Err(Failure::usage(format!("there is no agent {}{hint}", quote(id))));
+        }
+    }
+    Ok(Selection::Agents(args.ids.iter().cloned().collect::<BTreeSet<_>>()))
+}
+
+/// Splits `FORMAT=FILE`; a file without a format takes the result itself.
+fn outputs(texts: &[String]) -> Result<Vec<(Option<Format>, PathBuf)>, Failure> {
+    let outputs = texts.iter().map(|text| match text.split_once('=') {
+        Some((format, file)) if format.parse::<Format>().is_ok() => (format.parse().ok(), PathBuf::from(file)),
+        _ => (None, PathBuf::from(text)),
+    });
+    let outputs: Vec<(Option<Format>, PathBuf)> = outputs.collect();
+    if outputs.iter().any(|(_, path)| path.as_os_str().is_empty()) {
+        return Err(Failure::usage("--output needs the name of a file"));
+    }
+    if outputs.iter().filter(|(format, _)| format.is_none()).count() > 1 {
+        return Err(Failure::usage(
+            "--output without FORMAT= can be given once; write --output FORMAT=FILE for further files",
+        ));
+    }
+    Ok(outputs)
+}
+
+/// The registry directory relative to the working directory, which on a CI runner is the checkout.
+fn prefix(root: &Path) -> String {
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
+    let Ok(relative) = root.strip_prefix(&here) else { return String::new() };
+    let parts = relative.components().filter_map(|part| match part {
+        Component::Normal(part) => Some(format!("{}/", part.to_string_lossy())),
+        _ => None,
+    });
+    parts.collect()
+}

@@ -1,0 +1,229 @@
+//! Puts the published tree together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rayon::prelude::*;
+use serde_json::{Map, Value};
+
+use super::entry::{Icon, entry};
+use super::previous::{Entries, Published, PublishedError};
+use super::tree::{Content, Tree};
+use crate::check::{Checked, Status, schema};
+use crate::finding::Level;
+use crate::registry::{Config, DEFAULT_BASE_URL, Entry, Registry, View};
+
+/// How a tree is built.
+pub struct Options<'a> {
+    /// Address under which the tree will be found, instead of the configured one.
+    pub base_url: Option<&'a str>,
+    /// The registry's configuration.
+    pub config: &'a Config,
+    /// An earlier tree, from which failing agents keep their last form.
+    pub previous: Option<&'a dyn Published>,
+}
+
+/// A tree, and what became of each agent.
+pub struct Built<'a> {
+    /// The files.
+    pub tree: Tree<'a>,
+    /// The agents, by folder name.
+    pub agents: Vec<BuiltAgent>,
+}
+
+/// An agent and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuiltAgent {
+    /// Folder name.
+    pub id: String,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// How an agent is published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// As its folder says.
+    Published,
+    /// As it was last published, because it has errors now.
+    Kept,
+}
+
+impl Outcome {
+    /// The word used in every output format.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Kept => "kept",
+        }
+    }
+}
+
+/// Why there is no tree.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// Findings are errors, and no earlier form takes the place of these agents.
+    #[error("{}", describe(agents))]
+    Findings {
+        /// The agents concerned; empty when the errors are about the registry as a whole.
+        agents: Vec<String>,
+    },
+    /// There are no agents.
+    #[error("{0} holds no agents; nothing is published")]
+    Empty(String),
+    /// The earlier tree cannot be read.
+    #[error(transparent)]
+    Previous(#[from] PublishedError),
+}
+
+fn describe(agents: &[String]) -> String {
+    match agents {
+        [] => "the registry has errors; nothing is published".to_owned(),
+        _ => format!("no earlier form can stand in for {}; nothing is published", agents.join(", ")),
+    }
+}
+
+/// An agent that will be published.
+enum Source<'a> {
+    Own(&'a Entry),
+    Earlier { id: &'a str, icon: Option<Vec<u8>> },
+}
+
+impl Source<'_> {
+    fn id(&self) -> &str {
+        match self {
+            Self::Own(entry) => &entry.id,
+            Self::Earlier { id, .. } => id,
+        }
+    }
+
+    fn has_icon(&self) -> bool {
+        match self {
+            Self::Own(entry) => entry.icon.present().is_some(),
+            Self::Earlier { icon, .. } => icon.is_some(),
+        }
+    }
+}
+
+/// Builds the published tree in memory. The same registry and options give the same bytes.
+///
+/// # Errors
+/// [`BuildError`]: errors without an earlier form to stand in, no agents, or an earlier tree that cannot be read.
+pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_>) -> Result<Built<'a>, BuildError> {
+    if registry.entries.is_empty() {
+        return Err(BuildError::Empty(registry.root.display().to_string()));
+    }
+    if checked.findings.iter().any(|finding| finding.agent.is_none() && finding.level == Level::Error) {
+        return Err(BuildError::Findings { agents: Vec::new() });
+    }
+    let failed: BTreeSet<&str> =
+        checked.agents.iter().filter(|agent| agent.status == Status::Failed).map(|agent| agent.id.as_str()).collect();
+    let views = options.config.views();
+    let earlier = Earlier::load(if failed.is_empty() { None } else { options.previous }, &views)?;
+
+    let mut sources = Vec::with_capacity(registry.entries.len());
+    let mut lost = Vec::new();
+    for entry in &registry.entries {
+        // Without a manifest there is nothing to publish, whatever the levels of the rules are.
+        let is_sound =
+            !failed.contains(entry.id.as_str()) && entry.manifest.present().is_some_and(|m| m.value().is_object());
+        if is_sound && is_file_name(&entry.id) {
+            sources.push(Source::Own(entry));
+        } else if earlier.has(&entry.id) {
+            sources.push(Source::Earlier { id: &entry.id, icon: earlier.icon(&entry.id)? });
+        } else {
+            lost.push(crate::text::printable(&entry.id).into_owned());
+        }
+    }
+    if !lost.is_empty() {
+        return Err(BuildError::Findings { agents: lost });
+    }
+
+    let base_url =
+        options.base_url.or(options.config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
+    let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
+    for view in &views {
+        // A base URL on the command line is meant for the whole tree.
+        let base_url = options.base_url.map_or(view.base_url.as_deref(), |_| None).unwrap_or(base_url);
+        files.insert(view.file.clone(), Content::Owned(index(view, base_url, &sources, &earlier).into_bytes()));
+    }
+    for (name, schema) in [("agent.schema.json", schema::AGENT), ("registry.schema.json", schema::REGISTRY)] {
+        files.insert(name.to_owned(), Content::Owned(schema.replace(DEFAULT_BASE_URL, base_url).into_bytes()));
+    }
+    let agents = sources.iter().map(|source| BuiltAgent {
+        id: source.id().to_owned(),
+        outcome: if matches!(source, Source::Own(_)) { Outcome::Published } else { Outcome::Kept },
+    });
+    let agents = agents.collect();
+    for source in sources {
+        match source {
+            Source::Own(entry) => {
+                if let Some(icon) = entry.icon.present() {
+                    files.insert(format!("{}.svg", entry.id), Content::Borrowed(icon.as_bytes()));
+                }
+            }
+            Source::Earlier { id, icon: Some(icon) } => {
+                files.insert(format!("{id}.svg"), Content::Owned(icon));
+            }
+            Source::Earlier { icon: None, .. } => {}
+        }
+    }
+    Ok(Built { tree: Tree::new(files), agents })
+}
+
+/// One published index as text.
+fn index(view: &View, base_url: &str, sources: &[Source<'_>], earlier: &Earlier<'_>) -> String {
+    let shown: Vec<&Source<'_>> = sources.iter().filter(|source| !view.exclude.contains(source.id())).collect();
+    let agents: Vec<Value> = shown
+        .into_par_iter()
+        .filter_map(|source| {
+            let address = format!("{base_url}/{}.svg", source.id());
+            let icon = if source.has_icon() { Icon::At(&address) } else { Icon::None };
+            match source {
+                Source::Own(own) => own.manifest.present().and_then(|manifest| entry(manifest, icon, view)),
+                Source::Earlier { id, .. } => earlier.entry(&view.file, id, icon),
+            }
+        })
+        .collect();
+    let mut index = Map::new();
+    index.insert("version".to_owned(), Value::String(view.format_version.clone()));
+    index.insert("agents".to_owned(), Value::Array(agents));
+    index.extend(view.extra.clone());
+    crate::json::to_string(&index)
+}
+
+/// Ids become file names: only what the schema allows may do so, whatever the levels of the rules are.
+fn is_file_name(id: &str) -> bool {
+    id.starts_with(|c: char| c.is_ascii_lowercase())
+        && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+/// The earlier tree, with the indexes of today's views.
+struct Earlier<'a> {
+    tree: Option<&'a dyn Published>,
+    views: BTreeMap<String, Entries>,
+}
+
+impl<'a> Earlier<'a> {
+    fn load(tree: Option<&'a dyn Published>, views: &[View]) -> Result<Self, PublishedError> {
+        let mut read = BTreeMap::new();
+        if let Some(tree) = tree {
+            for view in views {
+                read.insert(view.file.clone(), Entries::read(tree, &view.file)?);
+            }
+        }
+        Ok(Self { tree, views: read })
+    }
+
+    fn has(&self, id: &str) -> bool {
+        is_file_name(id) && self.views.keys().any(|file| self.entry(file, id, Icon::None).is_some())
+    }
+
+    fn entry(&self, file: &str, id: &str, icon: Icon<'_>) -> Option<Value> {
+        self.views.get(file)?.get(id, icon)
+    }
+
+    fn icon(&self, id: &str) -> Result<Option<Vec<u8>>, PublishedError> {
+        self.tree.map_or(Ok(None), |tree| tree.read(&format!("{id}.svg")))
+    }
+}

@@ -1,0 +1,45 @@
+//! For GitHub Actions: workflow commands that become annotations.
+
+use std::fmt::Write as _;
+
+use super::Report;
+use crate::finding::Level;
+
+pub(super) fn render(report: &Report<'_>) -> String {
+    let mut out = String::new();
+    for finding in &report.checked.findings {
+        let command = if finding.level == Level::Error { "error" } else { "warning" };
+        let file = format!("{}{}", report.prefix, finding.file);
+        // Writing to a String cannot fail.
+        let _ = write!(out, "::{command} file={}", property(&file));
+        if let Some(span) = finding.span {
+            let _ = write!(out, ",line={},endLine={}", span.line, span.end_line);
+            // With several lines, columns are refused.
+            if span.line == span.end_line {
+                let _ = write!(out, ",col={},endColumn={}", span.column, span.end_column);
+            }
+        }
+        let help = finding.help.as_ref().map_or(String::new(), |help| format!("\nhelp: {help}"));
+        let _ = writeln!(out, ",title={}::{}", property(finding.rule), message(&format!("{}{help}", finding.message)));
+    }
+    out
+}
+
+fn message(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    message(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_can_begin_another_command() {
+        assert_eq!(message("50%\r\n::error::x"), "50%25%0D%0A::error::x");
+        assert_eq!(property("a,b:c\n"), "a%2Cb%3Ac%0A");
+    }
+}

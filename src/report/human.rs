@@ -1,0 +1,131 @@
+//! For people at a terminal: the source line with the place underlined.
+
+use std::fmt::Write as _;
+
+use annotate_snippets::{AnnotationKind, Level as Title, Origin, Renderer, Snippet};
+
+use super::{Report, plural};
+use crate::check::Status;
+use crate::finding::{Finding, Level};
+use crate::source::Span;
+use crate::text::{is_hidden, printable};
+
+/// How many characters of a source line are shown.
+const WIDTH: usize = 120;
+
+/// How many of them stand before the place.
+const LEAD: usize = 40;
+
+pub(super) fn render(report: &Report<'_>) -> String {
+    let renderer = if report.color { Renderer::styled() } else { Renderer::plain() };
+    let mut out = String::new();
+    for finding in &report.checked.findings {
+        out.push_str(&one(finding, (report.text)(&finding.file), &renderer));
+        out.push_str("\n\n");
+    }
+    let checked = report.checked;
+    let skipped = checked.count_agents(Status::Skipped);
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        out,
+        "{} checked: {}, {}{}",
+        plural(checked.agents.len() - skipped, "agent"),
+        plural(checked.count(Level::Error), "error"),
+        plural(checked.count(Level::Warning), "warning"),
+        if skipped == 0 { String::new() } else { format!(" ({} not selected)", plural(skipped, "agent")) },
+    );
+    out
+}
+
+fn one(finding: &Finding, text: Option<&str>, renderer: &Renderer) -> String {
+    let level = if finding.level == Level::Error { Title::ERROR } else { Title::WARNING };
+    let file = printable(&finding.file);
+    let origin = Origin::path(&*file);
+    let title = level.primary_title(&*finding.message).id(finding.rule);
+    let mut group = match finding.span.zip(text).and_then(|(span, text)| Some((span, Line::of(text, span)?))) {
+        None => title.element(origin),
+        Some((span, line)) => {
+            let place = AnnotationKind::Primary.span(line.start..line.end);
+            let snippet = Snippet::source(line.text).line_start(span.line).annotation(place);
+            title.element(origin.line(span.line).char_column(span.column)).element(snippet)
+        }
+    };
+    if let Some(help) = &finding.help {
+        group = group.element(Title::HELP.message(&**help));
+    }
+    renderer.render(&[group])
+}
+
+/// The part of a source line that is shown, with the underlined bytes of it.
+struct Line {
+    text: String,
+    start: usize,
+    end: usize,
+}
+
+impl Line {
+    /// The first line of a place, cut to a window around it, with hidden characters replaced one by one.
+    fn of(text: &str, span: Span) -> Option<Self> {
+        let line = text.split('\n').nth(span.line - 1)?.trim_end_matches('\r');
+        let first = span.column - 1;
+        let last = if span.end_line == span.line { span.end_column - 1 } else { usize::MAX };
+        let skip = if first > LEAD + LEAD { first - LEAD } else { 0 };
+        let mut shown = Self { text: String::new(), start: 0, end: 0 };
+        if skip > 0 {
+            shown.text.push('…');
+        }
+        let mut characters = line.chars().enumerate().skip(skip);
+        for (at, c) in characters.by_ref().take(WIDTH) {
+            if at == first {
+                shown.start = shown.text.len();
+            }
+            shown.text.push(match c {
+                '\t' => ' ',
+                c if is_hidden(c) => char::REPLACEMENT_CHARACTER,
+                c => c,
+            });
+            if (first..last).contains(&at) {
+                shown.end = shown.text.len();
+            }
+        }
+        if characters.next().is_some() {
+            shown.text.push('…');
+        }
+        if shown.end <= shown.start {
+            // The place is the end of the line or of the file.
+            shown.start = shown.text.len();
+            shown.end = shown.start;
+        }
+        Some(shown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str, column: usize, end_column: usize) -> (String, String) {
+        let line = Line::of(text, Span { line: 1, column, end_line: 1, end_column }).unwrap();
+        (line.text.clone(), line.text[line.start..line.end].to_owned())
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_place() {
+        let text = format!("{}HERE{}", "ä".repeat(1000), "b".repeat(1_000_000));
+        let (shown, marked) = line(&text, 1001, 1005);
+        assert_eq!(marked, "HERE");
+        assert_eq!(shown.chars().count(), WIDTH + 2);
+        assert!(shown.starts_with('…') && shown.ends_with('…'));
+    }
+
+    #[test]
+    fn hidden_characters_do_not_reach_the_terminal() {
+        assert_eq!(line("a\u{1b}[31m\tb\u{202e}", 2, 3), ("a\u{fffd}[31m b\u{fffd}".into(), "\u{fffd}".into()));
+    }
+
+    #[test]
+    fn the_end_of_a_line_can_be_pointed_at() {
+        assert_eq!(line("ab", 3, 3), ("ab".into(), String::new()));
+        assert!(Line::of("ab", Span { line: 9, column: 1, end_line: 9, end_column: 1 }).is_none());
+    }
+}

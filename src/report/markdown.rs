@@ -1,0 +1,95 @@
+//! For a comment on a pull request: a table an agent.
+
+use std::fmt::Write as _;
+
+use super::{Report, plural};
+use crate::check::Status;
+use crate::finding::{Finding, Level};
+use crate::text::printable;
+
+/// GitHub refuses comments above 65,536 characters.
+const LIMIT: usize = 60_000;
+
+pub(super) fn render(report: &Report<'_>) -> String {
+    let checked = report.checked;
+    let skipped = checked.count_agents(Status::Skipped);
+    let mut out = format!(
+        "**{} checked: {}, {}.**\n",
+        plural(checked.agents.len() - skipped, "agent"),
+        plural(checked.count(Level::Error), "error"),
+        plural(checked.count(Level::Warning), "warning"),
+    );
+    let mut left_out = 0;
+    for group in checked.findings.chunk_by(|a, b| a.agent == b.agent) {
+        let mut table = format!("\n### {}\n\n", title(&group[0]));
+        table.push_str("| | Rule | Place | Finding |\n|---|---|---|---|\n");
+        if out.len() + table.len() > LIMIT {
+            left_out += group.len();
+            continue;
+        }
+        out.push_str(&table);
+        for finding in group {
+            let row = row(finding);
+            if out.len() + row.len() > LIMIT {
+                left_out += 1;
+            } else {
+                out.push_str(&row);
+            }
+        }
+    }
+    if left_out > 0 {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "\n{} more did not fit into this comment.\n", plural(left_out, "finding"));
+    }
+    out
+}
+
+fn title(finding: &Finding) -> String {
+    finding.agent.as_deref().map_or_else(|| "The registry".to_owned(), escape)
+}
+
+fn row(finding: &Finding) -> String {
+    let sign = if finding.level == Level::Error { "❌ error" } else { "⚠️ warning" };
+    let name = finding.file.rsplit('/').next().unwrap_or_default();
+    let place = finding.span.map_or(String::new(), |span| format!(":{}:{}", span.line, span.column));
+    let help = finding.help.as_ref().map_or(String::new(), |help| format!("<br>{}", escape(help)));
+    format!("| {sign} | `{}` | {}{place} | {}{help} |\n", finding.rule, escape(name), escape(&finding.message))
+}
+
+/// Text that Markdown, HTML and GitHub's mentions, references and automatic links leave alone.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in printable(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            // A zero-width space keeps people and issues from being called, and addresses from becoming links.
+            '@' | '#' => {
+                out.push(c);
+                out.push('\u{200b}');
+            }
+            ':' => out.push_str("&#58;"),
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '!' | '|' | '~' | '$' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out.replace("www.", "www&#46;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_keeps_its_meaning() {
+        assert_eq!(
+            escape("@a #1 <img> [x](https://h) `c` a|b *b* www.x.example"),
+            "@\u{200b}a #\u{200b}1 &lt;img&gt; \\[x\\]\\(https&#58;//h\\) \\`c\\` a\\|b \\*b\\* www&#46;x.example"
+        );
+        assert_eq!(escape("a\nb\u{202e}"), "a\\\\u\\{a\\}b\\\\u\\{202e\\}");
+    }
+}

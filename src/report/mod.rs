@@ -1,0 +1,88 @@
+//! REPORT: findings to text. One file a format; none of them decides anything about a finding.
+//!
+//! | format | for | escapes |
+//! |---|---|---|
+//! | [`Format::Human`] | a terminal | control, bidirectional and zero-width characters |
+//! | [`Format::Json`] | programs | everything outside ASCII |
+//! | [`Format::Sarif`] | code scanning | everything outside ASCII, file names as URIs |
+//! | [`Format::Github`] | annotations of GitHub Actions | what would begin another workflow command |
+//! | [`Format::Markdown`] | a comment on a pull request | Markdown, HTML, mentions and links |
+
+mod github;
+mod human;
+mod json;
+mod markdown;
+mod sarif;
+
+use std::str::FromStr;
+use std::time::Duration;
+
+pub use self::json::finding as finding_json;
+use crate::check::Checked;
+
+/// A form of report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the table above says what each is for")]
+pub enum Format {
+    Human,
+    Json,
+    Sarif,
+    Github,
+    Markdown,
+}
+
+impl Format {
+    /// All formats, by name.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("human", Self::Human),
+        ("json", Self::Json),
+        ("sarif", Self::Sarif),
+        ("github", Self::Github),
+        ("markdown", Self::Markdown),
+    ];
+}
+
+/// There is no such format.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no such format; known are human, json, sarif, github and markdown")]
+pub struct UnknownFormat;
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, format)| format).ok_or(UnknownFormat)
+    }
+}
+
+/// What is reported, and what the renderers need to know around it.
+pub struct Report<'a> {
+    /// The findings and the agents.
+    pub checked: &'a Checked,
+    /// How long it took.
+    pub duration: Duration,
+    /// The text of a file of the registry, for the lines shown to people.
+    pub text: &'a dyn Fn(&str) -> Option<&'a str>,
+    /// The registry directory as seen from where code hosts look, with `/` at its end; empty when they are the same.
+    pub prefix: &'a str,
+    /// Whether colours may be used.
+    pub color: bool,
+}
+
+impl Report<'_> {
+    /// Renders the report; the text ends with a line end, or is empty.
+    #[must_use]
+    pub fn render(&self, format: Format) -> String {
+        match format {
+            Format::Human => human::render(self),
+            Format::Json => json::render(self),
+            Format::Sarif => sarif::render(self),
+            Format::Github => github::render(self),
+            Format::Markdown => markdown::render(self),
+        }
+    }
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

@@ -1,0 +1,107 @@
+//! For code scanning: the Static Analysis Results Interchange Format, version 2.1.0 (OASIS).
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::Report;
+use crate::check::{RULES, Rule};
+use crate::finding::{Finding, Level};
+
+pub(super) fn render(report: &Report<'_>) -> String {
+    let results = report.checked.findings.iter().map(|finding| result(finding, report.prefix));
+    crate::json::to_string(&json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {
+                "driver": {
+                    "name": env!("CARGO_PKG_NAME"),
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "rules": RULES.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
+                },
+            },
+            "columnKind": "unicodeCodePoints",
+            "results": results.collect::<Vec<_>>(),
+        }],
+    }))
+}
+
+fn descriptor(rule: &Rule) -> Value {
+    json!({
+        "id": rule.name,
+        "shortDescription": { "text": rule.summary },
+        "fullDescription": { "text": rule.why },
+        "help": { "text": rule.fix, "markdown": rule.fix },
+        "defaultConfiguration": { "enabled": rule.level > Level::Allow, "level": level(rule.level) },
+    })
+}
+
+fn result(finding: &Finding, prefix: &str) -> Value {
+    let mut place = json!({
+        "artifactLocation": { "uri": uri(&format!("{prefix}{}", finding.file)), "uriBaseId": "%SRCROOT%" },
+    });
+    if let Some(span) = finding.span {
+        place["region"] = json!({
+            "startLine": span.line,
+            "startColumn": span.column,
+            "endLine": span.end_line,
+            "endColumn": span.end_column,
+        });
+    }
+    let text = match &finding.help {
+        Some(help) => format!("{}; {help}", finding.message),
+        None => finding.message.clone(),
+    };
+    let mut result = json!({
+        "ruleId": finding.rule,
+        "level": level(finding.level),
+        "message": { "text": text },
+        "locations": [{ "physicalLocation": place }],
+        "partialFingerprints": { "place/v1": fingerprint(finding) },
+    });
+    if let Some(index) = RULES.iter().position(|rule| rule.name == finding.rule) {
+        result["ruleIndex"] = json!(index);
+    }
+    result
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Allow => "none",
+    }
+}
+
+/// Names a finding across runs, also when lines are added above it.
+fn fingerprint(finding: &Finding) -> String {
+    let mut hash = Sha256::new();
+    for part in [finding.rule, &finding.file, finding.pointer.as_deref().unwrap_or_default(), &finding.message] {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    crate::hex(&hash.finalize()[..16])
+}
+
+/// A relative path as a relative URI reference.
+fn uri(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uri;
+
+    #[test]
+    fn file_names_become_relative_references() {
+        assert_eq!(uri("a b/ä:\n%.json"), "a%20b/%C3%A4%3A%0A%25.json");
+    }
+}
