@@ -47,7 +47,12 @@ fn one(finding: &Finding, text: Option<&str>, renderer: &Renderer) -> String {
         Some((span, line)) => {
             let place = AnnotationKind::Primary.span(line.start..line.end);
             let snippet = Snippet::source(line.text).line_start(span.line).annotation(place);
-            title.element(origin.line(span.line).char_column(span.column)).element(snippet)
+            if line.is_cut {
+                // The renderer would count columns from the cut.
+                title.element(origin.line(span.line).char_column(span.column)).element(snippet)
+            } else {
+                title.element(snippet.path(&*file))
+            }
         }
     };
     if let Some(help) = &finding.help {
@@ -61,6 +66,8 @@ struct Line {
     text: String,
     start: usize,
     end: usize,
+    /// Whether characters before the place are left out.
+    is_cut: bool,
 }
 
 impl Line {
@@ -70,7 +77,7 @@ impl Line {
         let first = span.column - 1;
         let last = if span.end_line == span.line { span.end_column - 1 } else { usize::MAX };
         let skip = if first > LEAD + LEAD { first - LEAD } else { 0 };
-        let mut shown = Self { text: String::new(), start: 0, end: 0 };
+        let mut shown = Self { text: String::new(), start: 0, end: 0, is_cut: skip > 0 };
         if skip > 0 {
             shown.text.push('…');
         }
