@@ -76,10 +76,18 @@ pub enum BuildError {
     Previous(#[from] PublishedError),
 }
 
+/// How many agents a message names.
+const NAMED: usize = 10;
+
 fn describe(agents: &[String]) -> String {
     match agents {
         [] => "the registry has errors; nothing is published".to_owned(),
-        _ => format!("no earlier form can stand in for {}; nothing is published", agents.join(", ")),
+        _ => {
+            let named = agents.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = agents.len().saturating_sub(NAMED);
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            format!("no earlier form can stand in for {named}{more}; nothing is published")
+        }
     }
 }
 
@@ -174,22 +182,41 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
 /// One published index as text.
 fn index(view: &View, base_url: &str, sources: &[Source<'_>], earlier: &Earlier<'_>) -> String {
     let shown: Vec<&Source<'_>> = sources.iter().filter(|source| !view.exclude.contains(source.id())).collect();
-    let agents: Vec<Value> = shown
+    // Serialising is most of the work of a build, so that it is done on all processors, an entry at a time.
+    let agents: Vec<String> = shown
         .into_par_iter()
         .filter_map(|source| {
             let address = format!("{base_url}/{}.svg", source.id());
             let icon = if source.has_icon() { Icon::At(&address) } else { Icon::None };
-            match source {
+            let entry = match source {
                 Source::Own(own) => own.manifest.present().and_then(|manifest| entry(manifest, icon, view)),
                 Source::Earlier { id, .. } => earlier.entry(&view.file, id, icon),
-            }
+            };
+            entry.map(|entry| indented(&entry, "    "))
         })
         .collect();
-    let mut index = Map::new();
-    index.insert("version".to_owned(), Value::String(view.format_version.clone()));
-    index.insert("agents".to_owned(), Value::Array(agents));
-    index.extend(view.extra.clone());
-    crate::json::to_string(&index)
+    assemble(&view.format_version, &agents, &view.extra)
+}
+
+/// The text of an index around the texts of its entries, as `crate::json` would write the whole.
+fn assemble(version: &str, agents: &[String], extra: &Map<String, Value>) -> String {
+    let mut out = format!("{{\n  \"version\": {},\n  \"agents\": [", indented(&version, ""));
+    if !agents.is_empty() {
+        out.push_str("\n    ");
+        out.push_str(&agents.join(",\n    "));
+        out.push_str("\n  ");
+    }
+    out.push(']');
+    for (key, value) in extra {
+        out.push_str(&format!(",\n  {}: {}", indented(key, ""), indented(value, "  ")));
+    }
+    out.push_str("\n}\n");
+    out
+}
+
+/// A value as it stands inside a document: strings hold no raw line ends, so every line end is one of the layout.
+fn indented<T: serde::Serialize>(value: &T, indentation: &str) -> String {
+    crate::json::to_string(value).trim_end().replace('\n', &format!("\n{indentation}"))
 }
 
 /// Ids become file names: only what the schema allows may do so, whatever the levels of the rules are.
@@ -225,5 +252,21 @@ impl<'a> Earlier<'a> {
 
     fn icon(&self, id: &str) -> Result<Option<Vec<u8>>, PublishedError> {
         self.tree.map_or(Ok(None), |tree| tree.read(&format!("{id}.svg")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_assembled_index_is_what_the_serialiser_would_write() {
+        for agents in [json!([]), json!([{ "id": "a", "x": [1, { "y": "line\nend" }] }, { "id": "b" }])] {
+            let whole = json!({ "version": "1.0.0", "agents": agents, "extensions": [], "more": { "é": [1] } });
+            let Value::Object(extra) = json!({ "extensions": [], "more": { "é": [1] } }) else { unreachable!() };
+            let texts: Vec<String> = agents.as_array().unwrap().iter().map(|agent| indented(agent, "    ")).collect();
+            assert_eq!(assemble("1.0.0", &texts, &extra), crate::json::to_string(&whole));
+        }
     }
 }

@@ -14,8 +14,8 @@ const VISIT_LIMIT: usize = 20_000;
 const USE_LIMIT: usize = 8;
 
 /// A shape that a viewer draws.
-pub(in super::super) struct Shape<'b, 'a> {
-    pub(in super::super) node: Node<'b, 'a>,
+pub(in super::super) struct Shape {
+    pub(in super::super) node: NodeId,
     pub(in super::super) fill: Paint,
     pub(in super::super) stroke: Paint,
 }
@@ -33,7 +33,7 @@ pub(in super::super) enum Paint {
     Other,
 }
 
-impl Shape<'_, '_> {
+impl Shape {
     /// Whether a viewer shows anything of it.
     pub(in super::super) fn is_visible(&self) -> bool {
         self.fill != Paint::None || self.stroke != Paint::None
@@ -67,7 +67,7 @@ const CONTAINERS: &[&str] = &["svg", "g", "a", "switch", "text", "tspan", "textP
 const SHAPES: &[&str] =
     &["path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "textPath"];
 
-pub(super) fn shapes<'b, 'a>(icon: &'b Icon<'a>) -> Vec<Shape<'b, 'a>> {
+pub(super) fn shapes(icon: &Icon<'_>) -> Vec<Shape> {
     let top = Inherited {
         fill: Paint::Initial,
         stroke: Paint::None,
@@ -92,7 +92,7 @@ struct Walk<'b, 'a> {
     icon: &'b Icon<'a>,
     ids: Option<HashMap<&'b str, NodeId>>,
     visits: usize,
-    shapes: Vec<Shape<'b, 'a>>,
+    shapes: Vec<Shape>,
     cascade: Cascade<'b>,
 }
 
@@ -112,7 +112,7 @@ impl<'b, 'a> Walk<'b, 'a> {
         if SHAPES.contains(&name) && !own.hidden && has_extent(node) {
             let fill = if own.fill_clear || !has_area(node) { Paint::None } else { own.fill };
             let stroke = if own.stroke_clear || own.stroke_thin { Paint::None } else { own.stroke };
-            self.shapes.push(Shape { node, fill, stroke });
+            self.shapes.push(Shape { node: node.id(), fill, stroke });
         }
         if name == "use" && uses < USE_LIMIT {
             if let Some(target) = self.target(node) {
@@ -297,8 +297,7 @@ mod tests {
 
     fn paints(body: &str) -> Vec<(Paint, Paint)> {
         let text = format!("<svg xmlns='{SVG}' xmlns:xlink='{XLINK}'>{body}</svg>");
-        let icon = Icon::parse(&text).unwrap();
-        shapes(&icon).iter().map(|shape| (shape.fill, shape.stroke)).collect()
+        Icon::parse(&text).unwrap().shapes.iter().map(|shape| (shape.fill, shape.stroke)).collect()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use crate::check::icon::{Icon, colors};
+use crate::check::icon::Icon;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
@@ -23,9 +23,9 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
-    for color in colors(icon).into_iter().filter(|color| !color.is_mask_value) {
+    for color in icon.colors.iter().filter(|color| !color.is_mask_value) {
         report
-            .range(color.range, format!("{} is {}, not currentColor", color.property, quote(&color.value)))
+            .range(color.range.clone(), format!("{} is {}, not currentColor", color.property, quote(&color.value)))
             .help("use currentColor, or none");
     }
 }

@@ -1,4 +1,4 @@
-use crate::check::icon::Icon;
+use crate::check::icon::{Icon, Shape};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
-    if !icon.shapes().iter().any(crate::check::icon::Shape::is_visible) {
+    if !icon.shapes.iter().any(Shape::is_visible) {
         report.range(icon.tag(icon.root()), "the icon shows nothing").help("draw at least one shape that is painted");
     }
 }

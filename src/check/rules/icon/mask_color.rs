@@ -1,4 +1,4 @@
-use crate::check::icon::{Icon, colors};
+use crate::check::icon::Icon;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
@@ -24,10 +24,10 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
-    for color in colors(icon).into_iter().filter(|color| color.is_mask_value) {
+    for color in icon.colors.iter().filter(|color| color.is_mask_value) {
         report
             .range(
-                color.range,
+                color.range.clone(),
                 format!(
                     "{} {} in a mask is refused by tools that do not know masks",
                     color.property,

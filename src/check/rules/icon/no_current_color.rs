@@ -1,4 +1,6 @@
-use crate::check::icon::Icon;
+use roxmltree::NodeId;
+
+use crate::check::icon::{Icon, Shape};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
@@ -22,16 +24,16 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
-    let shapes = icon.shapes();
-    let mut black: Vec<_> = shapes.iter().filter(|shape| shape.falls_back_to_black()).map(|shape| shape.node).collect();
-    black.sort_by_key(|node| node.id().get());
+    let mut black: Vec<_> =
+        icon.shapes.iter().filter(|shape| shape.falls_back_to_black()).map(|shape| shape.node.get()).collect();
+    black.sort_unstable();
     black.dedup();
-    for node in &black {
+    for node in black.iter().filter_map(|id| icon.document.get_node(NodeId::new(*id))) {
         report
-            .range(icon.tag(*node), format!("{} has no fill and is therefore black", quote(node.tag_name().name())))
+            .range(icon.tag(node), format!("{} has no fill and is therefore black", quote(node.tag_name().name())))
             .help("add fill=\"currentColor\", or fill=\"none\" where only the outline is drawn");
     }
-    if black.is_empty() && !shapes.iter().any(crate::check::icon::Shape::uses_current_color) {
+    if black.is_empty() && !icon.shapes.iter().any(Shape::uses_current_color) {
         report
             .range(icon.tag(icon.root()), "nothing that is shown is painted with currentColor")
             .help("use currentColor for fills and strokes");
