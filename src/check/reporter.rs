@@ -54,13 +54,13 @@ impl<'a> Reporter<'a> {
 
     /// Reports about the file as a whole.
     pub(super) fn file(&mut self, message: impl Into<String>) -> Draft<'_> {
-        self.push(None, None, message.into())
+        self.push(None, None, &message.into())
     }
 
     /// Reports about a range of bytes of the file's text.
     pub(super) fn range(&mut self, range: Range<usize>, message: impl Into<String>) -> Draft<'_> {
         let text = self.about.text;
-        self.push(Some(range).map(|range| Span::of(text, range)), None, message.into())
+        self.push(Some(range).map(|range| Span::of(text, range)), None, &message.into())
     }
 
     /// Reports about the value at a JSON pointer; where there is none, about the nearest one around it.
@@ -75,29 +75,29 @@ impl<'a> Reporter<'a> {
                 }
             }
         });
-        self.placed(range, pointer, message.into())
+        self.placed(range, pointer, &message.into())
     }
 
     /// Reports about the key of the member at a JSON pointer.
     pub(super) fn key(&mut self, pointer: impl Into<String>, message: impl Into<String>) -> Draft<'_> {
         let pointer = pointer.into();
         let range = self.about.manifest.and_then(|manifest| manifest.places().key(&pointer));
-        self.placed(range, pointer, message.into())
+        self.placed(range, pointer, &message.into())
     }
 
     /// Reports about a place that the caller has found, with its JSON pointer.
     pub(super) fn member(&mut self, pointer: String, range: Range<usize>, message: impl Into<String>) -> Draft<'_> {
-        self.placed(Some(range), pointer, message.into())
+        self.placed(Some(range), pointer, &message.into())
     }
 
-    fn placed(&mut self, range: Option<Range<usize>>, pointer: String, message: String) -> Draft<'_> {
+    fn placed(&mut self, range: Option<Range<usize>>, pointer: String, message: &str) -> Draft<'_> {
         let text = self.about.text;
         // The document as a whole would underline every line of the file: its first character is enough.
         let range = range.map(|range| if pointer.is_empty() { range.start..range.start } else { range });
         self.push(range.map(|range| Span::of(text, range)), Some(pointer), message)
     }
 
-    fn push(&mut self, span: Option<Span>, pointer: Option<String>, message: String) -> Draft<'_> {
+    fn push(&mut self, span: Option<Span>, pointer: Option<String>, message: &str) -> Draft<'_> {
         let grave = self.levels.of_grave(self.rule);
         self.count += 1;
         if self.count > LIMIT {
@@ -114,7 +114,7 @@ impl<'a> Reporter<'a> {
             file,
             span,
             pointer,
-            message: printable(&message).into_owned(),
+            message: printable(message).into_owned(),
             help: None,
         });
         Draft { finding: self.findings.last_mut(), grave }
@@ -137,22 +137,18 @@ impl Drop for Reporter<'_> {
 
 impl Draft<'_> {
     /// Says what to do about it.
-    pub(super) fn help(self, help: impl Into<String>) -> Self {
-        let Self { finding, grave } = self;
-        let finding = finding.map(|finding| {
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+        if let Some(finding) = &mut self.finding {
             finding.help = Some(printable(&help.into()).into_owned());
-            finding
-        });
-        Self { finding, grave }
+        }
+        self
     }
 
     /// Says that this finding is an error although its rule is a warning.
-    pub(super) fn grave(self) -> Self {
-        let Self { finding, grave } = self;
-        let finding = finding.map(|finding| {
-            finding.level = grave;
-            finding
-        });
-        Self { finding, grave }
+    pub(super) fn grave(mut self) -> Self {
+        if let Some(finding) = &mut self.finding {
+            finding.level = self.grave;
+        }
+        self
     }
 }

@@ -163,7 +163,7 @@ fn check_entry(entry: &Entry, rules: &[&'static Rule], options: &Options<'_>) ->
         match (&rule.check, manifest, &parsed) {
             (Check::ManifestFile(look), ..) => look(&entry.manifest, &mut reporter),
             (Check::Manifest(look), Some(manifest), _) => {
-                look(&Subject { folder: &entry.id, manifest, options }, &mut reporter)
+                look(&Subject { folder: &entry.id, manifest, options }, &mut reporter);
             }
             (Check::IconFile(look), ..) => look(&icon_file, &mut reporter),
             (Check::Icon(look), _, Some(Ok(icon))) => look(icon, &mut reporter),

@@ -46,6 +46,7 @@ impl Ui {
     }
 
     /// Writes a result.
+    #[expect(clippy::unused_self, reason = "all output goes through the value that commands are handed")]
     pub(super) fn result(&self, text: &str) -> Result<(), Failure> {
         match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
             // Whoever was reading has seen enough.
@@ -88,6 +89,7 @@ impl Ui {
     }
 
     /// Shows a text that is printable already.
+    #[expect(clippy::unused_self, reason = "all output goes through the value that commands are handed")]
     pub(super) fn show(&self, text: &str) {
         write_stderr(text);
     }

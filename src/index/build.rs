@@ -80,14 +80,13 @@ pub enum BuildError {
 const NAMED: usize = 10;
 
 fn describe(agents: &[String]) -> String {
-    match agents {
-        [] => "the registry has errors; nothing is published".to_owned(),
-        _ => {
-            let named = agents.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-            let more = agents.len().saturating_sub(NAMED);
-            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-            format!("no earlier form can stand in for {named}{more}; nothing is published")
-        }
+    if agents.is_empty() {
+        "the registry has errors; nothing is published".to_owned()
+    } else {
+        let named = agents.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = agents.len().saturating_sub(NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        format!("no earlier form can stand in for {named}{more}; nothing is published")
     }
 }
 

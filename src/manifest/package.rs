@@ -153,11 +153,10 @@ fn pypi_pin(rest: &str) -> Result<Pin, SpecError> {
         Some(version) if PypiVersion::from_str(version).is_ok() => Ok(Pin::Exact(version.to_owned())),
         Some(word) if rest.starts_with('@') && is_word(word, b"-_.") => Ok(Pin::Tag(word.to_owned())),
         Some(wildcard) if is_word(wildcard, b".*!+") => Ok(Pin::Range(rest.to_owned())),
-        Some(_) => Err(SpecError::Version),
         None if rest.starts_with(['<', '>', '!', '~', '=', ';']) && is_word(rest, b"<>!~=.*,+-_") => {
             Ok(Pin::Range(rest.to_owned()))
         }
-        None => Err(SpecError::Version),
+        _ => Err(SpecError::Version),
     }
 }
 

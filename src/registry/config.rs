@@ -183,7 +183,7 @@ impl Config {
             let file = view.file.as_str();
             let is_plain =
                 file.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) && !file.starts_with('.');
-            if !is_plain || !file.ends_with(".json") || TAKEN.contains(&file) {
+            if !is_plain || Path::new(file).extension().is_none_or(|ending| ending != "json") || TAKEN.contains(&file) {
                 return Err(format!(
                     "the view file {file:?} must be a plain file name that ends in `.json` and is none of {}",
                     TAKEN.join(", ")

@@ -108,6 +108,7 @@ pub enum LoadError {
     Directory(#[source] PathError),
 }
 
+#[expect(clippy::large_enum_variant, reason = "nearly all are entries")]
 enum Found {
     Entry(Entry),
     Stray(Stray),
@@ -178,8 +179,9 @@ impl Registry {
 }
 
 fn load_folder(root: &Path, folder: &Path, id: String, is_link: bool) -> Found {
-    if is_link && let Err(error) = resolve_below(folder, root) {
-        return Found::Entry(Entry { id, manifest: Loaded::Unreadable(error), icon: Loaded::Missing });
+    if is_link && resolve_below(folder, root).is_err() {
+        let [manifest, icon] = [ReadError::Outside, ReadError::Outside];
+        return Found::Entry(Entry { id, manifest: Loaded::Unreadable(manifest), icon: Loaded::Unreadable(icon) });
     }
     let manifest = load_text(&folder.join("agent.json"), root, MANIFEST_LIMIT).and_then(parse);
     if matches!(manifest, Loaded::Missing) {

@@ -1,7 +1,7 @@
 //! LOAD: a registry directory, its agents, its quarantine list and its configuration.
 //!
 //! * [`Registry`]: everything that lies in the directory, each file read once
-//! * [`Config`]: `registry.toml`
+//! * [`Config`]: what `registry.toml` says
 //!
 //! Loading never fails because of one entry: what cannot be read is kept with its reason, for the checks to report.
 

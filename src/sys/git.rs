@@ -33,6 +33,7 @@ pub fn changed_paths(directory: &Path, revision: &str) -> Result<BTreeSet<String
     Ok(paths)
 }
 
+#[expect(clippy::disallowed_methods, reason = "this is where git is started")]
 fn run(directory: &Path, command: &'static str, arguments: &[&str]) -> Result<BTreeSet<String>, Error> {
     let output = Command::new("git")
         // A checkout must not be able to name a program that git would run.

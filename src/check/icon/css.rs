@@ -91,38 +91,27 @@ fn contents(parser: &mut Parser<'_>, selectors: &Rc<[Selector]>, depth: u8, styl
         let start = parser.position().byte_index();
         let Some(item) = item(parser) else { break };
         let end = item.end;
-        match item.block {
-            false => {
-                if let Some(name) = item.at_keyword() {
-                    style.at_rules.push(AtRule { name, range: start..end });
-                } else if let Some((property, value, important)) = item.declaration() {
-                    style.declarations.push(Declaration {
-                        property,
-                        value,
-                        important,
-                        range: start..end,
-                        selectors: selectors.clone(),
-                    });
-                }
-            }
-            true => {
-                let inner = match item.at_keyword() {
-                    Some(name) => {
-                        style.at_rules.push(AtRule { name, range: start..end });
-                        selectors.clone()
-                    }
-                    None => item.selectors().into(),
-                };
-                let _: Result<(), Never> = parser.parse_nested_block(|parser| {
-                    if depth < DEPTH_LIMIT {
-                        contents(parser, &inner, depth + 1, style);
-                    } else {
-                        while parser.next().is_ok() {}
-                    }
-                    Ok(())
-                });
-            }
+        let at_keyword = item.at_keyword();
+        if let Some(name) = &at_keyword {
+            style.at_rules.push(AtRule { name: name.clone(), range: start..end });
         }
+        if !item.block {
+            if let Some((property, value, important)) = item.declaration() {
+                let selectors = selectors.clone();
+                style.declarations.push(Declaration { property, value, important, range: start..end, selectors });
+            }
+            continue;
+        }
+        // What stands in an at-rule belongs to whatever stands around it.
+        let inner = if at_keyword.is_some() { selectors.clone() } else { item.selectors().into() };
+        let _: Result<(), Never> = parser.parse_nested_block(|parser| {
+            if depth < DEPTH_LIMIT {
+                contents(parser, &inner, depth + 1, style);
+            } else {
+                while parser.next().is_ok() {}
+            }
+            Ok(())
+        });
     }
 }
 

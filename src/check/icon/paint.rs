@@ -7,8 +7,8 @@ use roxmltree::{Node, NodeId};
 use super::css::{Declaration, Piece, Selector};
 use super::{Icon, SVG, XLINK};
 
-/// The most elements that are looked at while following `use`: references can multiply.
-const VISIT_LIMIT: usize = 20_000;
+/// The most elements that are looked at while following `use`: references can multiply. More than an icon may have itself.
+const VISIT_LIMIT: usize = 100_000;
 
 /// How deep `use` may lead to `use`.
 const USE_LIMIT: usize = 8;
@@ -52,6 +52,7 @@ impl Shape {
 
 /// What an element hands down to its children.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 struct Inherited {
     fill: Paint,
     stroke: Paint,

@@ -22,7 +22,7 @@ const LIMIT: usize = 32 * 1024;
 
 /// An icon whose path is padded with zeros: 33 KiB in all, without filling the documentation.
 const LARGE: &str = {
-    const BYTES: [u8; 33 * 1024] = {
+    static BYTES: [u8; 33 * 1024] = {
         let head = b"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\"><path fill=\"currentColor\" d=\"M2 2h12v12H2z";
         let tail = b"\"/></svg>";
         let mut bytes = [b' '; 33 * 1024];

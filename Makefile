@@ -1,0 +1,43 @@
+# What people run is what CI runs. `make help` lists the recipes.
+
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+
+# The published tree that `make demo` writes.
+OUT ?= dist
+
+.PHONY: help setup demo test lint ci bench fuzz deny
+
+help:
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: ## install what is missing: a C linker, git, Rust
+	@command -v cc >/dev/null && command -v git >/dev/null || { \
+		command -v apt-get >/dev/null || { echo "install a C compiler and git first" >&2; exit 1; }; \
+		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$sudo apt-get update && $$sudo apt-get install -y build-essential curl git; }
+	@command -v cargo >/dev/null || curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --no-modify-path
+
+demo: setup ## validate the bundled registry and build its published tree
+	cargo run --quiet -- validate
+	cargo run --quiet -- build --out $(OUT) --no-site
+	@echo "The published tree is in $(OUT)/: registry.json is what clients read."
+
+test: setup ## run all tests
+	cargo test --all-features
+
+lint: setup ## formatting, clippy, and the links of the documentation
+	cargo fmt --check
+	cargo clippy --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items --lib
+
+ci: lint test demo ## everything that must be green
+
+bench: setup ## measure validate and build against cat and cp
+	cargo bench --bench registry
+
+fuzz: setup ## feed the parsers random input, SECONDS each (default 60); needs cargo-fuzz and a nightly toolchain
+	cargo +nightly fuzz run --fuzz-dir tests/fuzz manifest -- -max_total_time=$(or $(SECONDS),60)
+	cargo +nightly fuzz run --fuzz-dir tests/fuzz icon -- -max_total_time=$(or $(SECONDS),60)
+
+deny: setup ## licences, advisories and sources of all dependencies; needs cargo-deny
+	cargo deny check

@@ -1,0 +1,125 @@
+//! How fast a registry is validated and built, as ratios to what the system's own tools need for the same files.
+//!
+//! `cargo bench` makes synthetic registries below the target directory and runs the release build on them, several times
+//! in turn with `cat` and `cp -r`. Figures are medians; memory is the highest of all runs.
+#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark starts programs and prints")]
+#![allow(clippy::expect_used, clippy::panic, reason = "a benchmark that cannot go on stops")]
+#![allow(clippy::cast_precision_loss, reason = "no machine has so much memory")]
+
+mod generate;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_acp-registry");
+
+/// How often each command runs.
+const ROUNDS: usize = 7;
+
+/// First argument of this program when it is to measure one command: resource usage is known per process tree only.
+const MEASURE: &str = "--measure-one";
+
+#[derive(Clone, Copy)]
+struct Sample {
+    wall: Duration,
+    cpu: Duration,
+    memory_kib: u64,
+}
+
+fn main() {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == MEASURE) {
+        return measure_one(&arguments[1..]);
+    }
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench");
+    for agents in [42, 10_000] {
+        let registry = folder.join(format!("registry-{agents}"));
+        if !registry.exists() {
+            generate::registry(&registry, agents).expect("a synthetic registry");
+        }
+        compare(&folder, &registry, agents);
+    }
+}
+
+/// Runs all commands in turn, so that whatever else the machine does meets them all alike.
+fn compare(folder: &Path, registry: &Path, agents: usize) {
+    let (copy, out) = (folder.join("copy"), folder.join("out"));
+    let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
+    let (registry, copy_name, out_name) = (text(registry), text(&copy), text(&out));
+    let find = format!("cat '{registry}'/*/*");
+    let commands: [(&str, Vec<&str>); 4] = [
+        ("cat (all files)", vec!["sh", "-c", &find]),
+        ("validate", vec![PROGRAM, "--registry-dir", &registry, "validate"]),
+        ("cp -r", vec!["cp", "-r", &registry, &copy_name]),
+        ("build --no-site", vec![PROGRAM, "--registry-dir", &registry, "build", "--no-site", "-q", "--out", &out_name]),
+    ];
+    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); commands.len()];
+    for round in 0..=ROUNDS {
+        for (at, (_, command)) in commands.iter().enumerate() {
+            for made in [&copy, &out] {
+                if made.exists() {
+                    fs::remove_dir_all(made).expect("the last round's output");
+                }
+            }
+            let sample = measure(command);
+            // The first round only warms the cache of the file system.
+            if round > 0 {
+                samples[at].push(sample);
+            }
+        }
+    }
+    println!("{agents} agents, medians of {ROUNDS} runs");
+    println!("  {:16} {:>9} {:>9} {:>10}   ratio of wall time", "", "wall ms", "CPU ms", "memory MiB");
+    let medians: Vec<Sample> = samples.iter_mut().map(|samples| median(samples)).collect();
+    for (at, (name, _)) in commands.iter().enumerate() {
+        let sample = medians[at];
+        let ratio = match at {
+            1 => format!("{:.2} of cat", ratio(sample, medians[0])),
+            3 => format!("{:.2} of cp -r", ratio(sample, medians[2])),
+            _ => "1 (baseline)".to_owned(),
+        };
+        let [wall, cpu] = [sample.wall, sample.cpu].map(|time| time.as_secs_f64() * 1000.0);
+        println!("  {name:16} {wall:9.1} {cpu:9.1} {:10.1}   {ratio}", sample.memory_kib as f64 / 1024.0);
+    }
+}
+
+fn ratio(sample: Sample, baseline: Sample) -> f64 {
+    sample.wall.as_secs_f64() / baseline.wall.as_secs_f64()
+}
+
+fn median(samples: &mut [Sample]) -> Sample {
+    let memory_kib = samples.iter().map(|sample| sample.memory_kib).max().unwrap_or_default();
+    samples.sort_by_key(|sample| sample.cpu);
+    let cpu = samples[samples.len() / 2].cpu;
+    samples.sort_by_key(|sample| sample.wall);
+    Sample { wall: samples[samples.len() / 2].wall, cpu, memory_kib }
+}
+
+/// Measures a command in a process of its own, whose only child it is.
+fn measure(command: &[&str]) -> Sample {
+    let output = Command::new(env::current_exe().expect("this program"))
+        .arg(MEASURE)
+        .args(command)
+        .output()
+        .expect("a measurement");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let numbers: Vec<u64> = text.split_whitespace().map(|number| number.parse().expect("a number")).collect();
+    let [wall, cpu, memory_kib] = numbers[..] else { panic!("{text}") };
+    Sample { wall: Duration::from_micros(wall), cpu: Duration::from_micros(cpu), memory_kib }
+}
+
+fn measure_one(command: &[String]) {
+    let started = Instant::now();
+    let status = Command::new(&command[0]).args(&command[1..]).stdout(Stdio::null()).status().expect("the command");
+    let wall = started.elapsed();
+    assert!(status.success(), "{command:?} ended with {status}");
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("resource usage");
+    let micros = |time: nix::sys::time::TimeVal| time.tv_sec() * 1_000_000 + time.tv_usec();
+    println!("{} {} {}", wall.as_micros(), micros(usage.user_time()) + micros(usage.system_time()), usage.max_rss());
+}

@@ -1,0 +1,36 @@
+//! A registry of one agent, in memory.
+
+use acp_registry::check::{self, Levels, Options, Selection};
+use acp_registry::index;
+use acp_registry::manifest::Manifest;
+use acp_registry::net::AllowedHosts;
+use acp_registry::registry::{Config, Entry, Loaded, Registry};
+use acp_registry::report::{Format, Report};
+
+pub fn check(manifest: &str, icon: Option<&str>) {
+    let manifest = Manifest::parse(manifest.to_owned()).map_or_else(Loaded::Broken, Loaded::Present);
+    let icon = icon.map_or(Loaded::Missing, |icon| Loaded::Present(icon.to_owned()));
+    let entry = Entry { id: "a".to_owned(), manifest, icon };
+    let registry = Registry { root: "/".into(), entries: vec![entry], strays: Vec::new(), quarantine: Loaded::Missing };
+    let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
+    let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config };
+    let checked = check::check(&registry, &options, &Selection::All);
+    let text = |file: &str| registry.text(file);
+    for finding in &checked.findings {
+        let text = registry.text(&finding.file).unwrap_or_default();
+        if let Some(span) = finding.span {
+            assert!(span.line >= 1 && span.column >= 1 && (span.line, span.column) <= (span.end_line, span.end_column));
+            assert!(text.get(span.bytes(text)).is_some());
+        }
+    }
+    let report = Report { checked: &checked, duration: Default::default(), text: &text, prefix: "", color: false };
+    for (_, format) in Format::ALL {
+        let rendered = report.render(format);
+        assert!(!rendered.contains('\u{1b}'));
+    }
+    let options = index::Options { base_url: None, config: &config, previous: None };
+    if let Ok(built) = index::build(&registry, &checked, &options) {
+        let (_, bytes) = built.tree.files().find(|(name, _)| *name == "registry.json").expect("an index");
+        assert!(bytes.is_ascii() && Manifest::parse(String::from_utf8_lossy(bytes).into_owned()).is_ok());
+    }
+}

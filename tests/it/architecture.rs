@@ -1,0 +1,69 @@
+//! The edges between modules: data flows one way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Which modules each module may use. Whatever is not listed here does not compile past this test.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("text", &[]),
+    ("json", &[]),
+    ("source", &[]),
+    ("finding", &["source"]),
+    ("sys", &["text"]),
+    ("net", &[]),
+    ("manifest", &["source"]),
+    ("registry", &["manifest", "sys"]),
+    ("check", &["finding", "manifest", "net", "registry", "source", "sys", "text"]),
+    ("report", &["check", "finding", "json", "source", "text"]),
+    ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
+];
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let items = fs::read_dir(folder).unwrap().map(|item| item.unwrap().path());
+    let (folders, files): (Vec<_>, Vec<_>) = items.partition(|path| path.is_dir());
+    files.into_iter().chain(folders.iter().flat_map(|folder| sources(folder))).collect()
+}
+
+/// The first part of a path below `src`, without its ending.
+fn module_of(path: &Path, root: &Path) -> String {
+    let first = path.strip_prefix(root).unwrap().components().next().unwrap();
+    Path::new(&first).file_stem().unwrap().to_str().unwrap().to_owned()
+}
+
+#[test]
+fn modules_use_only_what_comes_before_them() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut edges: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for path in sources(&root) {
+        let module = module_of(&path, &root);
+        if ["main", "lib", "cli"].contains(&module.as_str()) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        for (at, _) in text.match_indices("crate::") {
+            let used: String = text[at + 7..].chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+            let follows = text[at + 7 + used.len()..].starts_with("::");
+            if follows && used != module {
+                edges.entry(module.clone()).or_default().insert(used);
+            }
+        }
+        edges.entry(module).or_default();
+    }
+    let allowed: BTreeMap<String, BTreeSet<String>> = ALLOWED
+        .iter()
+        .map(|(module, uses)| ((*module).to_owned(), uses.iter().map(|&used| used.to_owned()).collect()))
+        .collect();
+    assert_eq!(edges, allowed);
+}
+
+#[test]
+fn only_the_command_line_prints_or_reads_the_environment() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for path in sources(&root).into_iter().filter(|path| !path.starts_with(root.join("cli"))) {
+        let text = fs::read_to_string(&path).unwrap();
+        for forbidden in ["println!", "eprintln!", "io::stdout", "io::stderr", "env::var", "clap::"] {
+            assert!(!text.contains(forbidden), "{} has {forbidden}", path.display());
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! What strangers and disks do: each ends in a finding or an error with the right exit code, and nothing is lost.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::support::{Env, ICON, PROGRAM, Run, manifest, scrub, skipped, tree};
+
+fn found(rule: &str, file: &str) -> (i32, Vec<(String, String)>) {
+    (1, vec![(rule.to_owned(), file.to_owned())])
+}
+
+/// A faultless agent, and one with this manifest.
+fn with_manifest(content: impl AsRef<[u8]>) -> Env {
+    Env::with(&["good"]).file("r/bad/agent.json", content).file("r/bad/icon.svg", ICON)
+}
+
+fn with_icon(content: impl AsRef<[u8]>) -> Env {
+    Env::with(&["good", "bad"]).file("r/bad/icon.svg", content)
+}
+
+/// A faultless agent, and one whose manifest a test puts there itself.
+fn with_folder() -> Env {
+    Env::with(&["good"]).file("r/bad/icon.svg", ICON)
+}
+
+#[test]
+fn a_manifest_that_is_not_utf_8() {
+    let env = with_manifest(b"{\n  \"name\": \"\xff\"\n}");
+    assert_eq!(env.findings(), found("manifest/syntax", "bad/agent.json"));
+    let (_, report) = env.json(&["validate"]);
+    assert_eq!((&report["findings"][0]["line"], &report["findings"][0]["column"]), (&2.into(), &12.into()));
+    assert_eq!(report["agents"].to_string(), r#"[{"id":"bad","status":"failed"},{"id":"good","status":"ok"}]"#);
+}
+
+#[test]
+fn a_manifest_of_ten_megabytes() {
+    let env = with_manifest(format!("{{\"name\": \"{}\"}}", "x".repeat(10 << 20)));
+    assert_eq!(env.findings(), found("manifest/syntax", "bad/agent.json"));
+}
+
+#[test]
+fn a_manifest_nested_ten_thousand_deep() {
+    for open in ["[", "{\"a\":"] {
+        let env = with_manifest(open.repeat(10_000));
+        assert_eq!(env.findings(), found("manifest/syntax", "bad/agent.json"));
+        assert!(env.run(&["validate"]).stdout.contains("nested deeper than 127 levels"));
+    }
+}
+
+#[test]
+fn manifests_that_are_no_objects_are_not_published() {
+    for text in ["null", "[]", "7", "\"text\"", "", " "] {
+        let env = with_manifest(text).file("r/registry.toml", "[rules]\n\"manifest/*\" = \"allow\"\n");
+        let run = env.run(&["build", "--out", "out"]);
+        assert_eq!(run.code, 1, "{text}: {}", run.stderr);
+        assert!(!env.path("out").exists());
+    }
+}
+
+#[test]
+fn a_directory_in_the_place_of_a_manifest() {
+    let env = with_folder().file("r/bad/agent.json/x", "");
+    assert_eq!(env.findings(), found("registry/unreadable-file", "bad/agent.json"));
+}
+
+#[cfg(unix)]
+#[test]
+fn symbolic_links_may_not_leave_the_registry() {
+    use std::os::unix::fs::symlink;
+
+    let env = with_folder().file("outside/agent.json", manifest("bad")).file("outside/icon.svg", ICON);
+    symlink("../../outside/agent.json", env.path("r/bad/agent.json")).unwrap();
+    assert_eq!(env.findings(), found("registry/unreadable-file", "bad/agent.json"));
+    assert_eq!(env.run(&["build", "--out", "out"]).code, 1);
+
+    let env = Env::with(&["good"]).file("outside/agent.json", manifest("bad"));
+    symlink("../outside", env.path("r/bad")).unwrap();
+    let both = ["bad/agent.json", "bad/icon.svg"].map(|file| ("registry/unreadable-file".to_owned(), file.to_owned()));
+    assert_eq!(env.findings(), (1, both.to_vec()));
+
+    let env = with_folder();
+    symlink("/dev/zero", env.path("r/bad/agent.json")).unwrap();
+    assert_eq!(env.findings(), found("registry/unreadable-file", "bad/agent.json"));
+
+    // Within the registry a link is as good as a file.
+    let env = Env::with(&["good", "same"]);
+    fs::remove_file(env.path("r/same/icon.svg")).unwrap();
+    symlink("../good/icon.svg", env.path("r/same/icon.svg")).unwrap();
+    assert_eq!(env.findings(), (0, vec![]));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_fifo_does_not_make_it_wait() {
+    let env = with_folder();
+    assert!(Command::new("mkfifo").arg(env.path("r/bad/agent.json")).status().unwrap().success());
+    let started = Instant::now();
+    assert_eq!(env.findings(), found("registry/unreadable-file", "bad/agent.json"));
+    assert!(started.elapsed() < Duration::from_secs(20));
+}
+
+/// Root may read and write everything, so that these tests run the program as nobody when they are run by root.
+#[cfg(unix)]
+fn unprivileged(env: &Env, arguments: &[&str]) -> Option<Run> {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::process::CommandExt as _;
+
+    let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
+    if !is_root {
+        return Some(env.run(arguments));
+    }
+    let program = env.path("program");
+    fs::copy(PROGRAM, &program).unwrap();
+    fs::set_permissions(env.path("."), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(program);
+    command.args(["--registry-dir", "r"]).args(arguments).current_dir(env.path(".")).uid(65534).gid(65534);
+    scrub(&mut command);
+    Run::try_of(&mut command).ok()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_without_read_permission() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let env = with_manifest(manifest("bad"));
+    fs::set_permissions(env.path("r/bad/agent.json"), fs::Permissions::from_mode(0o000)).unwrap();
+    let Some(run) = unprivileged(&env, &["validate", "--json"]) else {
+        return skipped("a_file_without_read_permission", "cannot become another user");
+    };
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(run.stdout.contains("registry/unreadable-file"), "{}", run.stdout);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_output_directory_that_cannot_be_written() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let env = Env::with(&["good"]).file("parent/out/registry.json", "old");
+    for folder in ["parent", "parent/out"] {
+        fs::set_permissions(env.path(folder), fs::Permissions::from_mode(0o555)).unwrap();
+    }
+    let Some(run) = unprivileged(&env, &["build", "--out", "parent/out"]) else {
+        return skipped("an_output_directory_that_cannot_be_written", "cannot become another user");
+    };
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stderr.contains("error: ") && run.stderr.contains("parent"), "{}", run.stderr);
+    assert_eq!(env.read("parent/out/registry.json"), "old");
+    assert_eq!(fs::read_dir(env.path("parent")).unwrap().count(), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_keeps_the_old_tree() {
+    let env = Env::with(&["good"]).file("r/big/agent.json", manifest("big"));
+    let icon = ICON.replace("</svg>", &format!("<desc>{}</desc></svg>", "x".repeat(900_000)));
+    env.write("r/big/icon.svg", icon);
+    fs::create_dir(env.path("disk")).unwrap();
+    let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"]).arg(env.path("disk")).status();
+    if !mount.is_ok_and(|status| status.success()) {
+        return skipped("a_full_disk_keeps_the_old_tree", "cannot mount a small file system");
+    }
+    env.write("disk/out/registry.json", "old");
+    let run = env.run(&["build", "--out", "disk/out"]);
+    let left = fs::read_dir(env.path("disk")).unwrap().count();
+    let old = env.read("disk/out/registry.json");
+    assert!(Command::new("umount").arg(env.path("disk")).status().unwrap().success());
+    assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
+    assert!(run.stderr.contains("No space left"), "{}", run.stderr);
+    assert_eq!((left, old.as_str()), (1, "old"));
+}
+
+#[test]
+fn icons_with_entity_bombs() {
+    let bomb = "<!DOCTYPE svg [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;\">]>\n<svg xmlns=\"http://www.w3.org/2000/svg\">&b;</svg>";
+    assert_eq!(with_icon(bomb).findings(), found("icon/syntax", "bad/icon.svg"));
+}
+
+#[test]
+fn icons_of_impossible_sizes() {
+    for size in ["nan", "1e999", "-16", "inf", "99999999999999999999999999999999"] {
+        let by_width = ICON.replace("width=\"16\"", &format!("width=\"{size}\""));
+        assert_eq!(with_icon(by_width).findings(), found("icon/size", "bad/icon.svg"), "{size}");
+        let by_view = ICON
+            .replace("viewBox=\"0 0 16 16\"", &format!("viewBox=\"0 0 {size} {size}\""))
+            .replace("width=\"16\" height=\"16\" ", "");
+        let (code, findings) = with_icon(by_view).findings();
+        assert_eq!(code, 1, "{size}");
+        assert_eq!(findings.iter().filter(|(rule, _)| rule == "icon/size").count(), 2, "{size}: {findings:?}");
+    }
+}
+
+#[test]
+fn an_icon_of_fifty_megabytes() {
+    let env = with_icon(vec![b' '; 50 << 20]);
+    assert_eq!(env.findings(), found("icon/syntax", "bad/icon.svg"));
+}
+
+#[test]
+fn an_icon_that_is_one_deep_or_one_long_thing() {
+    let deep = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">{}", "<g>".repeat(40_000));
+    let large_and_broken = ["icon/too-large", "icon/syntax"].map(|rule| (rule.to_owned(), "bad/icon.svg".to_owned()));
+    assert_eq!(with_icon(deep).findings(), (1, large_and_broken.to_vec()));
+    let closed = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" fill=\"currentColor\">{}<path d=\"M2 2h12v12H2z\"/>{}</svg>",
+        "<g>".repeat(20_000),
+        "</g>".repeat(20_000)
+    );
+    let (code, findings) = with_icon(closed).findings();
+    assert_eq!((code, findings), (0, vec![("icon/too-large".to_owned(), "bad/icon.svg".to_owned())]));
+}
+
+#[test]
+fn a_hostile_file_cannot_fill_the_report() {
+    let circles = "<circle r=\"1\" fill=\"red\"/>".repeat(2000);
+    let env = with_icon(ICON.replace("<path", &format!("{circles}<path")));
+    let (_, report) = env.json(&["validate"]);
+    let findings = report["findings"].as_array().unwrap();
+    let messages: Vec<_> = findings.iter().filter(|finding| finding["rule"] == "icon/hardcoded-color").collect();
+    assert_eq!(messages.len(), 50);
+    assert!(
+        messages
+            .iter()
+            .any(|finding| finding["message"].as_str().unwrap().ends_with("(and 1950 more of this kind in this file)"))
+    );
+}
+
+#[test]
+fn ids_with_path_separators_choose_no_path() {
+    for id in ["../evil", "a/b", "..", "/etc/passwd", "a\\b", "con", ""] {
+        let text = manifest("good").replace("\"id\": \"good\"", &format!("\"id\": {}", serde_json::Value::from(id)));
+        let env = Env::with(&["good"]).file("r/bad/agent.json", &text).file("r/bad/icon.svg", ICON);
+        let (code, findings) = env.findings();
+        assert!(code == 1 && findings.iter().any(|(_, file)| file == "bad/agent.json"), "{id}: {findings:?}");
+        assert_eq!(env.run(&["build", "--out", "out/here"]).code, 1, "{id}");
+        assert!(!env.path("out").exists() && !env.path("evil.svg").exists());
+
+        // Even with every rule switched off, files are named by folders.
+        env.write("r/registry.toml", "[rules]\n\"manifest/*\" = \"allow\"\n\"distribution/*\" = \"allow\"\n");
+        assert_eq!(env.run(&["build", "--out", "out/here"]).code, 0, "{id}");
+        let names: Vec<_> = tree(&env.path("out/here")).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(
+            names,
+            ["SHA256SUMS", "agent.schema.json", "bad.svg", "good.svg", "registry.json", "registry.schema.json"]
+        );
+        assert_eq!(fs::read_dir(env.path("out")).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn folders_with_odd_names_are_not_published() {
+    let env = Env::with(&["good"]).file("r/Bad Name\u{1b}[31m/agent.json", manifest("x"));
+    env.write(
+        "r/registry.toml",
+        "[rules]\n\"manifest/*\" = \"allow\"\n\"icon/*\" = \"allow\"\n\"distribution/*\" = \"allow\"\n",
+    );
+    let run = env.run(&["build", "--out", "out"]);
+    assert_eq!(run.code, 1, "{}", run.stdout);
+    assert!(!run.stderr.contains('\u{1b}') && run.stderr.contains("\\u{1b}"), "{}", run.stderr);
+    let run = env.run(&["validate", "--warn", "manifest/*"]);
+    assert!(!run.stdout.contains('\u{1b}'), "{}", run.stdout);
+}
+
+#[test]
+fn an_empty_registry() {
+    let env = Env::empty().file("out/registry.json", "old");
+    let run = env.run(&["validate"]);
+    assert_eq!(run.code, 0);
+    assert!(run.stderr.contains("r holds no agents"), "{}", run.stderr);
+    let run = env.run(&["build", "--out", "out"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("holds no agents; nothing is published"), "{}", run.stderr);
+    assert_eq!(env.read("out/registry.json"), "old");
+}
+
+#[test]
+fn a_directory_that_is_not_there() {
+    let env = Env::empty();
+    let run = env.run(&["--registry-dir", "nowhere", "validate"]);
+    assert_eq!(run.code, 3);
+    assert!(run.stderr.contains("nowhere") && run.stderr.contains("--registry-dir"), "{}", run.stderr);
+}
+
+#[test]
+fn one_bad_agent_hides_no_other() {
+    let env = Env::with(&["good"])
+        .file("r/bad/agent.json", "{")
+        .file("r/bad/icon.svg", "<svg")
+        .file("r/worse/agent.json", "{}");
+    let (code, findings) = env.findings();
+    assert_eq!(code, 1);
+    for expected in [
+        ("manifest/syntax", "bad/agent.json"),
+        ("icon/syntax", "bad/icon.svg"),
+        ("manifest/schema", "worse/agent.json"),
+        ("icon/missing", "worse/icon.svg"),
+    ] {
+        assert!(findings.contains(&(expected.0.to_owned(), expected.1.to_owned())), "{expected:?} in {findings:?}");
+    }
+}
+
+#[test]
+fn two_builds_at_once_leave_one_whole_tree() {
+    let env = Env::with(&["one", "two", "three"]);
+    env.run(&["build", "--out", "out"]);
+    let expected = tree(&env.path("out"));
+    for _ in 0..10 {
+        let mut children: Vec<_> = (0..4)
+            .map(|_| env.command(&["build", "--out", "out", "-q"]).stdout(std::process::Stdio::null()).spawn().unwrap())
+            .collect();
+        for child in &mut children {
+            assert!(child.wait().unwrap().success());
+        }
+        assert_eq!(tree(&env.path("out")), expected);
+        assert_eq!(siblings(&env.path(".")), ["out", "r"]);
+    }
+}
+
+fn siblings(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|item| item.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,245 @@
+//! `build`: the published tree, views, earlier forms, and the swap.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Env, ICON, manifest, tree};
+
+const VIEWS: &str = r#"
+base-url = "https://registry.example/v1/"
+
+[[view]]
+file = "registry.json"
+exclude = ["b"]
+extra = { extensions = [] }
+
+[[view]]
+file = "preview.json"
+format-version = "2.0.0"
+channel = "preview"
+base-url = "https://other.example"
+
+[view.agents.a]
+set = { bundled = true }
+append-args = { npx = ["--extra"] }
+"#;
+
+fn index(env: &Env, file: &str) -> Value {
+    serde_json::from_str(&env.read(file)).unwrap()
+}
+
+fn ids(index: &Value) -> Vec<&str> {
+    index["agents"].as_array().unwrap().iter().map(|agent| agent["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn without_a_configuration_there_is_one_index() {
+    let env = Env::with(&["b", "a", "a-b"]);
+    let run = env.run(&["build", "--out", "new/out", "--no-site"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert_eq!(run.stdout, "wrote new/out (3 agents, 7 files)\n");
+    let index = index(&env, "new/out/registry.json");
+    assert_eq!(index["version"], "1.0.0");
+    assert_eq!(ids(&index), ["a", "a-b", "b"]);
+    assert_eq!(index["agents"][0]["icon"], "https://cdn.agentclientprotocol.com/registry/v1/latest/a.svg");
+    assert_eq!(env.read("new/out/a.svg"), ICON);
+}
+
+#[test]
+fn views_follow_the_configuration() {
+    let preview = r#","preview": { "version": "1.1.0-preview.1", "distribution": { "npx": { "package": "a@1.1.0-preview.1" } } } }"#;
+    let text = manifest("a").trim_end().trim_end_matches('}').to_owned() + preview;
+    let env = Env::with(&["b"]).file("r/a/agent.json", text).file("r/a/icon.svg", ICON).file("r/registry.toml", VIEWS);
+    let run = env.run(&["build", "--out", "out", "--no-site"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let stable = index(&env, "out/registry.json");
+    assert_eq!(ids(&stable), ["a"]);
+    assert_eq!(stable["extensions"], json!([]));
+    assert_eq!(stable["agents"][0]["icon"], "https://registry.example/v1/a.svg");
+    assert_eq!(stable["agents"][0].get("preview"), None);
+    let preview = index(&env, "out/preview.json");
+    assert_eq!(preview["version"], "2.0.0");
+    assert_eq!(ids(&preview), ["a", "b"]);
+    assert_eq!(preview["agents"][0]["version"], "1.1.0-preview.1");
+    assert_eq!(
+        preview["agents"][0]["distribution"]["npx"],
+        json!({ "package": "a@1.1.0-preview.1", "args": ["--extra"] })
+    );
+    assert_eq!(preview["agents"][0]["bundled"], true);
+    assert_eq!(preview["agents"][1]["icon"], "https://other.example/b.svg");
+
+    env.run(&["build", "--out", "out", "--no-site", "--base-url", "https://mirror.example/x/"]);
+    assert_eq!(index(&env, "out/preview.json")["agents"][1]["icon"], "https://mirror.example/x/b.svg");
+    assert!(env.read("out/agent.schema.json").contains("\"$id\": \"https://mirror.example/x/agent.schema.json\""));
+    assert_eq!(env.run(&["build", "--out", "out", "--base-url", "not a url"]).code, 2);
+}
+
+#[test]
+fn what_is_published_obeys_what_is_published() {
+    let env = Env::with(&["a", "b"]).file("r/registry.toml", VIEWS);
+    env.run(&["build", "--out", "out", "--no-site"]);
+    for file in ["out/registry.json", "out/preview.json"] {
+        assert_eq!(acp_registry::check::schema::index_errors(&index(&env, file)), [] as [String; 0]);
+    }
+}
+
+#[test]
+fn checksums_cover_every_other_file() {
+    let env = Env::with(&["a"]);
+    env.run(&["build", "--out", "out", "--no-site"]);
+    let names: Vec<_> =
+        tree(&env.path("out")).into_iter().map(|(name, _)| name).filter(|name| name != "SHA256SUMS").collect();
+    let listed: Vec<_> =
+        env.read("out/SHA256SUMS").lines().map(|line| line.split_once("  ").unwrap().1.to_owned()).collect();
+    assert_eq!(listed, names);
+    let check = std::process::Command::new("sha256sum")
+        .args(["--check", "--quiet", "SHA256SUMS"])
+        .current_dir(env.path("out"))
+        .output();
+    match check {
+        Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout)),
+        Err(_) => crate::support::skipped("checksums_cover_every_other_file", "there is no sha256sum"),
+    }
+}
+
+#[test]
+fn the_tree_is_replaced_as_a_whole() {
+    let env = Env::with(&["a", "b"]);
+    env.run(&["build", "--out", "out", "--no-site"]);
+    assert!(env.path("out/b.svg").exists());
+    fs::remove_dir_all(env.path("r/b")).unwrap();
+    env.run(&["build", "--out", "out", "--no-site"]);
+    assert!(!env.path("out/b.svg").exists());
+    assert_eq!(fs::read_dir(env.path(".")).unwrap().count(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn published_files_can_be_read_by_everybody() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let env = Env::with(&["a"]);
+    env.run(&["build", "--out", "out", "--no-site"]);
+    assert_eq!(fs::metadata(env.path("out")).unwrap().permissions().mode() & 0o777, 0o755);
+    assert_eq!(fs::metadata(env.path("out/a.svg")).unwrap().permissions().mode() & 0o444, 0o444);
+}
+
+#[test]
+fn nothing_but_a_published_tree_is_ever_replaced() {
+    let env = Env::with(&["a"]).file("home/letter.txt", "dear");
+    let run = env.run(&["build", "--out", "home"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("holds no published registry"), "{}", run.stderr);
+    assert_eq!(env.read("home/letter.txt"), "dear");
+    for out in ["r", ".", "r/.."] {
+        assert_eq!(env.run(&["build", "--out", out]).code, 2, "{out}");
+        assert!(env.path("r/a/agent.json").exists());
+    }
+    env.write("file", "x");
+    assert_eq!(env.run(&["build", "--out", "file"]).code, 3);
+    assert_eq!(env.read("file"), "x");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_the_tree_stays_a_link() {
+    let env = Env::with(&["a"]);
+    fs::create_dir(env.path("real")).unwrap();
+    std::os::unix::fs::symlink("real", env.path("out")).unwrap();
+    assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
+    assert!(env.path("out").is_symlink() && env.path("real/registry.json").exists());
+}
+
+#[test]
+fn a_failing_agent_stops_the_build_and_the_old_tree_stays() {
+    let env = Env::with(&["a", "b"]);
+    env.run(&["build", "--out", "out", "--no-site"]);
+    let old = tree(&env.path("out"));
+    env.write("r/b/icon.svg", "<svg");
+    let run = env.run(&["build", "--out", "out", "--no-site"]);
+    assert_eq!((run.code, run.stdout.as_str()), (1, ""));
+    assert!(run.stderr.contains("error[icon/syntax]") && run.stderr.contains("can stand in for b"), "{}", run.stderr);
+    assert_eq!(tree(&env.path("out")), old);
+    let (code, report) = env.json(&["build", "--out", "out", "--no-site"]);
+    assert_eq!((code, &report["written"], &report["error"]["exit_code"]), (1, &json!(false), &json!(1)));
+}
+
+#[test]
+fn a_failing_agent_keeps_its_last_published_form() {
+    let env = Env::with(&["a", "b"]).file("r/registry.toml", VIEWS);
+    env.run(&["build", "--out", "old", "--no-site"]);
+    env.write("r/a/agent.json", manifest("a").replace("1.0.0", "not a version"));
+    env.write("r/a/icon.svg", "<svg");
+    env.write("r/b/agent.json", manifest("b").replace("1.0.0", "2.0.0"));
+    let run =
+        env.run(&["build", "--out", "new", "--previous", "old", "--no-site", "--base-url", "https://new.example"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.starts_with("kept the last published form of a\nwrote new"), "{}", run.stdout);
+    assert!(run.stderr.contains("error[manifest/version-format]"), "{}", run.stderr);
+    let preview = index(&env, "new/preview.json");
+    assert_eq!(ids(&preview), ["a", "b"]);
+    assert_eq!((&preview["agents"][0]["version"], &preview["agents"][0]["bundled"]), (&json!("1.0.0"), &json!(true)));
+    assert_eq!(preview["agents"][0]["icon"], "https://new.example/a.svg");
+    assert_eq!(preview["agents"][1]["version"], "2.0.0");
+    assert_eq!(env.read("new/a.svg"), ICON);
+    let (_, report) = env.json(&["build", "--out", "new", "--previous", "old", "--no-site"]);
+    assert_eq!(report["agents"], json!([{ "id": "a", "status": "kept" }, { "id": "b", "status": "published" }]));
+    assert_eq!(report["summary"]["kept"], 1);
+}
+
+#[test]
+fn an_earlier_form_must_be_there_and_in_order() {
+    let env = Env::with(&["a"]).file("r/a/icon.svg", "<svg");
+    for (file, content, code) in [
+        ("old/other.json", "", 1),
+        ("old/registry.json", r#"{ "version": "1.0.0", "agents": [{ "id": "b" }] }"#, 1),
+        ("old/registry.json", r#"{ "version": "1.0.0", "agents": [{ "id": "a" }] }"#, 1),
+        ("old/registry.json", "not json", 3),
+        ("old/registry.json", "[]", 3),
+    ] {
+        env.write(file, content);
+        let run = env.run(&["build", "--out", "out", "--previous", "old"]);
+        assert_eq!(run.code, code, "{content}: {}", run.stderr);
+        assert!(!env.path("out").exists());
+    }
+    let run = env.run(&["build", "--out", "out", "--previous", "nowhere"]);
+    assert_eq!(run.code, 3);
+    assert!(run.stderr.contains("nowhere"), "{}", run.stderr);
+}
+
+#[test]
+fn check_writes_nothing_and_lists_differences() {
+    let env = Env::with(&["a", "b"]);
+    let run = env.run(&["build", "--out", "out", "--check"]);
+    assert_eq!(run.code, 1);
+    assert!(run.stdout.contains("missing registry.json\n") && !env.path("out").exists(), "{}", run.stdout);
+    env.run(&["build", "--out", "out", "--no-site"]);
+    assert_eq!(env.run(&["build", "--out", "out", "--check"]).code, 0);
+    env.write("out/extra\u{1b}.txt", "");
+    env.write("out/a.svg", "other");
+    fs::remove_file(env.path("out/b.svg")).unwrap();
+    let run = env.run(&["build", "--out", "out", "--check"]);
+    assert_eq!(run.code, 1);
+    assert!(run.stdout.starts_with("changed a.svg\nmissing b.svg\nextra extra\\u{1b}.txt\n"), "{}", run.stdout);
+    let (_, report) = env.json(&["build", "--out", "out", "--check"]);
+    assert_eq!(report["differences"][0], json!({ "kind": "changed", "file": "a.svg" }));
+}
+
+#[test]
+fn an_agent_without_an_icon_has_no_link_to_one() {
+    let env = Env::with(&["a"]);
+    fs::remove_file(env.path("r/a/icon.svg")).unwrap();
+    env.write("r/a/agent.json", manifest("a").replace("\"name\"", "\"icon\": \"./icon.svg\",\n  \"name\""));
+    assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
+    assert_eq!(index(&env, "out/registry.json")["agents"][0].get("icon"), None);
+    assert!(!env.path("out/a.svg").exists());
+}
+
+#[test]
+fn a_registry_with_an_unreadable_quarantine_list_is_not_published() {
+    let env = Env::with(&["a"]).file("r/quarantine.json", "{");
+    let run = env.run(&["build", "--out", "out"]);
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("error[registry/quarantine]") && !env.path("out").exists(), "{}", run.stderr);
+}

@@ -1,0 +1,150 @@
+//! The command-line contract: codes, streams and the shapes of documents.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::support::{Env, Run, scrub};
+
+#[test]
+fn the_report_has_the_shape_of_the_contract() {
+    let env = Env::with(&["a"]).file("r/a/icon.svg", crate::support::ICON.replace("currentColor", "#f50"));
+    let (_, mut report) = env.json(&["validate"]);
+    assert!(report["summary"]["duration_seconds"].is_f64());
+    report["summary"]["duration_seconds"] = 0.into();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&report).unwrap());
+}
+
+#[test]
+fn manifest_findings_have_pointers() {
+    let env = Env::with(&["a"])
+        .file("r/a/agent.json", crate::support::manifest("a").replace("[\"--acp\"]", "[\"--acp\", 7]"));
+    let (_, report) = env.json(&["validate"]);
+    let finding = &report["findings"][0];
+    assert_eq!(finding["pointer"], "/distribution/npx/args/1");
+    let place = ["line", "column", "end_line", "end_column"].map(|key| finding[key].as_u64().unwrap());
+    assert_eq!(place, [10, 25, 10, 26]);
+}
+
+#[test]
+fn a_failure_is_one_json_document_too() {
+    let env = Env::empty();
+    for (arguments, code, command) in [
+        (&["validate", "nobody", "--json"][..], 2, "validate"),
+        (&["--registry-dir", "nowhere", "validate", "--format", "json"], 3, "validate"),
+        (&["explain", "no/rule", "--json"], 2, "explain"),
+        (&["build", "--json"], 2, "build"),
+        (&["build", "--out", "o", "--json"], 2, "build"),
+        (&["validate", "--no-such-flag", "--format=json"], 2, "validate"),
+    ] {
+        let run = env.run(arguments);
+        assert_eq!(run.code, code, "{arguments:?}: {}", run.stderr);
+        let document: Value =
+            serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {}", run.stdout));
+        assert_eq!(
+            (&document["schema"], &document["command"], &document["error"]["exit_code"]),
+            (&1.into(), &command.into(), &code.into())
+        );
+        assert!(!document["error"]["message"].as_str().unwrap().is_empty());
+        assert!(!run.stderr.is_empty());
+    }
+}
+
+#[test]
+fn wrong_usage_is_told_on_stderr() {
+    let env = Env::with(&["a"]);
+    for arguments in [
+        &[][..],
+        &["nosuch"],
+        &["validate", "--format", "xml"],
+        &["validate", "a", "--changed-since", "HEAD"],
+        &["--allow-host", "a/b", "validate"],
+        &["-q", "-v", "validate"],
+    ] {
+        let run = env.run(arguments);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(!run.stderr.is_empty());
+    }
+}
+
+#[test]
+fn help_and_version_are_results() {
+    let env = Env::empty();
+    for flag in ["--help", "--version"] {
+        let run = env.run(&[flag]);
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+        assert!(run.stdout.contains("acp-registry"));
+    }
+}
+
+#[test]
+fn colours_appear_only_when_asked_for() {
+    let env = Env::with(&["a"]).file("r/a/icon.svg", "<svg");
+    assert!(!env.run(&["validate"]).stdout.contains('\u{1b}'));
+    assert!(env.run(&["validate", "--color", "always"]).stdout.contains('\u{1b}'));
+    let mut command = env.command(&["validate", "--color", "auto"]);
+    assert!(!Run::of(command.env("NO_COLOR", "1")).stdout.contains('\u{1b}'));
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let env = Env::with(&["a"]);
+    let mut command = env.command(&["rules"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.stderr, b"");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_an_error() {
+    let env = Env::with(&["a"]);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let run = Run::of(env.command(&["validate"]).stdout(full));
+    assert_eq!(run.code, 3);
+    assert!(run.stderr.contains("cannot write the result"), "{}", run.stderr);
+}
+
+#[test]
+fn allowed_hosts_lift_the_address_rule() {
+    let binary = |host: &str| {
+        let target = |os: &str| {
+            format!("\"{os}-x86_64\": {{ \"archive\": \"http://{host}/a-1.0.0-{os}.zip\", \"cmd\": \"./a\" }}")
+        };
+        let targets = ["darwin", "linux", "windows"].map(target).join(", ");
+        format!(
+            r#"{{ "id": "a", "name": "A", "version": "1.0.0", "description": "D", "distribution": {{ "binary": {{ {targets} }} }} }}"#
+        )
+    };
+    let env = Env::with(&["a"]).file("r/a/agent.json", binary("127.0.0.1:8080"));
+    assert_eq!(env.run(&["validate"]).code, 1);
+    assert_eq!(env.run(&["--allow-host", "127.0.0.1:8081", "validate"]).code, 1);
+    assert_eq!(env.run(&["--allow-host", "127.0.0.1:8080", "validate"]).code, 0);
+}
+
+#[test]
+fn rules_and_explain_know_every_rule() {
+    let env = Env::empty();
+    let (code, list) = env.json(&["rules"]);
+    assert_eq!(code, 0);
+    let rules: Vec<_> = list["rules"].as_array().unwrap().iter().map(|rule| rule["rule"].as_str().unwrap()).collect();
+    assert_eq!(rules.len(), acp_registry::check::RULES.len());
+    let table = env.run(&["rules"]).stdout;
+    for rule in rules {
+        assert!(table.contains(&format!("{rule} ")));
+        let run = env.run(&["explain", rule]);
+        assert_eq!(run.code, 0);
+        assert!(run.stdout.starts_with(&format!("# {rule}\n")), "{}", run.stdout);
+        assert_eq!(env.json(&["explain", rule]).1["rule"], rule);
+    }
+}
+
+#[test]
+fn the_environment_of_the_caller_is_not_needed() {
+    let env = Env::with(&["a"]);
+    let mut command = env.command(&["validate"]);
+    scrub(&mut command);
+    assert_eq!(Run::of(command.env_clear()).code, 0);
+}

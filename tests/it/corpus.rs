@@ -1,0 +1,84 @@
+//! Real registries, where they are at hand: `ACP_REGISTRY_CORPUS`, or `../shared/corpus` beside the checkout.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Env, manifest, skipped, tree};
+
+fn corpus(test: &str) -> Option<PathBuf> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    let folder = std::env::var_os("ACP_REGISTRY_CORPUS").map_or(default, PathBuf::from);
+    if folder.join("registry-2026-10").is_dir() {
+        return Some(folder.canonicalize().unwrap());
+    }
+    skipped(test, "there is no corpus; name it with ACP_REGISTRY_CORPUS");
+    None
+}
+
+fn public_config() -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/public-registry.toml").to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_public_registry_is_reproduced_byte_for_byte() {
+    let Some(corpus) = corpus("the_public_registry_is_reproduced_byte_for_byte") else { return };
+    let env = Env::empty();
+    let registry = corpus.join("registry-2026-10");
+    let arguments = [
+        "--registry-dir",
+        registry.to_str().unwrap(),
+        "--config",
+        &public_config(),
+        "build",
+        "--out",
+        "out",
+        "--no-site",
+    ];
+    let run = env.run(&arguments);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let expected = tree(&corpus.join("registry-2026-10.expected"));
+    assert_eq!(expected.len(), 3);
+    for (name, bytes) in expected {
+        assert!(fs::read(env.path("out").join(&name)).unwrap() == bytes, "{name} differs");
+        let index: Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(acp_registry::check::schema::index_errors(&index), [] as [String; 0], "{name}");
+    }
+    assert_eq!(
+        fs::read_dir(env.path("out"))
+            .unwrap()
+            .filter(|item| item.as_ref().unwrap().path().extension().is_some_and(|e| e == "svg"))
+            .count(),
+        42
+    );
+}
+
+#[test]
+fn the_public_registry_has_no_errors() {
+    let Some(corpus) = corpus("the_public_registry_has_no_errors") else { return };
+    let registry = corpus.join("registry-2026-10");
+    let (code, report) = Env::empty().json(&["--registry-dir", registry.to_str().unwrap(), "validate"]);
+    assert_eq!((code, &report["summary"]["agents"], &report["summary"]["errors"]), (0, &42.into(), &0.into()));
+}
+
+/// The reference's verdicts hold for all the icons that it has seen; where they are wrong, the rules' own tests say so.
+#[test]
+fn real_icons_are_judged_as_before() {
+    let Some(corpus) = corpus("real_icons_are_judged_as_before") else { return };
+    let verdicts: Value = serde_json::from_slice(&fs::read(corpus.join("icons/verdicts.json")).unwrap()).unwrap();
+    let verdicts = verdicts.as_object().unwrap();
+    let env = verdicts.keys().fold(Env::empty(), |env, file| {
+        let id = format!("i{}", &file[..8]);
+        env.file(&format!("r/{id}/agent.json"), manifest(&id))
+            .file(&format!("r/{id}/icon.svg"), fs::read(corpus.join("icons").join(file)).unwrap())
+    });
+    let (_, report) = env.json(&["validate"]);
+    for (file, errors) in verdicts {
+        let id = format!("i{}", &file[..8]);
+        let status =
+            report["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == id).unwrap()["status"].clone();
+        let expected = if errors.as_array().unwrap().is_empty() { "ok" } else { "failed" };
+        assert_eq!(status, expected, "{file}: {errors}");
+    }
+}

@@ -1,0 +1,116 @@
+//! Documents say what is so.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::Env;
+
+fn text(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+/// The fenced blocks of a kind in a Markdown document.
+fn blocks<'a>(document: &'a str, kind: &str) -> Vec<&'a str> {
+    let start = format!("```{kind}\n");
+    document.split(&start).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+#[test]
+fn the_help_of_every_command_is_known() {
+    let env = Env::empty();
+    let mut all = env.run(&["--help"]).stdout;
+    for command in ["validate", "build", "rules", "explain"] {
+        all.push_str(&format!("\n---- {command}\n\n{}", env.run(&[command, "--help"]).stdout));
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn the_commands_of_the_readme_are_recipes() {
+    let (readme, makefile) = (text("README.md"), text("Makefile"));
+    let commands: Vec<&str> =
+        blocks(&readme, "sh").into_iter().flat_map(str::lines).filter(|line| line.starts_with("make ")).collect();
+    assert!(commands.contains(&"make demo") && commands.contains(&"make test"), "{commands:?}");
+    for command in commands {
+        let target = command.split_whitespace().nth(1).unwrap();
+        assert!(makefile.lines().any(|line| line.starts_with(&format!("{target}:"))), "{command}");
+    }
+    assert!(text(".ci/run").contains("make test"), "CI must run the README's test command");
+}
+
+#[test]
+fn the_configuration_in_the_readme_obeys_its_schema() {
+    let schema: Value = serde_json::from_str(acp_registry::check::schema::CONFIG).unwrap();
+    let validator = jsonschema::draft7::new(&schema).unwrap();
+    let mut examples: Vec<String> = blocks(&text("README.md"), "toml").into_iter().map(ToOwned::to_owned).collect();
+    assert!(!examples.is_empty());
+    examples.push(text("tests/fixtures/public-registry.toml"));
+    for example in examples {
+        let config = acp_registry::registry::Config::parse(Path::new("README.md"), &example).unwrap();
+        let value: Value = toml::from_str(&example).unwrap();
+        let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+        assert_eq!(errors, [] as [String; 0], "{example}");
+        assert!(!config.views.is_empty());
+    }
+    // What the program refuses, the schema refuses too.
+    for wrong in [
+        "colour = 1",
+        "[[view]]\nfile = \"../x.json\"",
+        "[[view]]\nfile = \"r.json\"\nchannel = \"beta\"",
+        "rules.\"icon/size\" = \"error\"",
+        "[[view]]\nfile = \"r.json\"\nextra = { agents = 1 }",
+        "[[view]]\nfile = \"r.json\"\nagents.x.append-args.bun = []",
+    ] {
+        assert!(!validator.is_valid(&toml::from_str(wrong).unwrap()), "{wrong}");
+    }
+}
+
+#[test]
+fn the_bundled_registry_is_in_order() {
+    let env = Env::empty();
+    let registry = Path::new(env!("CARGO_MANIFEST_DIR")).join("registry");
+    let (code, report) = env.json(&["--registry-dir", registry.to_str().unwrap(), "validate"]);
+    assert_eq!(
+        (code, &report["summary"]["errors"], &report["summary"]["warnings"]),
+        (0, &0.into(), &0.into()),
+        "{}",
+        report["findings"]
+    );
+    assert!(report["summary"]["agents"].as_u64().unwrap() >= 30);
+}
+
+/// Names of package registries' hosts stand nowhere: the tool learns them from the package managers.
+#[test]
+fn no_host_of_a_package_registry_is_named() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // Put together here, so that this file does not name them either.
+    let hosts = [
+        ["npm", "js.org"],
+        ["npm", "js.com"],
+        ["py", "pi.org"],
+        ["pythonho", "sted.org"],
+        ["crates", ".io"],
+        ["debian", ".org"],
+        ["yarn", "pkg.com"],
+    ];
+    let hosts: Vec<String> = hosts.iter().map(|parts| parts.concat()).collect();
+    let mut folders = vec![root.to_owned()];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|item| item.unwrap().path()) {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                if ![".git", "target", "dist", "proptest-regressions"].contains(&name.as_str()) {
+                    folders.push(path);
+                }
+            } else if name != "Cargo.lock" {
+                seen += 1;
+                let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+                assert!(hosts.iter().all(|host| !text.contains(host.as_str())), "{}", path.display());
+            }
+        }
+    }
+    assert!(seen > 100, "only {seen} files were looked at");
+}

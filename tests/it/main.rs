@@ -1,0 +1,17 @@
+//! The program from outside: what it prints, what it writes, and how it ends.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "tests start programs, and say when they are skipped"
+)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod architecture;
+mod bad_input;
+mod build;
+mod contract;
+mod corpus;
+mod docs;
+mod reports;
+mod support;
+mod validate;

@@ -1,0 +1,163 @@
+//! A registry in a temporary folder, and the program run on it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The program under test.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_acp-registry");
+
+/// An icon without fault.
+pub(crate) const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" viewBox=\"0 0 16 16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n";
+
+/// A manifest without fault.
+pub(crate) fn manifest(id: &str) -> String {
+    format!(
+        r#"{{
+  "id": "{id}",
+  "name": "An agent",
+  "version": "1.0.0",
+  "description": "Made for a test",
+  "license": "MIT",
+  "distribution": {{
+    "npx": {{
+      "package": "{id}@1.0.0",
+      "args": ["--acp"]
+    }}
+  }}
+}}
+"#
+    )
+}
+
+/// A folder that holds a registry in `r/`, and whatever a test puts beside it.
+pub(crate) struct Env {
+    folder: TempDir,
+}
+
+/// How a run ended.
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Env {
+    /// An empty registry.
+    pub(crate) fn empty() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("r")).unwrap();
+        Self { folder }
+    }
+
+    /// A registry with faultless agents.
+    pub(crate) fn with(ids: &[&str]) -> Self {
+        let env = Self::empty();
+        ids.iter().fold(env, |env, id| {
+            env.file(&format!("r/{id}/agent.json"), manifest(id)).file(&format!("r/{id}/icon.svg"), ICON)
+        })
+    }
+
+    /// Writes a file, with the folders above it.
+    pub(crate) fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
+        self.write(path, content);
+        self
+    }
+
+    /// The same, for use after the environment was made.
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    /// The program with these arguments, in the folder, without the caller's environment.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        if !arguments.contains(&"--registry-dir") {
+            command.args(["--registry-dir", "r"]);
+        }
+        command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
+        scrub(&mut command);
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        Run::of(&mut self.command(arguments))
+    }
+
+    /// Runs with `--json` and reads the document, which must be all that stdout holds.
+    pub(crate) fn json(&self, arguments: &[&str]) -> (i32, Value) {
+        let run = self.run(&[arguments, &["--json"]].concat());
+        assert!(run.stdout.is_ascii());
+        (
+            run.code,
+            serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", run.stdout, run.stderr)),
+        )
+    }
+
+    /// The rules of all findings, with the files they are about.
+    pub(crate) fn findings(&self) -> (i32, Vec<(String, String)>) {
+        let (code, report) = self.json(&["validate"]);
+        let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
+        (code, report["findings"].as_array().unwrap().iter().map(|f| (text(f, "rule"), text(f, "file"))).collect())
+    }
+
+    /// Runs git in the registry.
+    pub(crate) fn git(&self, arguments: &[&str]) {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"]);
+        command.args(arguments).current_dir(self.path("r"));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// Only what every program needs.
+pub(crate) fn scrub(command: &mut Command) {
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+}
+
+impl Run {
+    pub(crate) fn of(command: &mut Command) -> Self {
+        Self::try_of(command).unwrap()
+    }
+
+    /// The same, where the system may refuse to start the program.
+    pub(crate) fn try_of(command: &mut Command) -> io::Result<Self> {
+        let output = command.output()?;
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let run =
+            Self { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) };
+        assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
+        Ok(run)
+    }
+}
+
+/// Name and content of every file of a directory.
+pub(crate) fn tree(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .map(|item| item.unwrap().path())
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Says that a test did not run, and why.
+pub(crate) fn skipped(test: &str, why: &str) {
+    eprintln!("SKIPPED {test}: {why}");
+}

@@ -1,0 +1,153 @@
+//! `validate`: selection, levels, outputs.
+
+use std::fs;
+
+use crate::support::Env;
+
+#[test]
+fn levels_come_from_the_configuration_and_flags_win_in_their_order() {
+    let env = Env::with(&["a"]);
+    fs::remove_file(env.path("r/a/icon.svg")).unwrap();
+    let level = |arguments: &[&str]| {
+        let (code, report) = env.json(&[&["validate"], arguments].concat());
+        (code, report["findings"][0]["level"].as_str().map(ToOwned::to_owned))
+    };
+    assert_eq!(level(&[]), (0, Some("warning".into())));
+    assert_eq!(level(&["--deny", "icon/missing"]), (1, Some("error".into())));
+    assert_eq!(level(&["--deny", "warnings"]), (1, Some("error".into())));
+    assert_eq!(level(&["--deny", "icon/*", "--allow", "icon/missing"]), (0, None));
+    assert_eq!(level(&["--allow", "icon/missing", "--deny", "icon/*"]), (1, Some("error".into())));
+    env.write("r/registry.toml", "[rules]\n\"icon/missing\" = \"deny\"\n");
+    assert_eq!(level(&[]), (1, Some("error".into())));
+    assert_eq!(level(&["--warn", "icon/missing"]), (0, Some("warning".into())));
+}
+
+#[test]
+fn unknown_names_are_wrong_usage_with_a_suggestion() {
+    let env = Env::with(&["codex"]);
+    let run = env.run(&["validate", "codx"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("there is no agent `codx`; did you mean `codex`?"), "{}", run.stderr);
+    for flag in ["--deny", "--warn", "--allow"] {
+        let run = env.run(&["validate", flag, "icon/sise"]);
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.contains("did you mean `icon/size`?"), "{}", run.stderr);
+    }
+    env.write("r/registry.toml", "[rules]\n\"icon/sise\" = \"deny\"\n");
+    let run = env.run(&["validate"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("in the configuration") && run.stderr.contains("icon/size"), "{}", run.stderr);
+}
+
+#[test]
+fn a_broken_configuration_is_shown_with_its_line() {
+    let env = Env::with(&["a"]).file("r/registry.toml", "base-url = 1\n");
+    let run = env.run(&["validate"]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.contains("registry.toml") && run.stderr.contains("base-url = 1") && run.stderr.contains("line 1"),
+        "{}",
+        run.stderr
+    );
+    let run = env.run(&["--config", "nowhere.toml", "validate"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("nowhere.toml there is no such file"), "{}", run.stderr);
+}
+
+#[test]
+fn only_the_named_agents_are_checked() {
+    let env = Env::with(&["a", "b"]).file("r/b/icon.svg", "<svg").file("r/stray/x", "");
+    let (code, report) = env.json(&["validate", "a"]);
+    assert_eq!((code, report["findings"].as_array().unwrap().len()), (0, 0));
+    assert_eq!(report["agents"].to_string(), r#"[{"id":"a","status":"ok"},{"id":"b","status":"skipped"}]"#);
+    assert_eq!(report["summary"]["skipped"], 1);
+    assert_eq!(report["summary"]["agents"], 2);
+    assert_eq!(env.json(&["validate", "a", "b"]).0, 1);
+}
+
+#[test]
+fn only_changed_agents_are_checked() {
+    let env = Env::with(&["committed", "edited", "untouched"]).file("r/untouched/icon.svg", "<svg");
+    env.git(&["init", "-q"]);
+    env.git(&["add", "."]);
+    env.git(&["commit", "-qm", "first"]);
+    env.write("r/committed/icon.svg", "<svg");
+    env.git(&["commit", "-qam", "second"]);
+    env.write("r/edited/icon.svg", "<svg");
+    env.write("r/added/agent.json", "{");
+    env.write("r/stray/agents.json", "{}");
+    env.write("r/quarantine.json", "{ \"nobody\": \"x\" }");
+    let files = |revision: &str| {
+        let (code, report) = env.json(&["validate", "--changed-since", revision]);
+        let mut files: Vec<_> =
+            report["findings"].as_array().unwrap().iter().map(|f| f["file"].as_str().unwrap().to_owned()).collect();
+        files.dedup();
+        (code, files)
+    };
+    let all =
+        ["added/agent.json", "added/icon.svg", "committed/icon.svg", "edited/icon.svg", "quarantine.json", "stray"];
+    assert_eq!(files("HEAD~1"), (1, all.iter().map(|&file| file.to_owned()).collect()));
+    let without_committed =
+        all.iter().filter(|file| !file.starts_with("committed")).map(|&file| file.to_owned()).collect();
+    assert_eq!(files("HEAD"), (1, without_committed));
+    let run = env.run(&["validate", "--changed-since", "nosuch"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("`git diff` failed") && run.stderr.contains("nosuch"), "{}", run.stderr);
+    assert_eq!(env.run(&["validate", "--changed-since=--output=pwned"]).code, 2);
+    assert!(!env.path("r/pwned").exists());
+}
+
+#[test]
+fn outside_a_repository_changes_are_unknown() {
+    let env = Env::with(&["a"]);
+    let mut command = env.command(&["validate", "--changed-since", "HEAD"]);
+    let run = crate::support::Run::of(command.env("GIT_CEILING_DIRECTORIES", env.path("r").parent().unwrap()));
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("git"), "{}", run.stderr);
+}
+
+#[test]
+fn one_run_writes_several_forms() {
+    let env = Env::with(&["a"]).file("r/a/icon.svg", "<svg");
+    let run =
+        env.run(&["validate", "--output", "json=report.json", "--output", "markdown=report.md", "--format", "github"]);
+    assert_eq!(run.code, 1);
+    assert!(run.stdout.starts_with("::error file=r/a/icon.svg,line=1,"), "{}", run.stdout);
+    assert!(env.read("report.json").starts_with("{\n  \"schema\": 1"));
+    assert!(env.read("report.md").starts_with("**1 agent checked"));
+    let run = env.run(&["validate", "--output", "only.txt"]);
+    assert_eq!(run.stdout, "");
+    assert!(env.read("only.txt").contains("error[icon/syntax]"));
+    assert_eq!(env.run(&["validate", "--output", "a", "--output", "b"]).code, 2);
+    assert_eq!(env.run(&["validate", "--output", "no/such/folder/x"]).code, 3);
+}
+
+#[test]
+fn the_same_input_gives_the_same_output() {
+    let env = Env::with(&["a", "b", "c"])
+        .file("r/a/icon.svg", "<svg")
+        .file("r/b/agent.json", "{}")
+        .file("r/c/agent.json", "{\"id\":1}");
+    let report = || {
+        let (_, mut report) = env.json(&["validate"]);
+        report["summary"]["duration_seconds"] = 0.into();
+        report.to_string()
+    };
+    let first = report();
+    for _ in 0..5 {
+        assert_eq!(report(), first);
+    }
+}
+
+#[test]
+fn the_folder_named_registry_is_the_default() {
+    let env = Env::with(&["a"]);
+    fs::rename(env.path("r"), env.path("registry")).unwrap();
+    let run = |folder: &str| {
+        let mut command = std::process::Command::new(crate::support::PROGRAM);
+        crate::support::scrub(&mut command);
+        crate::support::Run::of(command.arg("validate").current_dir(env.path(folder))).stdout
+    };
+    assert_eq!(run("."), "1 agent checked: 0 errors, 0 warnings\n");
+    assert_eq!(run("registry"), "1 agent checked: 0 errors, 0 warnings\n");
+}
