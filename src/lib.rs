@@ -19,7 +19,7 @@
 //! | [`finding`] | what a check says: the one type between checks and reports |
 //! | [`report`] | REPORT: findings as text for people, JSON, SARIF, GitHub Actions, Markdown |
 //! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
-//! | [`net`] | which addresses this program will speak to |
+//! | [`net`] | which addresses this program will speak to, and the HTTP client |
 //! | [`sys`] | the operating system: files, `git` |
 //! | [`json`], [`source`], [`text`] | the small things that the others share: JSON as it is written, places in a text, what must not be shown as it is |
 //!

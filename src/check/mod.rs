@@ -1,6 +1,6 @@
 //! CHECK: a loaded registry to findings. Nothing here prints, and no rule knows of levels or output formats.
 //!
-//! * [`check`]: runs every rule that is not switched off over the selected agents
+//! * [`check()`]: runs every rule that is not switched off over the selected agents
 //! * [`Rule`], [`RULES`]: the rules; each is a file below `rules/`, with its documentation inside
 //! * [`Levels`]: defaults, `registry.toml` and flags, resolved in one place
 //! * `icon`: what the icon rules look at

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use acp_registry::check::{Checked, Options as CheckOptions, Selection, check};
 use acp_registry::finding::Level;
-use acp_registry::index::{self, Built, Difference, Directory, Outcome, Published};
+use acp_registry::index::{self, Built, Difference, Outcome};
 use acp_registry::registry::Registry;
 use acp_registry::report::{Format, Report, finding_json};
 use acp_registry::text::printable;
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global, configured_levels};
+use super::previous;
 use super::ui::Ui;
 
 #[derive(Debug, clap::Args)]
@@ -52,7 +53,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let registry = Registry::load(&global.registry_dir())?;
     let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config };
     let checked = check(&registry, &options, &Selection::All);
-    let previous = args.previous.as_deref().map(previous).transpose()?;
+    let previous = args.previous.as_deref().map(|place| previous::open(place, &allowed_hosts)).transpose()?;
     let options = index::Options { base_url: args.base_url.as_deref(), config: &config, previous: previous.as_deref() };
     let built = index::build(&registry, &checked, &options);
 
@@ -90,13 +91,6 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     std::mem::forget(built);
     std::mem::forget(registry);
     Ok(exit)
-}
-
-fn previous(place: &str) -> Result<Box<dyn Published>, Failure> {
-    if place.contains("://") {
-        return Err(Failure::usage("--previous reads directories only"));
-    }
-    Ok(Box::new(Directory(PathBuf::from(place))))
 }
 
 /// Errors stop agents from being published, so they are shown; warnings are the business of `validate`.

@@ -6,6 +6,7 @@ mod build;
 mod exit;
 mod explain;
 mod global;
+mod previous;
 mod rules;
 mod ui;
 mod validate;

@@ -1,6 +1,6 @@
 //! AGGREGATE: a checked registry to the published tree.
 //!
-//! * [`build`]: registry and findings to a [`Tree`], without touching the disk
+//! * [`build()`]: registry and findings to a [`Tree`], without touching the disk
 //! * [`Tree`]: the files of a published registry, their checksums, and the swap into place
 //! * [`Published`]: an earlier tree, from which a failing agent keeps its last good form
 

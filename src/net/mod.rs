@@ -1,9 +1,12 @@
-//! The network: which addresses this program will ever speak to.
+//! The network: which addresses this program will ever speak to, and the client that speaks.
 //!
 //! * [`addr`]: public and other addresses
 //! * [`AllowedHosts`]: the exceptions that a person has made
+//! * [`Client`]: fetches, within bounds
 
 pub mod addr;
 mod allowed;
+mod client;
 
 pub use allowed::{AllowedHosts, HostError};
+pub use client::{Client, FetchError};

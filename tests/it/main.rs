@@ -12,6 +12,8 @@ mod build;
 mod contract;
 mod corpus;
 mod docs;
+mod previous;
 mod reports;
+mod server;
 mod support;
 mod validate;
