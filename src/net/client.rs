@@ -14,7 +14,7 @@ use super::{AllowedHosts, addr};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How long an answer may take, with its body.
-const TOTAL_TIMEOUT: Duration = Duration::from_secs(120);
+const TOTAL_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// How many redirects are followed.
 const HOP_LIMIT: usize = 10;
