@@ -34,6 +34,8 @@ pub struct Rule {
 pub enum Example {
     /// Members of a manifest that is otherwise in order.
     Manifest(&'static str),
+    /// The `linux-x86_64` target of a binary distribution that is otherwise in order and has no arguments.
+    Target(&'static str),
     /// A whole icon.
     Icon(&'static str),
     /// A whole registry: paths and contents.

@@ -72,11 +72,12 @@ fn files(example: Example) -> Value {
     parts(example).into_iter().map(|(name, text)| json!({ "file": name, "text": text })).collect()
 }
 
-fn parts(example: Example) -> Vec<(&'static str, &'static str)> {
+fn parts(example: Example) -> Vec<(&'static str, String)> {
     match example {
-        Example::Manifest(members) => vec![("agent.json", members)],
-        Example::Icon(icon) => vec![("icon.svg", icon)],
-        Example::Files(files) => files.to_vec(),
+        Example::Manifest(members) => vec![("agent.json", members.to_owned())],
+        Example::Target(target) => vec![("agent.json", format!("\"linux-x86_64\": {target}"))],
+        Example::Icon(icon) => vec![("icon.svg", icon.to_owned())],
+        Example::Files(files) => files.iter().map(|(name, text)| (*name, (*text).to_owned())).collect(),
     }
 }
 

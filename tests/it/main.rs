@@ -14,6 +14,7 @@ mod corpus;
 mod docs;
 mod previous;
 mod reports;
+mod rules;
 mod server;
 mod support;
 mod validate;

@@ -96,11 +96,31 @@ mod tests {
         format!("{{\n  {members}{rest}\n}}\n")
     }
 
+    /// Puts a Linux target into a binary distribution that is otherwise in order.
+    fn binary(target: &str) -> String {
+        let other = |os: &str, program: &str| {
+            format!("{{ \"archive\": \"https://example.com/1.0.0/{os}.zip\", \"cmd\": \"./{program}\" }}")
+        };
+        let (darwin, windows) = (other("darwin", "agent"), other("windows", "agent.exe"));
+        format!(
+            "\"distribution\": {{ \"binary\": {{\n  \"darwin-aarch64\": {darwin},\n  \"linux-x86_64\": {target},\n  \
+             \"windows-x86_64\": {windows}\n}} }}"
+        )
+    }
+
     fn files(example: Example) -> Vec<(String, String)> {
         match example {
             Example::Manifest(members) => {
                 vec![("example/agent.json".into(), manifest(members)), ("example/icon.svg".into(), ICON.into())]
             }
+            Example::Target(target) => files(Example::Icon(ICON))
+                .into_iter()
+                .map(
+                    |(path, text)| {
+                        if path == "example/agent.json" { (path, manifest(&binary(target))) } else { (path, text) }
+                    },
+                )
+                .collect(),
             Example::Icon(icon) => vec![
                 ("example/agent.json".into(), manifest("\"license\": \"MIT\"")),
                 ("example/icon.svg".into(), icon.into()),

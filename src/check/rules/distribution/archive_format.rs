@@ -11,19 +11,9 @@ pub(crate) static RULE: Rule = Rule {
     why: "Clients unpack `.zip`, `.tar.gz` (`.tgz`) and `.tar.bz2` (`.tbz2`) and take anything else for the program itself; \
           installers such as `.dmg` or `.deb` need rights and dialogs that a client does not have.",
     fix: "Publish the program in one of these formats, or as a bare executable.",
-    fails: Example::Manifest(
-        "\"distribution\": { \"binary\": {\n    \
-         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/agent.dmg\", \"cmd\": \"./agent\" },\n    \
-         \"linux-x86_64\": { \"archive\": \"https://example.com/1.0.0/agent.tar.gz\", \"cmd\": \"./agent\" },\n    \
-         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/agent.zip\", \"cmd\": \"./agent.exe\" }\n  } }",
-    ),
-    marks: "\"https://example.com/1.0.0/agent.dmg\"",
-    passes: Example::Manifest(
-        "\"distribution\": { \"binary\": {\n    \
-         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/agent-mac.tar.gz\", \"cmd\": \"./agent\" },\n    \
-         \"linux-x86_64\": { \"archive\": \"https://example.com/1.0.0/agent.tar.gz\", \"cmd\": \"./agent\" },\n    \
-         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/agent.zip\", \"cmd\": \"./agent.exe\" }\n  } }",
-    ),
+    fails: Example::Target("{ \"archive\": \"https://example.com/1.0.0/agent.deb\", \"cmd\": \"./agent\" }"),
+    marks: "\"https://example.com/1.0.0/agent.deb\"",
+    passes: Example::Target("{ \"archive\": \"https://example.com/1.0.0/agent.tar.gz\", \"cmd\": \"./agent\" }"),
     check: Check::Manifest(check),
 };
 

@@ -11,19 +11,9 @@ pub(crate) static RULE: Rule = Rule {
     why: "Some clients refuse a command without `./`, or look it up in the search path; backslashes are path separators on \
           Windows only, and an ordinary character elsewhere.",
     fix: "Write `./` before the path, and `/` between its parts, on every platform.",
-    fails: Example::Manifest(
-        "\"distribution\": { \"binary\": {\n    \
-         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/mac.zip\", \"cmd\": \"./agent\" },\n    \
-         \"linux-x86_64\": { \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" },\n    \
-         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"bin\\\\agent.exe\" }\n  } }",
-    ),
-    marks: "\"bin\\\\agent.exe\"",
-    passes: Example::Manifest(
-        "\"distribution\": { \"binary\": {\n    \
-         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/mac.zip\", \"cmd\": \"./agent\" },\n    \
-         \"linux-x86_64\": { \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" },\n    \
-         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"./bin/agent.exe\" }\n  } }",
-    ),
+    fails: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"bin/agent\" }"),
+    marks: "\"bin/agent\"",
+    passes: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./bin/agent\" }"),
     check: Check::Manifest(check),
 };
 

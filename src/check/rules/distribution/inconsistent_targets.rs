@@ -11,19 +11,11 @@ pub(crate) static RULE: Rule = Rule {
     why: "The same agent is meant to behave the same everywhere; a difference is mostly a change that was made for one \
           platform and forgotten for the others.",
     fix: "Give all platforms the same `args` and `env`, or switch the rule off where the difference is meant.",
-    fails: Example::Manifest(
-        "\"distribution\": { \"binary\": {\n    \
-         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/mac.zip\", \"cmd\": \"./agent\", \"args\": [\"acp\"] },\n    \
-         \"linux-x86_64\": { \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\", \"args\": [\"acp\"] },\n    \
-         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"./agent.exe\", \"args\": [\"serve\"] }\n  } }",
+    fails: Example::Target(
+        "{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\", \"args\": [\"serve\"] }",
     ),
     marks: "[\"serve\"]",
-    passes: Example::Manifest(
-        "\"distribution\": { \"binary\": {\n    \
-         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/mac.zip\", \"cmd\": \"./agent\", \"args\": [\"acp\"] },\n    \
-         \"linux-x86_64\": { \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\", \"args\": [\"acp\"] },\n    \
-         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"./agent.exe\", \"args\": [\"acp\"] }\n  } }",
-    ),
+    passes: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
     check: Check::Manifest(check),
 };
 

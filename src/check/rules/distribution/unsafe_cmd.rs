@@ -11,19 +11,9 @@ pub(crate) static RULE: Rule = Rule {
     why: "The command is joined to the folder that the archive was unpacked into. An absolute path, a drive or `..` would \
           start another program of the machine, and a pattern would start whichever file it meets.",
     fix: "Write the path of the program inside the archive, beginning with `./`.",
-    fails: Example::Manifest(
-        "\"distribution\": { \"binary\": {\n    \
-         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/mac.zip\", \"cmd\": \"./agent\" },\n    \
-         \"linux-x86_64\": { \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"../../bin/sh\" },\n    \
-         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"./agent.exe\" }\n  } }",
-    ),
+    fails: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"../../bin/sh\" }"),
     marks: "\"../../bin/sh\"",
-    passes: Example::Manifest(
-        "\"distribution\": { \"binary\": {\n    \
-         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/mac.zip\", \"cmd\": \"./agent\" },\n    \
-         \"linux-x86_64\": { \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./bin/agent\" },\n    \
-         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"./agent.exe\" }\n  } }",
-    ),
+    passes: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./bin/agent\" }"),
     check: Check::Manifest(check),
 };
 

@@ -17,19 +17,9 @@ pub(crate) static RULE: Rule = Rule {
           clients talk to machines that strangers have chosen, and user info, odd ports and odd characters disguise where \
           an address leads.",
     fix: "Publish archives on a public host by https. Mirrors can be allowed by name with `--allow-host`.",
-    fails: Example::Manifest(
-        "\"distribution\": { \"binary\": {\n    \
-         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/mac.zip\", \"cmd\": \"./agent\" },\n    \
-         \"linux-x86_64\": { \"archive\": \"http://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" },\n    \
-         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"./agent.exe\" }\n  } }",
-    ),
+    fails: Example::Target("{ \"archive\": \"http://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
     marks: "\"http://example.com/1.0.0/linux.zip\"",
-    passes: Example::Manifest(
-        "\"distribution\": { \"binary\": {\n    \
-         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/mac.zip\", \"cmd\": \"./agent\" },\n    \
-         \"linux-x86_64\": { \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" },\n    \
-         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"./agent.exe\" }\n  } }",
-    ),
+    passes: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
     check: Check::Manifest(check),
 };
 

@@ -11,19 +11,9 @@ pub(crate) static RULE: Rule = Rule {
     summary: "the address of an archive names no version",
     why: "Nobody can tell from the manifest which version the archive holds, and the host can replace it unnoticed.",
     fix: "Publish each version at an address of its own, with the version in the path or the file name.",
-    fails: Example::Manifest(
-        "\"distribution\": { \"binary\": {\n    \
-         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/mac.zip\", \"cmd\": \"./agent\" },\n    \
-         \"linux-x86_64\": { \"archive\": \"https://example.com/agent-linux.zip\", \"cmd\": \"./agent\" },\n    \
-         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"./agent.exe\" }\n  } }",
-    ),
+    fails: Example::Target("{ \"archive\": \"https://example.com/agent-linux.zip\", \"cmd\": \"./agent\" }"),
     marks: "\"https://example.com/agent-linux.zip\"",
-    passes: Example::Manifest(
-        "\"distribution\": { \"binary\": {\n    \
-         \"darwin-aarch64\": { \"archive\": \"https://example.com/1.0.0/mac.zip\", \"cmd\": \"./agent\" },\n    \
-         \"linux-x86_64\": { \"archive\": \"https://example.com/agent-1.0.0-linux.zip\", \"cmd\": \"./agent\" },\n    \
-         \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"./agent.exe\" }\n  } }",
-    ),
+    passes: Example::Target("{ \"archive\": \"https://example.com/agent-1.0.0-linux.zip\", \"cmd\": \"./agent\" }"),
     check: Check::Manifest(check),
 };
 

@@ -1,0 +1,329 @@
+//! What occurs in reality, and what attackers have tried: each with the rule that must report it.
+
+use serde_json::{Value, json};
+
+use crate::support::{Env, ICON};
+
+/// The rules of the errors and warnings that a manifest or an icon gets.
+fn rules(manifest: &Value, icon: &str) -> Vec<String> {
+    let env = Env::empty().file("r/a/agent.json", manifest.to_string()).file("r/a/icon.svg", icon);
+    let (_, report) = env.json(&["validate"]);
+    let mut rules: Vec<String> = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| finding["rule"].as_str().unwrap().to_owned())
+        .collect();
+    rules.dedup();
+    rules
+}
+
+fn agent(version: &str, distribution: &Value) -> Value {
+    json!({ "id": "a", "name": "A", "version": version, "description": "D", "distribution": distribution })
+}
+
+/// A binary distribution for three systems whose Linux target has these members besides or instead.
+fn binary(members: &Value) -> Value {
+    let mut targets = json!({});
+    for (platform, program) in [("darwin-aarch64", "./a"), ("linux-x86_64", "./a"), ("windows-x86_64", "./a.exe")] {
+        targets[platform] = json!({ "archive": format!("https://h.example/1.0.0/a-{platform}.zip"), "cmd": program });
+    }
+    for (key, value) in members.as_object().unwrap() {
+        targets["linux-x86_64"][key] = value.clone();
+    }
+    json!({ "binary": targets })
+}
+
+fn of_distribution(version: &str, distribution: &Value) -> Vec<String> {
+    let found = rules(&agent(version, distribution), ICON);
+    // The preview channel is judged alike.
+    let mut with_preview = agent("0.9.0", &json!({ "npx": { "package": "a@0.9.0" } }));
+    with_preview["preview"] = json!({ "version": version, "distribution": distribution });
+    assert_eq!(rules(&with_preview, ICON), found, "{distribution}");
+    found
+}
+
+#[test]
+fn packages_that_are_more_than_a_name_and_a_version() {
+    for (kind, package, rule) in [
+        ("npx", "a", "distribution/unpinned-package"),
+        ("npx", "a@^1.0.0", "distribution/unpinned-package"),
+        ("npx", "a@next", "distribution/unpinned-package"),
+        ("npx", "a@LATEST", "distribution/latest-reference"),
+        ("npx", "a@1.0.1", "distribution/version-mismatch"),
+        ("npx", "a@1.0.0-rc.1", "distribution/version-mismatch"),
+        ("npx", "git+https://h.example/r.git", "distribution/unsafe-package-spec"),
+        ("npx", "https://h.example/a-1.0.0.tgz", "distribution/unsafe-package-spec"),
+        ("npx", "../local", "distribution/unsafe-package-spec"),
+        ("npx", "user/repo", "distribution/unsafe-package-spec"),
+        ("npx", "a@1.0.0@evil", "distribution/unsafe-package-spec"),
+        ("npx", "--registry=https://evil.example a", "distribution/unsafe-package-spec"),
+        ("npx", "", "manifest/schema"),
+        ("uvx", "a", "distribution/unpinned-package"),
+        ("uvx", "a>=1.0.0", "distribution/unpinned-package"),
+        ("uvx", "a~=1.0.0", "distribution/unpinned-package"),
+        ("uvx", "a!=1.0.0", "distribution/unpinned-package"),
+        ("uvx", "a==1.*", "distribution/unpinned-package"),
+        ("uvx", "a@latest", "distribution/latest-reference"),
+        ("uvx", "a==1.0.0rc1", "distribution/version-mismatch"),
+        ("uvx", "--from evil a==1.0.0", "distribution/unsafe-package-spec"),
+        ("uvx", "git+https://h.example/r", "distribution/unsafe-package-spec"),
+    ] {
+        let found = of_distribution("1.0.0", &json!({ kind: { "package": package } }));
+        assert_eq!(found, [rule], "{kind} {package}");
+    }
+    for (kind, package) in [
+        ("npx", "@s/a@1.0.0"),
+        ("uvx", "a==1.0.0"),
+        ("uvx", "a@1.0"),
+        ("uvx", "a[x]==1.0.0"),
+        ("uvx", "a==1.0.0.post1"),
+    ] {
+        assert_eq!(
+            of_distribution("1.0.0", &json!({ kind: { "package": package } })),
+            [] as [&str; 0],
+            "{kind} {package}"
+        );
+    }
+}
+
+#[test]
+fn archives_and_commands_that_lead_astray() {
+    for (members, rule) in [
+        (json!({ "archive": "file:///1.0.0/passwd" }), "distribution/unsafe-url"),
+        (json!({ "archive": "https://user:pw@h.example/1.0.0/a.zip" }), "distribution/unsafe-url"),
+        (json!({ "archive": "https://h.example:99999/1.0.0/a.zip" }), "distribution/unsafe-url"),
+        (json!({ "archive": "https://[bad/1.0.0/a.zip" }), "distribution/unsafe-url"),
+        (json!({ "archive": "https://h.example/1.0.0/a b.zip" }), "distribution/unsafe-url"),
+        (json!({ "archive": "https://h.example/1.0.0/ä.zip" }), "distribution/unsafe-url"),
+        (json!({ "archive": "https://169.254.169.254/1.0.0/a.zip" }), "distribution/unsafe-url"),
+        (json!({ "archive": "https://h.example/1.0.0/a.AppImage?x=1" }), "distribution/archive-format"),
+        (json!({ "archive": "https://h.example/1.0.0/a.tar.xz" }), "distribution/archive-format"),
+        (json!({ "archive": "https://h.example/a-latest.zip" }), "distribution/latest-reference"),
+        (json!({ "archive": "https://h.example/LATEST/a.zip" }), "distribution/latest-reference"),
+        (json!({ "archive": "https://h.example/a.zip?channel=latest" }), "distribution/latest-reference"),
+        (json!({ "archive": "https://h.example/raw/main/a.zip" }), "distribution/latest-reference"),
+        (json!({ "archive": "https://h.example/a.zip" }), "distribution/version-unverifiable"),
+        (json!({ "archive": "https://h.example/cli-v0.9.0/a.zip" }), "distribution/version-mismatch"),
+        (json!({ "archive": "https://h.example/a%400.9.0/a.zip" }), "distribution/version-mismatch"),
+        (json!({ "archive": "https://h.example/v1.0.0-beta.1/a.zip" }), "distribution/version-mismatch"),
+        (json!({ "cmd": "../../bin/sh" }), "distribution/unsafe-cmd"),
+        (json!({ "cmd": "/bin/sh" }), "distribution/unsafe-cmd"),
+        (json!({ "cmd": "C:\\a.exe" }), "distribution/unsafe-cmd"),
+        (json!({ "cmd": "*" }), "distribution/unsafe-cmd"),
+        (json!({ "cmd": "" }), "distribution/unsafe-cmd"),
+        (json!({ "cmd": "node" }), "distribution/cmd-style"),
+        (json!({ "cmd": "./bin\\a" }), "distribution/cmd-style"),
+        (json!({ "args": ["x"] }), "distribution/inconsistent-targets"),
+        (json!({ "env": { "A_B": "x" } }), "distribution/inconsistent-targets"),
+        (json!({ "sha256": "0" }), "manifest/schema"),
+    ] {
+        assert_eq!(of_distribution("1.0.0", &binary(&members)), [rule], "{members}");
+    }
+    for members in [
+        json!({ "archive": "https://h.example/download/5/a-1.0.0.tbz2" }),
+        json!({ "archive": "https://h.example/releases/2026/a-1.0.0-linux" }),
+        json!({ "archive": "https://h.example/1.0.0%2B180523.e6/a.tgz", "cmd": "./a-1.0.0+1/a" }),
+    ] {
+        assert_eq!(of_distribution("1.0.0", &binary(&members)), [] as [&str; 0], "{members}");
+    }
+}
+
+#[test]
+fn variables_that_are_not_the_agents_own() {
+    for name in [
+        "PATH",
+        "path",
+        " Path ",
+        "LD_PRELOAD",
+        "DYLD_INSERT_LIBRARIES",
+        "NODE_OPTIONS",
+        "PYTHONSTARTUP",
+        "BASH_ENV",
+        "ENV",
+        "JAVA_TOOL_OPTIONS",
+        "PERL5OPT",
+        "RUBYOPT",
+        "GIT_SSH_COMMAND",
+        "HTTPS_PROXY",
+        "https_proxy",
+        "TERM",
+        "HOME",
+        "GITHUB_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "npm_config_registry",
+        "UV_INDEX_URL",
+        "XDG_CONFIG_HOME",
+        "",
+        "A=B",
+        "1A",
+        "A B",
+    ] {
+        let distribution = json!({ "npx": { "package": "a@1.0.0", "env": { name: "x" } } });
+        assert_eq!(of_distribution("1.0.0", &distribution), ["distribution/reserved-env"], "{name}");
+    }
+    for name in ["AUGMENT_DISABLE_AUTO_UPDATE", "VT_ACP_ENABLED", "environment", "MY_PATH"] {
+        let distribution = json!({ "npx": { "package": "a@1.0.0", "env": { name: "x" } } });
+        assert_eq!(of_distribution("1.0.0", &distribution), [] as [&str; 0], "{name}");
+    }
+}
+
+#[test]
+fn members_that_disguise_or_promote() {
+    let base = agent("1.0.0", &json!({ "npx": { "package": "a@1.0.0" } }));
+    for (key, value, rule) in [
+        ("website", json!("javascript:alert(1)"), "manifest/unsafe-link"),
+        ("repository", json!("https://user@h.example/r"), "manifest/unsafe-link"),
+        ("license_url", json!("LICENSE"), "manifest/unsafe-link"),
+        ("icon", json!("data:image/svg+xml,x"), "manifest/unsafe-link"),
+        ("license", json!("Proprietary"), "manifest/license"),
+        ("license", json!("MIT OR"), "manifest/license"),
+        ("name", json!("A\u{200b}"), "manifest/text-control-characters"),
+        ("description", json!("two\nlines"), "manifest/text-control-characters"),
+        ("authors", json!(["x", "\u{202e}y"]), "manifest/text-control-characters"),
+        ("authors", json!("x"), "manifest/schema"),
+        ("version", json!("1.0"), "manifest/version-format"),
+        ("version", json!("99999999999999999999.0.0"), "manifest/version-format"),
+        ("lisense", json!("MIT"), "manifest/unknown-field"),
+        ("distribution", json!({}), "manifest/schema"),
+        ("distribution", json!({ "docker": { "image": "x" } }), "manifest/schema"),
+    ] {
+        let mut manifest = base.clone();
+        manifest[key] = value.clone();
+        assert_eq!(rules(&manifest, ICON), [rule], "{key} {value}");
+    }
+    for (key, value) in [
+        ("license", json!("MIT OR Apache-2.0")),
+        ("license", json!("AGPL-3.0")),
+        ("license", json!("LicenseRef-Own")),
+        ("icon", json!("./icon.svg")),
+        ("name", json!("Agent’s 図 👩\u{200d}💻")),
+        ("authors", json!([])),
+    ] {
+        let mut manifest = base.clone();
+        manifest[key] = value.clone();
+        assert_eq!(rules(&manifest, ICON), [] as [&str; 0], "{key} {value}");
+    }
+    for (version, package) in [("2026.07.01", "2026.7.1"), ("1.2.3.4", "1.2.3.post4"), ("1.0.0-preview.2", "1.0.0rc2")]
+    {
+        let found = rules(&agent(version, &json!({ "uvx": { "package": format!("a=={package}") } })), ICON);
+        assert!(!found.contains(&"manifest/version-format".to_owned()), "{version}: {found:?}");
+    }
+}
+
+#[test]
+fn a_member_that_builds_set_is_an_error() {
+    let mut manifest = agent("1.0.0", &json!({ "npx": { "package": "a@1.0.0" } }));
+    manifest["bundled"] = json!(true);
+    manifest["featured"] = json!(true);
+    let env = Env::empty().file("r/a/agent.json", manifest.to_string()).file("r/a/icon.svg", ICON);
+    let levels = || {
+        let (_, report) = env.json(&["validate"]);
+        let findings = report["findings"].as_array().unwrap().clone();
+        findings.iter().map(|finding| finding["level"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(levels(), ["error", "warning"]);
+    env.write("r/registry.toml", "[[view]]\nfile = \"registry.json\"\nagents.a.set.featured = true\n");
+    assert_eq!(levels(), ["error", "error"]);
+}
+
+/// An icon with this inside the root, or with these attributes on it.
+fn icon(attributes: &str, body: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" {attributes}>{body}</svg>\n"
+    )
+}
+
+const SIZE: &str = "width=\"16\" height=\"16\"";
+const SHAPE: &str = "<path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>";
+
+fn of_icon(icon: &str) -> Vec<String> {
+    rules(&agent("1.0.0", &json!({ "npx": { "package": "a@1.0.0" } })), icon)
+}
+
+#[test]
+fn icons_that_attack_or_cheat() {
+    let with = |body: &str| icon(SIZE, &format!("{SHAPE}{body}"));
+    let root = |attributes: &str| icon(&format!("{SIZE} {attributes}"), SHAPE);
+    for (text, rule) in [
+        (root("color=\"red\""), "icon/hardcoded-color"),
+        (with("<style>svg{color:#f00}</style>"), "icon/hardcoded-color"),
+        (with("<style>.a{fill/**/:red}</style>"), "icon/hardcoded-color"),
+        (with("<style>.a{f\\69ll:red}</style>"), "icon/hardcoded-color"),
+        (with("<style>@media (prefers-color-scheme: dark){.a{fill:#fff}}</style>"), "icon/hardcoded-color"),
+        (with("<style>.a{fill:var(--c)}</style>"), "icon/hardcoded-color"),
+        (with("<g style=\"fill/**/:red\"/>"), "icon/hardcoded-color"),
+        (with("<g style=\"&#102;ill:red\"/>"), "icon/hardcoded-color"),
+        (with("<g fill=\"url(#g)\"/>"), "icon/hardcoded-color"),
+        (with("<g stroke=\"CURRENTCOLOR red\"/>"), "icon/hardcoded-color"),
+        (with("<filter id=\"f\"><feFlood flood-color=\"red\"/></filter>"), "icon/hardcoded-color"),
+        (with("<linearGradient id=\"g\"><stop stop-color=\"red\"/></linearGradient>"), "icon/hardcoded-color"),
+        (with("<clipPath id=\"c\"><rect fill=\"white\" width=\"1\" height=\"1\"/></clipPath>"), "icon/hardcoded-color"),
+        (with("<mask id=\"m\"><rect fill=\"red\" width=\"1\" height=\"1\"/></mask>"), "icon/hardcoded-color"),
+        (root("style=\"background:#fff\""), "icon/hardcoded-color"),
+        (with("<image href=\"data:image/png;base64,AA==\"/>"), "icon/external-reference"),
+        (with("<image href=\"https://h.example/x.png\"/>"), "icon/external-reference"),
+        (with("<use xlink:href=\"https://h.example/x.svg#a\"/>"), "icon/external-reference"),
+        (with("<use href=\"data:image/svg+xml,x#a\"/>"), "icon/external-reference"),
+        (with("<style>@import 'https://h.example/x.css';</style>"), "icon/external-reference"),
+        (with("<style>@font-face{src:url(https://h.example/x)}</style>"), "icon/external-reference"),
+        (with("<g mask=\"url( 'https://h.example/x#m' )\"/>"), "icon/external-reference"),
+        (with("<a href=\"https://h.example\"/>"), "icon/external-reference"),
+        (format!("<?xml-stylesheet href=\"x.css\"?>{}", with("")), "icon/external-reference"),
+        (with("<script>alert(1)</script>"), "icon/active-content"),
+        (root("onload=\"alert(1)\""), "icon/active-content"),
+        (with("<foreignObject><p xmlns=\"http://www.w3.org/1999/xhtml\">x</p></foreignObject>"), "icon/active-content"),
+        (with("<set attributeName=\"fill\" to=\"red\"/>"), "icon/active-content"),
+        (with("<animate attributeName=\"x\"/>"), "icon/active-content"),
+        (with("<style>@keyframes a{from{opacity:0}}</style>"), "icon/active-content"),
+        (icon(SIZE, "<path d=\"M2 2h12v12H2z\"/>"), "icon/no-current-color"),
+        (
+            icon(SIZE, "<defs><path fill=\"currentColor\" d=\"M2 2h1v1z\"/></defs><path d=\"M2 2h12v12H2z\"/>"),
+            "icon/no-current-color",
+        ),
+        (with("<text>x</text>"), "icon/no-current-color"),
+        (icon("width=\"16in\" height=\"16\"", SHAPE), "icon/size"),
+        (icon("width=\"16\" height=\"16%\"", SHAPE), "icon/size"),
+        (icon("", SHAPE), "icon/size"),
+        (icon("viewBox=\"0 0 16 24\"", SHAPE), "icon/viewbox"),
+        (icon("width=\"16\" height=\"16\" viewBox=\"0 0 100 10\"", SHAPE), "icon/viewbox"),
+        (icon("width=\"16\" height=\"16\" viewBox=\"0 0 0 0\"", SHAPE), "icon/viewbox"),
+        (icon("width=\"16\" height=\"16\" viewBox=\"none\"", SHAPE), "icon/viewbox"),
+        ("<svg width=\"16\" height=\"16\"/>".to_owned(), "icon/syntax"),
+        ("<s:svg xmlns:s=\"http://www.w3.org/1999/xhtml\"/>".to_owned(), "icon/syntax"),
+        (icon(SIZE, ""), "icon/invisible"),
+        (with("<!-- x -->"), "icon/comment"),
+    ] {
+        let found = of_icon(&text);
+        assert!(found.iter().any(|found| found == rule), "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn icons_that_are_right_although_others_refuse_them() {
+    for text in [
+        icon("viewBox=\"0,0,16,16\"", SHAPE),
+        icon("viewBox=\" 0 , 0 16 16 \"", SHAPE),
+        icon("width=\"16px\" height=\"16.0\"", SHAPE),
+        icon(SIZE, "<path fill=\"transparent\" stroke=\"currentcolor\" d=\"M2 2h12v12H2z\"/>"),
+        icon(
+            SIZE,
+            "<style>.fill:first-child{fill:currentColor !important}</style><path class=\"fill\" d=\"M2 2h12v12H2z\"/>",
+        ),
+        icon(SIZE, &format!("<style>:root{{--my-fill: 3}}</style>{SHAPE}")),
+        icon(SIZE, "<g fill=\"currentColor\"><path fill=\"inherit\" d=\"M2 2h12v12H2z\"/></g>"),
+        icon(SIZE, "<path stroke=\"currentColor\" d=\"M3 8h9\"/>"),
+        icon(SIZE, &format!("{SHAPE}<metadata>fill: red</metadata><title>red</title>")),
+        icon(
+            SIZE,
+            &format!(
+                "<clipPath id=\"c\"><rect width=\"1\" height=\"1\"/></clipPath><g clip-path=\"url(#c)\">{SHAPE}</g>"
+            ),
+        ),
+        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}", icon(SIZE, SHAPE)),
+    ] {
+        assert_eq!(of_icon(&text), [] as [&str; 0], "{text}");
+    }
+    let mask = "<mask id=\"m\"><rect fill=\"#FFF\" width=\"16\" height=\"16\"/><circle fill=\"black\" r=\"2\"/></mask>";
+    assert_eq!(of_icon(&icon(SIZE, &format!("{mask}{SHAPE}"))), ["icon/mask-color"]);
+}
