@@ -1,6 +1,7 @@
 //! The library behind `acp-registry`: validate, publish and use registries of Agent Client Protocol agents.
 //!
-//! It prints nothing and reads no environment variable; the command line in `main.rs` and `cli/` is one user of it.
+//! It prints nothing, and of the environment it uses only the proxies, for HTTP; the command line in `main.rs` and
+//! `cli/` is one user of it.
 //!
 //! # Modules
 //!

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The longest piece of somebody else's text that a message quotes, in Unicode scalar values.
+/// The longest piece of somebody else's text that a message quotes or that is compared, in Unicode scalar values.
 const QUOTE_LIMIT: usize = 120;
 
 /// Whether a character is invisible or changes how its neighbours are shown: control characters (line ends and tabs
@@ -48,6 +48,10 @@ pub fn quote(text: &str) -> String {
 /// The candidate that is spelled most like `word`, if any is near enough to be what was meant.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Nobody mistypes a word of that length, and comparing takes time with the square of it.
+    if word.len() > QUOTE_LIMIT {
+        return None;
+    }
     candidates
         .into_iter()
         .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))

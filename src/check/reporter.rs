@@ -1,5 +1,6 @@
 //! Where rules put what they find.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{Levels, Rule};
@@ -31,6 +32,15 @@ pub(super) struct About<'a> {
     pub(super) manifest: Option<&'a Manifest>,
 }
 
+/// Where a finding is, before lines are counted.
+enum Place {
+    File,
+    Range(Range<usize>),
+    Value(String),
+    Key(String),
+    Member(String, Range<usize>),
+}
+
 /// A finding that can still be completed.
 pub(super) struct Draft<'r> {
     finding: Option<&'r mut Finding>,
@@ -54,55 +64,37 @@ impl<'a> Reporter<'a> {
 
     /// Reports about the file as a whole.
     pub(super) fn file(&mut self, message: impl Into<String>) -> Draft<'_> {
-        self.push(None, None, &message.into())
+        self.push(Place::File, message.into())
     }
 
     /// Reports about a range of bytes of the file's text.
     pub(super) fn range(&mut self, range: Range<usize>, message: impl Into<String>) -> Draft<'_> {
-        let text = self.about.text;
-        self.push(Some(range).map(|range| Span::of(text, range)), None, &message.into())
+        self.push(Place::Range(range), message.into())
     }
 
     /// Reports about the value at a JSON pointer; where there is none, about the nearest one around it.
     pub(super) fn value(&mut self, pointer: impl Into<String>, message: impl Into<String>) -> Draft<'_> {
-        let pointer = pointer.into();
-        let range = self.about.manifest.and_then(|manifest| {
-            let mut known = pointer.as_str();
-            loop {
-                match manifest.places().value(known) {
-                    None if !known.is_empty() => known = &known[..known.rfind('/').unwrap_or(0)],
-                    found => break found,
-                }
-            }
-        });
-        self.placed(range, pointer, &message.into())
+        self.push(Place::Value(pointer.into()), message.into())
     }
 
     /// Reports about the key of the member at a JSON pointer.
     pub(super) fn key(&mut self, pointer: impl Into<String>, message: impl Into<String>) -> Draft<'_> {
-        let pointer = pointer.into();
-        let range = self.about.manifest.and_then(|manifest| manifest.places().key(&pointer));
-        self.placed(range, pointer, &message.into())
+        self.push(Place::Key(pointer.into()), message.into())
     }
 
     /// Reports about a place that the caller has found, with its JSON pointer.
     pub(super) fn member(&mut self, pointer: String, range: Range<usize>, message: impl Into<String>) -> Draft<'_> {
-        self.placed(Some(range), pointer, &message.into())
+        self.push(Place::Member(pointer, range), message.into())
     }
 
-    fn placed(&mut self, range: Option<Range<usize>>, pointer: String, message: &str) -> Draft<'_> {
-        let text = self.about.text;
-        // The document as a whole would underline every line of the file: its first character is enough.
-        let range = range.map(|range| if pointer.is_empty() { range.start..range.start } else { range });
-        self.push(range.map(|range| Span::of(text, range)), Some(pointer), message)
-    }
-
-    fn push(&mut self, span: Option<Span>, pointer: Option<String>, message: &str) -> Draft<'_> {
+    fn push(&mut self, place: Place, message: String) -> Draft<'_> {
         let grave = self.levels.of_grave(self.rule);
         self.count += 1;
+        // Before the place is worked out: in a hostile file that alone could take very long.
         if self.count > LIMIT {
             return Draft { finding: None, grave };
         }
+        let (span, pointer) = self.resolve(place);
         let file = match self.about.agent {
             Some(folder) => format!("{folder}/{}", self.about.file),
             None => self.about.file.to_owned(),
@@ -114,10 +106,35 @@ impl<'a> Reporter<'a> {
             file,
             span,
             pointer,
-            message: printable(message).into_owned(),
+            message: match printable(&message) {
+                Cow::Borrowed(_) => message,
+                Cow::Owned(escaped) => escaped,
+            },
             help: None,
         });
         Draft { finding: self.findings.last_mut(), grave }
+    }
+
+    fn resolve(&self, place: Place) -> (Option<Span>, Option<String>) {
+        let places = self.about.manifest.map(Manifest::places);
+        let (range, pointer) = match place {
+            Place::File => (None, None),
+            Place::Range(range) => (Some(range), None),
+            Place::Member(pointer, range) => (Some(range), Some(pointer)),
+            Place::Key(pointer) => (places.and_then(|places| places.key(&pointer)), Some(pointer)),
+            Place::Value(pointer) => {
+                let mut known = pointer.as_str();
+                let range = loop {
+                    match places.and_then(|places| places.value(known)) {
+                        None if !known.is_empty() => known = &known[..known.rfind('/').unwrap_or(0)],
+                        found => break found,
+                    }
+                };
+                // A whole document would underline every line of the file: its first character is enough.
+                (range.map(|range| if known.is_empty() { range.start..range.start } else { range }), Some(pointer))
+            }
+        };
+        (range.map(|range| Span::of(self.about.text, range)), pointer)
     }
 
     fn note_what_was_left_out(&mut self) {

@@ -61,12 +61,13 @@ impl Places {
         self.find(pointer)?.key.as_ref().map(|(_, range)| range.clone())
     }
 
-    /// Every key that its object already has: JSON pointer of the member and place of the repeated key.
+    /// The first keys, at most `limit`, that their object already has: JSON pointer of the member and place of the
+    /// repeated key.
     #[must_use]
-    pub fn repeated_keys(&self) -> Vec<(String, Range<usize>)> {
+    pub fn repeated_keys(&self, limit: usize) -> Vec<(String, Range<usize>)> {
         let mut found = Vec::new();
         if let Some(root) = &self.root {
-            collect_repeated(root, &mut String::new(), &mut found);
+            collect_repeated(root, &mut String::new(), &mut found, limit);
         }
         found
     }
@@ -110,7 +111,7 @@ fn node(key: Option<(String, Range<usize>)>, value: &Value<'_>) -> Node {
     Node { key, value: range.start..range.end, kind }
 }
 
-fn collect_repeated(node: &Node, pointer: &mut String, found: &mut Vec<(String, Range<usize>)>) {
+fn collect_repeated(node: &Node, pointer: &mut String, found: &mut Vec<(String, Range<usize>)>, limit: usize) {
     let length = pointer.len();
     match &node.kind {
         Kind::Scalar => {}
@@ -118,7 +119,7 @@ fn collect_repeated(node: &Node, pointer: &mut String, found: &mut Vec<(String, 
             for (index, item) in items.iter().enumerate() {
                 pointer.push('/');
                 pointer.push_str(&index.to_string());
-                collect_repeated(item, pointer, found);
+                collect_repeated(item, pointer, found, limit);
                 pointer.truncate(length);
             }
         }
@@ -128,10 +129,13 @@ fn collect_repeated(node: &Node, pointer: &mut String, found: &mut Vec<(String, 
                 let Some((key, range)) = &member.key else { continue };
                 pointer.push('/');
                 pointer.push_str(&escape_segment(key));
+                if found.len() == limit {
+                    return;
+                }
                 if !seen.insert(key) {
                     found.push((pointer.clone(), range.clone()));
                 }
-                collect_repeated(member, pointer, found);
+                collect_repeated(member, pointer, found, limit);
                 pointer.truncate(length);
             }
         }
@@ -163,8 +167,9 @@ mod tests {
     #[test]
     fn repeated_keys_are_listed_with_their_pointers() {
         let text = r#"{"a": {"b": 1, "\u0062": 2}, "a": 3}"#;
-        let found = Places::of(text).repeated_keys();
+        let found = Places::of(text).repeated_keys(9);
         let shown: Vec<_> = found.iter().map(|(pointer, range)| (pointer.as_str(), &text[range.clone()])).collect();
         assert_eq!(shown, [("/a/b", r#""\u0062""#), ("/a", r#""a""#)]);
+        assert_eq!(Places::of(text).repeated_keys(1).len(), 1);
     }
 }

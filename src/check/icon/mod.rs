@@ -23,8 +23,15 @@ pub(super) const XHTML: &str = "http://www.w3.org/1999/xhtml";
 /// The namespace of the old way to write links.
 pub(super) const XLINK: &str = "http://www.w3.org/1999/xlink";
 
-/// The most nodes that an icon may have.
-const NODE_LIMIT: u32 = 50_000;
+/// The most elements and texts that an icon may have.
+const NODE_LIMIT: u32 = 20_000;
+
+/// The most attributes that an icon may have, estimated by its equals signs: the XML parser compares those of an element
+/// with one another.
+const ATTRIBUTE_LIMIT: usize = 10_000;
+
+/// The most CSS declarations that an icon may have: each is compared with each element.
+const DECLARATION_LIMIT: usize = 1_000;
 
 /// The properties that paint, as attributes and in CSS.
 pub(super) const PAINTS: &[&str] = &["fill", "stroke", "stop-color", "flood-color", "lighting-color", "color"];
@@ -69,10 +76,18 @@ pub(super) struct XmlError {
 
 impl<'a> Icon<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, XmlError> {
+        let too_many =
+            |what: &str, limit: usize| XmlError { message: format!("has more than {limit} {what}"), range: 0..0 };
+        if text.bytes().filter(|&b| b == b'=').count() > ATTRIBUTE_LIMIT {
+            return Err(too_many("attributes", ATTRIBUTE_LIMIT));
+        }
         let options = ParsingOptions { allow_dtd: false, nodes_limit: NODE_LIMIT, entity_resolver: None };
         let document = Document::parse_with_options(text, options).map_err(|error| describe(text, &error))?;
         let mut icon = Self { text, document, styles: Vec::new(), shapes: Vec::new(), colors: Vec::new() };
         icon.styles = icon.read_styles();
+        if icon.styles.iter().map(|styled| styled.css.declarations.len()).sum::<usize>() > DECLARATION_LIMIT {
+            return Err(too_many("CSS declarations", DECLARATION_LIMIT));
+        }
         icon.shapes = paint::shapes(&icon);
         icon.colors = color::colors(&icon);
         Ok(icon)
@@ -207,7 +222,11 @@ mod tests {
             assert_eq!(error.range.start, at, "{text}: {error:?}");
         }
         let many = format!("<svg>{}</svg>", "<g/>".repeat(60_000));
-        assert!(Icon::parse(&many).err().unwrap().message.contains("more than 50000"));
+        assert!(Icon::parse(&many).err().unwrap().message.contains("more than 20000 elements"));
+        let many = format!("<svg {}/>", "a='' ".repeat(20_000));
+        assert!(Icon::parse(&many).err().unwrap().message.contains("more than 10000 attributes"));
+        let many = format!("<svg><style>{}</style></svg>", ".a{fill:none}".repeat(2_000));
+        assert!(Icon::parse(&many).err().unwrap().message.contains("more than 1000 CSS declarations"));
     }
 
     proptest! {

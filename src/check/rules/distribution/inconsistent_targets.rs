@@ -1,7 +1,7 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use crate::manifest::BinaryTarget;
+use crate::manifest::{BinaryTarget, Platform};
 use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
@@ -21,9 +21,11 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for release in subject.agent().releases() {
-        let targets = &release.distribution.binary;
+        // Unknown platforms are an error of their own, and there can be any number of them.
+        let targets = release.distribution.binary.iter().filter(|target| target.platform.parse::<Platform>().is_ok());
+        let targets: Vec<&BinaryTarget> = targets.collect();
         for (member, differs) in [("args", differ_in_args as fn(&_, &_) -> bool), ("env", differ_in_env)] {
-            let Some(usual) = most_common(targets, differs) else { continue };
+            let Some(usual) = most_common(&targets, differs) else { continue };
             for target in targets.iter().filter(|target| differs(target, usual)) {
                 report
                     .value(
@@ -37,9 +39,12 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
 }
 
 /// The target that most others agree with; of equals, the first.
-fn most_common(targets: &[BinaryTarget], differs: fn(&BinaryTarget, &BinaryTarget) -> bool) -> Option<&BinaryTarget> {
+fn most_common<'a>(
+    targets: &[&'a BinaryTarget],
+    differs: fn(&BinaryTarget, &BinaryTarget) -> bool,
+) -> Option<&'a BinaryTarget> {
     let agreeing = |target: &BinaryTarget| targets.iter().filter(|other| !differs(target, other)).count();
-    targets.iter().rev().max_by_key(|target| agreeing(target))
+    targets.iter().rev().copied().max_by_key(|target| agreeing(target))
 }
 
 fn differ_in_args(a: &BinaryTarget, b: &BinaryTarget) -> bool {

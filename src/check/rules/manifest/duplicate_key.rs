@@ -15,11 +15,14 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Manifest(check),
 };
 
+/// How many are looked for: pointers into a hostile file can be long.
+const MOST: usize = 50;
+
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     if !subject.manifest.has_duplicate_keys() {
         return;
     }
-    for (pointer, range) in subject.manifest.places().repeated_keys() {
+    for (pointer, range) in subject.manifest.places().repeated_keys(MOST) {
         let key = pointer.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
         let message = format!("the key {} stands twice in the same object", quote(&key));
         report.member(pointer, range, message).help("keep one of the two members");

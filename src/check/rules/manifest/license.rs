@@ -40,6 +40,9 @@ fn is_expression(license: &str) -> bool {
 
 fn nearest(license: &str) -> Option<&'static str> {
     let license = license.trim();
+    if license.len() > 100 {
+        return None;
+    }
     if license.eq_ignore_ascii_case(PROPRIETARY) || license.eq_ignore_ascii_case("commercial") {
         return Some(PROPRIETARY);
     }
