@@ -6,62 +6,15 @@ use super::Version;
 
 /// Words that introduce the version of something else: the number behind them is not the agent's.
 const FOREIGN: &[&str] = &[
-    "android",
-    "api",
-    "centos",
-    "cp",
-    "cuda",
-    "darwin",
-    "debian",
-    "electron",
-    "fedora",
-    "freebsd",
-    "glibc",
-    "gnu",
-    "ios",
-    "java",
-    "jdk",
-    "jre",
-    "libc",
-    "linux",
-    "mac",
-    "macos",
-    "macosx",
-    "manylinux",
-    "musl",
-    "musllinux",
-    "net",
-    "node",
-    "nodejs",
-    "openssl",
-    "osx",
-    "py",
-    "python",
-    "rhel",
-    "ubuntu",
-    "win",
-    "windows",
+    "android", "api", "centos", "cp", "cuda", "darwin", "debian", "electron", "fedora", "freebsd", "glibc", "gnu",
+    "ios", "java", "jdk", "jre", "libc", "linux", "mac", "macos", "macosx", "manylinux", "musl", "musllinux", "net",
+    "node", "nodejs", "openssl", "osx", "py", "python", "rhel", "ubuntu", "win", "windows",
 ];
 
 /// Words that make a version a prerelease.
 const PRERELEASE: &[&str] = &[
-    "prerelease",
-    "preview",
-    "snapshot",
-    "nightly",
-    "canary",
-    "insiders",
-    "insider",
-    "alpha",
-    "beta",
-    "next",
-    "dev",
-    "eap",
-    "pre",
-    "rc",
-    "a",
-    "b",
-    "c",
+    "prerelease", "preview", "snapshot", "nightly", "canary", "insiders", "insider", "alpha", "beta", "next", "dev",
+    "eap", "pre", "rc", "a", "b", "c",
 ];
 
 /// Path segments, file name parts and query values that name something that moves from version to version.
@@ -148,37 +101,9 @@ pub enum Format {
 /// The unsupported ending, in lower case with its dot.
 pub fn format(url: &str) -> Result<Format, &'static str> {
     const UNSUPPORTED: &[&str] = &[
-        ".tar.xz",
-        ".tar.zst",
-        ".tar.lz",
-        ".tar.z",
-        ".tar",
-        ".txz",
-        ".tzst",
-        ".xz",
-        ".zst",
-        ".gz",
-        ".bz2",
-        ".7z",
-        ".rar",
-        ".dmg",
-        ".pkg",
-        ".deb",
-        ".rpm",
-        ".msi",
-        ".msix",
-        ".appx",
-        ".appimage",
-        ".snap",
-        ".flatpak",
-        ".apk",
-        ".iso",
-        ".cab",
-        ".whl",
-        ".gem",
-        ".nupkg",
-        ".vsix",
-        ".jar",
+        ".tar.xz", ".tar.zst", ".tar.lz", ".tar.z", ".tar", ".txz", ".tzst", ".xz", ".zst", ".gz", ".bz2", ".7z",
+        ".rar", ".dmg", ".pkg", ".deb", ".rpm", ".msi", ".msix", ".appx", ".appimage", ".snap", ".flatpak", ".apk",
+        ".iso", ".cab", ".whl", ".gem", ".nupkg", ".vsix", ".jar",
     ];
     let (path, _) = path_and_query(url);
     let path = path.to_ascii_lowercase();
@@ -365,12 +290,8 @@ mod tests {
     #[test]
     fn numbers_of_something_else_are_no_version() {
         for url in [
-            "/agent.zip",
-            "/download/5/agent-x86_64.zip",
-            "/macos-11.0/agent_amd64.tar.gz",
-            "/python3.12/agent.zip",
-            "/sha/14929f9/agent.zip",
-            "/releases/2026/agent.zip",
+            "/agent.zip", "/download/5/agent-x86_64.zip", "/macos-11.0/agent_amd64.tar.gz", "/python3.12/agent.zip",
+            "/sha/14929f9/agent.zip", "/releases/2026/agent.zip",
         ] {
             assert_eq!(compare(url, "1.0.0"), UrlVersion::Absent, "{url}");
         }

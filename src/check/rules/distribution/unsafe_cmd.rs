@@ -56,34 +56,14 @@ mod tests {
     #[test]
     fn whatever_leads_out_is_unsafe() {
         for cmd in [
-            "",
-            ".",
-            "./",
-            "/bin/sh",
-            "\\x",
-            "C:\\x",
-            "c:x",
-            "../x",
-            "./a/../../x",
-            "a\\..\\x",
-            "*",
-            "./a?",
-            "~/x",
-            "-x",
-            "$HOME/x",
-            "./a;b",
-            "./a\nb",
-            "./a.exe:stream",
+            "", ".", "./", "/bin/sh", "\\x", "C:\\x", "c:x", "../x", "./a/../../x", "a\\..\\x", "*", "./a?", "~/x",
+            "-x", "$HOME/x", "./a;b", "./a\nb", "./a.exe:stream",
         ] {
             assert!(problem(cmd).is_some(), "{cmd:?}");
         }
         for cmd in [
-            "./agent",
-            "agent.exe",
-            "./dist-package\\agent.cmd",
-            "./coco-1.0+1.e6-darwin-arm64/cortex",
-            "./My App/agent",
-            "./a..b",
+            "./agent", "agent.exe", "./dist-package\\agent.cmd", "./coco-1.0+1.e6-darwin-arm64/cortex",
+            "./My App/agent", "./a..b",
         ] {
             assert_eq!(problem(cmd), None, "{cmd:?}");
         }

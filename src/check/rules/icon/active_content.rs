@@ -23,23 +23,8 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 const ACTIVE: &[&str] = &[
-    "script",
-    "handler",
-    "listener",
-    "foreignobject",
-    "iframe",
-    "object",
-    "embed",
-    "audio",
-    "video",
-    "canvas",
-    "animate",
-    "animatecolor",
-    "animatemotion",
-    "animatetransform",
-    "set",
-    "discard",
-    "mpath",
+    "script", "handler", "listener", "foreignobject", "iframe", "object", "embed", "audio", "video", "canvas",
+    "animate", "animatecolor", "animatemotion", "animatetransform", "set", "discard", "mpath",
 ];
 
 fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
