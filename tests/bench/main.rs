@@ -14,8 +14,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use nix::sys::resource::{UsageWho, getrusage};
-
 const PROGRAM: &str = env!("CARGO_BIN_EXE_acp-registry");
 
 /// How often each command runs.
@@ -119,7 +117,22 @@ fn measure_one(command: &[String]) {
     let status = Command::new(&command[0]).args(&command[1..]).stdout(Stdio::null()).status().expect("the command");
     let wall = started.elapsed();
     assert!(status.success(), "{command:?} ended with {status}");
+    let (cpu, memory_kib) = usage_of_children();
+    println!("{} {cpu} {memory_kib}", wall.as_micros());
+}
+
+/// CPU time in microseconds and the largest memory in KiB of all processes that were waited for.
+#[cfg(unix)]
+fn usage_of_children() -> (i64, i64) {
+    use nix::sys::resource::{UsageWho, getrusage};
+
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("resource usage");
     let micros = |time: nix::sys::time::TimeVal| time.tv_sec() * 1_000_000 + time.tv_usec();
-    println!("{} {} {}", wall.as_micros(), micros(usage.user_time()) + micros(usage.system_time()), usage.max_rss());
+    (micros(usage.user_time()) + micros(usage.system_time()), usage.max_rss())
+}
+
+/// Only wall time is measured elsewhere.
+#[cfg(not(unix))]
+fn usage_of_children() -> (i64, i64) {
+    (0, 0)
 }
