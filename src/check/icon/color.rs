@@ -15,8 +15,11 @@ pub(in super::super) struct Color {
 
 const ALLOWED: &[&str] = &["currentcolor", "none", "inherit", "transparent"];
 
-/// Further properties that paint, in CSS only.
-const CSS_PAINTS: &[&str] = &["background", "background-color"];
+/// How the names of further properties that paint begin, in CSS only.
+const CSS_PAINTS: &[&str] = &[
+    "-webkit-text-", "background", "border", "box-shadow", "column-rule", "outline", "text-decoration",
+    "text-emphasis", "text-shadow",
+];
 
 const MASK_VALUES: &[&str] = &["black", "white", "#000", "#fff", "#000000", "#ffffff"];
 
@@ -30,8 +33,10 @@ pub(in super::super) fn colors(icon: &Icon<'_>) -> Vec<Color> {
         if ANIMATIONS.contains(&node.tag_name().name()) {
             continue;
         }
+        // Put into an HTML page, attributes lose their case.
+        let is_paint = |name: &str| PAINTS.iter().any(|paint| paint.eq_ignore_ascii_case(name));
         for attribute in
-            node.attributes().filter(|attribute| attribute.namespace().is_none() && PAINTS.contains(&attribute.name()))
+            node.attributes().filter(|attribute| attribute.namespace().is_none() && is_paint(attribute.name()))
         {
             if !is_allowed(&value(attribute.value())) {
                 let text = attribute.value().trim().to_ascii_lowercase();
@@ -48,7 +53,8 @@ pub(in super::super) fn colors(icon: &Icon<'_>) -> Vec<Color> {
     for styled in &icon.styles {
         for declaration in &styled.css.declarations {
             let property = declaration.property.as_str();
-            if !(PAINTS.contains(&property) || CSS_PAINTS.contains(&property)) || is_allowed(&declaration.value) {
+            let is_paint = PAINTS.contains(&property) || CSS_PAINTS.iter().any(|paint| property.starts_with(paint));
+            if !is_paint || is_allowed(&declaration.value) {
                 continue;
             }
             let range = icon.declaration_range(styled, declaration);

@@ -4,7 +4,6 @@ mod color;
 mod css;
 mod paint;
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use roxmltree::{Attribute, Document, Error, Node, ParsingOptions};
@@ -47,7 +46,7 @@ pub(super) struct Icon<'a> {
     pub(super) text: &'a str,
     pub(super) document: Document<'a>,
     /// Style sheets, then `style` attributes, each in document order.
-    pub(super) styles: Vec<Styled<'a>>,
+    pub(super) styles: Vec<Styled>,
     /// The shapes that a viewer draws, with their paints.
     pub(super) shapes: Vec<Shape>,
     /// Every paint that is no `currentColor`, `none`, `inherit` or `transparent`.
@@ -55,13 +54,13 @@ pub(super) struct Icon<'a> {
 }
 
 /// A piece of CSS and where it stands.
-pub(super) struct Styled<'a> {
+pub(super) struct Styled {
     /// The `<style>` element, or the element with the `style` attribute.
     pub(super) element: roxmltree::NodeId,
     pub(super) is_sheet: bool,
     pub(super) css: css::Style,
     /// The CSS as parsed, with XML's references resolved.
-    source: Cow<'a, str>,
+    source: String,
     /// Where it stands in the file, with XML's references unresolved.
     place: Range<usize>,
 }
@@ -111,34 +110,35 @@ impl<'a> Icon<'a> {
     }
 
     /// The place of a declaration in the file.
-    pub(super) fn declaration_range(&self, styled: &Styled<'_>, declaration: &Declaration) -> Range<usize> {
+    pub(super) fn declaration_range(&self, styled: &Styled, declaration: &Declaration) -> Range<usize> {
         self.css_range(styled, &declaration.range)
     }
 
     /// The place of a range of some CSS in the file: exact, unless XML references stand in between.
-    pub(super) fn css_range(&self, styled: &Styled<'_>, range: &Range<usize>) -> Range<usize> {
+    pub(super) fn css_range(&self, styled: &Styled, range: &Range<usize>) -> Range<usize> {
         let raw = &self.text[styled.place.clone()];
-        match raw.find(&*styled.source) {
+        match raw.find(&styled.source) {
             Some(at) => styled.place.start + at + range.start..styled.place.start + at + range.end,
             None => styled.place.clone(),
         }
     }
 
-    fn read_styles(&self) -> Vec<Styled<'a>> {
+    fn read_styles(&self) -> Vec<Styled> {
         let mut styles = Vec::new();
         for node in self.elements() {
             if node.tag_name().name() == "style" {
-                let parts: Vec<_> = node.children().filter(Node::is_text).collect();
-                for part in parts {
-                    let source = Cow::Owned(part.text().unwrap_or_default().to_owned());
-                    let css = css::sheet(&source);
-                    styles.push(Styled { element: node.id(), is_sheet: true, css, source, place: part.range() });
-                }
+                // A comment in between does not part the style sheet.
+                let parts: Vec<Node<'_, '_>> = node.children().filter(Node::is_text).collect();
+                let source: String = parts.iter().filter_map(Node::text).collect();
+                let place = if let [part] = parts[..] { part.range() } else { node.range() };
+                styles.push(Styled { element: node.id(), is_sheet: true, css: css::sheet(&source), source, place });
             }
         }
         for node in self.elements() {
-            if let Some(attribute) = node.attribute_node("style") {
-                let source = Cow::Owned(attribute.value().to_owned());
+            // Put into an HTML page, attributes lose their case.
+            if let Some(attribute) = node.attributes().find(|attribute| attribute.name().eq_ignore_ascii_case("style"))
+            {
+                let source = attribute.value().to_owned();
                 let css = css::attribute(&source);
                 styles.push(Styled {
                     element: node.id(),
