@@ -58,7 +58,7 @@ pub(in super::super) fn colors(icon: &Icon<'_>) -> Vec<Color> {
                 continue;
             }
             let range = icon.declaration_range(styled, declaration);
-            let text = icon.text[range.clone()].split_once(':').map_or("", |(_, value)| value.trim()).to_owned();
+            let text = declaration.text.clone();
             let in_mask =
                 !styled.is_sheet && icon.document.get_node(styled.element).is_some_and(|node| is_inside(node, "mask"));
             let is_mask_value = in_mask && MASK_VALUES.contains(&text.to_ascii_lowercase().as_str());

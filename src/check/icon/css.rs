@@ -7,7 +7,9 @@ use std::rc::Rc;
 
 use cssparser::{ParseError, Parser, Token};
 
-/// How deep blocks may nest before the rest is passed over; browsers stop as well.
+use super::selector::{Selector, parse_list};
+
+/// How deep blocks and brackets may nest. Deeper ones are not looked into, which is reported.
 const DEPTH_LIMIT: u8 = 16;
 
 /// Everything found in one style sheet or `style` attribute.
@@ -15,6 +17,10 @@ const DEPTH_LIMIT: u8 = 16;
 pub(crate) struct Style {
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) at_rules: Vec<AtRule>,
+    /// How many selectors there are, in all rules.
+    pub(crate) selectors: usize,
+    /// Whether something is nested too deep to be looked at.
+    pub(crate) is_too_deep: bool,
 }
 
 /// `property: value`
@@ -25,10 +31,14 @@ pub(crate) struct Declaration {
     /// The value without `!important`.
     pub(crate) value: Vec<Piece>,
     pub(crate) important: bool,
+    /// The value as written.
+    pub(crate) text: String,
     /// Place in the CSS text.
     pub(crate) range: Range<usize>,
     /// Where it applies; empty for a `style` attribute.
     pub(crate) selectors: Rc<[Selector]>,
+    /// Whether it applies only under a condition, such as a medium.
+    pub(crate) is_conditional: bool,
 }
 
 /// `@name …`
@@ -49,65 +59,92 @@ pub(crate) enum Piece {
     Url(String),
     /// A string.
     Text(String),
-    /// A number, a percentage as its fraction, or a length without its unit.
+    /// A number, a percentage as its fraction, or a length in pixels.
     Number(f64),
     /// Anything else.
     Other,
 }
 
-/// The last compound of a selector: what the element itself must be. What stands before a combinator is taken as met.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Selector {
-    pub(crate) element: Option<String>,
-    pub(crate) id: Option<String>,
-    pub(crate) classes: Vec<String>,
+/// A token, with what stands in its brackets.
+#[derive(Debug)]
+pub(super) enum Lexeme {
+    Space,
+    Colon,
+    Comma,
+    Delim(char),
+    AtKeyword(String),
+    Hash(String),
+    Word(String),
+    /// Brackets; round ones with the name of a function, in lower case, before them.
+    Group(Bracket, String, Vec<Lexeme>),
+    Leaf(Piece),
 }
 
-impl Selector {
-    /// The specificity of this compound.
-    pub(crate) fn weight(&self) -> (usize, usize, usize) {
-        (usize::from(self.id.is_some()), self.classes.len(), usize::from(self.element.is_some()))
-    }
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bracket {
+    Round,
+    Square,
 }
 
-/// Parses a style sheet.
-pub(crate) fn sheet(text: &str) -> Style {
+/// Parses a style sheet, or the declarations of a `style` attribute.
+pub(crate) fn parse(text: &str) -> Style {
     let mut style = Style::default();
-    contents(&mut Parser::new(text), &Rc::from([]), 0, &mut style);
+    let around = Around { selectors: Rc::from([]), is_conditional: false, depth: 0 };
+    contents(&mut Parser::new(text), text, &around, &mut style);
     style
 }
 
-/// Parses a `style` attribute.
-pub(crate) fn attribute(text: &str) -> Style {
-    sheet(text)
+/// What stands around a declaration.
+#[derive(Clone)]
+struct Around {
+    selectors: Rc<[Selector]>,
+    is_conditional: bool,
+    depth: u8,
 }
 
 type Never = ParseError<()>;
 
 /// Reads declarations and nested rules up to the end of the block, which may be the whole text.
-fn contents(parser: &mut Parser<'_>, selectors: &Rc<[Selector]>, depth: u8, style: &mut Style) {
+fn contents(parser: &mut Parser<'_>, text: &str, around: &Around, style: &mut Style) {
     loop {
         parser.skip_whitespace();
         let start = parser.position().byte_index();
-        let Some(item) = item(parser) else { break };
-        let end = item.end;
+        let Some(item) = item(parser, &mut style.is_too_deep) else { break };
+        let range = start..item.end;
         let at_keyword = item.at_keyword();
         if let Some(name) = &at_keyword {
-            style.at_rules.push(AtRule { name: name.clone(), range: start..end });
+            style.at_rules.push(AtRule { name: name.clone(), range: range.clone() });
         }
         if !item.block {
             if let Some((property, value, important)) = item.declaration() {
-                let selectors = selectors.clone();
-                style.declarations.push(Declaration { property, value, important, range: start..end, selectors });
+                let written =
+                    text.get(range.clone()).and_then(|text| text.split_once(':')).map_or("", |(_, value)| value);
+                style.declarations.push(Declaration {
+                    property,
+                    value,
+                    important,
+                    text: written.trim().to_owned(),
+                    range,
+                    selectors: around.selectors.clone(),
+                    is_conditional: around.is_conditional,
+                });
             }
             continue;
         }
-        // What stands in an at-rule belongs to whatever stands around it.
-        let inner = if at_keyword.is_some() { selectors.clone() } else { item.selectors().into() };
+        let mut inner = Around { depth: around.depth + 1, ..around.clone() };
+        match at_keyword {
+            // Layers only change which of two rules wins.
+            Some(name) => inner.is_conditional |= name != "layer",
+            None => {
+                inner.selectors = parse_list(&item.tokens).into();
+                style.selectors += inner.selectors.len();
+            }
+        }
         let _: Result<(), Never> = parser.parse_nested_block(|parser| {
-            if depth < DEPTH_LIMIT {
-                contents(parser, &inner, depth + 1, style);
+            if inner.depth <= DEPTH_LIMIT {
+                contents(parser, text, &inner, style);
             } else {
+                style.is_too_deep = true;
                 while parser.next().is_ok() {}
             }
             Ok(())
@@ -122,33 +159,19 @@ struct Item {
     block: bool,
 }
 
-#[derive(Debug)]
-enum Lexeme {
-    Space,
-    Colon,
-    Comma,
-    Delim(char),
-    AtKeyword(String),
-    Hash(String),
-    /// A bracket or a function's head, whose contents follow as pieces.
-    Open(String),
-    Piece(Piece, String),
-}
-
-fn item(parser: &mut Parser<'_>) -> Option<Item> {
+fn item(parser: &mut Parser<'_>, is_too_deep: &mut bool) -> Option<Item> {
     let mut tokens = Vec::new();
     let mut end = parser.position().byte_index();
     let mut any = false;
     loop {
-        let token = parser.next_including_whitespace().ok().cloned();
-        let Some(token) = token else {
+        let Some(token) = parser.next_including_whitespace().ok().cloned() else {
             return any.then_some(Item { tokens, end, block: false });
         };
         any = true;
         match token {
             Token::Semicolon => return Some(Item { tokens, end, block: false }),
             Token::CurlyBracketBlock => return Some(Item { tokens, end, block: true }),
-            token => lexeme(parser, &token, &mut tokens, 0),
+            token => tokens.push(lexeme(parser, &token, 0, is_too_deep)),
         }
         if !matches!(tokens.last(), Some(Lexeme::Space)) {
             end = parser.position().byte_index();
@@ -156,50 +179,58 @@ fn item(parser: &mut Parser<'_>) -> Option<Item> {
     }
 }
 
-fn lexeme(parser: &mut Parser<'_>, token: &Token<'_>, tokens: &mut Vec<Lexeme>, depth: u8) {
-    let other = || Lexeme::Piece(Piece::Other, String::new());
-    tokens.push(match token {
-        Token::WhiteSpace(_) | Token::Comment(_) => Lexeme::Space,
-        Token::Colon => Lexeme::Colon,
-        Token::Comma => Lexeme::Comma,
-        Token::Delim(c) => Lexeme::Delim(*c),
-        Token::AtKeyword(name) => Lexeme::AtKeyword(name.to_ascii_lowercase()),
-        Token::Hash(name) | Token::IDHash(name) => Lexeme::Hash(name.to_string()),
-        Token::Ident(name) => Lexeme::Piece(Piece::Word(name.to_ascii_lowercase()), name.to_string()),
-        Token::QuotedString(text) => Lexeme::Piece(Piece::Text(text.to_string()), String::new()),
-        Token::Number { value, .. } | Token::Dimension { value, .. } | Token::Percentage { unit_value: value, .. } => {
-            Lexeme::Piece(Piece::Number(f64::from(*value)), String::new())
+fn lexeme(parser: &mut Parser<'_>, token: &Token<'_>, depth: u8, is_too_deep: &mut bool) -> Lexeme {
+    let (bracket, name) = match token {
+        Token::WhiteSpace(_) | Token::Comment(_) => return Lexeme::Space,
+        Token::Colon => return Lexeme::Colon,
+        Token::Comma => return Lexeme::Comma,
+        Token::Delim(c) => return Lexeme::Delim(*c),
+        Token::AtKeyword(name) => return Lexeme::AtKeyword(name.to_ascii_lowercase()),
+        Token::Hash(name) | Token::IDHash(name) => return Lexeme::Hash(name.to_string()),
+        Token::Ident(name) => return Lexeme::Word(name.to_string()),
+        Token::QuotedString(text) => return Lexeme::Leaf(Piece::Text(text.to_string())),
+        Token::Number { value, .. } | Token::Percentage { unit_value: value, .. } => {
+            return Lexeme::Leaf(Piece::Number(f64::from(*value)));
         }
-        Token::UnquotedUrl(url) | Token::BadUrl(url) => Lexeme::Piece(Piece::Url(url.to_string()), String::new()),
-        Token::Function(_) | Token::ParenthesisBlock | Token::SquareBracketBlock => {
-            let name = if let Token::Function(name) = token { name.to_ascii_lowercase() } else { String::new() };
-            tokens.push(Lexeme::Open(name));
-            let from = tokens.len();
-            let _: Result<(), Never> = parser.parse_nested_block(|parser| {
-                while let Ok(token) = parser.next().cloned() {
-                    if depth < DEPTH_LIMIT {
-                        lexeme(parser, &token, tokens, depth + 1);
-                    }
-                }
-                Ok(())
-            });
-            name_the_urls(tokens, from);
-            return;
+        Token::Dimension { value, unit, .. } if unit.eq_ignore_ascii_case("px") => {
+            return Lexeme::Leaf(Piece::Number(f64::from(*value)));
         }
-        _ => other(),
+        Token::UnquotedUrl(url) | Token::BadUrl(url) => return Lexeme::Leaf(Piece::Url(url.to_string())),
+        Token::Function(name) => (Bracket::Round, name.to_ascii_lowercase()),
+        Token::ParenthesisBlock => (Bracket::Round, String::new()),
+        Token::SquareBracketBlock => (Bracket::Square, String::new()),
+        _ => return Lexeme::Leaf(Piece::Other),
+    };
+    let mut inner = Vec::new();
+    let _: Result<(), Never> = parser.parse_nested_block(|parser| {
+        while let Ok(token) = parser.next_including_whitespace().cloned() {
+            if depth < DEPTH_LIMIT {
+                inner.push(lexeme(parser, &token, depth + 1, is_too_deep));
+            } else {
+                *is_too_deep = true;
+            }
+        }
+        Ok(())
     });
+    Lexeme::Group(bracket, name, inner)
 }
 
-/// Strings in functions that load something are addresses: `url("x")`, `image("x")`, `image-set("x" 1x)`, `src("x")`.
-fn name_the_urls(tokens: &mut [Lexeme], from: usize) {
-    let Some(Lexeme::Open(name)) = tokens.get(from - 1) else { return };
-    if ["url", "src", "image", "image-set", "-webkit-image-set", "cross-fade"].contains(&name.as_str()) {
-        for token in &mut tokens[from..] {
-            if let Lexeme::Piece(piece @ Piece::Text(_), _) = token
-                && let Piece::Text(text) = std::mem::replace(piece, Piece::Other)
-            {
-                *piece = Piece::Url(text);
+/// Functions that load what a string in them names.
+const LOADERS: &[&str] = &["url", "src", "image", "image-set", "-webkit-image-set", "cross-fade"];
+
+/// Tokens as the pieces of a value, brackets laid open.
+fn pieces(tokens: &[Lexeme], in_loader: bool, out: &mut Vec<Piece>) {
+    for token in tokens {
+        match token {
+            Lexeme::Space => {}
+            Lexeme::Word(word) => out.push(Piece::Word(word.to_ascii_lowercase())),
+            Lexeme::Leaf(Piece::Text(text)) if in_loader => out.push(Piece::Url(text.clone())),
+            Lexeme::Leaf(piece) => out.push(piece.clone()),
+            Lexeme::Group(_, name, inner) => {
+                out.push(Piece::Other);
+                pieces(inner, in_loader || LOADERS.contains(&name.as_str()), out);
             }
+            _ => out.push(Piece::Other),
         }
     }
 }
@@ -213,72 +244,20 @@ impl Item {
     }
 
     fn declaration(&self) -> Option<(String, Vec<Piece>, bool)> {
-        let mut tokens = self.tokens.iter().filter(|token| !matches!(token, Lexeme::Space));
-        let (Some(Lexeme::Piece(Piece::Word(property), _)), Some(Lexeme::Colon)) = (tokens.next(), tokens.next())
-        else {
-            return None;
-        };
-        let mut value: Vec<Piece> = Vec::new();
-        let mut bang = None;
-        for token in tokens {
-            if matches!(token, Lexeme::Delim('!')) {
-                bang = Some(value.len());
-            }
-            value.push(if let Lexeme::Piece(piece, _) = token { piece.clone() } else { Piece::Other });
-        }
-        let important = bang.is_some_and(|at| value[at + 1..] == [Piece::Word("important".to_owned())]);
-        if let Some(at) = bang.filter(|_| important) {
-            value.truncate(at);
-        }
-        Some((property.clone(), value, important))
-    }
-
-    fn selectors(&self) -> Vec<Selector> {
-        let mut all = vec![Selector::default()];
-        let mut ended = false;
-        let mut tokens = self.tokens.iter().peekable();
-        while let Some(token) = tokens.next() {
-            let Some(current) = all.last_mut() else { break };
-            match token {
-                Lexeme::Comma => {
-                    all.push(Selector::default());
-                    ended = false;
-                    continue;
-                }
-                Lexeme::Space | Lexeme::Delim('>' | '+' | '~') => {
-                    ended = true;
-                    continue;
-                }
-                _ if ended && *current != Selector::default() => *current = Selector::default(),
-                _ => {}
-            }
-            ended = false;
-            match token {
-                Lexeme::Delim('.') => {
-                    if let Some(Lexeme::Piece(Piece::Word(_), name)) =
-                        tokens.next_if(|next| matches!(next, Lexeme::Piece(..)))
-                    {
-                        current.classes.push(name.clone());
-                    }
-                }
-                Lexeme::Hash(name) => current.id = Some(name.clone()),
-                Lexeme::Piece(Piece::Word(_), name) => current.element = Some(name.clone()),
-                Lexeme::Colon => {
-                    // A pseudo-class is taken as met, whatever stands in its brackets.
-                    tokens.next_if(|next| matches!(next, Lexeme::Colon));
-                    if tokens.next_if(|next| matches!(next, Lexeme::Open(_))).is_some() {
-                        while tokens
-                            .next_if(|next| !matches!(next, Lexeme::Space | Lexeme::Comma | Lexeme::Delim('.')))
-                            .is_some()
-                        {}
-                    } else {
-                        tokens.next_if(|next| matches!(next, Lexeme::Piece(..)));
-                    }
-                }
-                _ => {}
-            }
-        }
-        all
+        let colon = self.tokens.iter().position(|token| matches!(token, Lexeme::Colon))?;
+        let (head, tail) = (&self.tokens[..colon], &self.tokens[colon + 1..]);
+        let mut head = head.iter().filter(|token| !matches!(token, Lexeme::Space));
+        let (Some(Lexeme::Word(property)), None) = (head.next(), head.next()) else { return None };
+        let bang = tail.iter().rposition(|token| matches!(token, Lexeme::Delim('!')));
+        let important = bang.filter(|&at| {
+            let mut behind = tail[at + 1..].iter().filter(|token| !matches!(token, Lexeme::Space));
+            let is_the_word =
+                matches!(behind.next(), Some(Lexeme::Word(word)) if word.eq_ignore_ascii_case("important"));
+            is_the_word && behind.next().is_none()
+        });
+        let mut value = Vec::new();
+        pieces(&tail[..important.unwrap_or(tail.len())], false, &mut value);
+        Some((property.to_ascii_lowercase(), value, important.is_some()))
     }
 }
 
@@ -294,8 +273,13 @@ pub(crate) fn value(text: &str) -> Vec<Piece> {
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphabetic()) {
         return vec![Piece::Word(text.to_ascii_lowercase())];
     }
-    let mut style = sheet(&format!("x:{text}"));
-    style.declarations.pop().map(|declaration| declaration.value).unwrap_or_default()
+    let mut style = parse(&format!("x:{text}"));
+    match style.declarations.pop() {
+        // What is nested too deep is none of the plain values.
+        Some(declaration) if !style.is_too_deep => declaration.value,
+        Some(_) => vec![Piece::Other, Piece::Other],
+        None => Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -303,41 +287,32 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn word(text: &str) -> Piece {
-        Piece::Word(text.to_owned())
-    }
-
     #[test]
     fn comments_and_escapes_hide_nothing() {
         for css in ["fill/**/:red", "f\\69ll:red", "FILL : RED", "fill:r\\65 d", "fill:red !important", ";;fill:red;"] {
-            let style = attribute(css);
+            let style = parse(css);
             assert_eq!(style.declarations[0].property, "fill", "{css}");
-            assert_eq!(style.declarations[0].value, [word("red")], "{css}");
+            assert_eq!(style.declarations[0].value, [Piece::Word("red".to_owned())], "{css}");
         }
-        assert!(attribute("fill:red !important").declarations[0].important);
+        assert!(parse("fill:red !important").declarations[0].important);
     }
 
     #[test]
     fn selectors_and_custom_properties_are_no_paint() {
-        let style = sheet(".fill:first-child{stroke:currentColor} :root{--my-fill: 3}");
+        let style = parse(".fill:first-child{stroke:currentColor} :root{--my-fill: 3}");
         let properties: Vec<_> = style.declarations.iter().map(|declaration| declaration.property.as_str()).collect();
         assert_eq!(properties, ["stroke", "--my-fill"]);
-        assert_eq!(
-            style.declarations[0].selectors[0],
-            Selector { classes: vec!["fill".into()], ..Selector::default() }
-        );
     }
 
     #[test]
     fn nested_rules_and_at_rules_are_read() {
-        let style = sheet("@import url(x.css);@media (x){.a{fill:red;.b{stroke:blue}}}@import \"y\";");
-        assert_eq!(
-            style.at_rules.iter().map(|rule| rule.name.as_str()).collect::<Vec<_>>(),
-            ["import", "media", "import"]
-        );
+        let style =
+            parse("@import url(x.css);@media (x){.a{fill:red;.b{stroke:blue}}}@layer l{.c{fill:none}}@import \"y\";");
+        let names: Vec<_> = style.at_rules.iter().map(|rule| rule.name.as_str()).collect();
+        assert_eq!(names, ["import", "media", "layer", "import"]);
         let found: Vec<_> =
-            style.declarations.iter().map(|d| (d.property.as_str(), d.selectors[0].classes[0].as_str())).collect();
-        assert_eq!(found, [("fill", "a"), ("stroke", "b")]);
+            style.declarations.iter().map(|d| (d.property.as_str(), d.text.as_str(), d.is_conditional)).collect();
+        assert_eq!(found, [("fill", "red", true), ("stroke", "blue", true), ("fill", "none", false)]);
     }
 
     #[test]
@@ -348,21 +323,19 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_is_reduced_to_its_last_compound() {
-        let style = sheet("g > path.a.b#c, svg * , :is(.x):hover rect{fill:none}");
-        let selectors = &style.declarations[0].selectors;
-        assert_eq!(
-            selectors[0],
-            Selector { element: Some("path".into()), id: Some("c".into()), classes: vec!["a".into(), "b".into()] }
-        );
-        assert_eq!(selectors[1], Selector::default());
-        assert_eq!(selectors[2].element.as_deref(), Some("rect"));
+    fn what_is_nested_too_deep_is_noticed() {
+        let nested =
+            |depth: usize| parse(&format!("{}path{{fill:red}}{}", "@media all{".repeat(depth), "}".repeat(depth)));
+        assert_eq!((nested(10).is_too_deep, nested(10).declarations.len()), (false, 1));
+        assert!(nested(17).is_too_deep);
+        assert!(parse(&format!("a{{b:{}}}", "var(".repeat(18))).is_too_deep);
+        assert_ne!(value(&"(".repeat(18)), value("none"));
     }
 
     proptest! {
         #[test]
-        fn no_css_makes_the_parser_panic(css in "[a-z{}()\\[\\];:@!,.#'\"\\\\/* \n]{0,60}") {
-            let style = sheet(&css);
+        fn no_css_makes_the_parser_panic(css in "[a-zé{}()\\[\\];:@!,.#'\"\\\\/* \n]{0,60}") {
+            let style = parse(&css);
             for declaration in style.declarations {
                 prop_assert!(css.get(declaration.range).is_some());
             }

@@ -3,6 +3,7 @@
 mod color;
 mod css;
 mod paint;
+mod selector;
 
 use std::ops::Range;
 
@@ -29,8 +30,8 @@ const NODE_LIMIT: u32 = 20_000;
 /// with one another.
 const ATTRIBUTE_LIMIT: usize = 10_000;
 
-/// The most CSS declarations that an icon may have: each is compared with each element.
-const DECLARATION_LIMIT: usize = 1_000;
+/// The most CSS declarations and selectors that an icon may have: each is compared with each element.
+const CSS_LIMIT: usize = 1_000;
 
 /// The properties that paint, as attributes and in CSS.
 pub(super) const PAINTS: &[&str] = &["fill", "stroke", "stop-color", "flood-color", "lighting-color", "color"];
@@ -84,10 +85,18 @@ impl<'a> Icon<'a> {
         let document = Document::parse_with_options(text, options).map_err(|error| describe(text, &error))?;
         let mut icon = Self { text, document, styles: Vec::new(), shapes: Vec::new(), colors: Vec::new() };
         icon.styles = icon.read_styles();
-        if icon.styles.iter().map(|styled| styled.css.declarations.len()).sum::<usize>() > DECLARATION_LIMIT {
-            return Err(too_many("CSS declarations", DECLARATION_LIMIT));
+        let parts = icon.styles.iter().map(|styled| styled.css.declarations.len() + styled.css.selectors);
+        if parts.sum::<usize>() > CSS_LIMIT {
+            return Err(too_many("CSS declarations and selectors", CSS_LIMIT));
         }
-        icon.shapes = paint::shapes(&icon);
+        if let Some(styled) = icon.styles.iter().find(|styled| styled.css.is_too_deep) {
+            let message = "has CSS that is nested too deep to be looked at".to_owned();
+            return Err(XmlError { message, range: styled.place.clone() });
+        }
+        icon.shapes = paint::shapes(&icon).ok_or_else(|| XmlError {
+            message: "`use` elements lead to too many others, or to themselves".to_owned(),
+            range: 0..0,
+        })?;
         icon.colors = color::colors(&icon);
         Ok(icon)
     }
@@ -114,24 +123,37 @@ impl<'a> Icon<'a> {
         self.css_range(styled, &declaration.range)
     }
 
-    /// The place of a range of some CSS in the file: exact, unless XML references stand in between.
+    /// The place of a range of some CSS in the file: exact, unless XML references or markup stand in between.
     pub(super) fn css_range(&self, styled: &Styled, range: &Range<usize>) -> Range<usize> {
         let raw = &self.text[styled.place.clone()];
-        match raw.find(&styled.source) {
-            Some(at) => styled.place.start + at + range.start..styled.place.start + at + range.end,
-            None => styled.place.clone(),
+        if raw.contains(['&', '<']) {
+            return styled.place.clone();
         }
+        // XML turns each line end into one character, so that places move by one for each CR LF before them.
+        let moved = |offset: usize| {
+            let mut read = 0;
+            let mut bytes = raw.bytes().enumerate().peekable();
+            while let Some((at, byte)) = bytes.next() {
+                if read == offset {
+                    return styled.place.start + at;
+                }
+                if byte == b'\r' && bytes.next_if(|(_, next)| *next == b'\n').is_some() {}
+                read += 1;
+            }
+            styled.place.end
+        };
+        moved(range.start)..moved(range.end)
     }
 
     fn read_styles(&self) -> Vec<Styled> {
         let mut styles = Vec::new();
         for node in self.elements() {
-            if node.tag_name().name() == "style" {
+            if node.tag_name().name().eq_ignore_ascii_case("style") {
                 // A comment in between does not part the style sheet.
                 let parts: Vec<Node<'_, '_>> = node.children().filter(Node::is_text).collect();
                 let source: String = parts.iter().filter_map(Node::text).collect();
                 let place = if let [part] = parts[..] { part.range() } else { node.range() };
-                styles.push(Styled { element: node.id(), is_sheet: true, css: css::sheet(&source), source, place });
+                styles.push(Styled { element: node.id(), is_sheet: true, css: css::parse(&source), source, place });
             }
         }
         for node in self.elements() {
@@ -139,7 +161,7 @@ impl<'a> Icon<'a> {
             if let Some(attribute) = node.attributes().find(|attribute| attribute.name().eq_ignore_ascii_case("style"))
             {
                 let source = attribute.value().to_owned();
-                let css = css::attribute(&source);
+                let css = css::parse(&source);
                 styles.push(Styled {
                     element: node.id(),
                     is_sheet: false,
@@ -226,7 +248,7 @@ mod tests {
         let many = format!("<svg {}/>", "a='' ".repeat(20_000));
         assert!(Icon::parse(&many).err().unwrap().message.contains("more than 10000 attributes"));
         let many = format!("<svg><style>{}</style></svg>", ".a{fill:none}".repeat(2_000));
-        assert!(Icon::parse(&many).err().unwrap().message.contains("more than 1000 CSS declarations"));
+        assert!(Icon::parse(&many).err().unwrap().message.contains("more than 1000 CSS declarations and selectors"));
     }
 
     proptest! {

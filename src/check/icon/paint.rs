@@ -4,14 +4,15 @@ use std::collections::HashMap;
 
 use roxmltree::{Node, NodeId};
 
-use super::css::{Declaration, Piece, Selector};
+use super::css::{Declaration, Piece};
+use super::selector::Selector;
 use super::{Icon, SVG, XLINK};
 
 /// The most elements that are looked at while following `use`: references can multiply. More than an icon may have itself.
 const VISIT_LIMIT: usize = 100_000;
 
 /// How deep `use` may lead to `use`.
-const USE_LIMIT: usize = 8;
+const USE_LIMIT: usize = 16;
 
 /// A shape that a viewer draws.
 pub(in super::super) struct Shape {
@@ -63,12 +64,13 @@ struct Inherited {
 }
 
 /// Elements whose children are drawn.
-const CONTAINERS: &[&str] = &["svg", "g", "a", "switch", "text", "tspan", "textPath"];
+const CONTAINERS: &[&str] = &["svg", "g", "a", "switch", "marker", "text", "tspan", "textPath"];
 
 const SHAPES: &[&str] =
     &["path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "textPath"];
 
-pub(super) fn shapes(icon: &Icon<'_>) -> Vec<Shape> {
+/// The shapes of an icon; `None` when `use` elements lead too deep, or to too many elements, for all to be looked at.
+pub(super) fn shapes(icon: &Icon<'_>) -> Option<Vec<Shape>> {
     let top = Inherited {
         fill: Paint::Initial,
         stroke: Paint::None,
@@ -81,12 +83,12 @@ pub(super) fn shapes(icon: &Icon<'_>) -> Vec<Shape> {
     let mut stack = vec![(icon.root(), top, 0)];
     while let Some((node, inherited, uses)) = stack.pop() {
         walk.visits += 1;
-        if walk.visits > VISIT_LIMIT {
-            break;
+        if walk.visits > VISIT_LIMIT || uses > USE_LIMIT {
+            return None;
         }
         walk.visit(node, inherited, uses, &mut stack);
     }
-    walk.shapes
+    Some(walk.shapes)
 }
 
 struct Walk<'b, 'a> {
@@ -110,12 +112,12 @@ impl<'b, 'a> Walk<'b, 'a> {
         }
         let name = node.tag_name().name();
         let Some(own) = self.cascade.inherit(node, inherited) else { return };
-        if SHAPES.contains(&name) && !own.hidden && has_extent(node) {
-            let fill = if own.fill_clear || !has_area(node) { Paint::None } else { own.fill };
+        if SHAPES.contains(&name) && !own.hidden && self.cascade.has_extent(node) {
+            let fill = if own.fill_clear || !self.cascade.has_area(node) { Paint::None } else { own.fill };
             let stroke = if own.stroke_clear || own.stroke_thin { Paint::None } else { own.stroke };
             self.shapes.push(Shape { node: node.id(), fill, stroke });
         }
-        if name == "use" && uses < USE_LIMIT {
+        if name == "use" {
             if let Some(target) = self.target(node) {
                 match target.tag_name().name() {
                     "symbol" => stack.extend(target.children().rev().map(|child| (child, own, uses + 1))),
@@ -147,7 +149,8 @@ impl<'b> Cascade<'b> {
     fn of(icon: &'b Icon<'_>) -> Self {
         let mut cascade = Self { sheets: Vec::new(), attributes: HashMap::new() };
         for styled in &icon.styles {
-            let declarations = styled.css.declarations.iter();
+            // What applies under a condition only cannot be relied upon.
+            let declarations = styled.css.declarations.iter().filter(|declaration| !declaration.is_conditional);
             if styled.is_sheet {
                 cascade.sheets.extend(declarations);
             } else {
@@ -185,11 +188,44 @@ impl<'b> Cascade<'b> {
         })
     }
 
+    /// Whether a shape has any geometry at all. Geometry in CSS is taken as some.
+    fn has_extent(&self, node: Node<'_, '_>) -> bool {
+        let is_some = |name: &str| {
+            self.winner(node, name).is_some() || node.attribute(name).is_some_and(|text| !text.trim().is_empty())
+        };
+        let is_positive = |name: &str| {
+            let attribute = node.attribute(name);
+            self.winner(node, name).is_some()
+                || (is_some(name)
+                    && attribute.is_some_and(|text| number(&super::value(text)).is_none_or(|size| size > 0.0)))
+        };
+        match node.tag_name().name() {
+            "path" => is_some("d"),
+            "rect" => is_positive("width") && is_positive("height"),
+            "circle" => is_positive("r"),
+            "ellipse" => is_positive("rx") || is_positive("ry"),
+            "polyline" | "polygon" => is_some("points"),
+            "text" | "tspan" | "textPath" => {
+                node.children().any(|child| child.is_text() && child.text().is_some_and(|text| !text.trim().is_empty()))
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether there is anything to fill: a line, or a path of one straight stroke, has no area.
+    fn has_area(&self, node: Node<'_, '_>) -> bool {
+        match node.tag_name().name() {
+            "line" => false,
+            "path" => self.winner(node, "d").is_some() || !is_one_stroke(node.attribute("d").unwrap_or_default()),
+            _ => true,
+        }
+    }
+
     /// The declaration that wins among style sheets and the `style` attribute.
     fn winner(&self, node: Node<'_, '_>, property: &str) -> Option<&'b Declaration> {
         let from_sheets = self.sheets.iter().enumerate().filter(|(_, declaration)| declaration.property == property);
         let from_sheets = from_sheets.filter_map(|(order, declaration)| {
-            let matching = declaration.selectors.iter().filter(|selector| matches(selector, node));
+            let matching = declaration.selectors.iter().filter(|selector| selector.matches(node));
             let weight = matching.map(Selector::weight).max()?;
             Some(((declaration.important, false, weight, order), *declaration))
         });
@@ -199,15 +235,6 @@ impl<'b> Cascade<'b> {
             .map(|(order, declaration)| ((declaration.important, true, (0, 0, 0), order), *declaration));
         from_sheets.chain(from_attribute).max_by_key(|(weight, _)| *weight).map(|(_, declaration)| declaration)
     }
-}
-
-fn matches(selector: &Selector, node: Node<'_, '_>) -> bool {
-    selector.element.as_deref().is_none_or(|element| element == node.tag_name().name())
-        && selector.id.as_deref().is_none_or(|id| node.attribute("id") == Some(id))
-        && (selector.classes.is_empty() || {
-            let classes = node.attribute("class").unwrap_or_default();
-            selector.classes.iter().all(|class| classes.split_ascii_whitespace().any(|own| own == class))
-        })
 }
 
 fn paint(value: &[Piece], inherited: Paint) -> Paint {
@@ -228,35 +255,6 @@ fn number(value: &[Piece]) -> Option<f64> {
     match value {
         [Piece::Number(number)] => Some(*number),
         _ => None,
-    }
-}
-
-/// Whether a shape has any geometry at all.
-fn has_extent(node: Node<'_, '_>) -> bool {
-    let is_some = |name: &str| node.attribute(name).is_some_and(|text| !text.trim().is_empty());
-    let is_positive = |name: &str| {
-        is_some(name)
-            && node.attribute(name).is_some_and(|text| number(&super::value(text)).is_none_or(|size| size > 0.0))
-    };
-    match node.tag_name().name() {
-        "path" => is_some("d"),
-        "rect" => is_positive("width") && is_positive("height"),
-        "circle" => is_positive("r"),
-        "ellipse" => is_positive("rx") || is_positive("ry"),
-        "polyline" | "polygon" => is_some("points"),
-        "text" | "tspan" | "textPath" => {
-            node.children().any(|child| child.is_text() && child.text().is_some_and(|text| !text.trim().is_empty()))
-        }
-        _ => true,
-    }
-}
-
-/// Whether there is anything to fill: a line, or a path of one straight stroke, has no area.
-fn has_area(node: Node<'_, '_>) -> bool {
-    match node.tag_name().name() {
-        "line" => false,
-        "path" => !is_one_stroke(node.attribute("d").unwrap_or_default()),
-        _ => true,
     }
 }
 
@@ -365,14 +363,19 @@ mod tests {
     }
 
     #[test]
-    fn references_that_multiply_or_loop_come_to_an_end() {
-        let looping = "<g id='a'><use href='#a'/><path d='M0 0h1v1z'/></g>";
-        assert!(paints(looping).len() <= USE_LIMIT + 1);
+    fn references_that_multiply_or_loop_are_refused() {
+        let parse = |body: &str| {
+            let text = format!("<svg xmlns='{SVG}'>{body}</svg>");
+            Icon::parse(&text).err().map(|error| error.message)
+        };
+        let refused = Some("`use` elements lead to too many others, or to themselves".to_owned());
+        assert_eq!(parse("<g id='a'><use href='#a'/><path d='M0 0h1v1z'/></g>"), refused);
         let mut bomb = "<path id='x0' d='M0 0h1v1z'/>".to_owned();
         for level in 1..8 {
             bomb += &format!("<g id='x{level}'>{}</g>", format!("<use href='#x{}'/>", level - 1).repeat(12));
         }
-        assert!(paints(&bomb).len() <= VISIT_LIMIT);
+        assert_eq!(parse(&bomb), refused);
+        assert_eq!(parse("<path id='a' d='M0 0h1v1z'/><g id='b'><use href='#a'/></g><use href='#b'/>"), None);
     }
 
     #[test]

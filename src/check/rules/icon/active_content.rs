@@ -40,7 +40,9 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
         }
         for attribute in node.attributes() {
             let key = attribute.name();
-            let is_handler = key.len() > 2 && key[..2].eq_ignore_ascii_case("on") && attribute.namespace().is_none();
+            let is_handler = key.get(..2).is_some_and(|head| head.eq_ignore_ascii_case("on"))
+                && key.len() > 2
+                && attribute.namespace().is_none();
             if is_handler {
                 report
                     .range(attribute.range_qname(), format!("the attribute {} is an event handler", quote(key)))
