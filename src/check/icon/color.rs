@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use roxmltree::Node;
+
 use super::{Icon, PAINTS, Piece, is_inside, value, value_range};
 
 /// A paint that is none of the allowed words.
@@ -33,14 +35,17 @@ pub(in super::super) fn colors(icon: &Icon<'_>) -> Vec<Color> {
         if ANIMATIONS.contains(&node.tag_name().name()) {
             continue;
         }
+        found.extend(built_in_color(icon, node));
         // Put into an HTML page, attributes lose their case.
-        let is_paint = |name: &str| PAINTS.iter().any(|paint| paint.eq_ignore_ascii_case(name));
+        let is_paint = |name: &str| name == "filter" || PAINTS.iter().any(|paint| paint.eq_ignore_ascii_case(name));
         for attribute in
             node.attributes().filter(|attribute| attribute.namespace().is_none() && is_paint(attribute.name()))
         {
-            if !is_allowed(&value(attribute.value())) {
+            let value = value(attribute.value());
+            let is_reference = attribute.name() == "filter" && matches!(value[..], [Piece::Url(_)]);
+            if !is_reference && !is_allowed(&value) {
                 let text = attribute.value().trim().to_ascii_lowercase();
-                let is_mask_value = MASK_VALUES.contains(&text.as_str()) && is_inside(node, "mask");
+                let is_mask_value = MASK_VALUES.contains(&text.as_str()) && is_only_in_mask(node);
                 found.push(Color {
                     property: attribute.name().to_owned(),
                     value: attribute.value().to_owned(),
@@ -54,18 +59,52 @@ pub(in super::super) fn colors(icon: &Icon<'_>) -> Vec<Color> {
         for declaration in &styled.css.declarations {
             let property = declaration.property.as_str();
             let is_paint = PAINTS.contains(&property) || CSS_PAINTS.iter().any(|paint| property.starts_with(paint));
-            if !is_paint || is_allowed(&declaration.value) {
+            // A filter of the file is looked at itself; the functions of CSS are not needed in an icon.
+            let is_filter = ["filter", "backdrop-filter"].contains(&property);
+            let is_reference = is_filter && matches!(declaration.value[..], [Piece::Url(_)]);
+            if !(is_paint || is_filter) || is_reference || is_allowed(&declaration.value) {
                 continue;
             }
             let range = icon.declaration_range(styled, declaration);
             let text = declaration.text.clone();
-            let in_mask =
-                !styled.is_sheet && icon.document.get_node(styled.element).is_some_and(|node| is_inside(node, "mask"));
+            let in_mask = !styled.is_sheet && icon.document.get_node(styled.element).is_some_and(is_only_in_mask);
             let is_mask_value = in_mask && MASK_VALUES.contains(&text.to_ascii_lowercase().as_str());
             found.push(Color { property: property.to_owned(), value: text, range, is_mask_value });
         }
     }
     found
+}
+
+/// Whether an element is in a mask, and cannot be taken out of it by `use`.
+fn is_only_in_mask(node: Node<'_, '_>) -> bool {
+    let is_mask = |node: &Node<'_, '_>| node.tag_name().name() == "mask";
+    is_inside(node, "mask") && node.ancestors().take_while(|node| !is_mask(node)).all(|node| !node.has_attribute("id"))
+}
+
+/// Colours that are named nowhere: those of filter primitives, and those of emoji.
+fn built_in_color(icon: &Icon<'_>, node: Node<'_, '_>) -> Option<Color> {
+    let name = node.tag_name().name();
+    let lacks =
+        |property: &str| !node.has_attribute(property) && !node.has_attribute("style") && !node.has_attribute("class");
+    let makes_color = match name {
+        "feColorMatrix" | "feComponentTransfer" => true,
+        "feFlood" | "feDropShadow" => lacks("flood-color"),
+        "feDiffuseLighting" | "feSpecularLighting" => lacks("lighting-color"),
+        _ => false,
+    };
+    let color = |property: &str, value: String, range| Color {
+        property: property.to_owned(),
+        value,
+        range,
+        is_mask_value: false,
+    };
+    if makes_color {
+        return Some(color("the paint", name.to_owned(), icon.tag(node)));
+    }
+    let text = node.children().find(|child| child.is_text() && is_inside(*child, "text"))?;
+    let emoji =
+        text.text()?.chars().find(|c| matches!(c, '\u{1F000}'..='\u{1FAFF}' | '\u{2600}'..='\u{27BF}' | '\u{FE0F}'))?;
+    Some(color("the emoji", emoji.to_string(), text.range()))
 }
 
 fn is_allowed(value: &[Piece]) -> bool {

@@ -33,6 +33,18 @@ const ATTRIBUTE_LIMIT: usize = 10_000;
 /// The most CSS declarations and selectors that an icon may have: each is compared with each element.
 const CSS_LIMIT: usize = 1_000;
 
+/// The elements of SVG: anything else in an icon would be HTML once the icon is put into a page.
+pub(super) const ELEMENTS: &[&str] = &[
+    "a", "animate", "animatecolor", "animatemotion", "animatetransform", "circle", "clippath", "defs", "desc",
+    "ellipse", "feblend", "fecolormatrix", "fecomponenttransfer", "fecomposite", "feconvolvematrix",
+    "fediffuselighting", "fedisplacementmap", "fedistantlight", "fedropshadow", "feflood", "fefunca", "fefuncb",
+    "fefuncg", "fefuncr", "fegaussianblur", "feimage", "femerge", "femergenode", "femorphology", "feoffset",
+    "fepointlight", "fespecularlighting", "fespotlight", "fetile", "feturbulence", "filter", "foreignobject", "g",
+    "image", "line", "lineargradient", "marker", "mask", "metadata", "mpath", "path", "pattern", "polygon", "polyline",
+    "radialgradient", "rect", "script", "set", "stop", "style", "svg", "switch", "symbol", "text", "textpath", "title",
+    "tspan", "use", "view",
+];
+
 /// The properties that paint, as attributes and in CSS.
 pub(super) const PAINTS: &[&str] = &["fill", "stroke", "stop-color", "flood-color", "lighting-color", "color"];
 
@@ -60,8 +72,6 @@ pub(super) struct Styled {
     pub(super) element: roxmltree::NodeId,
     pub(super) is_sheet: bool,
     pub(super) css: css::Style,
-    /// The CSS as parsed, with XML's references resolved.
-    source: String,
     /// Where it stands in the file, with XML's references unresolved.
     place: Range<usize>,
 }
@@ -123,6 +133,24 @@ impl<'a> Icon<'a> {
         self.css_range(styled, &declaration.range)
     }
 
+    /// What style sheets and `style` say of these properties of the root element, unless it is 16 pixels.
+    pub(super) fn root_declarations(&self, properties: &[String]) -> Vec<(Range<usize>, String)> {
+        let root = self.root();
+        let mut found = Vec::new();
+        for styled in &self.styles {
+            let is_own = !styled.is_sheet && styled.element == root.id();
+            for declaration in
+                styled.css.declarations.iter().filter(|declaration| properties.contains(&declaration.property))
+            {
+                let applies = is_own || declaration.selectors.iter().any(|selector| selector.matches(root));
+                if applies && declaration.value != [Piece::Number(16.0)] {
+                    found.push((self.declaration_range(styled, declaration), declaration.text.clone()));
+                }
+            }
+        }
+        found
+    }
+
     /// The place of a range of some CSS in the file: exact, unless XML references or markup stand in between.
     pub(super) fn css_range(&self, styled: &Styled, range: &Range<usize>) -> Range<usize> {
         let raw = &self.text[styled.place.clone()];
@@ -153,22 +181,15 @@ impl<'a> Icon<'a> {
                 let parts: Vec<Node<'_, '_>> = node.children().filter(Node::is_text).collect();
                 let source: String = parts.iter().filter_map(Node::text).collect();
                 let place = if let [part] = parts[..] { part.range() } else { node.range() };
-                styles.push(Styled { element: node.id(), is_sheet: true, css: css::parse(&source), source, place });
+                styles.push(Styled { element: node.id(), is_sheet: true, css: css::parse(&source), place });
             }
         }
         for node in self.elements() {
             // Put into an HTML page, attributes lose their case.
             if let Some(attribute) = node.attributes().find(|attribute| attribute.name().eq_ignore_ascii_case("style"))
             {
-                let source = attribute.value().to_owned();
-                let css = css::parse(&source);
-                styles.push(Styled {
-                    element: node.id(),
-                    is_sheet: false,
-                    css,
-                    source,
-                    place: attribute.range_value(),
-                });
+                let (css, place) = (css::parse(attribute.value()), attribute.range_value());
+                styles.push(Styled { element: node.id(), is_sheet: false, css, place });
             }
         }
         styles

@@ -1,4 +1,4 @@
-use crate::check::icon::{Icon, SVG, XHTML, XLINK, value_range};
+use crate::check::icon::{ELEMENTS, Icon, SVG, XHTML, XLINK, value_range};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
@@ -31,11 +31,17 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     for node in icon.elements() {
         let name = node.tag_name().name();
         let namespace = node.tag_name().namespace();
-        let is_active =
-            ACTIVE.contains(&name.to_ascii_lowercase().as_str()) && namespace.is_none_or(|namespace| namespace == SVG);
+        let lower = name.to_ascii_lowercase();
+        let is_active = ACTIVE.contains(&lower.as_str()) && namespace.is_none_or(|namespace| namespace == SVG);
+        // A name with a prefix stays unknown in a page; one without is taken for HTML there.
+        let has_prefix = icon.text[icon.tag(node)].contains(':');
         if is_active || namespace == Some(XHTML) {
             report
                 .range(icon.tag(node), format!("the element {} is active content", quote(name)))
+                .help("remove the element");
+        } else if !has_prefix && !ELEMENTS.contains(&lower.as_str()) {
+            report
+                .range(icon.tag(node), format!("{} is no element of SVG, and would be HTML in a page", quote(name)))
                 .help("remove the element");
         }
         for attribute in node.attributes() {

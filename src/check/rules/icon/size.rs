@@ -43,6 +43,11 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
         } else {
             report.range(icon.tag(root), format!("there is neither `{side}` nor `viewBox`")).help(HELP);
         }
+        for (range, text) in icon.root_declarations(&["", "min-", "max-"].map(|head| format!("{head}{side}"))) {
+            report
+                .range(range, format!("the style sets {side} to {}, whatever the attribute says", quote(&text)))
+                .help("remove it");
+        }
     }
 }
 
