@@ -119,7 +119,7 @@ impl From<TreeError> for Failure {
     fn from(error: TreeError) -> Self {
         match error {
             TreeError::Path(_) => Self::unable(error),
-            TreeError::Foreign(_) | TreeError::HoldsRegistry(_) => Self::usage(error),
+            _ => Self::usage(error),
         }
     }
 }

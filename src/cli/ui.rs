@@ -78,7 +78,7 @@ impl Ui {
         }
     }
 
-    /// Says that something is probably not as the caller meant it.
+    /// Says what the caller should know although the command succeeds.
     pub(super) fn warning(&self, text: &str) {
         write_stderr(&format!("{} {}\n", self.head("warning:", "33"), clean(text)));
     }

@@ -72,7 +72,11 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     let directory = global.registry_dir();
     let registry = Registry::load(&directory)?;
     if registry.entries.is_empty() {
-        ui.warning(&format!("{} holds no agents; name the registry with --registry-dir", directory.display()));
+        // In CI a wrong path must not pass for ever.
+        return Err(Failure::usage(format!(
+            "{} holds no agents; name the registry with --registry-dir",
+            directory.display()
+        )));
     }
     let selection = selection(args, &registry)?;
     ui.detail(&format!("checking {} in {}", registry.entries.len(), registry.root.display()));

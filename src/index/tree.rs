@@ -1,19 +1,22 @@
 //! The files of a published registry.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::sys::fs::{PathError, Staging};
+use crate::registry::Registry;
+use crate::sys::fs::{PathError, ReadError, Staging, read_bounded};
+use crate::text::printable;
 
 /// The file that lists the digests of all others.
 const CHECKSUMS: &str = "SHA256SUMS";
 
-/// The file by which a published tree is known.
-const INDEX: &str = "registry.json";
+/// The largest list of digests that is read, in bytes.
+const LIST_LIMIT: u64 = 64 << 20;
 
 /// The bytes of a published file.
 #[derive(Debug, Clone)]
@@ -57,9 +60,15 @@ pub enum TreeError {
     /// A file or directory cannot be written or read.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// The directory holds something else, which would be lost.
-    #[error("{} is not empty and holds no published registry; it would be deleted. Choose another directory, or empty it", .0.display())]
-    Foreign(PathBuf),
+    /// The directory holds something that is no part of an earlier tree, and would be lost.
+    #[error("{} holds `{}`, which no earlier build has written and which would be deleted; choose another directory, or empty it", .0.display(), .1)]
+    Foreign(PathBuf, String),
+    /// The path ends in `..` or `/` and names no directory that could be replaced.
+    #[error("{} does not end in the name of a directory", .0.display())]
+    NoName(PathBuf),
+    /// The directory would become an entry of the registry.
+    #[error("{} is inside the registry and would be taken for an agent; choose another directory, such as `dist`", .0.display())]
+    InRegistry(PathBuf),
     /// The directory is the registry, or holds it.
     #[error("{} holds the registry itself, which would be deleted. Choose another directory", .0.display())]
     HoldsRegistry(PathBuf),
@@ -105,14 +114,14 @@ impl<'a> Tree<'a> {
         let mut found = BTreeMap::new();
         for (name, content) in &self.files {
             let path = directory.join(name);
-            match fs::read(&path) {
-                Ok(bytes) if bytes == content.bytes() => {}
-                Ok(_) => drop(found.insert(name.clone(), Difference::Changed(name.clone()))),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    found.insert(name.clone(), Difference::Missing(name.clone()));
-                }
-                Err(error) => return Err(PathError { path, error }),
-            }
+            // Whatever is there instead of a file of this size is a difference, not a failure.
+            let difference = match read_bounded(&path, directory, content.bytes().len() as u64) {
+                Ok(bytes) if bytes == content.bytes() => continue,
+                Err(ReadError::NotFound) => Difference::Missing(name.clone()),
+                Err(ReadError::Io(error)) => return Err(PathError { path, error }),
+                Ok(_) | Err(_) => Difference::Changed(name.clone()),
+            };
+            found.insert(name.clone(), difference);
         }
         match fs::read_dir(directory) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -130,19 +139,41 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Replacing a directory deletes what it holds: that must be an earlier tree, or nothing.
+/// Replacing a directory deletes what it holds: that must be an earlier tree, file for file, or nothing.
 fn refuse_loss(directory: &Path, registry: &Path) -> Result<(), TreeError> {
+    if directory.file_name().is_none() {
+        return Err(TreeError::NoName(directory.to_owned()));
+    }
     let real = match directory.canonicalize() {
         Ok(real) => real,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !directory.is_symlink() => {
+            return refuse_registry(directory, registry);
+        }
         Err(error) => return Err(PathError { path: directory.to_owned(), error }.into()),
     };
     if registry.starts_with(&real) {
         return Err(TreeError::HoldsRegistry(directory.to_owned()));
     }
-    let mut items = fs::read_dir(&real).map_err(PathError::at(directory))?;
-    if items.next().is_some() && !real.join(INDEX).is_file() {
-        return Err(TreeError::Foreign(directory.to_owned()));
+    refuse_registry(&real, registry)?;
+    let names: BTreeSet<OsString> = fs::read_dir(&real)
+        .and_then(|items| items.map(|item| Ok(item?.file_name())).collect())
+        .map_err(PathError::at(directory))?;
+    let listed = read_bounded(&real.join(CHECKSUMS), &real, LIST_LIMIT).unwrap_or_default();
+    let listed = String::from_utf8_lossy(&listed);
+    let known: BTreeSet<&str> = listed.lines().filter_map(|line| line.split_once("  ")).map(|(_, name)| name).collect();
+    let is_known = |name: &OsString| name == CHECKSUMS || name.to_str().is_some_and(|name| known.contains(name));
+    match names.into_iter().find(|name| !is_known(name)) {
+        Some(name) => Err(TreeError::Foreign(directory.to_owned(), printable(&name.to_string_lossy()).into_owned())),
+        None => Ok(()),
+    }
+}
+
+/// A tree inside the registry would be an entry of it the next time, unless loading passes it over.
+fn refuse_registry(directory: &Path, registry: &Path) -> Result<(), TreeError> {
+    let parent = directory.parent().and_then(|parent| parent.canonicalize().ok()).unwrap_or_default();
+    let is_passed_over = directory.file_name().and_then(|name| name.to_str()).is_some_and(Registry::passes_over);
+    if parent.starts_with(registry) && !(parent == registry && is_passed_over) {
+        return Err(TreeError::InRegistry(directory.to_owned()));
     }
     Ok(())
 }

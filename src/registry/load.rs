@@ -127,7 +127,7 @@ impl Registry {
             let item = item.map_err(failed)?;
             let kind = item.file_type().map_err(failed)?;
             let name = item.file_name();
-            let is_skipped = name.to_str().is_some_and(|name| name.starts_with('.') || SKIPPED.contains(&name));
+            let is_skipped = name.to_str().is_some_and(Self::passes_over);
             if !is_skipped && (kind.is_dir() || (kind.is_symlink() && root.join(&name).is_dir())) {
                 names.push((name, kind.is_symlink()));
             }
@@ -147,6 +147,12 @@ impl Registry {
         }
         registry.quarantine = load_quarantine(&registry.root);
         Ok(registry)
+    }
+
+    /// Whether a folder of this name is passed over when a registry is loaded.
+    #[must_use]
+    pub fn passes_over(name: &str) -> bool {
+        name.starts_with('.') || SKIPPED.contains(&name)
     }
 
     /// The entry of an agent.

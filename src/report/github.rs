@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::Report;
 use crate::finding::Level;
+use crate::text::printable;
 
 pub(super) fn render(report: &Report<'_>) -> String {
     let mut out = String::new();
@@ -30,7 +31,7 @@ fn message(text: &str) -> String {
 }
 
 fn property(text: &str) -> String {
-    message(text).replace(':', "%3A").replace(',', "%2C")
+    message(&printable(text)).replace(':', "%3A").replace(',', "%2C")
 }
 
 #[cfg(test)]
@@ -40,6 +41,6 @@ mod tests {
     #[test]
     fn no_text_can_begin_another_command() {
         assert_eq!(message("50%\r\n::error::x"), "50%25%0D%0A::error::x");
-        assert_eq!(property("a,b:c\n"), "a%2Cb%3Ac%0A");
+        assert_eq!(property("a,b:c\n\u{1b}"), "a%2Cb%3Ac\\u{a}\\u{1b}");
     }
 }

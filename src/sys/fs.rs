@@ -133,12 +133,18 @@ impl PathError {
     }
 }
 
-/// Writes a file so that every reader sees either the old or the new content, whole.
+/// Writes a file so that every reader sees either the old or the new content, whole. A symbolic link is followed; into a
+/// device or a FIFO the bytes are written as they come.
 ///
 /// # Errors
 /// [`PathError`]; the old file is then still there.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let path = real.as_path();
     let write = || -> io::Result<()> {
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+            return OpenOptions::new().write(true).open(path)?.write_all(bytes);
+        }
         let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(parent_of(path))?;
         file.write_all(bytes)?;
         make_readable(file.path())?;

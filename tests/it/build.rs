@@ -127,15 +127,23 @@ fn published_files_can_be_read_by_everybody() {
 
 #[test]
 fn nothing_but_a_published_tree_is_ever_replaced() {
-    let env = Env::with(&["a"]).file("home/letter.txt", "dear");
-    let run = env.run(&["build", "--out", "home"]);
-    assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("holds no published registry"), "{}", run.stderr);
-    assert_eq!(env.read("home/letter.txt"), "dear");
-    for out in ["r", ".", "r/.."] {
-        assert_eq!(env.run(&["build", "--out", out]).code, 2, "{out}");
-        assert!(env.path("r/a/agent.json").exists());
+    let env = Env::with(&["a"]).file("home/letter.txt", "dear").file("web/registry.json", "{}");
+    for out in ["home", "web"] {
+        let run = env.run(&["build", "--out", out]);
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.contains("which no earlier build has written"), "{}", run.stderr);
     }
+    assert_eq!((env.read("home/letter.txt"), env.read("web/registry.json")), ("dear".to_owned(), "{}".to_owned()));
+    // Something that was put into a published tree stays too.
+    assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
+    env.write("out/more/letter.txt", "dear");
+    assert_eq!(env.run(&["build", "--out", "out"]).code, 2);
+    assert_eq!(env.read("out/more/letter.txt"), "dear");
+    for out in ["r", ".", "r/..", "r/a", "r/new", "r/a/dist", "new/..", "/"] {
+        assert_eq!(env.run(&["build", "--out", out]).code, 2, "{out}");
+        assert!(env.path("r/a/agent.json").exists() && !env.path("new").exists());
+    }
+    assert_eq!(env.run(&["build", "--out", "r/dist"]).code, 0);
     env.write("file", "x");
     assert_eq!(env.run(&["build", "--out", "file"]).code, 3);
     assert_eq!(env.read("file"), "x");
@@ -149,6 +157,9 @@ fn a_link_to_the_tree_stays_a_link() {
     std::os::unix::fs::symlink("real", env.path("out")).unwrap();
     assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
     assert!(env.path("out").is_symlink() && env.path("real/registry.json").exists());
+    std::os::unix::fs::symlink("nowhere", env.path("dangling")).unwrap();
+    assert_eq!(env.run(&["build", "--out", "dangling"]).code, 3);
+    assert!(env.path("dangling").is_symlink());
 }
 
 #[test]
@@ -222,6 +233,12 @@ fn check_writes_nothing_and_lists_differences() {
     let run = env.run(&["build", "--out", "out", "--check"]);
     assert_eq!(run.code, 1);
     assert!(run.stdout.starts_with("changed a.svg\nmissing b.svg\nextra extra\\u{1b}.txt\n"), "{}", run.stdout);
+    #[cfg(unix)]
+    {
+        fs::remove_file(env.path("out/registry.json")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(env.path("out/registry.json")).status().unwrap().success());
+        assert!(env.run(&["build", "--out", "out", "--check"]).stdout.contains("changed registry.json\n"));
+    }
     let (_, report) = env.json(&["build", "--out", "out", "--check"]);
     assert_eq!(report["differences"][0], json!({ "kind": "changed", "file": "a.svg" }));
 }

@@ -122,6 +122,16 @@ fn one_run_writes_several_forms() {
     assert_eq!(env.run(&["validate", "--output", "no/such/folder/x"]).code, 3);
 }
 
+#[cfg(unix)]
+#[test]
+fn outputs_go_where_the_path_leads() {
+    let env = Env::with(&["a"]).file("real.json", "old");
+    std::os::unix::fs::symlink("real.json", env.path("link.json")).unwrap();
+    assert_eq!(env.run(&["validate", "--output", "json=link.json", "--output", "json=/dev/null"]).code, 0);
+    assert!(env.path("link.json").is_symlink() && env.read("real.json").starts_with('{'));
+    assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+}
+
 #[test]
 fn the_same_input_gives_the_same_output() {
     let env = Env::with(&["a", "b", "c"])
