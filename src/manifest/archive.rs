@@ -20,6 +20,9 @@ const PRERELEASE: &[&str] = &[
 /// Path segments, file name parts and query values that name something that moves from version to version.
 const MOVING: &[&str] = &["latest", "nightly", "stable", "current", "head", "tip", "canary", "edge"];
 
+/// Branches that every repository may have.
+const BRANCHES: &[&str] = &["main", "master", "trunk", "develop"];
+
 /// What an archive's address says about a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UrlVersion {
@@ -47,7 +50,7 @@ struct Found {
 /// several versions stand in one address, one must be the stated one, and none that is marked with a `v` may differ.
 #[must_use]
 pub fn compare_version(url: &str, stated: &Version) -> UrlVersion {
-    let found = versions(url);
+    let found = versions(url, Some(stated));
     let same = |found: &Found| found.version == *stated;
     let contradicting = if found.iter().any(same) {
         found.into_iter().find(|found| found.marked && !same(found))
@@ -64,22 +67,21 @@ pub fn compare_version(url: &str, stated: &Version) -> UrlVersion {
 #[must_use]
 pub fn moving_reference(url: &str) -> Option<String> {
     let (path, query) = path_and_query(url);
-    let is_moving = |word: &&str| MOVING.iter().any(|moving| word.eq_ignore_ascii_case(moving));
-    let query_value = query.split(['&', ';']).map(|pair| pair.rsplit('=').next().unwrap_or(pair));
+    let is_pinned = !versions(url, None).is_empty();
     let segments: Vec<&str> = path.split('/').collect();
     let file = segments.last().copied().unwrap_or_default();
-    let branch = segments.windows(2).find(|pair| {
-        ["raw", "blob", "heads"].contains(&pair[0]) && ["main", "master", "trunk", "develop"].contains(&pair[1])
-    });
-    let file_word = file.split(['-', '_', '.', '@', '+']).find(|word| word.eq_ignore_ascii_case("latest"));
-    segments
-        .iter()
-        .copied()
-        .chain(query_value)
-        .find(is_moving)
-        .or(file_word)
-        .or(branch.map(|pair| pair[1]))
-        .map(ToOwned::to_owned)
+    let stem = ["", ".zip", ".tar.gz", ".tgz"].iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file);
+    let is = |word: &str, words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
+    // Beside a version, the other words name a channel or an owner; `latest` moves all the same.
+    let moving: &[&str] = if is_pinned { &MOVING[..1] } else { MOVING };
+    let values = query.split(['&', ';']).map(|pair| pair.rsplit('=').next().unwrap_or(pair));
+    let parts = file.split(['-', '_', '.', '@', '+']).filter(|part| is(part, &MOVING[..if is_pinned { 1 } else { 2 }]));
+    let word = segments.iter().copied().chain(values).filter(|word| is(word, moving)).chain(parts).next();
+    let is_branch = |pair: &[&str]| is(pair[0], &["raw", "blob", "heads", "archive", "zipball", "tarball"]);
+    let stem_of = |segment: &'_ str| segment.split('.').next().map(ToOwned::to_owned).unwrap_or_default();
+    let branch = segments.windows(2).filter(|pair| is_branch(pair)).map(|pair| stem_of(pair[1]));
+    let branch = branch.chain(std::iter::once(stem.to_owned())).find(|name| is(name, BRANCHES));
+    word.map(ToOwned::to_owned).or(branch)
 }
 
 /// The form of an archive, by its file name.
@@ -103,10 +105,11 @@ pub fn format(url: &str) -> Result<Format, &'static str> {
     const UNSUPPORTED: &[&str] = &[
         ".tar.xz", ".tar.zst", ".tar.lz", ".tar.z", ".tar", ".txz", ".tzst", ".xz", ".zst", ".gz", ".bz2", ".7z",
         ".rar", ".dmg", ".pkg", ".deb", ".rpm", ".msi", ".msix", ".appx", ".appimage", ".snap", ".flatpak", ".apk",
-        ".iso", ".cab", ".whl", ".gem", ".nupkg", ".vsix", ".jar",
+        ".iso", ".cab", ".whl", ".gem", ".nupkg", ".vsix", ".jar", ".sig", ".asc", ".sha256", ".sha512", ".pem",
+        ".html", ".htm", ".txt", ".md", ".json", ".xml",
     ];
     let (path, _) = path_and_query(url);
-    let path = path.to_ascii_lowercase();
+    let path = path.trim_end_matches('/').to_ascii_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| path.ends_with(ending));
     if ends(&[".zip"]) {
         Ok(Format::Zip)
@@ -152,12 +155,21 @@ fn decode(text: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(&out).into_owned())
 }
 
-fn versions(url: &str) -> Vec<Found> {
+/// All versions in an address. `stated` is recognised as it is written, however unusual its prerelease is.
+fn versions(url: &str, stated: Option<&Version>) -> Vec<Found> {
     let (path, query) = path_and_query(url);
-    path.split('/').chain(query.split(['&', ';', '='])).flat_map(versions_in).collect()
+    let segments: Vec<&str> = path.split('/').collect();
+    let is_tag = |at: usize| at >= 2 && segments[at - 1] == "download" && segments[at - 2] == "releases";
+    let in_path = segments.iter().enumerate().flat_map(|(at, segment)| {
+        let mut found = versions_in(segment, stated);
+        found.iter_mut().for_each(|found| found.marked |= is_tag(at));
+        found
+    });
+    let in_query = query.split(['&', ';', '=']).flat_map(|part| versions_in(part, stated));
+    in_path.chain(in_query).collect()
 }
 
-fn versions_in(segment: &str) -> Vec<Found> {
+fn versions_in(segment: &str, stated: Option<&Version>) -> Vec<Found> {
     let bytes = segment.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
@@ -167,9 +179,7 @@ fn versions_in(segment: &str) -> Vec<Found> {
             continue;
         }
         let end = run_of_numbers(segment, at);
-        if let Some(version) = version_at(segment, at, end) {
-            found.push(version);
-        }
+        found.extend(version_at(segment, at, end, stated));
         at = end;
     }
     found
@@ -192,23 +202,45 @@ fn run_of_numbers(segment: &str, start: usize) -> usize {
     }
 }
 
-fn version_at(segment: &str, start: usize, end: usize) -> Option<Found> {
+fn version_at(segment: &str, start: usize, end: usize, stated: Option<&Version>) -> Option<Found> {
     let release = &segment[start..end];
     let before = &segment[..start];
-    let marked =
-        before.ends_with(['v', 'V']) && !before[..before.len() - 1].ends_with(|c: char| c.is_ascii_alphanumeric());
-    let word_end = before.trim_end_matches(['-', '_', '.', '@', '+', ' ']);
+    let unmarked =
+        before.strip_suffix(['v', 'V']).filter(|before| !before.ends_with(|c: char| c.is_ascii_alphanumeric()));
+    let word_end = unmarked.unwrap_or(before).trim_end_matches(['-', '_', '.', '@', '+', ' ']);
     let word = word_end.rsplit(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default().to_ascii_lowercase();
-    let is_glued_to_a_word = before.ends_with(|c: char| c.is_ascii_alphanumeric());
-    if !release.contains('.') || FOREIGN.contains(&word.as_str()) || (is_glued_to_a_word && !marked) {
+    let is_glued_to_a_word = before.ends_with(|c: char| c.is_ascii_alphanumeric()) && unmarked.is_none();
+    if !release.contains('.') || FOREIGN.contains(&word.as_str()) || is_glued_to_a_word {
         return None;
     }
-    let mut text = release.to_owned();
-    if let Some(prerelease) = prerelease_at(segment, end) {
-        text = format!("{release}-{prerelease}");
-    }
-    let version = Version::parse_loose(&text)?;
+    let literal = stated.filter(|stated| stated.is_prerelease() && stands_at(segment, start, stated.as_str()));
+    let (text, version) = match (literal, prerelease_at(segment, end)) {
+        (Some(stated), _) => (stated.as_str().to_owned(), stated.clone()),
+        (None, Some(prerelease)) => {
+            let text = format!("{release}-{prerelease}");
+            let version = Version::parse_loose(&text)?;
+            (text, version)
+        }
+        (None, None) => (release.to_owned(), Version::parse_loose(release)?),
+    };
+    // Two numbers may be the version of an interface, and a year begins a date.
+    let is_full = version.parts().len() >= 3;
+    let is_whole_segment = unmarked.unwrap_or(before).is_empty() && end == segment.len();
+    let is_date = version.parts().first().is_some_and(|year| (1990..2100).contains(year));
+    let marked = is_full && (unmarked.is_some() || (is_whole_segment && !is_date));
     Some(Found { text, version, marked })
+}
+
+/// Whether a text stands at an offset, with nothing behind it that would make it longer.
+fn stands_at(segment: &str, start: usize, text: &str) -> bool {
+    let Some(head) = segment.get(start..start + text.len()) else { return false };
+    let mut behind = segment[start + text.len()..].chars();
+    let goes_on = match behind.next() {
+        Some('.') => behind.next().is_some_and(|c| c.is_ascii_digit()),
+        Some(c) => c.is_ascii_alphanumeric(),
+        None => false,
+    };
+    head.eq_ignore_ascii_case(text) && !goes_on
 }
 
 /// The prerelease that stands directly at `at` (`-rc.1`, `rc1`, `_beta`), with its parts joined by dots.
@@ -253,6 +285,8 @@ mod tests {
             ("/download/3579.5/agent.zip", "3579.6.0", "3579.5"),
             ("/get?version=1.0.0&os=linux", "1.1.0", "1.0.0"),
             ("/v1.0.0/agent-v0.9.0-linux.tar.gz", "1.0.0", "0.9.0"),
+            ("/o/r/releases/download/1.9.0/agent-1.0.0.zip", "1.0.0", "1.9.0"),
+            ("/2.0.0/agent-1.0.0.zip", "1.0.0", "2.0.0"),
             ("/agent-1.0.0rc2.zip", "1.0.0", "1.0.0-rc.2"),
             ("/nightly-1.4/agent-macos-11.0.zip", "1.5.0", "1.4"),
         ] {
@@ -280,6 +314,17 @@ mod tests {
             ("/agent-1.2.0rc3.zip", "1.2.0-rc.3"),
             ("/tool-2.2.1_linux.zip", "2.2.1"),
             ("/-/name-1.2.3.tgz", "1.2.3"),
+            ("/v1.2/files/agent-1.0.0.zip", "1.0.0"),
+            ("/2026.10.01/agent-1.0.0.zip", "1.0.0"),
+            ("/agent-macos-v11.0-1.0.0.zip", "1.0.0"),
+            ("/v1.0.0-rc1/agent.zip", "1.0.0-rc1"),
+            ("/agent-1.0.0-RC.1.zip", "1.0.0-RC.1"),
+            ("/agent-1.2.3-SNAPSHOT.zip", "1.2.3-SNAPSHOT"),
+            ("/agent-1.0.0-hotfix.1-linux.zip", "1.0.0-hotfix.1"),
+            ("/agent-1.0.0-1.zip", "1.0.0-1"),
+            ("/agent-0.1.0-20260101.tar.gz", "0.1.0-20260101"),
+            ("/agent-1.0.0-alpha.1.2.zip", "1.0.0-alpha.1.2"),
+            ("/v1.0.0-canary.abc123/agent.zip", "1.0.0-canary.abc123"),
             ("/pool/v1.0.16/pool-darwin-arm64.tar.gz", "1.0.16"),
             ("/1.0.0/agent-1.0.0-aarch64-unknown-linux-gnu.tar.gz", "1.0.0"),
         ] {
@@ -306,6 +351,11 @@ mod tests {
             ("https://h.example/a.zip?channel=latest", "latest"),
             ("https://h.example/nightly/a.zip", "nightly"),
             ("https://h.example/o/r/raw/main/a.zip", "main"),
+            ("https://h.example/o/r/archive/refs/heads/main.zip", "main"),
+            ("https://h.example/o/r/archive/master.tar.gz", "master"),
+            ("https://h.example/o/r/zipball/main", "main"),
+            ("https://h.example/agent-nightly.zip", "nightly"),
+            ("https://h.example/releases/latest/download/agent-1.0.0.zip", "latest"),
         ] {
             assert_eq!(moving_reference(url).as_deref(), Some(word), "{url}");
         }
@@ -314,6 +364,8 @@ mod tests {
             "https://h.example/main/v1.0.0/a.zip",
             "https://h.example/junie-nightly-3704.1-macos.zip",
             "https://h.example/greatest/a.zip",
+            "https://h.example/stable/v1.0.0/a.zip",
+            "https://h.example/acme/edge/releases/download/v1.0.0/a.zip",
         ] {
             assert_eq!(moving_reference(url), None, "{url}");
         }
@@ -329,6 +381,8 @@ mod tests {
         assert_eq!(format("https://h.example/a.AppImage?x=1"), Err(".appimage"));
         assert_eq!(format("https://h.example/a.tar%2Exz"), Err(".tar.xz"));
         assert_eq!(format("https://h.example/a.dmg#.zip"), Err(".dmg"));
+        assert_eq!(format("https://h.example/a.deb/"), Err(".deb"));
+        assert_eq!(format("https://h.example/a.tar.gz.sig"), Err(".sig"));
     }
 
     proptest! {

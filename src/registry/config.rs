@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::manifest::Channel;
+use crate::net;
 use crate::sys::fs::{ReadError, read_bounded};
 
 /// Where the public registry is published, and the base address when nothing else is configured.
@@ -67,7 +68,7 @@ pub struct View {
     #[serde(default)]
     pub agents: BTreeMap<String, AgentChanges>,
     /// Further members of the index, behind `agents`, in the order of the file.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plain")]
     pub extra: Map<String, Value>,
 }
 
@@ -76,6 +77,7 @@ pub struct View {
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AgentChanges {
     /// Members put at the end of the entry, in the order of the file.
+    #[serde(deserialize_with = "plain")]
     pub set: Map<String, Value>,
     /// Arguments put behind those of a distribution (`binary`, `npx` or `uvx`).
     pub append_args: BTreeMap<String, Vec<String>>,
@@ -183,10 +185,21 @@ impl Config {
             let file = view.file.as_str();
             let is_plain =
                 file.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) && !file.starts_with('.');
-            if !is_plain || Path::new(file).extension().is_none_or(|ending| ending != "json") || TAKEN.contains(&file) {
+            if !is_plain
+                || Path::new(file).extension().is_none_or(|ending| ending != "json")
+                || TAKEN.contains(&file.to_ascii_lowercase().as_str())
+            {
                 return Err(format!(
                     "the view file {file:?} must be a plain file name that ends in `.json` and is none of {}",
                     TAKEN.join(", ")
+                ));
+            }
+            let parts: Vec<&str> = view.format_version.split('.').collect();
+            if parts.len() < 3 || !parts.iter().all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+            {
+                return Err(format!(
+                    "the format version {:?} of {file:?} must be three numbers, such as 1.0.0",
+                    view.format_version
                 ));
             }
             if !names.insert(file.to_ascii_lowercase()) {
@@ -224,12 +237,34 @@ impl Config {
 /// # Errors
 /// What is wrong with it.
 pub fn check_base_url(address: &str) -> Result<(), String> {
-    let parsed = url::Url::parse(address).map_err(|error| format!("the base URL {address:?} is not a URL: {error}"))?;
-    if !["https", "http", "file"].contains(&parsed.scheme()) || parsed.query().is_some() || parsed.fragment().is_some()
-    {
-        return Err(format!("the base URL {address:?} must be an http(s) address without query and fragment"));
+    let parsed = net::address::parse(address).map_err(|error| format!("the base URL {address:?} {error}"))?;
+    let is_plain = address.bytes().all(|b| b.is_ascii_graphic() && !b"\"'<>\\^`{|}".contains(&b));
+    if !is_plain || parsed.query().is_some() || parsed.fragment().is_some() {
+        return Err(format!("the base URL {address:?} must be an address without query, fragment and odd characters"));
     }
     Ok(())
+}
+
+/// TOML has dates and numbers that JSON has not: published, they would turn into something else.
+fn plain<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
+    fn convert(value: toml::Value) -> Result<Value, String> {
+        Ok(match value {
+            toml::Value::String(text) => Value::String(text),
+            toml::Value::Integer(number) => Value::from(number),
+            toml::Value::Boolean(flag) => Value::Bool(flag),
+            toml::Value::Float(number) => match serde_json::Number::from_f64(number) {
+                Some(number) => Value::Number(number),
+                None => return Err(format!("JSON has no number {number}")),
+            },
+            toml::Value::Datetime(date) => return Err(format!("JSON has no dates; write \"{date}\"")),
+            toml::Value::Array(items) => Value::Array(items.into_iter().map(convert).collect::<Result<_, _>>()?),
+            toml::Value::Table(table) => Value::Object(table_of(table)?),
+        })
+    }
+    fn table_of(table: toml::Table) -> Result<Map<String, Value>, String> {
+        table.into_iter().map(|(key, value)| Ok((key, convert(value)?))).collect()
+    }
+    table_of(toml::Table::deserialize(deserializer)?).map_err(serde::de::Error::custom)
 }
 
 impl View {
@@ -268,8 +303,15 @@ mod tests {
             ("[[view]]\nfile = \"registry.json\"\nagents.x.set.id = 1", "cannot change `id`"),
             ("[[view]]\nfile = \"registry.json\"\nagents.x.append-args.bun = []", "knows `binary`"),
             ("[[view]]\nfile = \"registry.json\"\nchannel = \"beta\"", "unknown variant"),
-            ("base-url = \"ftp://x\"", "http(s)"),
-            ("base-url = \"nowhere\"", "not a URL"),
+            ("base-url = \"ftp://x\"", "does not begin with"),
+            ("base-url = \"https:x.example\"", "does not begin with"),
+            ("base-url = \"https://u:p@x.example\"", "user info"),
+            ("base-url = \"https://x.example/a b\"", "odd characters"),
+            ("base-url = \"https://x.example/?q\"", "without query"),
+            ("[[view]]\nfile = \"registry.json\"\nformat-version = \"1\"", "three numbers"),
+            ("[[view]]\nfile = \"registry.json\"\nextra = { d = 1979-05-27 }", "no dates"),
+            ("[[view]]\nfile = \"registry.json\"\nagents.x.set.n = nan", "no number"),
+            ("[[view]]\nfile = \"Agent.Schema.json\"", "plain file name"),
             ("colour = 1", "unknown field"),
             ("rules.\"icon/size\" = \"error\"", "unknown variant"),
             ("[[view", "not a registry configuration"),

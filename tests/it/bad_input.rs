@@ -117,7 +117,15 @@ fn unprivileged(env: &Env, arguments: &[&str]) -> Option<Run> {
     let mut command = Command::new(program);
     command.args(["--registry-dir", "r"]).args(arguments).current_dir(env.path(".")).uid(65534).gid(65534);
     scrub(&mut command);
-    Run::try_of(&mut command).ok()
+    // Another test that starts a program at this moment may still hold the copy open for writing.
+    loop {
+        match Run::try_of(&mut command) {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            run => return run.ok(),
+        }
+    }
 }
 
 #[cfg(unix)]

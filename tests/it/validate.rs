@@ -129,7 +129,7 @@ fn outputs_go_where_the_path_leads() {
     std::os::unix::fs::symlink("real.json", env.path("link.json")).unwrap();
     assert_eq!(env.run(&["validate", "--output", "json=link.json", "--output", "json=/dev/null"]).code, 0);
     assert!(env.path("link.json").is_symlink() && env.read("real.json").starts_with('{'));
-    assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
 }
 
 #[test]

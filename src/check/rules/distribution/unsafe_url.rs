@@ -1,11 +1,12 @@
 use std::net::IpAddr;
 
-use url::{Host, Url};
+use url::Host;
 
 use super::targets;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
+use crate::net::address::{self, AddressError};
 use crate::net::{AllowedHosts, addr};
 use crate::text::{is_hidden, quote};
 
@@ -47,15 +48,17 @@ fn problem(text: &str, allowed: &AllowedHosts) -> Option<String> {
     if let Some(odd) = odd {
         return Some(format!("has the character U+{:04X}, which must be percent-encoded", u32::from(odd)));
     }
-    let url = match Url::parse(text) {
+    let url = match address::parse(text) {
         Ok(url) => url,
-        Err(error) => return Some(format!("is not an address: {error}")),
+        Err(AddressError::Scheme) => return Some("does not begin with https://".to_owned()),
+        Err(error) => return Some(error.to_string()),
     };
-    let Some(host) = url.host() else { return Some("has no host".to_owned()) };
-    if !url.username().is_empty() || url.password().is_some() {
-        return Some("has user info before its host".to_owned());
+    let path = text.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase().replace("%2e", ".");
+    if path.split('/').any(|part| [".", ".."].contains(&part)) {
+        return Some("has the path segment `.` or `..`".to_owned());
     }
-    if allowed.allows(&url) && ["https", "http"].contains(&url.scheme()) {
+    let Some(host) = url.host() else { return Some("has no host".to_owned()) };
+    if allowed.allows(&url) {
         return None;
     }
     if url.scheme() != "https" {

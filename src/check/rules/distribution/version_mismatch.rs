@@ -37,7 +37,8 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for (release, kind, package) in packages(subject) {
         let Ok(Pin::Exact(found)) = pin(kind, package) else { continue };
         let agrees = match kind {
-            PackageKind::Npx => found.split('+').next() == release.version.split('+').next(),
+            // The npm registry knows no leading zeros: there `2026.07.01` is `2026.7.1`.
+            PackageKind::Npx => Version::parse(&found) == Version::parse(release.version),
             PackageKind::Uvx => pypi_version_matches(&found, release.version),
         };
         if !agrees && Version::parse(release.version).is_some() {

@@ -1,12 +1,13 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
+use crate::manifest::escape_segment;
 use crate::text::is_hidden;
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/text-control-characters",
     level: Level::Error,
-    summary: "a displayed text has invisible characters",
+    summary: "a displayed text, an argument or a variable has invisible characters",
     why: "Control characters move the cursor of a terminal, bidirectional controls show text in another order than it is \
           read, and zero-width characters make two different names look the same. A joiner inside an emoji or between \
           letters of a script that needs it is allowed.",
@@ -33,7 +34,23 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     let listed = subject.manifest.value().get("authors").and_then(serde_json::Value::as_array).into_iter().flatten();
     let authors =
         listed.enumerate().filter_map(|(index, author)| Some((format!("/authors/{index}"), author.as_str()?)));
-    for (pointer, text) in members.chain(authors) {
+    let mut started = Vec::new();
+    for release in agent.releases() {
+        let targets = release
+            .distribution
+            .binary
+            .iter()
+            .map(|target| (release.target_pointer(target, ""), &target.args, &target.env));
+        let packages = release.distribution.packages();
+        let packages = packages.map(|(kind, package)| (release.package_pointer(kind, ""), &package.args, &package.env));
+        for (base, args, env) in targets.chain(packages) {
+            started.extend(args.iter().enumerate().map(|(index, arg)| (format!("{base}args/{index}"), arg.as_str())));
+            started.extend(
+                env.iter().map(|(name, value)| (format!("{base}env/{}", escape_segment(name)), value.as_str())),
+            );
+        }
+    }
+    for (pointer, text) in members.chain(authors).chain(started) {
         if let Some((place, found)) = first_hidden(text) {
             report
                 .value(

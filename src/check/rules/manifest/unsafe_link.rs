@@ -1,8 +1,7 @@
-use url::Url;
-
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
+use crate::net::address;
 use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
@@ -24,21 +23,10 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     // An icon is usually a path in the agent's folder, which the build replaces.
     let icon = agent.icon.as_deref().filter(|icon| icon.contains(':')).map(|icon| ("icon", icon));
     for (key, link) in links.into_iter().filter_map(|(key, link)| Some((key, link.as_deref()?))).chain(icon) {
-        if let Some(problem) = problem(link) {
+        if let Err(error) = address::parse(link) {
             report
-                .value(format!("/{key}"), format!("{} {problem}", quote(link)))
+                .value(format!("/{key}"), format!("{} {error}", quote(link)))
                 .help("write an address that begins with https:// or http://");
         }
-    }
-}
-
-fn problem(link: &str) -> Option<&'static str> {
-    let Ok(url) = Url::parse(link) else { return Some("is not an address") };
-    if !["https", "http"].contains(&url.scheme()) {
-        Some("is not the address of a web page")
-    } else if !url.username().is_empty() || url.password().is_some() {
-        Some("has user info before its host")
-    } else {
-        None
     }
 }
