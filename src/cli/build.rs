@@ -7,7 +7,7 @@ use acp_registry::check::{Checked, Options as CheckOptions, Selection, check};
 use acp_registry::finding::Level;
 use acp_registry::index::{self, Built, Difference, Outcome};
 use acp_registry::registry::Registry;
-use acp_registry::report::{Format, Report, finding_json};
+use acp_registry::report::{Format, Report, finding_json, plural};
 use acp_registry::text::printable;
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config };
     let checked = check(&registry, &options, &Selection::All);
     let previous = args.previous.as_deref().map(|place| previous::open(place, &allowed_hosts)).transpose()?;
-    let options = index::Options { base_url: args.base_url.as_deref(), config: &config, previous: previous.as_deref() };
+    let options = index::Options { base_url: args.base_url.as_deref(), check: &options, previous: previous.as_deref() };
     let built = index::build(&registry, &checked, &options);
 
     if !args.format.is_json() {
@@ -72,6 +72,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             return Err(failure);
         }
     };
+    for (id, view) in &built.missing {
+        ui.warning(&format!("{id} is missing from {view}: it has errors, and no earlier form there"));
+    }
     let differences = if args.check {
         built.tree.differences(&args.out)?
     } else {
@@ -134,11 +137,11 @@ fn summary(args: &Args, checked: &Checked, built: &Built<'_>, differences: &[Dif
     };
     let warnings = checked.count(Level::Warning);
     out.push_str(&format!(
-        "{verb} {} ({} agents, {} files{})\n",
+        "{verb} {} ({}, {}{})\n",
         printable(&args.out.display().to_string()),
-        built.agents.len(),
-        built.tree.files().count(),
-        if warnings == 0 { String::new() } else { format!("; {warnings} warnings, see `validate`") },
+        plural(built.agents.len(), "agent"),
+        plural(built.tree.files().count(), "file"),
+        if warnings == 0 { String::new() } else { format!("; {}, see `validate`", plural(warnings, "warning")) },
     ));
     out
 }
@@ -161,6 +164,7 @@ fn document(
         "findings": checked.findings.iter().map(finding_json).collect::<Vec<Value>>(),
         "agents": agents.map(|agent| json!({ "id": agent.id, "status": agent.outcome.as_str() })).collect::<Vec<Value>>(),
         "files": files.map(|(name, bytes)| json!({ "name": name, "size": bytes.len() })).collect::<Vec<Value>>(),
+        "missing": built.iter().flat_map(|built| &built.missing).map(|(id, view)| json!({ "id": id, "file": view })).collect::<Vec<Value>>(),
         "differences": differences
             .iter()
             .map(|difference| {

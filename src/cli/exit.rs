@@ -109,7 +109,7 @@ impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
         match error {
             BuildError::Findings { .. } => Self { exit: Exit::Findings, message: error.to_string() },
-            BuildError::Empty(_) => Self::usage(error),
+            BuildError::Empty(_) | BuildError::View { .. } => Self::usage(error),
             BuildError::Previous(_) => Self::unable(error),
         }
     }

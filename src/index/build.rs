@@ -5,19 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
-use super::entry::{Icon, entry};
-use super::previous::{Entries, Published, PublishedError};
+use super::entry::{Icon, entry, renewed};
+use super::previous::{Earlier, Kept, Published, PublishedError};
 use super::tree::{Content, Tree};
-use crate::check::{Checked, Status, schema};
+use crate::check::{self, Checked, Status, schema};
 use crate::finding::Level;
-use crate::registry::{Config, DEFAULT_BASE_URL, Entry, Registry, View};
+use crate::registry::{DEFAULT_BASE_URL, Entry, ID_LIMIT, Registry, View};
+use crate::text::printable;
 
 /// How a tree is built.
 pub struct Options<'a> {
     /// Address under which the tree will be found, instead of the configured one.
     pub base_url: Option<&'a str>,
-    /// The registry's configuration.
-    pub config: &'a Config,
+    /// How the registry was checked; earlier forms are checked in the same way.
+    pub check: &'a check::Options<'a>,
     /// An earlier tree, from which failing agents keep their last form.
     pub previous: Option<&'a dyn Published>,
 }
@@ -28,6 +29,8 @@ pub struct Built<'a> {
     pub tree: Tree<'a>,
     /// The agents, by folder name.
     pub agents: Vec<BuiltAgent>,
+    /// Kept agents, and the views in which they had no earlier form and are therefore not published.
+    pub missing: Vec<(String, String)>,
 }
 
 /// An agent and what became of it.
@@ -71,6 +74,14 @@ pub enum BuildError {
     /// There are no agents.
     #[error("{0} holds no agents; nothing is published")]
     Empty(String),
+    /// What the configuration adds to a view is not what clients read.
+    #[error("the view {file} cannot be published: {message}; correct the configuration")]
+    View {
+        /// File name of the view.
+        file: String,
+        /// What is wrong.
+        message: String,
+    },
     /// The earlier tree cannot be read.
     #[error(transparent)]
     Previous(#[from] PublishedError),
@@ -93,21 +104,21 @@ fn describe(agents: &[String]) -> String {
 /// An agent that will be published.
 enum Source<'a> {
     Own(&'a Entry),
-    Earlier { id: &'a str, icon: Option<Vec<u8>> },
+    Earlier(Kept),
 }
 
 impl Source<'_> {
     fn id(&self) -> &str {
         match self {
             Self::Own(entry) => &entry.id,
-            Self::Earlier { id, .. } => id,
+            Self::Earlier(kept) => &kept.id,
         }
     }
 
     fn has_icon(&self) -> bool {
         match self {
             Self::Own(entry) => entry.icon.present().is_some(),
-            Self::Earlier { icon, .. } => icon.is_some(),
+            Self::Earlier(kept) => kept.icon.is_some(),
         }
     }
 }
@@ -125,34 +136,39 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
     }
     let failed: BTreeSet<&str> =
         checked.agents.iter().filter(|agent| agent.status == Status::Failed).map(|agent| agent.id.as_str()).collect();
-    let views = options.config.views();
-    let earlier = Earlier::load(if failed.is_empty() { None } else { options.previous }, &views)?;
+    let config = options.check.config;
+    let views = config.views();
+    // Without a manifest there is nothing to publish, whatever the levels of the rules are.
+    let is_sound = |entry: &&Entry| {
+        let is_object = entry.manifest.present().is_some_and(|manifest| manifest.value().is_object());
+        is_object && is_file_name(&entry.id) && !failed.contains(entry.id.as_str())
+    };
+    let is_whole = registry.entries.iter().all(|entry| is_sound(&entry));
+    let earlier = if is_whole { None } else { options.previous.map(|tree| Earlier::load(tree, &views)).transpose()? };
 
     let mut sources = Vec::with_capacity(registry.entries.len());
     let mut lost = Vec::new();
     for entry in &registry.entries {
-        // Without a manifest there is nothing to publish, whatever the levels of the rules are.
-        let is_sound =
-            !failed.contains(entry.id.as_str()) && entry.manifest.present().is_some_and(|m| m.value().is_object());
-        if is_sound && is_file_name(&entry.id) {
+        if is_sound(&entry) {
             sources.push(Source::Own(entry));
-        } else if earlier.has(&entry.id) {
-            sources.push(Source::Earlier { id: &entry.id, icon: earlier.icon(&entry.id)? });
-        } else {
-            lost.push(crate::text::printable(&entry.id).into_owned());
+            continue;
+        }
+        let earlier = earlier.as_ref().filter(|_| is_file_name(&entry.id));
+        match earlier.map(|earlier| earlier.keep(&entry.id, options.check)).transpose()?.flatten() {
+            Some(kept) => sources.push(Source::Earlier(kept)),
+            None => lost.push(printable(&entry.id).into_owned()),
         }
     }
     if !lost.is_empty() {
         return Err(BuildError::Findings { agents: lost });
     }
 
-    let base_url =
-        options.base_url.or(options.config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
+    let base_url = options.base_url.or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
     let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
     for view in &views {
         // A base URL on the command line is meant for the whole tree.
         let base_url = options.base_url.map_or(view.base_url.as_deref(), |_| None).unwrap_or(base_url);
-        files.insert(view.file.clone(), Content::Owned(index(view, base_url, &sources, &earlier).into_bytes()));
+        files.insert(view.file.clone(), Content::Owned(index(view, base_url, &sources)?.into_bytes()));
     }
     for (name, schema) in [("agent.schema.json", schema::AGENT), ("registry.schema.json", schema::REGISTRY)] {
         files.insert(name.to_owned(), Content::Owned(schema.replace(DEFAULT_BASE_URL, base_url).into_bytes()));
@@ -162,6 +178,7 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
         outcome: if matches!(source, Source::Own(_)) { Outcome::Published } else { Outcome::Kept },
     });
     let agents = agents.collect();
+    let missing = missing(&views, &sources);
     for source in sources {
         match source {
             Source::Own(entry) => {
@@ -169,32 +186,57 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
                     files.insert(format!("{}.svg", entry.id), Content::Borrowed(icon.as_bytes()));
                 }
             }
-            Source::Earlier { id, icon: Some(icon) } => {
-                files.insert(format!("{id}.svg"), Content::Owned(icon));
+            Source::Earlier(kept) => {
+                if let Some(icon) = kept.icon {
+                    files.insert(format!("{}.svg", kept.id), Content::Owned(icon.into_bytes()));
+                }
             }
-            Source::Earlier { icon: None, .. } => {}
         }
     }
-    Ok(Built { tree: Tree::new(files), agents })
+    Ok(Built { tree: Tree::new(files), agents, missing })
+}
+
+/// Kept agents that a view should have, but whose earlier tree did not.
+fn missing(views: &[View], sources: &[Source<'_>]) -> Vec<(String, String)> {
+    let kept =
+        || sources.iter().filter_map(|source| if let Source::Earlier(kept) = source { Some(kept) } else { None });
+    let lacking = |view: &View| {
+        let lacks = |kept: &&Kept| !view.exclude.contains(&kept.id) && !kept.entries.contains_key(&view.file);
+        kept().filter(lacks).map(|kept| (kept.id.clone(), view.file.clone())).collect::<Vec<_>>()
+    };
+    views.iter().flat_map(lacking).collect()
 }
 
 /// One published index as text.
-fn index(view: &View, base_url: &str, sources: &[Source<'_>], earlier: &Earlier<'_>) -> String {
+fn index(view: &View, base_url: &str, sources: &[Source<'_>]) -> Result<String, BuildError> {
+    let refused = |message| BuildError::View { file: view.file.clone(), message };
+    let mut around = Map::from_iter([
+        ("version".to_owned(), Value::String(view.format_version.clone())),
+        ("agents".to_owned(), Value::Array(Vec::new())),
+    ]);
+    around.extend(view.extra.clone());
+    if let Some(error) = schema::index_errors(&Value::Object(around)).into_iter().next() {
+        return Err(refused(error));
+    }
     let shown: Vec<&Source<'_>> = sources.iter().filter(|source| !view.exclude.contains(source.id())).collect();
     // Serialising is most of the work of a build, so that it is done on all processors, an entry at a time.
-    let agents: Vec<String> = shown
+    let agents: Result<Vec<String>, BuildError> = shown
         .into_par_iter()
         .filter_map(|source| {
             let address = format!("{base_url}/{}.svg", source.id());
             let icon = if source.has_icon() { Icon::At(&address) } else { Icon::None };
             let entry = match source {
                 Source::Own(own) => own.manifest.present().and_then(|manifest| entry(manifest, icon, view)),
-                Source::Earlier { id, .. } => earlier.entry(&view.file, id, icon),
-            };
-            entry.map(|entry| indented(&entry, "    "))
+                Source::Earlier(kept) => kept.entries.get(&view.file).map(|entry| renewed(entry.clone(), icon)),
+            }?;
+            // What the configuration adds is checked here: the manifest itself was checked before.
+            if view.agents.contains_key(source.id()) && !schema::is_agent(&entry) {
+                return Some(Err(refused(format!("with its changes, the entry of {} breaks the schema", source.id()))));
+            }
+            Some(Ok(indented(&entry, "    ")))
         })
         .collect();
-    assemble(&view.format_version, &agents, &view.extra)
+    Ok(assemble(&view.format_version, &agents?, &view.extra))
 }
 
 /// The text of an index around the texts of its entries, as `crate::json` would write the whole.
@@ -220,38 +262,9 @@ fn indented<T: serde::Serialize>(value: &T, indentation: &str) -> String {
 
 /// Ids become file names: only what the schema allows may do so, whatever the levels of the rules are.
 fn is_file_name(id: &str) -> bool {
-    id.starts_with(|c: char| c.is_ascii_lowercase())
+    id.len() <= ID_LIMIT
+        && id.starts_with(|c: char| c.is_ascii_lowercase())
         && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-}
-
-/// The earlier tree, with the indexes of today's views.
-struct Earlier<'a> {
-    tree: Option<&'a dyn Published>,
-    views: BTreeMap<String, Entries>,
-}
-
-impl<'a> Earlier<'a> {
-    fn load(tree: Option<&'a dyn Published>, views: &[View]) -> Result<Self, PublishedError> {
-        let mut read = BTreeMap::new();
-        if let Some(tree) = tree {
-            for view in views {
-                read.insert(view.file.clone(), Entries::read(tree, &view.file)?);
-            }
-        }
-        Ok(Self { tree, views: read })
-    }
-
-    fn has(&self, id: &str) -> bool {
-        is_file_name(id) && self.views.keys().any(|file| self.entry(file, id, Icon::None).is_some())
-    }
-
-    fn entry(&self, file: &str, id: &str, icon: Icon<'_>) -> Option<Value> {
-        self.views.get(file)?.get(id, icon)
-    }
-
-    fn icon(&self, id: &str) -> Result<Option<Vec<u8>>, PublishedError> {
-        self.tree.map_or(Ok(None), |tree| tree.read(&format!("{id}.svg")))
-    }
 }
 
 #[cfg(test)]

@@ -37,9 +37,15 @@ pub(super) fn entry(manifest: &Manifest, icon: Icon<'_>, view: &View) -> Option<
 }
 
 /// An entry that was published earlier, with the icon's address of today.
-pub(super) fn renewed(mut entry: Map<String, Value>, icon: Icon<'_>) -> Value {
-    set_icon(&mut entry, icon);
-    Value::Object(entry)
+pub(super) fn renewed(mut entry: Value, icon: Icon<'_>) -> Value {
+    if let Value::Object(entry) = &mut entry {
+        // Its icon was published by the earlier tree, which is not there any more.
+        if matches!(icon, Icon::None) {
+            entry.shift_remove("icon");
+        }
+        set_icon(entry, icon);
+    }
+    entry
 }
 
 /// The icon keeps its place among the members, or comes last.

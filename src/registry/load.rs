@@ -12,6 +12,9 @@ use crate::sys::fs::{PathError, ReadError, read_bounded, resolve_below};
 /// The largest manifest that is read, in bytes.
 pub const MANIFEST_LIMIT: u64 = 1 << 20;
 
+/// The longest id, in bytes: it becomes part of file names, which systems bound.
+pub const ID_LIMIT: usize = 100;
+
 /// The largest icon that is read, in bytes.
 pub const ICON_LIMIT: u64 = 1 << 20;
 

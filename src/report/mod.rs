@@ -83,6 +83,8 @@ impl Report<'_> {
     }
 }
 
-fn plural(count: usize, noun: &str) -> String {
+/// A number with its noun: `1 agent`, `2 agents`.
+#[must_use]
+pub fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

@@ -220,6 +220,65 @@ fn an_earlier_form_must_be_there_and_in_order() {
 }
 
 #[test]
+fn an_earlier_form_may_do_no_harm() {
+    let env = Env::with(&["a"]);
+    env.run(&["build", "--out", "old", "--no-site"]);
+    let good = env.read("old/registry.json");
+    env.write("r/a/icon.svg", "<svg");
+    for (from, to) in [
+        ("a@1.0.0", "--registry=https://evil.example a"),
+        ("\"args\": [", "\"env\": { \"LD_PRELOAD\": \"x\" }, \"args\": ["),
+        ("Made for a test", "\\u202eMade for a test"),
+        ("\"license\": \"MIT\"", "\"website\": \"javascript:x\""),
+    ] {
+        assert!(good.contains(from));
+        env.write("old/registry.json", good.replace(from, to));
+        let run = env.run(&["build", "--out", "out", "--previous", "old"]);
+        assert_eq!(run.code, 1, "{to}: {}", run.stdout);
+    }
+    env.write("old/registry.json", &good);
+    env.write("old/a.svg", ICON.replace("<path", "<script/><path"));
+    assert_eq!(env.run(&["build", "--out", "out", "--previous", "old"]).code, 0);
+    assert!(!env.path("out/a.svg").exists());
+    assert_eq!(index(&env, "out/registry.json")["agents"][0].get("icon"), None);
+}
+
+#[test]
+fn a_kept_agent_that_a_view_lacks_is_named() {
+    let env = Env::with(&["a", "b"]);
+    env.run(&["build", "--out", "old", "--no-site"]);
+    env.write("r/a/icon.svg", "<svg");
+    env.write("r/registry.toml", "[[view]]\nfile = \"registry.json\"\n[[view]]\nfile = \"second.json\"\n");
+    let run = env.run(&["build", "--out", "new", "--previous", "old"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("warning: a is missing from second.json"), "{}", run.stderr);
+    assert_eq!(
+        env.json(&["build", "--out", "new", "--previous", "old"]).1["missing"],
+        json!([{ "id": "a", "file": "second.json" }])
+    );
+}
+
+#[test]
+fn a_configuration_cannot_make_an_index_that_clients_do_not_read() {
+    let env = Env::with(&["a"]);
+    for change in ["agents.a.set.name = 1", "agents.a.set.authors = \"x\"", "extra.extensions = \"x\""] {
+        env.write("r/registry.toml", format!("[[view]]\nfile = \"registry.json\"\n{change}\n"));
+        let run = env.run(&["build", "--out", "out"]);
+        assert_eq!(run.code, 2, "{change}: {}", run.stdout);
+        assert!(run.stderr.contains("the view registry.json cannot be published"), "{}", run.stderr);
+        assert!(!env.path("out").exists());
+    }
+}
+
+#[test]
+fn an_id_too_long_for_a_file_name_is_an_error() {
+    let id = "a".repeat(101);
+    let env = Env::with(&[&id]);
+    assert_eq!(env.findings().1[0].0, "manifest/reserved-id");
+    assert_eq!(env.run(&["build", "--out", "out"]).code, 1);
+}
+
+#[test]
 fn check_writes_nothing_and_lists_differences() {
     let env = Env::with(&["a", "b"]);
     let run = env.run(&["build", "--out", "out", "--check"]);

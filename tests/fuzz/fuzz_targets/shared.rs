@@ -28,7 +28,7 @@ pub fn check(manifest: &str, icon: Option<&str>) {
         let rendered = report.render(format);
         assert!(!rendered.contains('\u{1b}'));
     }
-    let options = index::Options { base_url: None, config: &config, previous: None };
+    let options = index::Options { base_url: None, check: &options, previous: None };
     if let Ok(built) = index::build(&registry, &checked, &options) {
         let (_, bytes) = built.tree.files().find(|(name, _)| *name == "registry.json").expect("an index");
         assert!(bytes.is_ascii() && Manifest::parse(String::from_utf8_lossy(bytes).into_owned()).is_ok());

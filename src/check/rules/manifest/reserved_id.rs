@@ -1,6 +1,7 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
+use crate::registry::ID_LIMIT;
 use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
@@ -8,7 +9,7 @@ pub(crate) static RULE: Rule = Rule {
     level: Level::Error,
     summary: "the id is a name that means something else",
     why: "Ids become file and folder names: `con` cannot be created on Windows, and `registry` or `agents` are names in the \
-          published tree.",
+          published tree. Nor may it be longer than 100 bytes.",
     fix: "Choose an id that says more, such as the name of the product.",
     fails: Example::Manifest("\"id\": \"con\""),
     marks: "\"con\"",
@@ -35,6 +36,8 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
         .is_some_and(|number| number.len() == 1 && number.starts_with(|c: char| c.is_ascii_digit()));
     let what = if DEVICES.contains(&id) || is_port {
         "a device name of Windows"
+    } else if id.len() > ID_LIMIT {
+        "longer than 100 bytes, and too long for file names"
     } else if PUBLISHED.contains(&id) || is_view(subject, id) {
         "a name in the published tree"
     } else {
