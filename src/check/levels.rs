@@ -21,7 +21,7 @@ pub struct Levels {
 pub struct UnknownRule {
     /// The name as given, without control characters.
     pub name: String,
-    /// A rule with a similar name.
+    /// What was probably meant.
     pub suggestion: Option<&'static str>,
 }
 
@@ -29,11 +29,15 @@ impl UnknownRule {
     /// The error for a name, with the rule that was probably meant.
     #[must_use]
     pub fn new(name: &str) -> Self {
-        Self {
-            name: crate::text::printable(name).into_owned(),
-            suggestion: nearest(name, RULES.iter().map(|rule| rule.name)),
-        }
+        Self { name: crate::text::printable(name).into_owned(), suggestion: suggest(name) }
     }
+}
+
+/// The rule that is spelled alike, with its group or without.
+fn suggest(name: &str) -> Option<&'static str> {
+    let bare = |rule: &&&'static Rule| rule.name.split('/').nth(1) == Some(name);
+    let whole = nearest(name, RULES.iter().map(|rule| rule.name));
+    if name == "warning" { Some("warnings") } else { RULES.iter().find(bare).map(|rule| rule.name).or(whole) }
 }
 
 impl Levels {
@@ -101,6 +105,8 @@ mod tests {
         assert_eq!(levels.of(rule), Level::Error);
         let error = levels.set("icon/coment", LevelSetting::Warn).unwrap_err();
         assert_eq!(error.suggestion, Some("icon/comment"));
+        assert_eq!(UnknownRule::new("size").suggestion, Some("icon/size"));
+        assert_eq!(UnknownRule::new("warning").suggestion, Some("warnings"));
         assert!(levels.set("icons/*", LevelSetting::Warn).is_err());
         assert!(levels.set("warnings", LevelSetting::Allow).is_err());
     }

@@ -88,7 +88,7 @@ impl From<git::Error> for Failure {
     fn from(error: git::Error) -> Self {
         match error {
             git::Error::Start(_) => Self::unable(error),
-            git::Error::Failed { .. } => Self::usage(error),
+            git::Error::Failed { .. } | git::Error::NoRepository => Self::usage(error),
         }
     }
 }

@@ -54,7 +54,7 @@ pub(super) struct FormatArgs {
     format: PlainFormat,
 
     /// The same as `--format json`
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long)]
     json: bool,
 }
 

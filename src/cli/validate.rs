@@ -31,7 +31,7 @@ pub(super) struct Args {
     format: Format,
 
     /// The same as `--format json`
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long)]
     json: bool,
 
     /// Write the result to a file instead; with FORMAT=, another form besides (repeatable)
@@ -124,23 +124,35 @@ fn selection(args: &Args, registry: &Registry) -> Result<Selection, Failure> {
     if args.ids.is_empty() {
         return Ok(Selection::All);
     }
-    for id in &args.ids {
+    // Shells complete folders: `registry/someagent/` means `someagent`.
+    let name = |text: &String| text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    let ids: BTreeSet<String> = args.ids.iter().map(name).collect();
+    for id in &ids {
+        if let Some(stray) = registry.strays.iter().find(|stray| stray.name == *id) {
+            let hint =
+                stray.misnamed.as_ref().map_or(String::new(), |misnamed| format!("; is {} meant?", quote(misnamed)));
+            return Err(Failure::usage(format!("the folder {} has no agent.json{hint}", quote(id))));
+        }
         if registry.entry(id).is_none() {
             let near = nearest(id, registry.entries.iter().map(|entry| entry.id.as_str()));
             let hint = near.map_or(String::new(), |near| format!("; did you mean {}?", quote(near)));
             return Err(Failure::usage(format!("there is no agent {}{hint}", quote(id))));
         }
     }
-    Ok(Selection::Agents(args.ids.iter().cloned().collect::<BTreeSet<_>>()))
+    Ok(Selection::Agents(ids))
 }
 
 /// Splits `FORMAT=FILE`; a file without a format takes the result itself.
 fn outputs(texts: &[String]) -> Result<Vec<(Option<Format>, PathBuf)>, Failure> {
     let outputs = texts.iter().map(|text| match text.split_once('=') {
-        Some((format, file)) if format.parse::<Format>().is_ok() => (format.parse().ok(), PathBuf::from(file)),
-        _ => (None, PathBuf::from(text)),
+        // A path before the sign is part of a file's name; a word is meant for a format.
+        Some((word, file)) if word.bytes().all(|b| b.is_ascii_alphabetic()) => {
+            let format = word.parse().map_err(|error| Failure::usage(format!("--output {word}=…: {error}")))?;
+            Ok((Some(format), PathBuf::from(file)))
+        }
+        _ => Ok((None, PathBuf::from(text))),
     });
-    let outputs: Vec<(Option<Format>, PathBuf)> = outputs.collect();
+    let outputs: Vec<(Option<Format>, PathBuf)> = outputs.collect::<Result<_, Failure>>()?;
     if outputs.iter().any(|(_, path)| path.as_os_str().is_empty()) {
         return Err(Failure::usage("--output needs the name of a file"));
     }

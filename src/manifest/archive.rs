@@ -162,7 +162,9 @@ fn versions(url: &str, stated: Option<&Version>) -> Vec<Found> {
     let is_tag = |at: usize| at >= 2 && segments[at - 1] == "download" && segments[at - 2] == "releases";
     let in_path = segments.iter().enumerate().flat_map(|(at, segment)| {
         let mut found = versions_in(segment, stated);
-        found.iter_mut().for_each(|found| found.marked |= is_tag(at));
+        for found in &mut found {
+            found.marked |= is_tag(at);
+        }
         found
     });
     let in_query = query.split(['&', ';', '=']).flat_map(|part| versions_in(part, stated));

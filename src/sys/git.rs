@@ -10,8 +10,11 @@ pub enum Error {
     /// The program could not be started.
     #[error("cannot start `git`: {0}")]
     Start(std::io::Error),
+    /// There is no work tree of git around the directory.
+    #[error("the registry is in no git repository, so nothing is known of its changes")]
+    NoRepository,
     /// It ended with an error.
-    #[error("`git {command}` failed: {message}")]
+    #[error("`git {command}` failed: {message}; a shallow clone may lack the revision: fetch it first")]
     Failed {
         /// The subcommand.
         command: &'static str,
@@ -47,8 +50,11 @@ fn run(directory: &Path, command: &'static str, arguments: &[&str]) -> Result<BT
         .map_err(Error::Start)?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
-        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message").to_owned();
-        return Err(Error::Failed { command, message: crate::text::printable(&first).into_owned() });
+        if text.to_lowercase().contains("not a git repository") {
+            return Err(Error::NoRepository);
+        }
+        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message");
+        return Err(Error::Failed { command, message: crate::text::printable(first).into_owned() });
     }
     Ok(output
         .stdout

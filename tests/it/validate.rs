@@ -51,7 +51,7 @@ fn a_broken_configuration_is_shown_with_its_line() {
     );
     let run = env.run(&["--config", "nowhere.toml", "validate"]);
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("nowhere.toml there is no such file"), "{}", run.stderr);
+    assert!(run.stderr.contains("nowhere.toml: there is no such file"), "{}", run.stderr);
 }
 
 #[test]
@@ -63,6 +63,10 @@ fn only_the_named_agents_are_checked() {
     assert_eq!(report["summary"]["skipped"], 1);
     assert_eq!(report["summary"]["agents"], 2);
     assert_eq!(env.json(&["validate", "a", "b"]).0, 1);
+    assert_eq!(env.json(&["validate", "r/a/"]).0, 0);
+    let run = env.run(&["validate", "stray"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("`stray` has no agent.json"), "{}", run.stderr);
 }
 
 #[test]
@@ -103,7 +107,7 @@ fn outside_a_repository_changes_are_unknown() {
     let mut command = env.command(&["validate", "--changed-since", "HEAD"]);
     let run = crate::support::Run::of(command.env("GIT_CEILING_DIRECTORIES", env.path("r").parent().unwrap()));
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("git"), "{}", run.stderr);
+    assert!(run.stderr.contains("in no git repository"), "{}", run.stderr);
 }
 
 #[test]
@@ -119,6 +123,7 @@ fn one_run_writes_several_forms() {
     assert_eq!(run.stdout, "");
     assert!(env.read("only.txt").contains("error[icon/syntax]"));
     assert_eq!(env.run(&["validate", "--output", "a", "--output", "b"]).code, 2);
+    assert_eq!(env.run(&["validate", "--output", "xml=a"]).code, 2);
     assert_eq!(env.run(&["validate", "--output", "no/such/folder/x"]).code, 3);
 }
 

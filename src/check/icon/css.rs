@@ -132,13 +132,12 @@ fn contents(parser: &mut Parser<'_>, text: &str, around: &Around, style: &mut St
             continue;
         }
         let mut inner = Around { depth: around.depth + 1, ..around.clone() };
-        match at_keyword {
+        if let Some(name) = at_keyword {
             // Layers only change which of two rules wins.
-            Some(name) => inner.is_conditional |= name != "layer",
-            None => {
-                inner.selectors = parse_list(&item.tokens).into();
-                style.selectors += inner.selectors.len();
-            }
+            inner.is_conditional |= name != "layer";
+        } else {
+            inner.selectors = parse_list(&item.tokens).into();
+            style.selectors += inner.selectors.len();
         }
         let _: Result<(), Never> = parser.parse_nested_block(|parser| {
             if inner.depth <= DEPTH_LIMIT {

@@ -165,7 +165,9 @@ impl<'a> Icon<'a> {
                 if read == offset {
                     return styled.place.start + at;
                 }
-                if byte == b'\r' && bytes.next_if(|(_, next)| *next == b'\n').is_some() {}
+                if byte == b'\r' {
+                    bytes.next_if(|(_, next)| *next == b'\n');
+                }
                 read += 1;
             }
             styled.place.end
@@ -230,7 +232,7 @@ fn describe(text: &str, error: &Error) -> XmlError {
     let at = place.bytes(text).start;
     let range = match error {
         Error::DtdDetected => {
-            "document type declarations are not allowed: they can define entities that grow without bound"
+            "has a document type declaration, which could define entities that grow without bound; remove the line"
                 .clone_into(&mut message);
             text.find("<!DOCTYPE").map_or(0..0, |at| at..at + "<!DOCTYPE".len())
         }

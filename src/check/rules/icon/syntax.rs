@@ -36,7 +36,7 @@ fn check(icon: &IconFile<'_>, report: &mut Reporter<'_>) {
                 .help("an icon is a few kilobytes");
         }
         (_, Some(Err(error))) => {
-            report.range(error.range.clone(), format!("not well-formed: {}", error.message));
+            report.range(error.range.clone(), format!("cannot be read: {}", error.message));
         }
         (_, Some(Ok(icon))) => {
             let root = icon.root().tag_name();
