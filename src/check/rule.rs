@@ -4,7 +4,7 @@ use super::icon::{Icon, IconFile};
 use super::reporter::Reporter;
 use super::run::Options;
 use crate::finding::Level;
-use crate::manifest::{Agent, Manifest};
+use crate::manifest::{Agent, BinaryTarget, Manifest, Package, PackageKind, Release};
 use crate::registry::{Loaded, Registry};
 
 /// A rule: a name, a default level, documentation, two examples, and the function that looks.
@@ -71,6 +71,20 @@ impl Subject<'_> {
     /// The typed model.
     pub(super) fn agent(&self) -> &Agent {
         self.manifest.agent()
+    }
+
+    /// Every binary target of every channel.
+    pub(super) fn targets(&self) -> impl Iterator<Item = (Release<'_>, &BinaryTarget)> {
+        self.agent()
+            .releases()
+            .flat_map(|release| release.distribution.binary.iter().map(move |target| (release, target)))
+    }
+
+    /// Every package of every channel, with its runner.
+    pub(super) fn packages(&self) -> impl Iterator<Item = (Release<'_>, PackageKind, &Package)> {
+        self.agent()
+            .releases()
+            .flat_map(|release| release.distribution.packages().map(move |(kind, package)| (release, kind, package)))
     }
 }
 

@@ -1,4 +1,3 @@
-use super::targets;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
@@ -18,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    for (release, target) in targets(subject) {
+    for (release, target) in subject.targets() {
         if let Err(ending) = archive::format(&target.archive) {
             report
                 .value(release.target_pointer(target, "archive"), format!("clients cannot unpack `{ending}`"))

@@ -1,4 +1,4 @@
-use super::{packages, pin, pinned, targets};
+use super::{pin, pinned};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    for (release, target) in targets(subject) {
+    for (release, target) in subject.targets() {
         if let Some(word) = archive::moving_reference(&target.archive) {
             report
                 .value(
@@ -29,7 +29,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
                 .help(format!("use the address of version {}", quote(release.version)));
         }
     }
-    for (release, kind, package) in packages(subject) {
+    for (release, kind, package) in subject.packages() {
         if let Ok(Pin::Tag(tag)) = pin(kind, package)
             && tag.eq_ignore_ascii_case("latest")
         {

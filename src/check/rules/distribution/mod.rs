@@ -13,24 +13,7 @@ pub(super) mod unsafe_url;
 pub(super) mod version_mismatch;
 pub(super) mod version_unverifiable;
 
-use crate::check::rule::Subject;
-use crate::manifest::{BinaryTarget, NpmSpec, Package, PackageKind, Pin, PypiSpec, Release, SpecError};
-
-/// Every binary target of every channel.
-fn targets<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (Release<'a>, &'a BinaryTarget)> {
-    subject
-        .agent()
-        .releases()
-        .flat_map(|release| release.distribution.binary.iter().map(move |target| (release, target)))
-}
-
-/// Every package of every channel.
-fn packages<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (Release<'a>, PackageKind, &'a Package)> {
-    subject
-        .agent()
-        .releases()
-        .flat_map(|release| release.distribution.packages().map(move |(kind, package)| (release, kind, package)))
-}
+use crate::manifest::{NpmSpec, Package, PackageKind, Pin, PypiSpec, SpecError};
 
 /// How a package chooses its version, by the rules of its own world.
 fn pin(kind: PackageKind, package: &Package) -> Result<Pin, SpecError> {

@@ -1,4 +1,3 @@
-use super::{packages, targets};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
@@ -44,10 +43,10 @@ const PREFIXES: &[&str] = &[
 ];
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    for (release, target) in targets(subject) {
+    for (release, target) in subject.targets() {
         check_names(&target.env, &release.target_pointer(target, "env"), report);
     }
-    for (release, kind, package) in packages(subject) {
+    for (release, kind, package) in subject.packages() {
         check_names(&package.env, &release.package_pointer(kind, "env"), report);
     }
 }

@@ -1,4 +1,4 @@
-use super::{packages, pin, pinned};
+use super::{pin, pinned};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    for (release, kind, package) in packages(subject) {
+    for (release, kind, package) in subject.packages() {
         let what = match pin(kind, package) {
             Ok(Pin::None) => "names no version",
             Ok(Pin::Range(_)) => "allows several versions",

@@ -1,4 +1,3 @@
-use super::targets;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
@@ -18,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    for (release, target) in targets(subject) {
+    for (release, target) in subject.targets() {
         if let Some(problem) = problem(&target.cmd) {
             report
                 .value(release.target_pointer(target, "cmd"), format!("{} {problem}", quote(&target.cmd)))

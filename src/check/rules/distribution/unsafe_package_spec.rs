@@ -1,4 +1,4 @@
-use super::{packages, pin};
+use super::pin;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    for (release, kind, package) in packages(subject) {
+    for (release, kind, package) in subject.packages() {
         if let Err(error) = pin(kind, package)
             && !package.package.is_empty()
         {

@@ -2,7 +2,6 @@ use std::net::IpAddr;
 
 use url::Host;
 
-use super::targets;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
@@ -31,7 +30,7 @@ const PRIVATE_NAMES: &[&str] = &[
 ];
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    for (release, target) in targets(subject) {
+    for (release, target) in subject.targets() {
         if target.archive.is_empty() {
             continue; // A missing archive is the schema's concern; an empty one is no address.
         }

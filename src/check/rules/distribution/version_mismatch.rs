@@ -1,4 +1,4 @@
-use super::{packages, pin, pinned, targets};
+use super::{pin, pinned};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    for (release, target) in targets(subject) {
+    for (release, target) in subject.targets() {
         let Some(stated) = Version::parse(release.version) else { continue };
         if let UrlVersion::Other(found) = compare_version(&target.archive, &stated) {
             report
@@ -34,7 +34,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
                 .help("make the two agree");
         }
     }
-    for (release, kind, package) in packages(subject) {
+    for (release, kind, package) in subject.packages() {
         let Ok(Pin::Exact(found)) = pin(kind, package) else { continue };
         let agrees = match kind {
             // The npm registry knows no leading zeros: there `2026.07.01` is `2026.7.1`.

@@ -1,4 +1,3 @@
-use super::targets;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
@@ -18,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    for (release, target) in targets(subject) {
+    for (release, target) in subject.targets() {
         let Some(stated) = Version::parse(release.version) else { continue };
         let is_absent = compare_version(&target.archive, &stated) == UrlVersion::Absent;
         // `distribution/latest-reference` and the schema speak of the others.

@@ -19,6 +19,15 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    // Pointers are made only for what is reported.
+    let mut look = |text: &str, pointer: &dyn Fn() -> String| {
+        if let Some((place, found)) = first_hidden(text) {
+            let code = u32::from(found);
+            report
+                .value(pointer(), format!("character {} of the text is U+{code:04X}, which is invisible", place + 1))
+                .help("type the text anew");
+        }
+    };
     let agent = subject.agent();
     let texts = [
         ("name", Some(&agent.name)),
@@ -30,35 +39,35 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
         ("license_url", agent.license_url.as_ref()),
         ("icon", agent.icon.as_ref()),
     ];
-    let members = texts.into_iter().filter_map(|(key, text)| Some((format!("/{key}"), text?.as_str())));
-    let listed = subject.manifest.value().get("authors").and_then(serde_json::Value::as_array).into_iter().flatten();
-    let authors =
-        listed.enumerate().filter_map(|(index, author)| Some((format!("/authors/{index}"), author.as_str()?)));
-    let mut started = Vec::new();
-    for release in agent.releases() {
-        let targets = release
-            .distribution
-            .binary
-            .iter()
-            .map(|target| (release.target_pointer(target, ""), &target.args, &target.env));
-        let packages = release.distribution.packages();
-        let packages = packages.map(|(kind, package)| (release.package_pointer(kind, ""), &package.args, &package.env));
-        for (base, args, env) in targets.chain(packages) {
-            started.extend(args.iter().enumerate().map(|(index, arg)| (format!("{base}args/{index}"), arg.as_str())));
-            started.extend(
-                env.iter().map(|(name, value)| (format!("{base}env/{}", escape_segment(name)), value.as_str())),
-            );
-        }
+    for (key, text) in texts.into_iter().filter_map(|(key, text)| Some((key, text?))) {
+        look(text, &|| format!("/{key}"));
     }
-    for (pointer, text) in members.chain(authors).chain(started) {
-        if let Some((place, found)) = first_hidden(text) {
-            report
-                .value(
-                    pointer,
-                    format!("character {} of the text is U+{:04X}, which is invisible", place + 1, u32::from(found)),
-                )
-                .help("type the text anew");
-        }
+    let listed = subject.manifest.value().get("authors").and_then(serde_json::Value::as_array).into_iter().flatten();
+    for (index, author) in listed.enumerate().filter_map(|(index, author)| Some((index, author.as_str()?))) {
+        look(author, &|| format!("/authors/{index}"));
+    }
+    for (release, target) in subject.targets() {
+        let pointer = |member: &str| release.target_pointer(target, member);
+        look_at_start(&target.args, &target.env, &pointer, &mut look);
+    }
+    for (release, kind, package) in subject.packages() {
+        let pointer = |member: &str| release.package_pointer(kind, member);
+        look_at_start(&package.args, &package.env, &pointer, &mut look);
+    }
+}
+
+/// Arguments and variables are shown too, and a NUL in them keeps the agent from being started.
+fn look_at_start(
+    args: &[String],
+    env: &[(String, String)],
+    pointer: &dyn Fn(&str) -> String,
+    look: &mut dyn FnMut(&str, &dyn Fn() -> String),
+) {
+    for (index, arg) in args.iter().enumerate() {
+        look(arg, &|| pointer(&format!("args/{index}")));
+    }
+    for (name, value) in env {
+        look(value, &|| pointer(&format!("env/{}", escape_segment(name))));
     }
 }
 
