@@ -161,7 +161,9 @@ impl<'de> Visitor<'de> for Strict<'_> {
 fn describe(text: String, error: &serde_json::Error) -> SyntaxError {
     let line_start = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
     // serde_json counts the column in bytes, and points at the byte it stumbled over, or before the end of the line.
-    let mut start = text.floor_char_boundary((line_start + error.column().saturating_sub(1)).min(text.len()));
+    // A line break inside a string is reported as column 0 of the next line, and belongs to the line that it ends.
+    let offset = if error.column() == 0 { line_start.saturating_sub(1) } else { line_start + error.column() - 1 };
+    let mut start = text.floor_char_boundary(offset.min(text.len()));
     let mut message = error.to_string();
     if let Some(place) = message.rfind(" at line ") {
         message.truncate(place);
@@ -203,6 +205,7 @@ mod tests {
         assert_eq!(error("{} {}"), ("trailing characters".into(), 3..3));
         assert_eq!(error("{\"ä\": tru}").1, 10..10);
         assert_eq!(error("").0, "EOF while parsing a value");
+        assert_eq!(error("{\"a\": \"x\ny\"}").1, 8..8);
     }
 
     #[test]
