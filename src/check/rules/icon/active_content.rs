@@ -9,7 +9,8 @@ pub(crate) static RULE: Rule = Rule {
     level: Level::Error,
     summary: "icon.svg can run code or move",
     why: "Some clients put icons into their pages, where a script of the icon would run with the rights of the client. \
-          Embedded HTML, event handlers and `javascript:` links do the same; animation can turn into a colour later.",
+          Embedded HTML, event handlers and `javascript:` links do the same; animation can turn into a colour later. An element that SVG does not have \
+          would be HTML there.",
     fix: "Keep to plain shapes: remove scripts, `on…` attributes, `foreignObject`, embedded documents and animations.",
     fails: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  \
