@@ -137,14 +137,16 @@ pub fn check(registry: &Registry, options: &Options<'_>, selection: &Selection) 
         .filter(|finding| finding.level == Level::Error)
         .filter_map(|finding| finding.agent.as_deref())
         .collect();
-    let agents = registry.entries.iter().map(|entry| AgentStatus {
-        id: entry.id.clone(),
-        status: match () {
-            () if !selection.has_folder(&entry.id) => Status::Skipped,
-            () if failed.contains(entry.id.as_str()) => Status::Failed,
-            () => Status::Ok,
-        },
-    });
+    let status = |id: &str| {
+        if !selection.has_folder(id) {
+            Status::Skipped
+        } else if failed.contains(id) {
+            Status::Failed
+        } else {
+            Status::Ok
+        }
+    };
+    let agents = registry.entries.iter().map(|entry| AgentStatus { id: entry.id.clone(), status: status(&entry.id) });
     Checked { agents: agents.collect(), findings }
 }
 

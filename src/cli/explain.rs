@@ -51,22 +51,21 @@ fn as_json(rule: &Rule) -> String {
     }))
 }
 
+/// A summary as the beginning of a text: with a capital, unless a file's name begins it.
 fn sentence(summary: &str) -> String {
-    let mut characters = summary.chars();
-    let first = characters.next().map(char::to_uppercase);
-    // `agent.json` and `icon.svg` are names, and stay as they are.
-    if summary.starts_with("agent.json") || summary.starts_with("icon.svg") {
-        return format!(
-            "`{}`{}",
-            &summary[..summary.find(' ').unwrap_or(0)],
-            &summary[summary.find(' ').unwrap_or(0)..]
-        );
+    let (first, rest) = summary.split_once(' ').unwrap_or((summary, ""));
+    if first.contains('.') {
+        return format!("`{first}` {rest}");
     }
-    first.into_iter().flatten().chain(characters).collect()
+    let mut characters = summary.chars();
+    characters.next().into_iter().flat_map(char::to_uppercase).chain(characters).collect()
 }
 
-/// How many bytes of an example are shown.
-const SHOWN: usize = 2000;
+/// Examples longer than this, in bytes, are there for their length: their beginning says enough.
+const LONG: usize = 2000;
+
+/// How much of a long example is shown, in bytes.
+const BEGINNING: usize = 80;
 
 fn files(example: Example) -> Value {
     parts(example).into_iter().map(|(name, text)| json!({ "file": name, "text": text })).collect()
@@ -84,7 +83,11 @@ fn parts(example: Example) -> Vec<(&'static str, String)> {
 fn example(example: Example) -> String {
     let parts = parts(example).into_iter().map(|(name, text)| {
         let kind = name.rsplit('.').next().unwrap_or_default();
-        let (head, cut) = if text.len() > SHOWN { (&text[..80], "…") } else { (text.trim_end(), "") };
+        let (head, cut) = if text.len() > LONG {
+            (&text[..text.floor_char_boundary(BEGINNING)], "…")
+        } else {
+            (text.trim_end(), "")
+        };
         format!("`{name}`\n\n```{kind}\n{head}{cut}\n```")
     });
     parts.collect::<Vec<_>>().join("\n\n")

@@ -139,17 +139,17 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
     let config = options.check.config;
     let views = config.views();
     // Without a manifest there is nothing to publish, whatever the levels of the rules are.
-    let is_sound = |entry: &&Entry| {
+    let is_sound = |entry: &Entry| {
         let is_object = entry.manifest.present().is_some_and(|manifest| manifest.value().is_object());
         is_object && is_file_name(&entry.id) && !failed.contains(entry.id.as_str())
     };
-    let is_whole = registry.entries.iter().all(|entry| is_sound(&entry));
+    let is_whole = registry.entries.iter().all(is_sound);
     let earlier = if is_whole { None } else { options.previous.map(|tree| Earlier::load(tree, &views)).transpose()? };
 
     let mut sources = Vec::with_capacity(registry.entries.len());
     let mut lost = Vec::new();
     for entry in &registry.entries {
-        if is_sound(&entry) {
+        if is_sound(entry) {
             sources.push(Source::Own(entry));
             continue;
         }

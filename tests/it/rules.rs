@@ -264,6 +264,7 @@ fn icons_that_attack_or_cheat() {
         (with("<g a\u{e9}b=\"1\" onclick=\"x\"/>"), "icon/active-content"),
         (with("<g FILL=\"red\"/>"), "icon/hardcoded-color"),
         (with("<g STYLE=\"fill:red\"/>"), "icon/hardcoded-color"),
+        (with("<g STYLE=\"fill:none\" style=\"fill:red\"/>"), "icon/hardcoded-color"),
         (root("style=\"background-image:linear-gradient(red,blue)\""), "icon/hardcoded-color"),
         (with("<style>@media (prefers-color-scheme: dark){.a{fill:#fff}}</style>"), "icon/hardcoded-color"),
         (with("<style>.a{fill:var(--c)}</style>"), "icon/hardcoded-color"),

@@ -20,6 +20,10 @@ fn levels_come_from_the_configuration_and_flags_win_in_their_order() {
     env.write("r/registry.toml", "[rules]\n\"icon/missing\" = \"deny\"\n");
     assert_eq!(level(&[]), (1, Some("error".into())));
     assert_eq!(level(&["--warn", "icon/missing"]), (0, Some("warning".into())));
+    env.write("r/registry.toml", "[rules]\nwarnings = \"deny\"\n");
+    assert_eq!(level(&[]), (1, Some("error".into())));
+    env.write("r/registry.toml", "[rules]\n\"icon/missing\" = \"warn\"\n\"icon/*\" = \"deny\"\n");
+    assert_eq!(level(&[]), (0, Some("warning".into())));
 }
 
 #[test]

@@ -187,9 +187,8 @@ impl<'a> Icon<'a> {
             }
         }
         for node in self.elements() {
-            // Put into an HTML page, attributes lose their case.
-            if let Some(attribute) = node.attributes().find(|attribute| attribute.name().eq_ignore_ascii_case("style"))
-            {
+            // Put into an HTML page, attributes lose their case; here both spellings can stand side by side.
+            for attribute in node.attributes().filter(|attribute| attribute.name().eq_ignore_ascii_case("style")) {
                 let (css, place) = (css::parse(attribute.value()), attribute.range_value());
                 styles.push(Styled { element: node.id(), is_sheet: false, css, place });
             }

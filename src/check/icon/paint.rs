@@ -154,7 +154,7 @@ impl<'b> Cascade<'b> {
             if styled.is_sheet {
                 cascade.sheets.extend(declarations);
             } else {
-                cascade.attributes.insert(styled.element, declarations.collect());
+                cascade.attributes.entry(styled.element).or_default().extend(declarations);
             }
         }
         cascade
