@@ -17,11 +17,14 @@ const PRERELEASE: &[&str] = &[
     "eap", "pre", "rc", "a", "b", "c",
 ];
 
-/// Path segments, file name parts and query values that name something that moves from version to version.
-const MOVING: &[&str] = &["latest", "nightly", "stable", "current", "head", "tip", "canary", "edge"];
+/// Words that name a channel, whose content moves from version to version; `latest` is looked for besides.
+const CHANNELS: &[&str] = &["nightly", "stable", "current", "head", "tip", "canary", "edge"];
 
 /// Branches that every repository may have.
 const BRANCHES: &[&str] = &["main", "master", "trunk", "develop"];
+
+/// Path segments that are followed by the name of a branch or a tag.
+const BEFORE_BRANCHES: &[&str] = &["raw", "blob", "heads", "archive", "zipball", "tarball"];
 
 /// What an archive's address says about a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +50,8 @@ struct Found {
 /// Versions are found as a path segment, in a file name or in the query, with or without a prefix (`v1.2.0`,
 /// `cli-v1.2.0`, `agent@1.2.0`), percent-encoded or not, with two parts or more, and with a prerelease. Numbers that
 /// belong to something else (`macos-11.0`, `glibc2.17`, `x86_64`, a build number or a year alone) are passed over. Where
-/// several versions stand in one address, one must be the stated one, and none that is marked with a `v` may differ.
+/// several versions stand in one address, one must be the stated one, and none that is surely a version may differ: a
+/// release's tag, one marked with a `v`, or a whole path segment.
 #[must_use]
 pub fn compare_version(url: &str, stated: &Version) -> UrlVersion {
     let found = versions(url, Some(stated));
@@ -67,21 +71,26 @@ pub fn compare_version(url: &str, stated: &Version) -> UrlVersion {
 #[must_use]
 pub fn moving_reference(url: &str) -> Option<String> {
     let (path, query) = path_and_query(url);
-    let is_pinned = !versions(url, None).is_empty();
     let segments: Vec<&str> = path.split('/').collect();
     let file = segments.last().copied().unwrap_or_default();
-    let stem = ["", ".zip", ".tar.gz", ".tgz"].iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file);
-    let is = |word: &str, words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
-    // Beside a version, the other words name a channel or an owner; `latest` moves all the same.
-    let moving: &[&str] = if is_pinned { &MOVING[..1] } else { MOVING };
+    // Beside a version, such words name a channel, an owner or a program; `latest` moves all the same.
+    let is_pinned = !versions(url, None).is_empty();
+    let is_latest = |word: &str| word.eq_ignore_ascii_case("latest");
     let values = query.split(['&', ';']).map(|pair| pair.rsplit('=').next().unwrap_or(pair));
-    let parts = file.split(['-', '_', '.', '@', '+']).filter(|part| is(part, &MOVING[..if is_pinned { 1 } else { 2 }]));
-    let word = segments.iter().copied().chain(values).filter(|word| is(word, moving)).chain(parts).next();
-    let is_branch = |pair: &[&str]| is(pair[0], &["raw", "blob", "heads", "archive", "zipball", "tarball"]);
-    let stem_of = |segment: &'_ str| segment.split('.').next().map(ToOwned::to_owned).unwrap_or_default();
-    let branch = segments.windows(2).filter(|pair| is_branch(pair)).map(|pair| stem_of(pair[1]));
-    let branch = branch.chain(std::iter::once(stem.to_owned())).find(|name| is(name, BRANCHES));
-    word.map(ToOwned::to_owned).or(branch)
+    let mut words = segments.iter().copied().chain(values);
+    let mut parts = file.split(['-', '_', '.', '@', '+']);
+    let word = words
+        .find(|word| is_latest(word) || (!is_pinned && is_one_of(word, CHANNELS)))
+        .or_else(|| parts.find(|part| is_latest(part) || (!is_pinned && part.eq_ignore_ascii_case("nightly"))));
+
+    let stem = |segment: &str| segment.split('.').next().unwrap_or_default().to_owned();
+    let named = segments.windows(2).filter(|pair| is_one_of(pair[0], BEFORE_BRANCHES)).map(|pair| stem(pair[1]));
+    let own = (!is_pinned).then(|| stem(file));
+    word.map(ToOwned::to_owned).or_else(|| named.chain(own).find(|name| is_one_of(name, BRANCHES)))
+}
+
+fn is_one_of(word: &str, known: &[&str]) -> bool {
+    known.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// The form of an archive, by its file name.
@@ -357,6 +366,7 @@ mod tests {
             ("https://h.example/o/r/archive/master.tar.gz", "master"),
             ("https://h.example/o/r/zipball/main", "main"),
             ("https://h.example/agent-nightly.zip", "nightly"),
+            ("https://h.example/downloads/main.zip", "main"),
             ("https://h.example/releases/latest/download/agent-1.0.0.zip", "latest"),
         ] {
             assert_eq!(moving_reference(url).as_deref(), Some(word), "{url}");
@@ -367,6 +377,7 @@ mod tests {
             "https://h.example/junie-nightly-3704.1-macos.zip",
             "https://h.example/greatest/a.zip",
             "https://h.example/stable/v1.0.0/a.zip",
+            "https://h.example/v1.0.0/main",
             "https://h.example/acme/edge/releases/download/v1.0.0/a.zip",
         ] {
             assert_eq!(moving_reference(url), None, "{url}");
