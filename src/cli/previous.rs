@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 
 use acp_registry::index::{Directory, Published, PublishedError};
-use acp_registry::net::{AllowedHosts, Client};
+use acp_registry::net::{AllowedHosts, Client, Settings};
 use tokio::runtime::Runtime;
 use url::Url;
 
@@ -21,7 +21,8 @@ pub(super) fn open(place: &str, allowed: &AllowedHosts) -> Result<Box<dyn Publis
     if scheme == "file" {
         return base.to_file_path().map(|path| Box::new(Directory(path)) as _).map_err(|()| wrong(&"no path"));
     }
-    let client = Client::new(allowed.clone(), &proxy_hosts()).map_err(Failure::unable)?;
+    let settings = Settings { allowed: allowed.clone(), proxy_hosts: proxy_hosts(), ..Settings::default() };
+    let client = Client::new(settings).map_err(Failure::unable)?;
     let runtime = Runtime::new().map_err(Failure::unable)?;
     Ok(Box::new(Remote { base, client, runtime }))
 }

@@ -1,220 +1,302 @@
-//! The one HTTP client of the program.
+//! The one HTTP client of the program: a request and its answer, with redirects, retries and politeness.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::{StatusCode, header, redirect};
-use url::{Host, Url};
+use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Response, StatusCode, redirect};
+use tokio::sync::OwnedSemaphorePermit;
+use url::{Host as UrlHost, Url};
 
-use super::{AllowedHosts, addr};
-
-/// How long it may take until a connection stands.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-
-/// How long an answer may take, with its body.
-const TOTAL_TIMEOUT: Duration = Duration::from_mins(2);
+use super::document::Memo;
+use super::error::{FetchError, Problem, shown};
+use super::host::{HostLimits, Hosts};
+use super::resolve::{Guard, Open};
+use super::{AllowedHosts, Cache, Credentials, addr, retry};
 
 /// How many redirects are followed.
 const HOP_LIMIT: usize = 10;
 
+/// How a [`Client`] behaves.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Hosts that need be neither public nor reached by https.
+    pub allowed: AllowedHosts,
+    /// Names of the proxies that the environment names, which may be anywhere.
+    pub proxy_hosts: Vec<String>,
+    /// Secrets, each for its host.
+    pub credentials: Credentials,
+    /// Where answers are kept from one run to the next.
+    pub cache: Option<Cache>,
+    /// How much is asked of one host.
+    pub host_limits: HostLimits,
+    /// How long it may take until a connection stands.
+    pub connect_timeout: Duration,
+    /// How long a host may send nothing at all.
+    pub idle_timeout: Duration,
+    /// How long an answer may take, with its body; downloads of archives have [`Settings::download_timeout`].
+    pub total_timeout: Duration,
+    /// How long a download may take.
+    pub download_timeout: Duration,
+    /// How often a request is sent at most, when the trouble may pass.
+    pub attempts: u32,
+    /// The wait before the second attempt; it doubles with each further one.
+    pub backoff: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            allowed: AllowedHosts::default(),
+            proxy_hosts: Vec::new(),
+            credentials: Credentials::default(),
+            cache: None,
+            host_limits: HostLimits::default(),
+            connect_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(30),
+            total_timeout: Duration::from_mins(2),
+            download_timeout: Duration::from_mins(30),
+            attempts: 3,
+            backoff: Duration::from_millis(500),
+        }
+    }
+}
+
 /// Fetches from public hosts by https, and from hosts that a person has allowed by name.
 ///
-/// Every address is checked where the connection is made, so that a name cannot lead elsewhere between check and use;
-/// redirects are followed by hand and checked in the same way.
-#[derive(Debug, Clone)]
+/// Every address is checked where the connection is made; redirects are followed by hand and checked in the same way.
+/// Must be used inside a tokio runtime.
+#[derive(Debug)]
 pub struct Client {
-    allowed: AllowedHosts,
+    /// For documents, which may come compressed.
+    decoding: Pair,
+    /// For downloads, whose bytes count as they are.
+    raw: Pair,
+    hosts: Hosts,
+    answers: AtomicU64,
+    pub(super) settings: Settings,
+    pub(super) memo: Memo,
+}
+
+/// Two clients that differ in whom they connect to.
+#[derive(Debug)]
+struct Pair {
     /// For everybody: connects to public addresses only.
     guarded: reqwest::Client,
     /// For allowed hosts.
     open: reqwest::Client,
 }
 
-/// Why something was not fetched.
-#[derive(Debug, thiserror::Error)]
-pub enum FetchError {
-    /// The address, or one that it redirects to, is none that this program speaks to.
-    #[error("{url} is refused: {reason}; --allow-host lifts this for a host")]
-    Refused {
-        /// The address, without user info.
-        url: String,
-        /// Why.
-        reason: &'static str,
-    },
-    /// The host could not be reached, or broke off.
-    #[error("{url} cannot be fetched: {message}")]
-    Network {
-        /// The address, without user info.
-        url: String,
-        /// What went wrong, down to its cause.
-        message: String,
-    },
-    /// The host answered with an error.
-    #[error("{url} answers {status}")]
-    Status {
-        /// The address, without user info.
-        url: String,
-        /// The status of the answer.
-        status: u16,
-    },
-    /// The answer is larger than it may be.
-    #[error("{url} is larger than {limit} bytes")]
-    TooLarge {
-        /// The address, without user info.
-        url: String,
-        /// The limit.
-        limit: u64,
-    },
-    /// One redirect led to another.
-    #[error("{url} redirects more than 10 times")]
-    TooManyRedirects {
-        /// The first address, without user info.
-        url: String,
-    },
-    /// The system cannot do TLS.
-    #[error("no HTTP client: {0}")]
-    Setup(String),
+/// What is asked.
+#[derive(Debug, Clone)]
+pub(super) struct Request<'a> {
+    pub(super) method: Method,
+    pub(super) url: &'a Url,
+    pub(super) headers: HeaderMap,
+    pub(super) timeout: Duration,
+    /// Whether the body is wanted as it is, whatever encoding its host puts around it.
+    pub(super) is_raw: bool,
+}
+
+/// An answer whose body has not been read. The host's queue counts the request as running until this is dropped.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) response: Response,
+    /// The addresses that redirected here.
+    pub(super) hops: Vec<String>,
+    /// Where the answer came from in the end.
+    pub(super) url: Url,
+    /// From sending the last request to its headers.
+    pub(super) elapsed: Duration,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Reply {
+    pub(super) fn fail(&self, problem: Problem) -> FetchError {
+        FetchError { url: shown(&self.url), hops: self.hops.clone(), problem }
+    }
 }
 
 impl Client {
-    /// Makes a client. Proxies come from the environment, as everywhere; `proxy_hosts` are their names, which may be
-    /// private.
+    /// Makes a client. Proxies come from the environment, as everywhere.
     ///
     /// # Errors
-    /// [`FetchError::Setup`] when the system offers no root certificates.
-    pub fn new(allowed: AllowedHosts, proxy_hosts: &[String]) -> Result<Self, FetchError> {
+    /// [`Problem::Setup`] when the system offers no root certificates.
+    pub fn new(settings: Settings) -> Result<Self, Problem> {
         // Fails only when another part of the process has chosen a provider already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let base = || {
+        let base = |is_raw: bool| {
             reqwest::Client::builder()
                 .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
-                .connect_timeout(CONNECT_TIMEOUT)
-                .timeout(TOTAL_TIMEOUT)
+                .connect_timeout(settings.connect_timeout)
+                .read_timeout(settings.idle_timeout)
                 .redirect(redirect::Policy::none())
+                .gzip(!is_raw)
         };
-        let guard = Arc::new(Guard { exempt: proxy_hosts.to_vec() });
-        let build =
-            |builder: reqwest::ClientBuilder| builder.build().map_err(|error| FetchError::Setup(causes(&error)));
-        Ok(Self { allowed, guarded: build(base().dns_resolver(guard))?, open: build(base())? })
+        let guard = Arc::new(Guard { exempt: settings.proxy_hosts.clone() });
+        let build = |builder: reqwest::ClientBuilder| builder.build().map_err(|e| Problem::Setup(e.to_string()));
+        let pair = |is_raw| {
+            let guarded = build(base(is_raw).dns_resolver(guard.clone()))?;
+            Ok(Pair { guarded, open: build(base(is_raw).dns_resolver(Arc::new(Open)))? })
+        };
+        Ok(Self {
+            decoding: pair(false)?,
+            raw: pair(true)?,
+            hosts: Hosts::new(settings.host_limits),
+            answers: AtomicU64::new(0),
+            memo: Memo::default(),
+            settings,
+        })
     }
 
-    /// Fetches a file of at most `limit` bytes; `None` when the host says that there is none.
-    ///
-    /// # Errors
-    /// [`FetchError`], each case by its own name.
-    pub async fn get(&self, url: &Url, limit: u64) -> Result<Option<Vec<u8>>, FetchError> {
-        let mut at = url.clone();
-        for _ in 0..=HOP_LIMIT {
-            let client = self.client_for(&at)?;
-            let network = |error: reqwest::Error| FetchError::Network { url: shown(&at), message: causes(&error) };
-            let mut answer = client.get(at.clone()).send().await.map_err(network)?;
-            let status = answer.status();
-            if status.is_redirection()
-                && let Some(target) = answer.headers().get(header::LOCATION)
-            {
-                let target = target.to_str().ok().and_then(|target| at.join(target).ok());
-                at = target.ok_or(FetchError::Status { url: shown(&at), status: status.as_u16() })?;
-                continue;
+    /// How many requests have been answered, in whatever way.
+    #[must_use]
+    pub fn answers(&self) -> u64 {
+        self.answers.load(Ordering::Relaxed)
+    }
+
+    /// Sends a request and follows redirects; any other status is an answer.
+    pub(super) async fn send(&self, request: &Request<'_>) -> Result<Reply, FetchError> {
+        let mut at = request.url.clone();
+        let mut hops = Vec::new();
+        loop {
+            let fail =
+                |problem: Problem, hops: &[String]| FetchError { url: shown(&at), hops: hops.to_owned(), problem };
+            let (response, elapsed, permit) =
+                self.attempt(request, &at, hops.is_empty()).await.map_err(|problem| fail(problem, &hops))?;
+            let status = response.status();
+            if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
+                return Ok(Reply { response, hops, url: at, elapsed, _permit: permit });
             }
-            if [StatusCode::NOT_FOUND, StatusCode::GONE].contains(&status) {
-                return Ok(None);
+            let target = response.headers().get(header::LOCATION).and_then(|target| target.to_str().ok());
+            let Some(target) = target.and_then(|target| at.join(target).ok()) else {
+                return Err(fail(Problem::BadRedirect(status.as_u16()), &hops));
+            };
+            if hops.len() == HOP_LIMIT {
+                let url = shown(request.url);
+                return Err(FetchError { url, hops: Vec::new(), problem: Problem::TooManyRedirects });
             }
-            if status != StatusCode::OK {
-                return Err(FetchError::Status { url: shown(&at), status: status.as_u16() });
-            }
-            let mut body = Vec::new();
-            while let Some(chunk) = answer.chunk().await.map_err(network)? {
-                if (body.len() + chunk.len()) as u64 > limit {
-                    return Err(FetchError::TooLarge { url: shown(&at), limit });
-                }
-                body.extend_from_slice(&chunk);
-            }
-            return Ok(Some(body));
+            hops.push(shown(&at));
+            at = target;
         }
-        Err(FetchError::TooManyRedirects { url: shown(url) })
     }
 
-    fn client_for(&self, url: &Url) -> Result<&reqwest::Client, FetchError> {
-        let refused = |reason| Err(FetchError::Refused { url: shown(url), reason });
-        if self.allowed.allows(url) && ["https", "http"].contains(&url.scheme()) {
-            return Ok(&self.open);
+    /// Sends a request to one address, again where the trouble may pass.
+    async fn attempt(
+        &self,
+        request: &Request<'_>,
+        url: &Url,
+        is_first_hop: bool,
+    ) -> Result<(Response, Duration, OwnedSemaphorePermit), Problem> {
+        let client = self.client_for(url, request.is_raw)?;
+        let host = self.hosts.of(url);
+        let mut attempt = 1;
+        loop {
+            let is_last = attempt >= self.settings.attempts;
+            let permit = host.enter().await?;
+            let mut builder = client
+                .request(request.method.clone(), bare(url))
+                .timeout(request.timeout)
+                .headers(request.headers.clone());
+            if is_first_hop && let Some(secret) = self.settings.credentials.header(url) {
+                builder = builder.header(header::AUTHORIZATION, secret.clone());
+            }
+            let sent = Instant::now();
+            let wait = match builder.send().await {
+                Ok(response) => {
+                    let elapsed = sent.elapsed();
+                    tracing::debug!(
+                        "{} {} answers {} after {elapsed:?}",
+                        request.method,
+                        shown(url),
+                        response.status()
+                    );
+                    self.answers.fetch_add(1, Ordering::Relaxed);
+                    host.answered();
+                    let status = response.status();
+                    let pause = retry::wanted_pause(status, response.headers());
+                    let can_wait = pause.is_none_or(|wait| host.pause(wait));
+                    let is_limit = pause.is_some() && status == StatusCode::FORBIDDEN;
+                    if !is_limit && !retry::is_transient(status) {
+                        return Ok((response, elapsed, permit));
+                    }
+                    if let Some(wait) = pause.filter(|_| !can_wait || is_last) {
+                        return Err(Problem::RateLimited { wait });
+                    }
+                    if is_last {
+                        return Ok((response, elapsed, permit));
+                    }
+                    // A host that has named a time holds all its requests back by itself.
+                    pause.map_or_else(|| retry::backoff(self.settings.backoff, attempt), |_| Duration::ZERO)
+                }
+                Err(error) => {
+                    let problem = Problem::of(&error);
+                    tracing::debug!("{} {} {problem}", request.method, shown(url));
+                    if is_last || !problem.may_pass() {
+                        if error.is_connect() {
+                            host.went_down(&problem);
+                        }
+                        return Err(problem);
+                    }
+                    retry::backoff(self.settings.backoff, attempt)
+                }
+            };
+            drop(permit);
+            tokio::time::sleep(wait).await;
+            attempt += 1;
+        }
+    }
+
+    fn client_for(&self, url: &Url, is_raw: bool) -> Result<&reqwest::Client, Problem> {
+        let pair = if is_raw { &self.raw } else { &self.decoding };
+        if self.settings.allowed.allows(url) && ["https", "http"].contains(&url.scheme()) {
+            return Ok(&pair.open);
         }
         if url.scheme() != "https" {
-            return refused("it does not begin with https://");
+            return Err(Problem::Refused("it does not begin with https://"));
         }
         // An address in the place of a name reaches no resolver, so that it is looked at here.
         let literal = match url.host() {
-            Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
-            Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
-            Some(Host::Domain(_)) => None,
-            None => return refused("it has no host"),
+            Some(UrlHost::Ipv4(address)) => Some(IpAddr::V4(address)),
+            Some(UrlHost::Ipv6(address)) => Some(IpAddr::V6(address)),
+            Some(UrlHost::Domain(_)) => None,
+            None => return Err(Problem::Refused("it has no host")),
         };
         if literal.is_some_and(|address| !addr::is_public(address)) {
-            return refused("it is an address of a private network");
+            return Err(Problem::Refused("it is an address of a private network"));
         }
-        Ok(&self.guarded)
+        Ok(&pair.guarded)
     }
 }
 
-/// Resolves names to public addresses only.
-struct Guard {
-    /// Hosts that may be anywhere: the proxies that the person's own system is configured with.
-    exempt: Vec<String>,
-}
-
-impl Resolve for Guard {
-    fn resolve(&self, name: Name) -> Resolving {
-        let host = name.as_str().to_owned();
-        let is_exempt = self.exempt.contains(&host);
-        Box::pin(async move {
-            let found: Vec<SocketAddr> = tokio::net::lookup_host((host.as_str(), 0)).await?.collect();
-            let public: Vec<SocketAddr> =
-                found.iter().copied().filter(|address| is_exempt || addr::is_public(address.ip())).collect();
-            if public.is_empty() && !found.is_empty() {
-                return Err(format!("{host} is a host of a private network; --allow-host lifts this for a host").into());
-            }
-            let addresses: Addrs = Box::new(public.into_iter());
-            Ok(addresses)
-        })
-    }
-}
-
-/// An address as messages show it: user info is a secret.
-fn shown(url: &Url) -> String {
+/// Without user info, which would be sent as a secret: secrets come from [`Credentials`] only.
+fn bare(url: &Url) -> Url {
     let mut url = url.clone();
     // Both fail only for addresses that can have no user info.
     let _ = url.set_username("");
     let _ = url.set_password(None);
-    url.to_string()
+    url
 }
 
-/// An error with its causes: those of the network hide several layers down.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = String::new();
-    let mut next = Some(error);
-    while let Some(error) = next {
-        let part = error.to_string();
-        if !text.contains(&part) {
-            text.push_str(if text.is_empty() { "" } else { ": " });
-            text.push_str(&part);
-        }
-        next = error.source();
-    }
-    text
+/// Headers from pairs that this program has written itself.
+pub(super) fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
+    let pairs = pairs.iter().filter_map(|(name, value)| Some((name.clone(), HeaderValue::from_str(value).ok()?)));
+    pairs.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn client() -> Client {
-        Client::new(AllowedHosts::default(), &[]).unwrap()
-    }
-
     fn block_on<T>(future: impl Future<Output = T>) -> T {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    }
+
+    fn problem(url: &str) -> Problem {
+        let client = Client::new(Settings::default()).unwrap();
+        block_on(client.get(&Url::parse(url).unwrap(), 1)).unwrap_err().problem
     }
 
     #[test]
@@ -222,20 +304,12 @@ mod tests {
         for url in
             ["http://example.com/", "https://127.0.0.1/", "https://[::1]/", "https://10.0.0.1/", "ftp://example.com/"]
         {
-            let error = block_on(client().get(&Url::parse(url).unwrap(), 1)).unwrap_err();
-            assert!(matches!(error, FetchError::Refused { .. }), "{url}: {error}");
+            assert!(matches!(problem(url), Problem::Refused(_)), "{url}");
         }
     }
 
     #[test]
     fn a_name_of_a_private_address_is_refused_at_the_connection() {
-        let error = block_on(client().get(&Url::parse("https://localhost/").unwrap(), 1)).unwrap_err();
-        assert!(error.to_string().contains("private network"), "{error}");
-    }
-
-    #[test]
-    fn secrets_are_not_shown() {
-        let error = block_on(client().get(&Url::parse("http://user:secret@example.com/").unwrap(), 1)).unwrap_err();
-        assert!(error.to_string().contains("http://example.com/"), "{error}");
+        assert_eq!(problem("https://localhost/"), Problem::Refused("it is a host of a private network"));
     }
 }

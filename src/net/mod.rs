@@ -1,14 +1,32 @@
-//! The network: which addresses this program will ever speak to, and the client that speaks.
+//! The network: which addresses this program will ever speak to, and the one client that speaks.
 //!
-//! * [`addr`]: public and other addresses
-//! * [`address`]: web addresses, read strictly
-//! * [`AllowedHosts`]: the exceptions that a person has made
-//! * [`Client`]: fetches, within bounds
+//! * [`addr`], [`address`], [`AllowedHosts`]: whom it may speak to
+//! * [`Client`]: requests, redirects and retries; [`Client::probe`], [`Client::document`], [`Client::download`]
+//! * [`HostLimits`]: how politely it asks
+//! * [`Credentials`]: secrets, each for its host
+//! * [`Cache`]: answers kept from one run to the next
+//! * [`FetchError`], [`Problem`]: what can go wrong
 
 pub mod addr;
 pub mod address;
 mod allowed;
+mod cache;
 mod client;
+mod credentials;
+mod document;
+mod download;
+mod error;
+mod host;
+mod probe;
+mod resolve;
+mod retry;
 
 pub use allowed::{AllowedHosts, HostError};
-pub use client::{Client, FetchError};
+pub use cache::Cache;
+pub use client::{Client, Settings};
+pub use credentials::{Credentials, Secret};
+pub use document::{Document, Fetched};
+pub use download::{Downloaded, Sink};
+pub use error::{FetchError, Problem, shown};
+pub use host::HostLimits;
+pub use probe::Answer;

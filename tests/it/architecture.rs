@@ -11,7 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("source", &[]),
     ("finding", &["source"]),
     ("sys", &["text"]),
-    ("net", &[]),
+    ("net", &["sys"]),
     ("manifest", &["source"]),
     ("registry", &["manifest", "net", "sys"]),
     ("check", &["finding", "manifest", "net", "registry", "source", "sys", "text"]),

@@ -81,7 +81,7 @@ fn a_host_that_fails_is_told_from_one_that_has_nothing() {
     // A port that nobody listens on.
     let run = env.run(&["--allow-host", "127.0.0.1:1", "build", "--out", "new", "--previous", "http://127.0.0.1:1/r"]);
     assert_eq!(run.code, 3);
-    assert!(run.stderr.contains("cannot be fetched"), "{}", run.stderr);
+    assert!(run.stderr.contains("cannot be reached"), "{}", run.stderr);
     for address in ["http://", "ftp://host.example/r", "file://host/x"] {
         let code = env.run(&["build", "--out", "new", "--previous", address]).code;
         assert!([2, 3].contains(&code), "{address}: {code}");

@@ -1,0 +1,215 @@
+//! Answers kept from one run to the next.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use reqwest::header::{self, HeaderMap};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use url::Url;
+
+use super::Document;
+use crate::hex;
+use crate::sys::fs::{PathError, write_atomic};
+
+/// The largest document that is kept, in bytes.
+const DOCUMENT_LIMIT: u64 = 64 << 20;
+
+/// A directory of answers. What is damaged in it is fetched again; what cannot be written is not kept.
+///
+/// Documents are used only after their host has said that they have not changed. Files of a fixed digest never change:
+/// they are known by address and digest.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    directory: PathBuf,
+}
+
+/// A document, and what its host calls this version of it.
+#[derive(Debug)]
+pub(super) struct Stored {
+    pub(super) etag: String,
+    pub(super) last_modified: String,
+    pub(super) media_type: String,
+    pub(super) body: Vec<u8>,
+}
+
+/// The first line of a stored document.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    etag: String,
+    last_modified: String,
+    media_type: String,
+    sha256: String,
+}
+
+impl Cache {
+    /// Opens or makes a cache, readable for its owner only, and deletes what was used least recently until at most `limit`
+    /// bytes are left.
+    ///
+    /// # Errors
+    /// [`PathError`] when the directory cannot be made.
+    pub fn open(directory: &Path, limit: u64) -> Result<Self, PathError> {
+        for part in ["documents", "files"] {
+            make_private(&directory.join(part)).map_err(PathError::at(directory))?;
+        }
+        let cache = Self { directory: directory.to_owned() };
+        cache.prune(limit);
+        Ok(cache)
+    }
+
+    pub(super) fn load(&self, key: &str) -> Option<Stored> {
+        let path = self.document_path(key);
+        let mut bytes = Vec::new();
+        File::open(&path).ok()?.take(DOCUMENT_LIMIT + (1 << 16)).read_to_end(&mut bytes).ok()?;
+        let end = bytes.iter().position(|&b| b == b'\n')?;
+        let head: Head = serde_json::from_slice(&bytes[..end]).ok()?;
+        let body = bytes.split_off(end + 1);
+        if hex(&Sha256::digest(&body)) != head.sha256 {
+            return None;
+        }
+        touch(&path);
+        Some(Stored { etag: head.etag, last_modified: head.last_modified, media_type: head.media_type, body })
+    }
+
+    pub(super) fn store(&self, key: &str, document: &Document, headers: &HeaderMap) {
+        let text = |name| headers.get(name).and_then(|value: &header::HeaderValue| value.to_str().ok()).unwrap_or("");
+        let head = Head {
+            etag: text(header::ETAG).to_owned(),
+            last_modified: text(header::LAST_MODIFIED).to_owned(),
+            media_type: document.media_type.clone(),
+            sha256: hex(&Sha256::digest(&document.body)),
+        };
+        let may_not = text(header::CACHE_CONTROL).to_ascii_lowercase().contains("no-store");
+        let has_validator = !(head.etag.is_empty() && head.last_modified.is_empty());
+        if may_not || !has_validator || document.body.len() as u64 > DOCUMENT_LIMIT {
+            return;
+        }
+        if let Ok(mut bytes) = serde_json::to_vec(&head) {
+            bytes.push(b'\n');
+            bytes.extend_from_slice(&document.body);
+            // A cache that cannot be written costs time, nothing else.
+            let _ = write_atomic(&self.document_path(key), &bytes);
+        }
+    }
+
+    /// A file that was fetched from this address and has this SHA-256. The caller must hash it again before trusting it.
+    #[must_use]
+    pub fn file(&self, url: &Url, sha256: &str) -> Option<PathBuf> {
+        let path = self.file_path(url, sha256);
+        path.is_file().then(|| touch(&path)).map(|()| path)
+    }
+
+    /// Keeps a file that was fetched from this address and has this SHA-256, by moving or copying it.
+    ///
+    /// # Errors
+    /// What the operating system says; the cache is then as before.
+    pub fn keep(&self, url: &Url, sha256: &str, file: &Path) -> io::Result<()> {
+        let part = tempfile::Builder::new().prefix(".tmp-").tempfile_in(self.directory.join("files"))?;
+        fs::copy(file, part.path())?;
+        part.persist(self.file_path(url, sha256)).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    fn document_path(&self, key: &str) -> PathBuf {
+        self.directory.join("documents").join(hex(&Sha256::digest(key)))
+    }
+
+    fn file_path(&self, url: &Url, sha256: &str) -> PathBuf {
+        self.directory.join("files").join(hex(&Sha256::digest(format!("{url}\n{sha256}"))))
+    }
+
+    /// Deletes what was used least recently. Failures leave more than wanted, which the next run mends.
+    fn prune(&self, limit: u64) {
+        let folders = ["documents", "files"].map(|part| fs::read_dir(self.directory.join(part)));
+        let items = folders.into_iter().flatten().flatten().flatten();
+        let mut files: Vec<(SystemTime, u64, PathBuf)> = items
+            .filter_map(|item| {
+                let metadata = item.metadata().ok()?;
+                Some((metadata.modified().ok()?, metadata.len(), item.path()))
+            })
+            .collect();
+        files.sort_by_key(|(modified, ..)| std::cmp::Reverse(*modified));
+        let mut total = 0;
+        for (_, length, path) in files {
+            total += length;
+            if total > limit {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+}
+
+fn touch(path: &Path) {
+    // Only the order of deletion hangs on this.
+    let _ = File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+#[cfg(unix)]
+fn make_private(directory: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+}
+
+#[cfg(not(unix))]
+fn make_private(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(body: &str) -> Document {
+        Document { body: body.into(), media_type: "text/plain".into(), url: String::new() }
+    }
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn what_is_damaged_or_may_not_be_kept_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(folder.path(), 1 << 20).unwrap();
+        let etag = headers(&[("etag", "\"1\"")]);
+        cache.store("good", &document("body"), &etag);
+        let stored = cache.load("good").unwrap();
+        assert_eq!(
+            (stored.etag.as_str(), stored.media_type.as_str(), stored.body.as_slice()),
+            ("\"1\"", "text/plain", &b"body"[..])
+        );
+        cache.store("plain", &document("body"), &headers(&[]));
+        cache.store(
+            "secret",
+            &document("body"),
+            &headers(&[("etag", "\"1\""), ("cache-control", "private, no-store")]),
+        );
+        cache.store("torn", &document("body"), &etag);
+        let path = cache.document_path("torn");
+        fs::write(&path, fs::read_to_string(&path).unwrap().replace("body", "bod")).unwrap();
+        for key in ["plain", "secret", "torn", "never"] {
+            assert!(cache.load(key).is_none(), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_least_recently_used_goes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(folder.path(), 1 << 20).unwrap();
+        let url = Url::parse("https://h.example/a").unwrap();
+        let source = folder.path().join("source");
+        fs::write(&source, [0; 100]).unwrap();
+        for (digest, age) in [("old", 200), ("new", 100)] {
+            cache.keep(&url, digest, &source).unwrap();
+            let file = File::open(cache.file_path(&url, digest)).unwrap();
+            file.set_modified(SystemTime::now() - std::time::Duration::from_secs(age)).unwrap();
+        }
+        Cache::open(folder.path(), 150).unwrap();
+        assert!(cache.file(&url, "old").is_none());
+        assert!(cache.file(&url, "new").is_some());
+        assert!(cache.file(&Url::parse("https://h.example/b").unwrap(), "new").is_none());
+    }
+}

@@ -1,0 +1,114 @@
+//! Small answers as a whole: once a run, and from the disk where the host says that nothing has changed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use reqwest::header::{self, HeaderMap};
+use reqwest::{Method, StatusCode};
+use tokio::sync::OnceCell;
+use url::Url;
+
+use super::cache::Stored;
+use super::client::{Client, Reply, Request, headers};
+use super::error::{FetchError, Problem};
+
+/// An answer as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// The body, decoded.
+    pub body: Vec<u8>,
+    /// The media type without parameters, in lower case; empty where the host names none.
+    pub media_type: String,
+    /// Where it came from, after redirects.
+    pub url: String,
+}
+
+/// Answer to a request for a document; `None` when there is no such thing.
+pub type Fetched = Result<Option<Arc<Document>>, FetchError>;
+
+/// The documents of this run, by address and accepted media types.
+#[derive(Debug, Default)]
+pub(super) struct Memo(Mutex<HashMap<(String, String), Cell>>);
+
+type Cell = Arc<OnceCell<Fetched>>;
+
+impl Client {
+    /// Fetches a file of at most `limit` bytes; `None` when the host says that there is none.
+    ///
+    /// # Errors
+    /// [`FetchError`], with the way and the [`Problem`].
+    pub async fn get(&self, url: &Url, limit: u64) -> Result<Option<Vec<u8>>, FetchError> {
+        let document = self.document(url, "*/*", limit).await?;
+        Ok(document.map(|document| document.body.clone()))
+    }
+
+    /// The same, asking for certain media types. A document is asked for once in the life of the client; with a cache, the
+    /// host is asked only whether it has changed.
+    ///
+    /// # Errors
+    /// [`FetchError`], with the way and the [`Problem`].
+    pub async fn document(&self, url: &Url, accept: &str, limit: u64) -> Fetched {
+        let key = (url.to_string(), accept.to_owned());
+        let cell = self.memo.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        cell.get_or_init(|| self.fetch(url, accept, limit)).await.clone()
+    }
+
+    async fn fetch(&self, url: &Url, accept: &str, limit: u64) -> Fetched {
+        let key = [url.as_str(), accept, &self.settings.credentials.fingerprint(url)].join("\n");
+        let stored = self.settings.cache.as_ref().and_then(|cache| cache.load(&key));
+        let mut request = Request {
+            method: Method::GET,
+            url,
+            headers: headers(&[(header::ACCEPT, accept)]),
+            timeout: self.settings.total_timeout,
+            is_raw: false,
+        };
+        if let Some(stored) = &stored {
+            let mut validators = vec![(header::IF_NONE_MATCH, stored.etag.as_str())];
+            validators.push((header::IF_MODIFIED_SINCE, &stored.last_modified));
+            validators.retain(|(_, value)| !value.is_empty());
+            request.headers.extend(headers(&validators));
+        }
+        let mut attempt = 1;
+        loop {
+            let reply = self.send(&request).await?;
+            let status = reply.response.status();
+            if status == StatusCode::NOT_MODIFIED
+                && let Some(stored) = stored
+            {
+                let Stored { body, media_type, .. } = stored;
+                return Ok(Some(Arc::new(Document { body, media_type, url: reply.url.to_string() })));
+            }
+            if [StatusCode::NOT_FOUND, StatusCode::GONE].contains(&status) {
+                return Ok(None);
+            }
+            if status != StatusCode::OK {
+                return Err(reply.fail(Problem::Status(status.as_u16())));
+            }
+            match read(reply, limit).await {
+                Err(error) if error.problem.may_pass() && attempt < self.settings.attempts => attempt += 1,
+                Err(error) => return Err(error),
+                Ok((document, answer_headers)) => {
+                    if let Some(cache) = &self.settings.cache {
+                        cache.store(&key, &document, &answer_headers);
+                    }
+                    return Ok(Some(Arc::new(document)));
+                }
+            }
+        }
+    }
+}
+
+async fn read(mut reply: Reply, limit: u64) -> Result<(Document, HeaderMap), FetchError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = reply.response.chunk().await.map_err(|error| reply.fail(Problem::of(&error)))? {
+        if (body.len() + chunk.len()) as u64 > limit {
+            return Err(reply.fail(Problem::TooLarge { limit }));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    let headers = reply.response.headers().clone();
+    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    Ok((Document { body, media_type, url: reply.url.to_string() }, headers))
+}

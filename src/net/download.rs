@@ -1,0 +1,106 @@
+//! Large answers, piece by piece.
+
+use std::io;
+use std::time::Duration;
+
+use reqwest::header::{self, HeaderMap, HeaderValue};
+use reqwest::{Method, StatusCode};
+use url::Url;
+
+use super::client::{Client, Reply, Request, headers};
+use super::error::{FetchError, Problem};
+
+/// Where the pieces of a download go.
+pub trait Sink: Send {
+    /// The host has answered; `length` is how many bytes it announces.
+    fn begin(&mut self, length: Option<u64>);
+
+    /// Takes the next piece.
+    ///
+    /// # Errors
+    /// What the operating system says; it ends the download.
+    fn take(&mut self, piece: &[u8]) -> io::Result<()>;
+}
+
+/// A download that is complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Downloaded {
+    /// The addresses that redirected to the one that answered.
+    pub hops: Vec<String>,
+    /// From the request to the headers of its answer.
+    pub elapsed: Duration,
+    /// How many bytes there were.
+    pub length: u64,
+}
+
+impl Client {
+    /// Fetches a file of at most `limit` bytes into a sink, as it is: nothing is decoded.
+    ///
+    /// A download that breaks off goes on where it broke off, if the host can do that; the sink gets each byte once.
+    ///
+    /// # Errors
+    /// [`FetchError`]; what the sink has taken until then is of no use.
+    pub async fn download(&self, url: &Url, limit: u64, sink: &mut dyn Sink) -> Result<Downloaded, FetchError> {
+        let timeout = self.settings.download_timeout;
+        let identity = headers(&[(header::ACCEPT_ENCODING, "identity")]);
+        let mut request = Request { method: Method::GET, url, headers: identity, timeout, is_raw: true };
+        let mut reply = self.send(&request).await?;
+        let status = reply.response.status();
+        if status != StatusCode::OK {
+            return Err(reply.fail(Problem::Status(status.as_u16())));
+        }
+        let (hops, elapsed) = (reply.hops.clone(), reply.elapsed);
+        let announced = reply.response.content_length();
+        if announced.is_some_and(|length| length > limit) {
+            return Err(reply.fail(Problem::TooLarge { limit }));
+        }
+        sink.begin(announced);
+        let validator = strong_validator(reply.response.headers());
+        let mut received = 0;
+        let mut attempt = 1;
+        loop {
+            let error = match receive(&mut reply, limit, sink, &mut received).await {
+                Ok(()) if announced.is_none_or(|length| length == received) => {
+                    return Ok(Downloaded { hops, elapsed, length: received });
+                }
+                Ok(()) => reply.fail(Problem::Incomplete { received, announced: announced.unwrap_or_default() }),
+                Err(error) => error,
+            };
+            let Some(validator) = validator.clone().filter(|_| error.problem.may_pass()) else { return Err(error) };
+            if attempt == self.settings.attempts {
+                return Err(error);
+            }
+            attempt += 1;
+            drop(reply);
+            request.headers.extend(headers(&[(header::RANGE, &format!("bytes={received}-"))]));
+            request.headers.insert(header::IF_RANGE, validator);
+            reply = self.send(&request).await?;
+            let start = format!("bytes {received}-");
+            let range = reply.response.headers().get(header::CONTENT_RANGE).and_then(|range| range.to_str().ok());
+            if reply.response.status() != StatusCode::PARTIAL_CONTENT || !range.is_some_and(|r| r.starts_with(&start)) {
+                return Err(error);
+            }
+        }
+    }
+}
+
+async fn receive(reply: &mut Reply, limit: u64, sink: &mut dyn Sink, received: &mut u64) -> Result<(), FetchError> {
+    loop {
+        let chunk = match reply.response.chunk().await {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => return Ok(()),
+            Err(error) => return Err(reply.fail(Problem::of(&error))),
+        };
+        *received += chunk.len() as u64;
+        if *received > limit {
+            return Err(reply.fail(Problem::TooLarge { limit }));
+        }
+        sink.take(&chunk).map_err(|error| reply.fail(Problem::Disk(error.to_string())))?;
+    }
+}
+
+/// What proves that a second answer continues the first.
+fn strong_validator(headers: &HeaderMap) -> Option<HeaderValue> {
+    let etag = headers.get(header::ETAG).filter(|etag| !etag.as_bytes().starts_with(b"W/"));
+    etag.or_else(|| headers.get(header::LAST_MODIFIED)).cloned()
+}

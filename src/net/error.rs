@@ -1,0 +1,180 @@
+//! Why something was not fetched.
+
+use std::error::Error;
+use std::time::Duration;
+
+use url::Url;
+
+/// Why something was not fetched, and where on the way.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{url} {problem}")]
+pub struct FetchError {
+    /// The address that did not answer as it should: the first one, or one that it redirects to. Without user info, and
+    /// without its query, which may hold a signature.
+    pub url: String,
+    /// The addresses before it.
+    pub hops: Vec<String>,
+    /// What went wrong.
+    pub problem: Problem,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// This program does not speak to such addresses: not https, or of a private network.
+    #[error("is refused: {0}; --allow-host lifts this for a host")]
+    Refused(&'static str),
+    /// No host has this name.
+    #[error("cannot be reached: there is no host of this name")]
+    NoSuchHost,
+    /// The host's certificate is not valid, or it does not speak TLS.
+    #[error("cannot be reached safely: {0}")]
+    Tls(String),
+    /// No connection, or one that broke.
+    #[error("cannot be reached: {0}")]
+    Connection(String),
+    /// No answer in time.
+    #[error("does not answer in time")]
+    Timeout,
+    /// The host wants to be left alone for longer than this program waits.
+    #[error("asks to be left alone for {} s", wait.as_secs())]
+    RateLimited {
+        /// For how long.
+        wait: Duration,
+    },
+    /// The host answered with an error.
+    #[error("answers {0}")]
+    Status(u16),
+    /// The answer is larger than it may be.
+    #[error("is larger than {limit} bytes")]
+    TooLarge {
+        /// The limit.
+        limit: u64,
+    },
+    /// The body is shorter or longer than the host announced.
+    #[error("ends after {received} of {announced} bytes")]
+    Incomplete {
+        /// How many bytes came.
+        received: u64,
+        /// How many should have come.
+        announced: u64,
+    },
+    /// One redirect led to another.
+    #[error("redirects more than 10 times")]
+    TooManyRedirects,
+    /// A redirect that leads nowhere.
+    #[error("answers {0} without an address to go to")]
+    BadRedirect(u16),
+    /// The answer could not be kept on disk.
+    #[error("cannot be stored: {0}")]
+    Disk(String),
+    /// The system cannot do TLS.
+    #[error("cannot be fetched: there is no HTTP client: {0}")]
+    Setup(String),
+}
+
+impl Problem {
+    /// Whether the host, or the way to it, has a trouble that may pass: nothing is known of the thing itself.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Connection(_) | Self::Timeout | Self::RateLimited { .. } | Self::Incomplete { .. } => true,
+            Self::Status(status) => matches!(status, 408 | 425 | 429 | 500..=599),
+            _ => false,
+        }
+    }
+
+    /// Whether the host was spoken to, whatever it said.
+    #[must_use]
+    pub fn is_answer(&self) -> bool {
+        matches!(
+            self,
+            Self::Status(_)
+                | Self::RateLimited { .. }
+                | Self::TooLarge { .. }
+                | Self::Incomplete { .. }
+                | Self::TooManyRedirects
+                | Self::BadRedirect(_)
+        )
+    }
+
+    pub(super) fn of(error: &reqwest::Error) -> Self {
+        let mut next: Option<&(dyn Error + 'static)> = Some(error);
+        while let Some(cause) = next {
+            if let Some(resolution) = cause.downcast_ref::<ResolveError>() {
+                return match resolution {
+                    ResolveError::Private => Self::Refused("it is a host of a private network"),
+                    ResolveError::Unknown => Self::NoSuchHost,
+                    ResolveError::Temporary(message) => Self::Connection(message.clone()),
+                };
+            }
+            if let Some(io) = cause.downcast_ref::<std::io::Error>()
+                && io.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()).is_some()
+            {
+                return Self::Tls(causes(io));
+            }
+            if cause.is::<rustls::Error>() {
+                return Self::Tls(causes(cause));
+            }
+            next = cause.source();
+        }
+        if error.is_timeout() { Self::Timeout } else { Self::Connection(causes(error)) }
+    }
+}
+
+/// Why a name has no address to connect to.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ResolveError {
+    #[error("a host of a private network")]
+    Private,
+    #[error("no host of this name")]
+    Unknown,
+    #[error("{0}")]
+    Temporary(String),
+}
+
+/// An address as messages show it: user info is a secret, and so is the signature in many a query.
+#[must_use]
+pub fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    // Both fail only for addresses that can have no user info.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_fragment(None);
+    if url.query().is_some() {
+        url.set_query(Some("…"));
+    }
+    url.to_string().replace("?%E2%80%A6", "?…")
+}
+
+/// An error with its causes: those of the network hide several layers down. The outermost names the address, which the
+/// caller shows without its secrets.
+fn causes(error: &dyn Error) -> String {
+    let mut text = String::new();
+    let mut next = error.source().or(Some(error));
+    while let Some(error) = next {
+        let part = error.to_string();
+        if !text.contains(&part) {
+            text.push_str(if text.is_empty() { "" } else { ": " });
+            text.push_str(&part);
+        }
+        next = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_shown() {
+        for (url, expected) in [
+            ("https://user:secret@h.example/a?sig=secret#secret", "https://h.example/a?…"),
+            ("https://secret@h.example/", "https://h.example/"),
+            ("http://h.example:8080/a", "http://h.example:8080/a"),
+        ] {
+            assert_eq!(shown(&Url::parse(url).unwrap()), expected);
+        }
+    }
+}

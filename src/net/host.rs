@@ -1,0 +1,190 @@
+//! How this program behaves towards one host.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep_until};
+use url::Url;
+
+use super::Problem;
+
+/// How much is asked of one host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostLimits {
+    /// How many requests run at once.
+    pub concurrency: usize,
+    /// How long after one request the next may begin.
+    pub interval: Duration,
+    /// For how long a host's wish to be left alone is obeyed; where it wishes longer, its requests fail.
+    pub patience: Duration,
+}
+
+impl Default for HostLimits {
+    fn default() -> Self {
+        Self { concurrency: 64, interval: Duration::from_millis(1), patience: Duration::from_mins(1) }
+    }
+}
+
+/// All hosts spoken to.
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    limits: HostLimits,
+    by_name: Mutex<HashMap<String, Arc<Host>>>,
+}
+
+impl Hosts {
+    pub(super) fn new(limits: HostLimits) -> Self {
+        Self { limits, by_name: Mutex::default() }
+    }
+
+    /// The host of an address; each port is its own.
+    pub(super) fn of(&self, url: &Url) -> Arc<Host> {
+        let name =
+            format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
+        let mut hosts = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
+        hosts.entry(name).or_insert_with(|| Arc::new(Host::new(self.limits))).clone()
+    }
+}
+
+/// One host: its queue, and what it has told of itself.
+#[derive(Debug)]
+pub(super) struct Host {
+    limits: HostLimits,
+    permits: Arc<Semaphore>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// When the next request may begin.
+    next: Instant,
+    /// Until when the host wants no requests.
+    paused_until: Instant,
+    /// What a whole series of attempts ended with, when nothing was heard of the host since.
+    down: Option<Problem>,
+}
+
+impl Host {
+    fn new(limits: HostLimits) -> Self {
+        let now = Instant::now();
+        Self {
+            limits,
+            permits: Arc::new(Semaphore::new(limits.concurrency.max(1))),
+            state: Mutex::new(State { next: now, paused_until: now, down: None }),
+        }
+    }
+
+    /// Waits for the permission to send one request; it lasts as long as the permit is kept.
+    pub(super) async fn enter(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        let permit = self.permits.clone().acquire_owned().await;
+        let permit = permit.map_err(|error| Problem::Connection(error.to_string()))?;
+        loop {
+            let (until, is_turn) = self.turn()?;
+            sleep_until(until).await;
+            if is_turn {
+                return Ok(permit);
+            }
+        }
+    }
+
+    /// When to go on, and whether that is with the request; if not, with asking again.
+    fn turn(&self) -> Result<(Instant, bool), Problem> {
+        let now = Instant::now();
+        let mut state = self.state();
+        if let Some(problem) = &state.down {
+            return Err(problem.clone());
+        }
+        let pause = state.paused_until.saturating_duration_since(now);
+        if pause > self.limits.patience {
+            return Err(Problem::RateLimited { wait: pause });
+        }
+        if !pause.is_zero() {
+            return Ok((state.paused_until, false));
+        }
+        let start = state.next.max(now);
+        state.next = start + self.limits.interval;
+        Ok((start, true))
+    }
+
+    /// Lets no request begin for a while. Returns whether that is short enough to wait for.
+    pub(super) fn pause(&self, wait: Duration) -> bool {
+        // A host cannot make the clock overflow.
+        let wait = wait.min(Duration::from_hours(24 * 365));
+        let mut state = self.state();
+        state.paused_until = state.paused_until.max(Instant::now() + wait);
+        wait <= self.limits.patience
+    }
+
+    /// The host has answered.
+    pub(super) fn answered(&self) {
+        self.state().down = None;
+    }
+
+    /// The host cannot be reached, although it was tried several times: asking on would only take time.
+    pub(super) fn went_down(&self, problem: &Problem) {
+        self.state().down = Some(problem.clone());
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(future)
+    }
+
+    #[test]
+    fn a_pause_holds_back_every_request_and_a_long_one_refuses_them() {
+        block_on(async {
+            let host = Host::new(HostLimits::default());
+            assert!(host.pause(Duration::from_secs(7)));
+            let before = Instant::now();
+            drop(host.enter().await.unwrap());
+            assert_eq!(before.elapsed().as_secs(), 7);
+            assert!(!host.pause(Duration::from_hours(1)));
+            assert!(matches!(host.enter().await, Err(Problem::RateLimited { .. })));
+            assert!(!host.pause(Duration::MAX));
+        });
+    }
+
+    #[test]
+    fn no_more_requests_run_at_once_than_allowed() {
+        block_on(async {
+            let host = Host::new(HostLimits { concurrency: 1, ..HostLimits::default() });
+            let first = host.enter().await.unwrap();
+            assert!(tokio::time::timeout(Duration::from_secs(5), host.enter()).await.is_err());
+            drop(first);
+            drop(host.enter().await.unwrap());
+        });
+    }
+
+    #[test]
+    fn requests_keep_their_distance() {
+        block_on(async {
+            let host = Host::new(HostLimits { interval: Duration::from_secs(2), ..HostLimits::default() });
+            let before = Instant::now();
+            for _ in 0..4 {
+                drop(host.enter().await.unwrap());
+            }
+            assert_eq!(before.elapsed().as_secs(), 6);
+        });
+    }
+
+    #[test]
+    fn a_host_that_is_down_is_not_asked_again_until_it_answers() {
+        block_on(async {
+            let host = Host::new(HostLimits::default());
+            host.went_down(&Problem::NoSuchHost);
+            assert_eq!(host.enter().await.err(), Some(Problem::NoSuchHost));
+            host.answered();
+            assert!(host.enter().await.is_ok());
+        });
+    }
+}

@@ -1,0 +1,49 @@
+//! Whether an address answers.
+
+use std::time::Duration;
+
+use reqwest::header::{self, HeaderMap};
+use reqwest::{Method, StatusCode};
+use url::Url;
+
+use super::client::{Client, Request, headers};
+use super::error::{FetchError, Problem};
+
+/// How long a host may take until the headers of its answer are there.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// An address that answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The addresses that redirected to the one that answered.
+    pub hops: Vec<String>,
+    /// From the last request to the headers of its answer, without any wait for this program's own queue.
+    pub elapsed: Duration,
+}
+
+impl Client {
+    /// Asks whether there is something at an address, without fetching it: by HEAD, and where that is refused by a GET of
+    /// the first byte.
+    ///
+    /// # Errors
+    /// [`FetchError`]; [`Problem::Status`] for every status from 400.
+    pub async fn probe(&self, url: &Url) -> Result<Answer, FetchError> {
+        let mut request =
+            Request { method: Method::HEAD, url, headers: HeaderMap::new(), timeout: TIMEOUT, is_raw: true };
+        let reply = self.send(&request).await?;
+        if reply.response.status().is_success() {
+            return Ok(Answer { hops: reply.hops, elapsed: reply.elapsed });
+        }
+        drop(reply);
+        // Many hosts know no HEAD, or sign addresses for GET alone; what they answer to it varies.
+        request.method = Method::GET;
+        request.headers = headers(&[(header::RANGE, "bytes=0-0")]);
+        let reply = self.send(&request).await?;
+        let status = reply.response.status();
+        // An empty file has no first byte.
+        if status.is_success() || status == StatusCode::RANGE_NOT_SATISFIABLE {
+            return Ok(Answer { hops: reply.hops, elapsed: reply.elapsed });
+        }
+        Err(reply.fail(Problem::Status(status.as_u16())))
+    }
+}
