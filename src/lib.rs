@@ -43,8 +43,10 @@ pub mod net;
 pub mod registry;
 pub mod report;
 pub mod source;
+pub mod survey;
 pub mod sys;
 pub mod text;
+pub mod upstream;
 
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]

@@ -15,6 +15,6 @@ mod run;
 pub mod schema;
 
 pub use levels::{Levels, UnknownRule};
-pub use rule::{Example, Rule};
+pub use rule::{Example, Online, Rule};
 pub use rules::{RULES, find};
 pub use run::{AgentStatus, Checked, Options, Selection, Status, check};

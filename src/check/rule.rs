@@ -6,6 +6,7 @@ use super::run::Options;
 use crate::finding::Level;
 use crate::manifest::{Agent, BinaryTarget, Manifest, Package, PackageKind, Release};
 use crate::registry::{Loaded, Registry};
+use crate::survey::Survey;
 
 /// A rule: a name, a default level, documentation, two examples, and the function that looks.
 #[derive(Debug)]
@@ -40,6 +41,19 @@ pub enum Example {
     Icon(&'static str),
     /// A whole registry: paths and contents.
     Files(&'static [(&'static str, &'static str)]),
+    /// A manifest, and what the world outside answers.
+    Online(&'static Online),
+}
+
+/// An example that hangs on more than the registry's own files.
+#[derive(Debug, Clone, Copy)]
+pub struct Online {
+    /// The manifest.
+    pub manifest: Example,
+    /// What the world outside answers, in words.
+    pub world: &'static str,
+    /// Puts the same into a survey.
+    pub answers: fn(&mut Survey),
 }
 
 /// What a rule looks at. Kinds exist so that a rule is handed just what it needs.
@@ -49,6 +63,8 @@ pub(super) enum Check {
     ManifestFile(fn(&Loaded<Manifest>, &mut Reporter<'_>)),
     /// A manifest that is JSON.
     Manifest(fn(&Subject<'_>, &mut Reporter<'_>)),
+    /// A manifest that is JSON, and what the world outside says of what it names; only where that was asked.
+    Online(fn(&Subject<'_>, &Survey, &mut Reporter<'_>)),
     /// The icon's file, parsed or not.
     IconFile(fn(&IconFile<'_>, &mut Reporter<'_>)),
     /// An icon that is XML.

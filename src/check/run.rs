@@ -12,6 +12,7 @@ use crate::finding::{Finding, Level};
 use crate::manifest::{Manifest, SyntaxError};
 use crate::net::AllowedHosts;
 use crate::registry::{Config, Entry, Loaded, Registry};
+use crate::survey::Survey;
 
 /// How a check is done.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct Options<'a> {
     pub allowed_hosts: &'a AllowedHosts,
     /// The registry's configuration.
     pub config: &'a Config,
+    /// What the world outside says; without it the rules that hang on that do not run.
+    pub survey: Option<&'a Survey>,
 }
 
 /// Which agents are checked.
@@ -167,9 +170,14 @@ fn check_entry(entry: &Entry, rules: &[&'static Rule], options: &Options<'_>) ->
             (Check::Manifest(look), Some(manifest), _) => {
                 look(&Subject { folder: &entry.id, manifest, options }, &mut reporter);
             }
+            (Check::Online(look), Some(manifest), _) => {
+                if let Some(survey) = options.survey {
+                    look(&Subject { folder: &entry.id, manifest, options }, survey, &mut reporter);
+                }
+            }
             (Check::IconFile(look), ..) => look(&icon_file, &mut reporter),
             (Check::Icon(look), _, Some(Ok(icon))) => look(icon, &mut reporter),
-            (Check::Manifest(_) | Check::Icon(_) | Check::Registry(_), ..) => {}
+            (Check::Manifest(_) | Check::Online(_) | Check::Icon(_) | Check::Registry(_), ..) => {}
         }
     }
     findings

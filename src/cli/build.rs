@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let allowed_hosts = global.allowed_hosts()?;
     let levels = configured_levels(&config)?;
     let registry = Registry::load(&global.registry_dir())?;
-    let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config };
+    let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
     let checked = check(&registry, &options, &Selection::All);
     let previous = args.previous.as_deref().map(|place| previous::open(place, &allowed_hosts)).transpose()?;
     let options = index::Options { base_url: args.base_url.as_deref(), check: &options, previous: previous.as_deref() };

@@ -76,6 +76,11 @@ fn parts(example: Example) -> Vec<(&'static str, String)> {
         Example::Manifest(members) => vec![("agent.json", members.to_owned())],
         Example::Target(target) => vec![("agent.json", format!("\"linux-x86_64\": {target}"))],
         Example::Icon(icon) => vec![("icon.svg", icon.to_owned())],
+        Example::Online(online) => {
+            let mut parts = parts(online.manifest);
+            parts.push(("answers.txt", online.world.to_owned()));
+            parts
+        }
         Example::Files(files) => files.iter().map(|(name, text)| (*name, (*text).to_owned())).collect(),
     }
 }

@@ -6,8 +6,12 @@ mod build;
 mod exit;
 mod explain;
 mod global;
+mod log;
+mod network;
 mod previous;
+mod progress;
 mod rules;
+mod survey;
 mod ui;
 mod validate;
 
@@ -41,7 +45,7 @@ Exit codes:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Check a registry: every rule that needs no network
+    /// Check a registry: manifests and icons, and on demand addresses, packages and archives
     Validate(validate::Args),
     /// Build the published tree: indexes, icons, schemas, checksums
     Build(build::Args),
@@ -66,6 +70,7 @@ pub(crate) fn main() -> ExitCode {
 
 fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
     let ui = Ui::new(&cli.global);
+    log::start();
     let name = matches.subcommand_name().unwrap_or_default();
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
     let (result, is_json) = match &cli.command {

@@ -1,14 +1,14 @@
 //! `--previous`: an earlier published tree, in a directory or on the web.
 
-use std::env;
 use std::path::PathBuf;
 
 use acp_registry::index::{Directory, Published, PublishedError};
-use acp_registry::net::{AllowedHosts, Client, Settings};
+use acp_registry::net::{AllowedHosts, Client};
 use tokio::runtime::Runtime;
 use url::Url;
 
 use super::exit::Failure;
+use super::network::settings;
 
 /// The largest file that is fetched, in bytes.
 const LIMIT: u64 = 256 << 20;
@@ -21,22 +21,9 @@ pub(super) fn open(place: &str, allowed: &AllowedHosts) -> Result<Box<dyn Publis
     if scheme == "file" {
         return base.to_file_path().map(|path| Box::new(Directory(path)) as _).map_err(|()| wrong(&"no path"));
     }
-    let settings = Settings { allowed: allowed.clone(), proxy_hosts: proxy_hosts(), ..Settings::default() };
-    let client = Client::new(settings).map_err(Failure::unable)?;
+    let client = Client::new(settings(allowed)).map_err(Failure::unable)?;
     let runtime = Runtime::new().map_err(Failure::unable)?;
     Ok(Box::new(Remote { base, client, runtime }))
-}
-
-/// Hosts of the proxies that the HTTP client takes from the environment.
-fn proxy_hosts() -> Vec<String> {
-    let names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
-    let addresses = names.iter().filter_map(|name| env::var(name).ok()).filter(|address| !address.is_empty());
-    addresses
-        .filter_map(|address| {
-            let address = if address.contains("://") { address } else { format!("http://{address}") };
-            Url::parse(&address).ok()?.host_str().map(ToOwned::to_owned)
-        })
-        .collect()
 }
 
 struct Remote {

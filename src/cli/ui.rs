@@ -31,6 +31,11 @@ impl Ui {
         self.may_color(io::stderr().is_terminal())
     }
 
+    /// Whether somebody watches who wants to see how far the work is.
+    pub(super) fn may_show_progress(&self) -> bool {
+        !self.quiet && !self.verbose && io::stderr().is_terminal() && env::var_os("CI").is_none()
+    }
+
     fn may_color(&self, is_terminal: bool) -> bool {
         let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         match self.color {

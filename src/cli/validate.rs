@@ -14,6 +14,7 @@ use clap::ArgMatches;
 
 use super::exit::{Exit, Failure};
 use super::global::{Global, configured_levels};
+use super::survey;
 use super::ui::Ui;
 
 #[derive(Debug, clap::Args)]
@@ -49,6 +50,9 @@ pub(super) struct Args {
     /// Switch a rule off (repeatable)
     #[arg(long, value_name = "RULE")]
     allow: Vec<String>,
+
+    #[command(flatten)]
+    survey: survey::SurveyArgs,
 }
 
 impl Args {
@@ -80,8 +84,9 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     }
     let selection = selection(args, &registry)?;
     ui.detail(&format!("checking {} in {}", registry.entries.len(), registry.root.display()));
-    let checked =
-        check(&registry, &Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config }, &selection);
+    let survey = survey::run(&args.survey, &registry, &selection, &allowed_hosts, ui)?;
+    let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: survey.as_ref() };
+    let checked = check(&registry, &options, &selection);
 
     let prefix = prefix(&registry.root);
     let text = |file: &str| registry.text(file);
@@ -96,7 +101,14 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
         report.color = ui.color_stdout();
         ui.result(&report.render(format))?;
     }
-    let exit = if checked.count(Level::Error) > 0 { Exit::Findings } else { Exit::Success };
+    let exit = if survey.is_some_and(|survey| survey.is_cut_off) {
+        ui.error("no host could be reached: nothing is known of addresses and packages");
+        Exit::Unable
+    } else if checked.count(Level::Error) > 0 {
+        Exit::Findings
+    } else {
+        Exit::Success
+    };
     // The process ends: giving back a large registry piece by piece would be a tenth of its work.
     std::mem::forget(registry);
     Ok(exit)

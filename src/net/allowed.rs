@@ -28,6 +28,13 @@ impl AllowedHosts {
         texts.into_iter().map(|text| text.as_ref().parse()).collect::<Result<_, _>>().map(Self)
     }
 
+    /// Allows the host and port of an address that a person has configured.
+    pub fn add(&mut self, url: &Url) {
+        if let Some(host) = url.host_str() {
+            self.0.push(AllowedHost { host: host.to_owned(), port: url.port_or_known_default() });
+        }
+    }
+
     /// Whether an address is on an allowed host and, where the exception names a port, on that port.
     #[must_use]
     pub fn allows(&self, url: &Url) -> bool {
@@ -78,5 +85,9 @@ mod tests {
         for text in ["", "a/b", "user@host", "host:99999", "host:", "*.example", "a b"] {
             assert!(AllowedHosts::parse([text]).is_err(), "{text:?}");
         }
+        let mut allowed = AllowedHosts::default();
+        allowed.add(&Url::parse("http://mirror.example/npm/").unwrap());
+        assert!(allowed.allows(&Url::parse("http://mirror.example/").unwrap()));
+        assert!(!allowed.allows(&Url::parse("https://mirror.example/").unwrap()));
     }
 }

@@ -13,7 +13,7 @@ use url::{Host as UrlHost, Url};
 use super::document::Memo;
 use super::error::{FetchError, Problem, shown};
 use super::host::{HostLimits, Hosts};
-use super::resolve::{Guard, Open};
+use super::resolve::{Guard, Open, Resolver};
 use super::{AllowedHosts, Cache, Credentials, addr, retry};
 
 /// How many redirects are followed.
@@ -135,11 +135,13 @@ impl Client {
                 .redirect(redirect::Policy::none())
                 .gzip(!is_raw)
         };
-        let guard = Arc::new(Guard { exempt: settings.proxy_hosts.clone() });
+        let resolver = Arc::new(Resolver::default());
+        let guard = Arc::new(Guard { resolver: resolver.clone(), exempt: settings.proxy_hosts.clone() });
+        let open = Arc::new(Open { resolver });
         let build = |builder: reqwest::ClientBuilder| builder.build().map_err(|e| Problem::Setup(e.to_string()));
         let pair = |is_raw| {
             let guarded = build(base(is_raw).dns_resolver(guard.clone()))?;
-            Ok(Pair { guarded, open: build(base(is_raw).dns_resolver(Arc::new(Open)))? })
+            Ok(Pair { guarded, open: build(base(is_raw).dns_resolver(open.clone()))? })
         };
         Ok(Self {
             decoding: pair(false)?,
@@ -155,6 +157,12 @@ impl Client {
     #[must_use]
     pub fn answers(&self) -> u64 {
         self.answers.load(Ordering::Relaxed)
+    }
+
+    /// Whether this client would send anything to an address; the address that a name leads to is looked at later.
+    #[must_use]
+    pub fn may_ask(&self, url: &Url) -> bool {
+        self.client_for(url, true).is_ok()
     }
 
     /// Sends a request and follows redirects; any other status is an answer.

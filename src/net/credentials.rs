@@ -63,7 +63,7 @@ impl Credentials {
     }
 
     /// The header for a request: the one with the longest path.
-    pub(super) fn header(&self, url: &Url) -> Option<&HeaderValue> {
+    pub(crate) fn header(&self, url: &Url) -> Option<&HeaderValue> {
         let path = format!("{}/", url.path());
         let fitting = self.0.iter().filter(|one| one.origin == url.origin() && path.starts_with(&one.path));
         fitting.max_by_key(|one| one.path.len()).map(|one| &one.header)

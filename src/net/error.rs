@@ -24,8 +24,8 @@ pub enum Problem {
     /// This program does not speak to such addresses: not https, or of a private network.
     #[error("is refused: {0}; --allow-host lifts this for a host")]
     Refused(&'static str),
-    /// No host has this name.
-    #[error("cannot be reached: there is no host of this name")]
+    /// The name of the host has no address, as far as this machine can tell.
+    #[error("cannot be reached: the name of its host cannot be resolved")]
     NoSuchHost,
     /// The host's certificate is not valid, or it does not speak TLS.
     #[error("cannot be reached safely: {0}")]

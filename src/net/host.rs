@@ -27,6 +27,10 @@ impl Default for HostLimits {
     }
 }
 
+/// How many requests run at once before the host has answered for the first time: connections are made for nothing where it
+/// does not, or where it lets all requests share one.
+const FIRST: usize = 8;
+
 /// All hosts spoken to.
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
@@ -62,6 +66,8 @@ struct State {
     next: Instant,
     /// Until when the host wants no requests.
     paused_until: Instant,
+    /// Permits that are given out when the host answers for the first time.
+    held_back: usize,
     /// What a whole series of attempts ended with, when nothing was heard of the host since.
     down: Option<Problem>,
 }
@@ -69,10 +75,12 @@ struct State {
 impl Host {
     fn new(limits: HostLimits) -> Self {
         let now = Instant::now();
+        let concurrency = limits.concurrency.max(1);
+        let first = concurrency.min(FIRST);
         Self {
             limits,
-            permits: Arc::new(Semaphore::new(limits.concurrency.max(1))),
-            state: Mutex::new(State { next: now, paused_until: now, down: None }),
+            permits: Arc::new(Semaphore::new(first)),
+            state: Mutex::new(State { next: now, paused_until: now, held_back: concurrency - first, down: None }),
         }
     }
 
@@ -119,7 +127,9 @@ impl Host {
 
     /// The host has answered.
     pub(super) fn answered(&self) {
-        self.state().down = None;
+        let mut state = self.state();
+        state.down = None;
+        self.permits.add_permits(std::mem::take(&mut state.held_back));
     }
 
     /// The host cannot be reached, although it was tried several times: asking on would only take time.
@@ -162,6 +172,23 @@ mod tests {
             assert!(tokio::time::timeout(Duration::from_secs(5), host.enter()).await.is_err());
             drop(first);
             drop(host.enter().await.unwrap());
+        });
+    }
+
+    #[test]
+    fn the_first_answer_opens_the_queue() {
+        block_on(async {
+            let host = Host::new(HostLimits { concurrency: 20, ..HostLimits::default() });
+            let mut permits = Vec::new();
+            for answered in [false, true, true] {
+                if answered {
+                    host.answered();
+                }
+                while let Ok(permit) = tokio::time::timeout(Duration::from_secs(1), host.enter()).await {
+                    permits.push(permit.unwrap());
+                }
+                assert_eq!(permits.len(), if answered { 20 } else { FIRST });
+            }
         });
     }
 

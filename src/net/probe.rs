@@ -13,7 +13,7 @@ use super::error::{FetchError, Problem};
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An address that answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The addresses that redirected to the one that answered.
     pub hops: Vec<String>,

@@ -1,58 +1,73 @@
 //! Names to addresses, and which of them may be connected to.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tokio::sync::OnceCell;
 
 use super::addr;
 use super::error::ResolveError;
 
-/// Resolves names to public addresses only, at the connection itself: no name can lead elsewhere between check and use.
+/// Resolves each name once.
+#[derive(Default)]
+pub(super) struct Resolver(Mutex<HashMap<String, Names>>);
+
+/// The addresses of a name; none where there is no such name.
+type Names = Arc<OnceCell<Vec<SocketAddr>>>;
+
+/// Lets connections be made to public addresses only, at the connection itself: no name can lead elsewhere between check and
+/// use.
 pub(super) struct Guard {
+    pub(super) resolver: Arc<Resolver>,
     /// Hosts that may be anywhere: the proxies that the person's own system is configured with.
     pub(super) exempt: Vec<String>,
 }
 
-/// Resolves names for hosts that may be anywhere.
-pub(super) struct Open;
+/// For hosts that may be anywhere.
+pub(super) struct Open {
+    pub(super) resolver: Arc<Resolver>,
+}
+
+impl Resolver {
+    async fn resolve(&self, name: &str) -> Result<Vec<SocketAddr>, ResolveError> {
+        let names = self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(name.to_owned()).or_default().clone();
+        let found = names.get_or_try_init(|| lookup(name)).await?;
+        if found.is_empty() { Err(ResolveError::Unknown) } else { Ok(found.clone()) }
+    }
+}
 
 impl Resolve for Guard {
     fn resolve(&self, name: Name) -> Resolving {
-        let host = name.as_str().to_owned();
-        let is_exempt = self.exempt.contains(&host);
+        let resolver = self.resolver.clone();
+        let is_exempt = self.exempt.iter().any(|exempt| exempt == name.as_str());
         Box::pin(async move {
-            let found = lookup(&host).await?;
-            let public: Vec<SocketAddr> =
-                found.into_iter().filter(|address| is_exempt || addr::is_public(address.ip())).collect();
-            if public.is_empty() {
-                return Err(ResolveError::Private.into());
-            }
-            let addresses: Addrs = Box::new(public.into_iter());
-            Ok(addresses)
+            let mut found = resolver.resolve(name.as_str()).await?;
+            found.retain(|address| is_exempt || addr::is_public(address.ip()));
+            if found.is_empty() { Err(ResolveError::Private.into()) } else { Ok(boxed(found)) }
         })
     }
 }
 
 impl Resolve for Open {
     fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            let addresses: Addrs = Box::new(lookup(name.as_str()).await?.into_iter());
-            Ok(addresses)
-        })
+        let resolver = self.resolver.clone();
+        Box::pin(async move { Ok(boxed(resolver.resolve(name.as_str()).await?)) })
     }
 }
 
-/// All addresses of a host, at least one.
+fn boxed(addresses: Vec<SocketAddr>) -> Addrs {
+    Box::new(addresses.into_iter())
+}
+
 async fn lookup(host: &str) -> Result<Vec<SocketAddr>, ResolveError> {
     match tokio::net::lookup_host((host, 0)).await {
-        Ok(found) => {
-            let found: Vec<SocketAddr> = found.collect();
-            if found.is_empty() { Err(ResolveError::Unknown) } else { Ok(found) }
-        }
+        Ok(found) => Ok(found.collect()),
         // The system's resolver gives no code, only its words: those for "ask again later" are the same everywhere.
         Err(error) if error.to_string().to_ascii_lowercase().contains("temporary") => {
             Err(ResolveError::Temporary(error.to_string()))
         }
-        Err(_) => Err(ResolveError::Unknown),
+        Err(_) => Ok(Vec::new()),
     }
 }

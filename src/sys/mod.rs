@@ -1,7 +1,9 @@
 //! The operating system: everything here is called by the others and calls nobody.
 //!
+//! * [`command`]: asking the package managers
 //! * [`fs`]: reading files that strangers wrote, and replacing files and folders as a whole
 //! * [`git`]: asking the `git` program what has changed
 
+pub mod command;
 pub mod fs;
 pub mod git;

@@ -13,8 +13,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("sys", &["text"]),
     ("net", &["sys"]),
     ("manifest", &["source"]),
+    ("upstream", &["net", "sys"]),
     ("registry", &["manifest", "net", "sys"]),
-    ("check", &["finding", "manifest", "net", "registry", "source", "sys", "text"]),
+    ("survey", &["manifest", "net", "upstream"]),
+    ("check", &["finding", "manifest", "net", "registry", "source", "survey", "sys", "text", "upstream"]),
     ("report", &["check", "finding", "json", "source", "text"]),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
 ];

@@ -1,9 +1,14 @@
 //! The rules: one file a rule, in a folder a group. A rule is registered here and nowhere else.
 
 mod distribution;
+mod github;
 mod icon;
 mod manifest;
+mod npm;
+mod published;
+mod pypi;
 mod registry;
+mod url;
 
 use super::Rule;
 
@@ -21,6 +26,7 @@ pub static RULES: &[&Rule] = &[
     &distribution::unsafe_url::RULE,
     &distribution::version_mismatch::RULE,
     &distribution::version_unverifiable::RULE,
+    &github::asset_not_found::RULE,
     &icon::active_content::RULE,
     &icon::comment::RULE,
     &icon::external_reference::RULE,
@@ -45,10 +51,22 @@ pub static RULES: &[&Rule] = &[
     &manifest::unknown_field::RULE,
     &manifest::unsafe_link::RULE,
     &manifest::version_format::RULE,
+    &npm::ambiguous_bin::RULE,
+    &npm::deprecated::RULE,
+    &npm::missing_integrity::RULE,
+    &npm::version_not_found::RULE,
+    &pypi::missing_hash::RULE,
+    &pypi::version_not_found::RULE,
+    &pypi::yanked::RULE,
     &registry::config::RULE,
     &registry::quarantine::RULE,
     &registry::stray_entry::RULE,
     &registry::unreadable_file::RULE,
+    &url::dead_link::RULE,
+    &url::redirects_to_insecure::RULE,
+    &url::server_error::RULE,
+    &url::slow::RULE,
+    &url::unreachable::RULE,
 ];
 
 /// The rule of this name.
@@ -73,6 +91,7 @@ mod tests {
     use crate::finding::{Finding, Level};
     use crate::net::AllowedHosts;
     use crate::registry::{Config, LevelSetting, Registry};
+    use crate::survey::Survey;
 
     const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  \
                         <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n";
@@ -125,6 +144,7 @@ mod tests {
                 ("example/agent.json".into(), manifest("\"license\": \"MIT\"")),
                 ("example/icon.svg".into(), icon.into()),
             ],
+            Example::Online(online) => files(online.manifest),
             Example::Files(files) => files.iter().map(|(path, text)| ((*path).into(), (*text).into())).collect(),
         }
     }
@@ -148,7 +168,12 @@ mod tests {
             levels.set(rule.name, LevelSetting::Deny).unwrap();
         }
         let allowed_hosts = AllowedHosts::default();
-        let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config };
+        let mut survey = Survey::default();
+        if let Example::Online(online) = example {
+            (online.answers)(&mut survey);
+        }
+        let options =
+            Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: Some(&survey) };
         let underlined = |finding: &Finding| {
             finding.span.map_or(String::new(), |span| {
                 let text = registry.text(&finding.file).unwrap();

@@ -13,7 +13,7 @@ pub fn check(manifest: &str, icon: Option<&str>) {
     let entry = Entry { id: "a".to_owned(), manifest, icon };
     let registry = Registry { root: "/".into(), entries: vec![entry], strays: Vec::new(), quarantine: Loaded::Missing };
     let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
-    let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config };
+    let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
     let checked = check::check(&registry, &options, &Selection::All);
     let text = |file: &str| registry.text(file);
     for finding in &checked.findings {

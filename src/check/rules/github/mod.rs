@@ -1,0 +1,3 @@
+//! Rules about what GitHub says of a release.
+
+pub(super) mod asset_not_found;

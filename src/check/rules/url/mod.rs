@@ -1,0 +1,48 @@
+//! Rules about addresses: what their hosts answer.
+
+pub(super) mod dead_link;
+pub(super) mod redirects_to_insecure;
+pub(super) mod server_error;
+pub(super) mod slow;
+pub(super) mod unreachable;
+
+use crate::check::rule::Subject;
+use crate::net::{Answer, FetchError};
+use crate::survey::Survey;
+use crate::text::quote;
+
+/// What came of asking for an archive.
+type Asked<'a> = Result<&'a Answer, &'a FetchError>;
+
+/// The archives that were asked for: JSON pointer, address as written, and what came of it.
+fn archives<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> impl Iterator<Item = (String, &'a str, Asked<'a>)> {
+    subject.targets().filter_map(|(release, target)| {
+        let asked = survey.link(&target.archive)?;
+        Some((release.target_pointer(target, "archive"), target.archive.as_str(), asked))
+    })
+}
+
+/// The pages that were asked for and did not answer.
+fn failed_pages<'a>(
+    subject: &'a Subject<'_>,
+    survey: &'a Survey,
+) -> impl Iterator<Item = (&'static str, &'a FetchError)> {
+    let agent = subject.agent();
+    let pages =
+        [("/repository", &agent.repository), ("/website", &agent.website), ("/license_url", &agent.license_url)];
+    pages.into_iter().filter_map(|(pointer, page)| Some((pointer, survey.link(page.as_ref()?)?.err()?)))
+}
+
+/// The failure as a message.
+pub(super) fn trouble(error: &FetchError) -> String {
+    format!("{}{} {}", quote(&error.url), by_way_of(&error.hops), error.problem)
+}
+
+/// The redirects on the way, if there were any.
+pub(super) fn by_way_of(hops: &[String]) -> String {
+    if hops.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<String> = hops.iter().map(|hop| quote(hop)).collect();
+    format!(", by way of {},", shown.join(" and "))
+}

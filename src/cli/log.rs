@@ -1,0 +1,20 @@
+//! `ACP_REGISTRY_LOG`: what the library does, for those who look for a fault.
+
+use std::env;
+
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::{Targets, filter_fn};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// Writes what this program logs to stderr, if `ACP_REGISTRY_LOG` has a filter such as `debug`. Libraries below it are never
+/// logged: some would show secrets.
+pub(super) fn start() {
+    let Some(filter) = env::var("ACP_REGISTRY_LOG").ok().and_then(|filter| filter.parse::<Targets>().ok()) else {
+        return;
+    };
+    let own = filter_fn(|metadata| metadata.target().starts_with("acp_registry"));
+    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    // Fails only when there is a log already.
+    let _ = tracing_subscriber::registry().with(layer.with_filter(filter).with_filter(own)).try_init();
+}

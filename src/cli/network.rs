@@ -1,0 +1,93 @@
+//! What the library needs to know of this machine before it speaks to others.
+
+use std::env;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use acp_registry::net::{AllowedHosts, Cache, Client, Credentials, Secret, Settings};
+use acp_registry::survey::Sources;
+use acp_registry::sys::command;
+use acp_registry::upstream::github::{DEFAULT_API, Github};
+use acp_registry::upstream::{Surroundings, npm_registry, python_index};
+use etcetera::BaseStrategy as _;
+use url::Url;
+
+use super::exit::Failure;
+use super::ui::Ui;
+
+/// How much is kept from one run to the next, in bytes.
+const CACHE_LIMIT: u64 = 2 << 30;
+
+/// How long a package manager may take to say what it is configured with.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Settings for a client that knows the proxies of this machine, and nothing else.
+pub(super) fn settings(allowed: &AllowedHosts) -> Settings {
+    Settings { allowed: allowed.clone(), proxy_hosts: proxy_hosts(), ..Settings::default() }
+}
+
+/// Finds the package registries and GitHub, and makes a client that may speak to them, with their secrets.
+pub(super) fn connect(allowed: &AllowedHosts, use_cache: bool, ui: &Ui) -> Result<(Client, Sources), Failure> {
+    let mut settings = settings(allowed);
+    let sources = sources(&mut settings.credentials)?;
+    // What the person's own package managers are configured with may be a mirror in a private network.
+    let npm = sources.npm.iter().flat_map(acp_registry::upstream::npm::Registry::bases);
+    let pypi = sources.pypi.iter().map(|index| &index.base);
+    for base in npm.chain(pypi).chain([&sources.github.api]) {
+        ui.detail(&format!("source: {}", acp_registry::net::shown(base)));
+        settings.allowed.add(base);
+    }
+    if use_cache {
+        settings.cache = cache(ui);
+    }
+    let client = Client::new(settings).map_err(Failure::unable)?;
+    Ok((client, sources))
+}
+
+fn sources(credentials: &mut Credentials) -> Result<Sources, Failure> {
+    let variable = |name: &str| env::var(name).ok();
+    // Not in the working directory: package managers read configuration files there, and in the checkout of a registry
+    // anybody may have put them there.
+    let neutral = env::temp_dir();
+    let run = |program: &str, arguments: &[&str]| command::answer(program, arguments, &neutral, PATIENCE);
+    let surroundings = Surroundings { variable: &variable, run: &run };
+    let api = variable("GITHUB_API_URL").filter(|api| !api.trim().is_empty());
+    let github = Github::new(api.as_deref().unwrap_or(DEFAULT_API))
+        .ok_or_else(|| Failure::usage("GITHUB_API_URL is not the address of a GitHub"))?;
+    if let Some(token) = variable("GITHUB_TOKEN").filter(|token| !token.trim().is_empty()) {
+        credentials.add(&github.api, &Secret::Bearer(token.trim().to_owned()));
+    }
+    Ok(Sources {
+        npm: npm_registry(&surroundings, credentials),
+        pypi: python_index(&surroundings, credentials),
+        github,
+    })
+}
+
+/// The cache is a help, not a need: without one everything is fetched anew.
+fn cache(ui: &Ui) -> Option<Cache> {
+    let directory = cache_dir()?;
+    match Cache::open(&directory, CACHE_LIMIT) {
+        Ok(cache) => Some(cache),
+        Err(error) => {
+            ui.warning(&format!("nothing is kept for the next run: {error}"));
+            None
+        }
+    }
+}
+
+fn cache_dir() -> Option<PathBuf> {
+    Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("acp-registry"))
+}
+
+/// Hosts of the proxies that the HTTP client takes from the environment.
+fn proxy_hosts() -> Vec<String> {
+    let names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+    let addresses = names.iter().filter_map(|name| env::var(name).ok()).filter(|address| !address.is_empty());
+    addresses
+        .filter_map(|address| {
+            let address = if address.contains("://") { address } else { format!("http://{address}") };
+            Url::parse(&address).ok()?.host_str().map(ToOwned::to_owned)
+        })
+        .collect()
+}

@@ -1,0 +1,52 @@
+//! The network checks of `validate`.
+
+use acp_registry::check::Selection;
+use acp_registry::net::AllowedHosts;
+use acp_registry::registry::Registry;
+use acp_registry::survey::{Scope, Survey, Surveyor};
+use tokio::runtime::Runtime;
+
+use super::exit::Failure;
+use super::network;
+use super::progress::Progress;
+use super::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct SurveyArgs {
+    /// Check also that addresses answer and that packages have the versions named
+    #[arg(long)]
+    urls: bool,
+
+    /// Fetch everything anew, and keep nothing for the next run
+    #[arg(long)]
+    no_cache: bool,
+}
+
+/// Asks the world outside about the selected agents, if a flag wants that.
+pub(super) fn run(
+    args: &SurveyArgs,
+    registry: &Registry,
+    selection: &Selection,
+    allowed: &AllowedHosts,
+    ui: &Ui,
+) -> Result<Option<Survey>, Failure> {
+    let scope = Scope { urls: args.urls };
+    if !scope.urls {
+        return Ok(None);
+    }
+    let selected = registry.entries.iter().filter(|entry| selection.has_folder(&entry.id));
+    let agents: Vec<_> = selected.filter_map(|entry| Some(entry.manifest.present()?.agent())).collect();
+    let (client, sources) = network::connect(allowed, !args.no_cache, ui)?;
+    let runtime = Runtime::new().map_err(Failure::unable)?;
+    let progress = Progress::new(ui);
+    let survey = {
+        let show = |event| progress.show(event);
+        let surveyor = Surveyor { client: &client, sources: &sources, scope, progress: &show };
+        runtime.block_on(surveyor.survey(agents))
+    };
+    drop(progress);
+    for unknown in &survey.unknown {
+        ui.warning(&format!("packages were not checked: {unknown}"));
+    }
+    Ok(Some(survey))
+}

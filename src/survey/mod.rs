@@ -1,0 +1,64 @@
+//! GATHER: what the world outside says of the things that manifests name: addresses, packages, releases, archives.
+//!
+//! * [`Survey`]: the answers, by what was asked; rules read it and nothing else
+//! * [`Surveyor`] asks
+//!
+//! Each thing is asked for once, however many agents name it, and all of them at the same time.
+
+mod surveyor;
+mod targets;
+
+use std::collections::BTreeMap;
+
+pub use surveyor::{Event, Scope, Sources, Surveyor};
+
+use crate::net::{Answer, FetchError};
+use crate::upstream::github::{Release, ReleaseId};
+use crate::upstream::{SourceError, UnknownBase, npm, pypi};
+
+/// What a source says of one thing; `None` when there is no such thing.
+pub type Found<T> = Result<Option<T>, SourceError>;
+
+/// The answers of the world outside. What was not asked for is not there.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// Whether there is something at an address, by the address as the manifest writes it.
+    pub links: BTreeMap<String, Result<Answer, FetchError>>,
+    /// npm packages by name.
+    pub npm: BTreeMap<String, Found<npm::Packument>>,
+    /// Python projects by name as the manifest writes it.
+    pub pypi: BTreeMap<String, Found<pypi::Project>>,
+    /// Releases on GitHub.
+    pub releases: BTreeMap<ReleaseId, Found<Release>>,
+    /// The files of releases on GitHub that addresses name.
+    pub assets: BTreeMap<String, (ReleaseId, String)>,
+    /// Sources that were not asked because nobody knows where they are.
+    pub unknown: Vec<UnknownBase>,
+    /// Whether anything was asked and nothing at all answered.
+    pub is_cut_off: bool,
+}
+
+impl Survey {
+    /// What came of asking for an address; `None` when it was not asked for.
+    #[must_use]
+    pub fn link(&self, url: &str) -> Option<Result<&Answer, &FetchError>> {
+        self.links.get(url).map(Result::as_ref)
+    }
+
+    /// Whether GitHub itself has said that it does not have the file at an address.
+    #[must_use]
+    pub fn is_denied_by_github(&self, url: &str) -> bool {
+        self.asset(url).is_some_and(|(_, file, found)| match found {
+            Ok(Some(release)) => release.asset(file).is_none(),
+            Ok(None) => true,
+            Err(_) => false,
+        })
+    }
+
+    /// The release that an address names a file of, and the file's name, if the release was asked for.
+    #[must_use]
+    pub fn asset(&self, url: &str) -> Option<(&ReleaseId, &str, &Found<Release>)> {
+        let (id, file) = self.assets.get(url)?;
+        Some((id, file, self.releases.get(id)?))
+    }
+}

@@ -1,0 +1,143 @@
+//! Asks the world outside.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures_util::stream::{self, StreamExt as _};
+use url::Url;
+
+use super::Survey;
+use super::targets::Targets;
+use crate::manifest::Agent;
+use crate::net::Client;
+use crate::upstream::github::{Github, ReleaseId};
+use crate::upstream::{UnknownBase, npm, pypi};
+
+/// How many questions are open at once, over all hosts.
+const OPEN_QUESTIONS: usize = 256;
+
+/// Where packages and releases come from.
+#[derive(Debug)]
+pub struct Sources {
+    /// The npm registry.
+    pub npm: Result<npm::Registry, UnknownBase>,
+    /// The Python package index.
+    pub pypi: Result<pypi::Index, UnknownBase>,
+    /// GitHub.
+    pub github: Github,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scope {
+    /// Whether addresses answer, and whether packages have the versions that are named.
+    pub urls: bool,
+}
+
+/// How far a survey is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// So many further questions are to be asked.
+    Planned(usize),
+    /// One question has its answer.
+    Answered,
+}
+
+/// Asks the world outside what manifests claim.
+pub struct Surveyor<'a> {
+    /// The client; what it may speak to is its own matter.
+    pub client: &'a Client,
+    /// Where to ask.
+    pub sources: &'a Sources,
+    /// What to ask for.
+    pub scope: Scope,
+    /// Is told how far the survey is.
+    pub progress: &'a (dyn Fn(Event) + Sync),
+}
+
+impl Surveyor<'_> {
+    /// Asks for everything that these agents name.
+    pub async fn survey<'a>(&self, agents: impl IntoIterator<Item = &'a Agent>) -> Survey {
+        let targets = Targets::of(agents);
+        let mut survey = Survey::default();
+        let asked = AtomicU64::new(0);
+        if self.scope.urls {
+            self.ask_addresses_and_packages(&targets, &mut survey, &asked).await;
+        }
+        self.ask_github(&targets, &mut survey, &asked).await;
+        survey.is_cut_off = asked.into_inner() > 0 && self.client.answers() == 0;
+        survey
+    }
+
+    async fn ask_addresses_and_packages(&self, targets: &Targets, survey: &mut Survey, asked: &AtomicU64) {
+        let mut links: BTreeMap<&String, &Url> = targets.archives.iter().chain(&targets.pages).collect();
+        // What the client would refuse without asking is the concern of rules that need no network.
+        links.retain(|_, url| self.client.may_ask(url));
+        let links = self.ask(links.into_iter(), asked, |url| self.client.probe(url));
+        let npm = async {
+            let Some(registry) = known(&self.sources.npm, targets.npm.is_empty())? else { return Ok(BTreeMap::new()) };
+            let names = targets.npm.iter().map(|name| (name, name));
+            Ok(self.ask(names, asked, |name| registry.packument(self.client, name)).await)
+        };
+        let pypi = async {
+            let Some(index) = known(&self.sources.pypi, targets.pypi.is_empty())? else { return Ok(BTreeMap::new()) };
+            let names = targets.pypi.iter().map(|name| (name, name));
+            Ok(self.ask(names, asked, |name| index.project(self.client, name)).await)
+        };
+        let (links, npm, pypi) = futures_util::join!(links, npm, pypi);
+        survey.links = links;
+        survey.npm = npm.unwrap_or_else(|unknown| {
+            survey.unknown.push(unknown);
+            BTreeMap::new()
+        });
+        survey.pypi = pypi.unwrap_or_else(|unknown| {
+            survey.unknown.push(unknown);
+            BTreeMap::new()
+        });
+    }
+
+    /// Asks GitHub for the releases whose files did not answer: only it can say what there is instead.
+    async fn ask_github(&self, targets: &Targets, survey: &mut Survey, asked: &AtomicU64) {
+        let failed = |text: &String| matches!(survey.links.get(text), Some(Err(_)));
+        let assets = targets.archives.iter().filter(|(text, _)| failed(text));
+        let assets = assets.filter_map(|(text, url)| Some((text.clone(), self.sources.github.asset_of(url)?)));
+        survey.assets = assets.collect();
+        let releases: BTreeMap<&ReleaseId, &ReleaseId> = survey.assets.values().map(|(id, _)| (id, id)).collect();
+        survey.releases =
+            self.ask(releases.into_iter(), asked, |id| self.sources.github.release(self.client, id)).await;
+    }
+
+    /// Asks many questions at once.
+    async fn ask<'q, K, Q, A, F>(
+        &self,
+        questions: impl ExactSizeIterator<Item = (&'q K, &'q Q)>,
+        asked: &AtomicU64,
+        question: impl Fn(&'q Q) -> F,
+    ) -> BTreeMap<K, A>
+    where
+        K: Ord + Clone + 'q,
+        Q: 'q,
+        F: Future<Output = A>,
+    {
+        (self.progress)(Event::Planned(questions.len()));
+        asked.fetch_add(questions.len() as u64, Ordering::Relaxed);
+        let answers = stream::iter(questions).map(|(key, what)| {
+            let answer = question(what);
+            async move {
+                let answer = answer.await;
+                (self.progress)(Event::Answered);
+                (key.clone(), answer)
+            }
+        });
+        answers.buffer_unordered(OPEN_QUESTIONS).collect().await
+    }
+}
+
+/// A source that is needed, if it is known.
+fn known<T>(source: &Result<T, UnknownBase>, is_needless: bool) -> Result<Option<&T>, UnknownBase> {
+    match source {
+        _ if is_needless => Ok(None),
+        Ok(source) => Ok(Some(source)),
+        Err(unknown) => Err(unknown.clone()),
+    }
+}

@@ -1,0 +1,46 @@
+//! Where agents are published: what the package registries and GitHub say of a package or a release.
+//!
+//! * [`Surroundings`], [`npm_registry`], [`python_index`]: where the package registries are, by the package managers' own
+//!   configuration
+//! * [`npm`], [`pypi`], [`github`]: one source each: a question and its answer
+
+mod config_file;
+pub mod github;
+pub mod npm;
+mod npm_config;
+pub mod pypi;
+mod python_config;
+mod surroundings;
+
+pub use npm_config::npm_registry;
+pub use python_config::python_index;
+pub use surroundings::{Surroundings, UnknownBase};
+
+use crate::net::FetchError;
+
+/// Why a source has not answered a question.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SourceError {
+    /// It was not reached, or refused.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// It answered something else than it should.
+    #[error("{url} answers with something else than {expected}: {message}")]
+    Malformed {
+        /// Where.
+        url: String,
+        /// What should have come.
+        expected: &'static str,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+/// A piece of an address's path, with everything encoded that could be something else than a name.
+fn segment(text: &str) -> String {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~@+".contains(&b);
+    let encoded: String =
+        text.bytes().map(|b| if is_plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect();
+    // A dot segment would climb, encoded or not.
+    if encoded.bytes().all(|b| b == b'.') { encoded.replace('.', "%252E") } else { encoded }
+}
