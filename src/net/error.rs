@@ -108,15 +108,14 @@ impl Problem {
                     ResolveError::Temporary(message) => Self::Connection(message.clone()),
                 };
             }
-            if let Some(io) = cause.downcast_ref::<std::io::Error>()
-                && io.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()).is_some()
-            {
-                return Self::Tls(causes(io));
-            }
             if cause.is::<rustls::Error>() {
                 return Self::Tls(causes(cause));
             }
-            next = cause.source();
+            // An error of the system hides the one that it was made from.
+            next = match cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+                Some(inner) => Some(inner),
+                None => cause.source(),
+            };
         }
         if error.is_timeout() { Self::Timeout } else { Self::Connection(causes(error)) }
     }

@@ -1,7 +1,7 @@
 //! A web server on loopback that answers what a test tells it to, and remembers what it was asked.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -9,57 +9,136 @@ use std::thread;
 /// An answer: status, further headers, body.
 pub(crate) type Answer = (u16, Vec<(&'static str, String)>, Vec<u8>);
 
+/// A request.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) method: String,
+    /// Path and query.
+    pub(crate) path: String,
+    /// Headers by lower-case name.
+    pub(crate) headers: HashMap<String, String>,
+    /// How often this method and path were asked for before.
+    pub(crate) before: usize,
+}
+
+impl Asked {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", String::as_str)
+    }
+}
+
 /// Serves until the test process ends.
 pub(crate) struct Server {
     /// `127.0.0.1:port`
     pub(crate) host: String,
-    asked: Arc<Mutex<Vec<String>>>,
+    asked: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl Server {
-    /// Starts a server with these answers by path; any other path is not found.
-    pub(crate) fn start(answers: impl IntoIterator<Item = (String, Answer)>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// Starts a server that hands each request, with its connection, to a function; each connection has its own thread.
+    pub(crate) fn raw(handle: impl Fn(&Asked, &mut TcpStream) -> io::Result<()> + Send + Sync + 'static) -> Self {
+        Self::listen("127.0.0.1:0", handle)
+    }
+
+    pub(crate) fn listen(
+        address: &str,
+        handle: impl Fn(&Asked, &mut TcpStream) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let host = listener.local_addr().unwrap().to_string();
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let answers: HashMap<String, Answer> = answers.into_iter().collect();
-        let log = asked.clone();
+        let (log, handle) = (asked.clone(), Arc::new(handle));
         thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                // A client that goes away is no concern of the server.
-                let _ = answer(stream, &answers, &log);
+            for mut stream in listener.incoming().flatten() {
+                let (log, handle) = (log.clone(), handle.clone());
+                thread::spawn(move || {
+                    // A client that goes away is no concern of the server.
+                    if let Ok(asked) = read(&stream, &log) {
+                        let _ = handle(&asked, &mut stream);
+                    }
+                });
             }
         });
         Self { host, asked }
     }
 
+    /// Starts a server that answers by a function.
+    pub(crate) fn answering(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
+        Self::raw(move |asked, stream| write(stream, asked, &answer(asked)))
+    }
+
+    /// Starts a server with these answers by path; any other path is not found.
+    pub(crate) fn start(answers: impl IntoIterator<Item = (String, Answer)>) -> Self {
+        let answers: HashMap<String, Answer> = answers.into_iter().collect();
+        Self::answering(move |asked| answers.get(&asked.path).cloned().unwrap_or_else(not_found))
+    }
+
     /// Serves these files below `/r/`.
     pub(crate) fn with_files(files: Vec<(String, Vec<u8>)>) -> Self {
-        Self::start(files.into_iter().map(|(name, body)| (format!("/r/{name}"), (200, Vec::new(), body))))
+        Self::start(files.into_iter().map(|(name, body)| (format!("/r/{name}"), ok(body))))
     }
 
     /// The paths that were asked for.
     pub(crate) fn asked(&self) -> Vec<String> {
+        self.requests().into_iter().map(|asked| asked.path).collect()
+    }
+
+    /// All requests.
+    pub(crate) fn requests(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
+    }
+
+    /// The address of a path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.host)
     }
 }
 
-fn answer(mut stream: TcpStream, answers: &HashMap<String, Answer>, log: &Mutex<Vec<String>>) -> std::io::Result<()> {
+pub(crate) fn ok(body: impl Into<Vec<u8>>) -> Answer {
+    (200, Vec::new(), body.into())
+}
+
+pub(crate) fn status(status: u16) -> Answer {
+    (status, Vec::new(), Vec::new())
+}
+
+pub(crate) fn redirect(target: impl Into<String>) -> Answer {
+    (302, vec![("Location", target.into())], Vec::new())
+}
+
+pub(crate) fn not_found() -> Answer {
+    (404, Vec::new(), b"not here".to_vec())
+}
+
+fn read(stream: &TcpStream, log: &Mutex<Vec<Asked>>) -> io::Result<Asked> {
     let mut reader = BufReader::new(stream.try_clone()?);
-    let mut request = String::new();
-    reader.read_line(&mut request)?;
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let mut words = line.split_whitespace().map(ToOwned::to_owned);
+    let (Some(method), Some(path)) = (words.next(), words.next()) else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
+    let mut headers = HashMap::new();
     let mut line = String::new();
     while reader.read_line(&mut line)? > 2 {
+        if let Some((name, value)) = line.split_once(':') {
+            headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+        }
         line.clear();
     }
-    let path = request.split_whitespace().nth(1).unwrap_or_default().to_owned();
-    log.lock().unwrap().push(path.clone());
-    let not_found = (404, Vec::new(), b"not here".to_vec());
-    let (status, headers, body) = answers.get(&path).unwrap_or(&not_found);
+    let mut log = log.lock().unwrap();
+    let before = log.iter().filter(|asked| asked.method == method && asked.path == path).count();
+    let asked = Asked { method, path, headers, before };
+    log.push(asked.clone());
+    Ok(asked)
+}
+
+/// Writes an answer; to HEAD without its body.
+pub(crate) fn write(stream: &mut TcpStream, asked: &Asked, (status, headers, body): &Answer) -> io::Result<()> {
     let mut head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n", body.len());
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     stream.write_all(format!("{head}\r\n").as_bytes())?;
-    stream.write_all(body)
+    if asked.method == "HEAD" { Ok(()) } else { stream.write_all(body) }
 }

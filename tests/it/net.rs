@@ -1,0 +1,414 @@
+//! The HTTP client against servers that behave as badly as real ones.
+
+use std::io::{self, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use acp_registry::net::{
+    AllowedHosts, Cache, Client, Credentials, Downloaded, FetchError, HostLimits, Problem, Secret, Settings, Sink,
+};
+use url::Url;
+
+use crate::server::{Answer, Asked, Server, ok, redirect, status, write};
+
+/// Settings under which no test waits for long.
+fn settings(servers: &[&Server]) -> Settings {
+    Settings {
+        allowed: AllowedHosts::parse(servers.iter().map(|server| &server.host)).unwrap(),
+        host_limits: HostLimits { patience: Duration::from_secs(2), ..HostLimits::default() },
+        connect_timeout: Duration::from_secs(2),
+        idle_timeout: Duration::from_millis(300),
+        total_timeout: Duration::from_secs(5),
+        backoff: Duration::from_millis(10),
+        ..Settings::default()
+    }
+}
+
+fn client(servers: &[&Server]) -> Client {
+    Client::new(settings(servers)).unwrap()
+}
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+fn url(text: &str) -> Url {
+    Url::parse(text).unwrap()
+}
+
+fn get(client: &Client, address: &str) -> Result<Option<Vec<u8>>, FetchError> {
+    run(client.get(&url(address), 1000))
+}
+
+fn problem_of(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Problem {
+    let server = Server::answering(answer);
+    get(&client(&[&server]), &server.url("/")).unwrap_err().problem
+}
+
+/// Keeps what it is given.
+#[derive(Default)]
+struct Memory {
+    announced: Option<u64>,
+    bytes: Vec<u8>,
+}
+
+impl Sink for Memory {
+    fn begin(&mut self, length: Option<u64>) {
+        self.announced = length;
+    }
+
+    fn take(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.bytes.extend_from_slice(piece);
+        Ok(())
+    }
+}
+
+fn download(server: &Server, limit: u64) -> (Result<Downloaded, FetchError>, Memory) {
+    let mut memory = Memory::default();
+    let result = run(client(&[server]).download(&url(&server.url("/")), limit, &mut memory));
+    (result, memory)
+}
+
+#[test]
+fn statuses_are_told_apart() {
+    let server = Server::answering(|asked| match asked.path.as_str() {
+        "/200" => ok("body"),
+        path => status(path[1..].parse().unwrap()),
+    });
+    let client = client(&[&server]);
+    assert_eq!(get(&client, &server.url("/200")).unwrap().unwrap(), b"body");
+    for gone in ["/404", "/410"] {
+        assert_eq!(get(&client, &server.url(gone)), Ok(None));
+    }
+    for (path, expected) in [("/401", 401), ("/403", 403), ("/418", 418), ("/500", 500), ("/503", 503), ("/204", 204)] {
+        let error = get(&client, &server.url(path)).unwrap_err();
+        assert_eq!(error.problem, Problem::Status(expected));
+        assert_eq!(error.problem.may_pass(), expected >= 500);
+    }
+    // Only what may pass is tried again.
+    let count = |path: &str| server.asked().iter().filter(|asked| *asked == path).count();
+    assert_eq!((count("/403"), count("/500"), count("/503")), (1, 3, 3));
+}
+
+#[test]
+fn a_server_that_recovers_is_asked_again() {
+    let server = Server::answering(|asked| if asked.before < 2 { status(502) } else { ok("at last") });
+    assert_eq!(get(&client(&[&server]), &server.url("/")).unwrap().unwrap(), b"at last");
+}
+
+#[test]
+fn retry_after_is_obeyed_up_to_a_limit() {
+    let limited = |seconds: &str| (429, vec![("Retry-After", seconds.to_owned())], Vec::new());
+    let server = Server::answering(move |asked| if asked.before == 0 { limited("1") } else { ok("later") });
+    let before = std::time::Instant::now();
+    assert_eq!(get(&client(&[&server]), &server.url("/")).unwrap().unwrap(), b"later");
+    assert!(before.elapsed() >= Duration::from_secs(1));
+
+    let server = Server::answering(move |_| limited("3600"));
+    let client = client(&[&server]);
+    for path in ["/a", "/b"] {
+        let error = get(&client, &server.url(path)).unwrap_err();
+        assert!(matches!(error.problem, Problem::RateLimited { wait } if wait.as_secs() > 3500), "{error}");
+    }
+    // The second address is not even asked for.
+    assert_eq!(server.asked(), ["/a"]);
+}
+
+#[test]
+fn an_exhausted_rate_limit_is_no_refusal() {
+    let problem = problem_of(|_| {
+        let headers = vec![("x-ratelimit-remaining", "0".to_owned()), ("x-ratelimit-reset", "99999999999".to_owned())];
+        (403, headers, Vec::new())
+    });
+    assert!(matches!(problem, Problem::RateLimited { .. }) && problem.may_pass());
+}
+
+#[test]
+fn redirects_are_followed_to_their_end() {
+    let server = Server::answering(|asked| match asked.path[1..].parse::<u32>() {
+        Ok(0) => ok("end"),
+        Ok(left) => redirect(format!("/{}", left - 1)),
+        Err(_) => redirect("/loop"),
+    });
+    let client = client(&[&server]);
+    assert_eq!(get(&client, &server.url("/10")).unwrap().unwrap(), b"end");
+    for path in ["/11", "/loop"] {
+        assert_eq!(get(&client, &server.url(path)).unwrap_err().problem, Problem::TooManyRedirects);
+    }
+    let answer = run(client.probe(&url(&server.url("/2")))).unwrap();
+    assert_eq!(answer.hops, [server.url("/2"), server.url("/1")]);
+    assert_eq!(problem_of(|_| status(302)), Problem::BadRedirect(302));
+    assert_eq!(problem_of(|_| redirect("http://[")), Problem::BadRedirect(302));
+}
+
+#[test]
+fn redirects_to_plain_http_and_to_private_addresses_are_refused() {
+    for target in
+        ["http://example.com/", "https://10.0.0.1/", "https://localhost/", "file:///etc/passwd", "https://[::1]/"]
+    {
+        let server = Server::answering(move |_| redirect(target));
+        let error = get(&client(&[&server]), &server.url("/")).unwrap_err();
+        assert!(matches!(error.problem, Problem::Refused(_)), "{target}: {error}");
+        assert_eq!(error.hops, [server.url("/")]);
+    }
+}
+
+#[test]
+fn a_token_is_sent_to_its_host_and_not_behind_a_redirect() {
+    let target = Server::answering(|_| ok("x"));
+    let elsewhere = target.url("/stolen");
+    let server = Server::answering(move |asked| match asked.path.as_str() {
+        "/elsewhere" => redirect(elsewhere.clone()),
+        "/self" => redirect("/x"),
+        _ => ok("x"),
+    });
+    let mut settings = settings(&[&server, &target]);
+    settings.credentials.add(&url(&server.url("/")), &Secret::Bearer("secret".into()));
+    let client = Client::new(settings).unwrap();
+    for path in ["/elsewhere", "/self", "/direct"] {
+        get(&client, &server.url(path)).unwrap();
+    }
+    // User info in an address is no reason to send it anywhere.
+    get(&client, &format!("http://user:password@{}/user", target.host)).unwrap();
+    let sent = |server: &Server| -> Vec<(String, String)> {
+        server.requests().iter().map(|asked| (asked.path.clone(), asked.header("authorization").to_owned())).collect()
+    };
+    let bearer = |path: &str| (path.to_owned(), "Bearer secret".to_owned());
+    let none = |path: &str| (path.to_owned(), String::new());
+    assert_eq!(sent(&server), [bearer("/elsewhere"), bearer("/self"), none("/x"), bearer("/direct")]);
+    assert_eq!(sent(&target), [none("/stolen"), none("/user")]);
+}
+
+#[test]
+fn head_is_followed_by_a_get_of_one_byte_where_it_is_refused() {
+    for refusal in [400, 401, 403, 404, 405, 410, 501] {
+        for success in [200, 206, 416] {
+            let server = Server::answering(move |asked| status(if asked.method == "HEAD" { refusal } else { success }));
+            assert!(run(client(&[&server]).probe(&url(&server.url("/")))).is_ok(), "{refusal} {success}");
+            let requests = server.requests();
+            assert_eq!(requests.len(), 2);
+            assert_eq!((requests[1].method.as_str(), requests[1].header("range")), ("GET", "bytes=0-0"));
+        }
+    }
+    let server = Server::answering(|_| status(410));
+    let error = run(client(&[&server]).probe(&url(&server.url("/")))).unwrap_err();
+    assert_eq!(error.problem, Problem::Status(410));
+}
+
+#[test]
+fn a_host_that_breaks_off_or_falls_silent_is_given_up_in_time() {
+    let reset = Server::raw(|_, stream| stream.shutdown(Shutdown::Both));
+    let problem = get(&client(&[&reset]), &reset.url("/")).unwrap_err().problem;
+    assert!(matches!(problem, Problem::Connection(_)), "{problem}");
+    assert_eq!(reset.asked().len(), 3);
+
+    let silent = Server::raw(|_, _| {
+        thread::sleep(Duration::from_secs(60));
+        Ok(())
+    });
+    assert_eq!(get(&client(&[&silent]), &silent.url("/")).unwrap_err().problem, Problem::Timeout);
+
+    let stalling = Server::raw(|_, stream| {
+        stream.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 100\r\n\r\nbegin")?;
+        thread::sleep(Duration::from_secs(60));
+        Ok(())
+    });
+    assert_eq!(get(&client(&[&stalling]), &stalling.url("/")).unwrap_err().problem, Problem::Timeout);
+}
+
+#[test]
+fn bodies_are_bounded_whatever_is_announced() {
+    let server = Server::answering(|_| ok(vec![0; 2000]));
+    let error = get(&client(&[&server]), &server.url("/")).unwrap_err();
+    assert_eq!(error.problem, Problem::TooLarge { limit: 1000 });
+    assert_eq!(download(&server, 1000).0.unwrap_err().problem, Problem::TooLarge { limit: 1000 });
+    assert_eq!(download(&server, 2000).0.unwrap().length, 2000);
+
+    // Without an announced length, and for ever.
+    let endless = Server::raw(|_, stream| {
+        stream.write_all(b"HTTP/1.1 200 X\r\nConnection: close\r\n\r\n")?;
+        loop {
+            stream.write_all(&[0; 4096])?;
+        }
+    });
+    assert_eq!(get(&client(&[&endless]), &endless.url("/")).unwrap_err().problem, Problem::TooLarge { limit: 1000 });
+    assert_eq!(download(&endless, 100_000).0.unwrap_err().problem, Problem::TooLarge { limit: 100_000 });
+
+    // More than announced belongs to nothing.
+    let generous = Server::raw(|_, stream| stream.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 2\r\n\r\nbody"));
+    let (result, memory) = download(&generous, 1000);
+    assert_eq!((result.unwrap().length, memory.bytes.as_slice()), (2, &b"bo"[..]));
+}
+
+#[test]
+fn a_compressed_bomb_is_bounded_and_a_download_is_not_decoded() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(&vec![0; 10 << 20]).unwrap();
+    let packed = encoder.finish().unwrap();
+    let length = packed.len() as u64;
+    let server = Server::answering(move |_| (200, vec![("Content-Encoding", "gzip".to_owned())], packed.clone()));
+    let error = get(&client(&[&server]), &server.url("/")).unwrap_err();
+    assert_eq!(error.problem, Problem::TooLarge { limit: 1000 });
+    let (result, memory) = download(&server, 1 << 20);
+    assert_eq!((result.unwrap().length, memory.announced), (length, Some(length)));
+}
+
+#[test]
+fn a_download_goes_on_where_it_broke_off() {
+    let body: Vec<u8> = (0..200_000u32).map(|at| at.to_le_bytes()[0]).collect();
+    let expected = body.clone();
+    let flaky = move |validator: &'static str, asked: &Asked, stream: &mut TcpStream| {
+        let start: usize =
+            asked.header("range").trim_start_matches("bytes=").trim_end_matches('-').parse().unwrap_or(0);
+        let rest = &body[start..];
+        let head = if start > 0 {
+            let (last, all) = (body.len() - 1, body.len());
+            format!("HTTP/1.1 206 X\r\nContent-Range: bytes {start}-{last}/{all}\r\n")
+        } else {
+            "HTTP/1.1 200 X\r\n".to_owned()
+        };
+        stream.write_all(format!("{head}{validator}Content-Length: {}\r\n\r\n", rest.len()).as_bytes())?;
+        stream.write_all(&rest[..rest.len().min(80_000)])
+    };
+    let resumable = flaky.clone();
+    let server = Server::raw(move |asked, stream| resumable("ETag: \"1\"\r\n", asked, stream));
+    let (result, memory) = download(&server, 1 << 20);
+    assert_eq!(result.unwrap().length, 200_000);
+    assert!(memory.bytes == expected);
+    assert!(server.requests()[1..].iter().all(|asked| asked.header("if-range") == "\"1\""));
+
+    // Without proof that it is the same file, what came before cannot be kept.
+    let server = Server::raw(move |asked, stream| flaky("", asked, stream));
+    let problem = download(&server, 1 << 20).0.unwrap_err().problem;
+    assert!(problem.may_pass(), "{problem}");
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[test]
+fn a_file_that_has_changed_is_not_put_together_with_the_old_one() {
+    let server = Server::raw(|asked, stream| {
+        let etag = if asked.before == 0 { "1" } else { "2" };
+        stream.write_all(format!("HTTP/1.1 200 X\r\nETag: \"{etag}\"\r\nContent-Length: 10\r\n\r\nbegin").as_bytes())
+    });
+    assert!(download(&server, 1000).0.is_err());
+    assert_eq!(server.asked().len(), 2);
+}
+
+#[test]
+fn tls_that_proves_nothing_is_told_from_a_host_that_is_down() {
+    // A host that speaks no TLS.
+    let plain = Server::answering(|_| ok("x"));
+    let error = get(&client(&[&plain]), &format!("https://{}/", plain.host)).unwrap_err();
+    assert!(matches!(error.problem, Problem::Tls(_) | Problem::Connection(_)), "{error}");
+
+    // A certificate that nobody vouches for.
+    let host = self_signed();
+    let allowed = AllowedHosts::parse([&host]).unwrap();
+    let client = Client::new(Settings { allowed, ..Settings::default() }).unwrap();
+    let error = get(&client, &format!("https://{host}/")).unwrap_err();
+    assert!(matches!(error.problem, Problem::Tls(_)), "{error}");
+    assert!(!error.problem.may_pass());
+}
+
+/// A host whose certificate it has signed itself.
+fn self_signed() -> String {
+    let certificate = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let key = rustls::pki_types::PrivatePkcs8KeyDer::from(certificate.signing_key.serialize_der());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.cert.der().clone()], key.into())
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut connection = rustls::ServerConnection::new(config.clone()).unwrap();
+            // The client breaks off.
+            let _ = connection.complete_io(&mut stream);
+        }
+    });
+    host
+}
+
+#[test]
+fn ipv6_and_names_work() {
+    let server = Server::listen("[::1]:0", |asked, stream| write(stream, asked, &ok("six")));
+    assert_eq!(get(&client(&[&server]), &server.url("/")).unwrap().unwrap(), b"six");
+    let server = Server::answering(|_| ok("name"));
+    let host = server.host.replace("127.0.0.1", "localhost");
+    let allowed = AllowedHosts::parse([&host]).unwrap();
+    let client = Client::new(Settings { allowed, ..settings(&[]) }).unwrap();
+    assert_eq!(get(&client, &format!("http://{host}/")).unwrap().unwrap(), b"name");
+}
+
+#[test]
+fn a_name_that_nobody_has_is_told_from_a_host_that_is_down() {
+    let client = client(&[]);
+    let error = get(&client, "https://no-such-host.invalid/").unwrap_err();
+    assert!(matches!(error.problem, Problem::NoSuchHost | Problem::Connection(_)), "{error}");
+    assert_eq!(client.answers(), 0);
+}
+
+#[test]
+fn a_host_that_is_down_costs_its_time_once() {
+    // A port that was free a moment ago.
+    let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let allowed = AllowedHosts::parse([&host]).unwrap();
+    let backoff = Duration::from_millis(300);
+    let client = Client::new(Settings { allowed, backoff, ..settings(&[]) }).unwrap();
+    let before = std::time::Instant::now();
+    for path in 0..100 {
+        let error = get(&client, &format!("http://{host}/{path}")).unwrap_err();
+        assert!(matches!(error.problem, Problem::Connection(_)), "{error}");
+    }
+    // One series of attempts waits for 0.5 s at least, a hundred for 50 s.
+    assert!(before.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_document_is_asked_for_once_a_run() {
+    let server = Server::answering(|_| ok("x"));
+    let client = client(&[&server]);
+    let address = url(&server.url("/"));
+    run(async {
+        let all = futures_util::future::join_all((0..20).map(|_| client.document(&address, "*/*", 100))).await;
+        assert!(all.iter().all(|one| one.as_ref().unwrap().as_ref().unwrap().body == b"x"));
+    });
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[test]
+fn the_cache_asks_only_whether_something_has_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::answering(|asked| {
+        let headers = vec![("ETag", "\"1\"".to_owned()), ("Content-Type", "text/plain; charset=utf-8".to_owned())];
+        if asked.header("if-none-match") == "\"1\"" {
+            (304, Vec::new(), Vec::new())
+        } else {
+            (200, headers, b"x".into())
+        }
+    });
+    let fetch = |secret: Option<&str>| {
+        let mut credentials = Credentials::default();
+        if let Some(secret) = secret {
+            credentials.add(&url(&server.url("/")), &Secret::Bearer(secret.to_owned()));
+        }
+        let cache = Some(Cache::open(folder.path(), 1 << 20).unwrap());
+        let client = Client::new(Settings { cache, credentials, ..settings(&[&server]) }).unwrap();
+        let document = run(client.document(&url(&server.url("/")), "text/plain", 100)).unwrap().unwrap();
+        assert_eq!((document.body.as_slice(), document.media_type.as_str()), (&b"x"[..], "text/plain"));
+        server.requests().last().unwrap().header("if-none-match").to_owned()
+    };
+    assert_eq!(fetch(None), "");
+    assert_eq!(fetch(None), "\"1\"");
+    // What one person may see is not shown to another.
+    assert_eq!(fetch(Some("me")), "");
+    assert_eq!(fetch(Some("me")), "\"1\"");
+    assert_eq!(fetch(Some("you")), "");
+}
