@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("net", &["sys"]),
     ("manifest", &["source"]),
     ("upstream", &["net", "sys"]),
+    ("archive", &["manifest", "sys", "text"]),
     ("registry", &["manifest", "net", "sys"]),
     ("survey", &["manifest", "net", "upstream"]),
     ("check", &["finding", "manifest", "net", "registry", "source", "survey", "sys", "text", "upstream"]),

@@ -1,0 +1,154 @@
+//! One reader for all compressions of tars. Members one after the other are one stream, as for the programs of these
+//! names; what follows the last is left alone.
+
+use std::io::{self, BufRead, Read};
+use std::mem;
+use std::rc::Rc;
+
+use bzip2::bufread::BzDecoder;
+use flate2::bufread::GzDecoder;
+use lzma_rust2::XzReader;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+use super::limits::WINDOW;
+use super::meter::Meter;
+use super::{Compression, Error, Excess};
+
+/// The window of xz and what its decoder takes besides, in KiB.
+#[expect(clippy::cast_possible_truncation, reason = "a constant that fits")]
+const XZ_MEMORY: u32 = (WINDOW / 1024) as u32 + 1024;
+
+/// Reads the content of a compressed stream.
+pub(super) struct Decompressed<R: BufRead> {
+    compression: Compression,
+    state: State<R>,
+    meter: Rc<Meter>,
+}
+
+/// The decoders are large, and moved around.
+enum State<R: BufRead> {
+    /// Before a member.
+    Start(R),
+    Plain(R),
+    Gzip(Box<GzDecoder<R>>),
+    Bzip2(Box<BzDecoder<R>>),
+    Xz(Box<XzReader<R>>),
+    Zstd(Box<FrameDecoder>, R),
+    /// At the end, or after an error: a decoder that has failed is not asked again.
+    End,
+}
+
+impl<R: BufRead> Decompressed<R> {
+    /// A stream of which it is known that it begins with a member.
+    pub(super) fn new(compression: Compression, source: R, meter: Rc<Meter>) -> Self {
+        Self { compression, state: State::Start(source), meter }
+    }
+
+    /// A decoder for the member that begins here.
+    fn start(&self, mut source: R) -> io::Result<State<R>> {
+        Ok(match self.compression {
+            Compression::None => State::Plain(source),
+            Compression::Gzip => State::Gzip(Box::new(GzDecoder::new(source))),
+            Compression::Bzip2 => State::Bzip2(Box::new(BzDecoder::new(source))),
+            Compression::Xz => State::Xz(Box::new(XzReader::new_mem_limit(source, false, XZ_MEMORY))),
+            Compression::Zstd => {
+                let mut decoder = FrameDecoder::new();
+                decoder.set_max_window_size(WINDOW);
+                match decoder.init(&mut source) {
+                    Ok(()) => State::Zstd(Box::new(decoder), source),
+                    Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                        length, ..
+                    })) => {
+                        let length = u64::from(length);
+                        if io::copy(&mut source.by_ref().take(length), &mut io::sink())? < length {
+                            return Err(io::ErrorKind::UnexpectedEof.into());
+                        }
+                        after_member(self.compression, source)?
+                    }
+                    Err(FrameDecoderError::WindowSizeTooBig { .. }) => return Err(self.window_too_large()),
+                    Err(error) => return Err(io::Error::other(error)),
+                }
+            }
+        })
+    }
+
+    fn window_too_large(&self) -> io::Error {
+        self.meter.fail(Error::TooLarge(Excess::Window { limit: WINDOW }))
+    }
+}
+
+/// Looks for another member.
+fn after_member<R: BufRead>(compression: Compression, mut source: R) -> io::Result<State<R>> {
+    loop {
+        let ready = source.fill_buf()?;
+        if ready.is_empty() {
+            return Ok(State::End);
+        }
+        // Zeros pad what is written to tapes and by xz.
+        let zeros = ready.iter().take_while(|&&byte| byte == 0).count();
+        let first = ready.get(zeros).copied();
+        source.consume(zeros);
+        let Some(first) = first else { continue };
+        let begins = match compression {
+            Compression::None => false,
+            Compression::Gzip => first == 0x1f,
+            Compression::Bzip2 => first == b'B',
+            Compression::Xz => first == 0xfd,
+            Compression::Zstd => matches!(first, 0x28 | 0x50..=0x5f),
+        };
+        return Ok(if begins { State::Start(source) } else { State::End });
+    }
+}
+
+/// Reads from a frame, and says whether it is finished.
+fn read_zstd(decoder: &mut FrameDecoder, source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    while decoder.can_collect() == 0 && !decoder.is_finished() {
+        decoder.decode_blocks(&mut *source, BlockDecodingStrategy::UptoBlocks(1)).map_err(io::Error::other)?;
+    }
+    let count = decoder.read(buffer)?;
+    let stated = decoder.get_checksum_from_data();
+    if count == 0 && !buffer.is_empty() && stated.is_some() && stated != decoder.get_calculated_checksum() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the checksum is wrong"));
+    }
+    Ok(count)
+}
+
+impl<R: BufRead> Read for Decompressed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            // Whatever fails below leaves the stream at its end.
+            let (count, state) = match mem::replace(&mut self.state, State::End) {
+                State::Start(source) => (0, self.start(source)?),
+                State::Plain(mut source) => (source.read(buffer)?, State::Plain(source)),
+                State::Gzip(mut decoder) => match decoder.read(buffer)? {
+                    0 => (0, after_member(self.compression, decoder.into_inner())?),
+                    count => (count, State::Gzip(decoder)),
+                },
+                State::Bzip2(mut decoder) => match decoder.read(buffer)? {
+                    0 => (0, after_member(self.compression, decoder.into_inner())?),
+                    count => (count, State::Bzip2(decoder)),
+                },
+                State::Xz(mut decoder) => match decoder.read(buffer) {
+                    Ok(0) => (0, after_member(self.compression, decoder.into_inner())?),
+                    Ok(count) => (count, State::Xz(decoder)),
+                    Err(error) if error.kind() == io::ErrorKind::OutOfMemory => return Err(self.window_too_large()),
+                    Err(error) => return Err(error),
+                },
+                State::Zstd(mut decoder, mut source) => match read_zstd(&mut decoder, &mut source, buffer)? {
+                    0 => (0, after_member(self.compression, source)?),
+                    count => (count, State::Zstd(decoder, source)),
+                },
+                State::End => return Ok(0),
+            };
+            let goes_on = matches!((self.compression, &state), (_, State::End) | (Compression::None, State::Plain(_)));
+            self.state = state;
+            if count > 0 || (goes_on && !matches!(self.state, State::Start(_))) {
+                return Ok(count);
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+use std::io;
+
+use super::Lookalike;
+use crate::sys::fs::PathError;
+use crate::text::quote;
+
+/// Why an archive was not listed or not unpacked.
+///
+/// Paths in the fields are as the archive has them; the messages quote them, fit to be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The bytes are in no format that clients unpack.
+    #[error("is {0}, neither a .zip, a .tar nor an executable")]
+    NotAnArchive(Lookalike),
+    /// An entry must not be unpacked.
+    #[error("the entry {} {reason}", quote(.path))]
+    Unsafe {
+        /// The name of the entry, with a replacement character for what is not Unicode.
+        path: String,
+        /// What is wrong with it.
+        reason: Reason,
+    },
+    /// A limit is passed.
+    #[error("{0}")]
+    TooLarge(Excess),
+    /// The bytes end too early.
+    #[error("ends in the middle of {at}; the download or the upload was cut off")]
+    Truncated {
+        /// What was being read, ready to be shown.
+        at: String,
+    },
+    /// The bytes contradict themselves.
+    #[error("is damaged at {at}: {message}")]
+    Corrupt {
+        /// What was being read, ready to be shown.
+        at: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// The entry is stored in a way that hardly anybody unpacks.
+    #[error("the entry {} {what}", quote(.path))]
+    Unsupported {
+        /// The name of the entry.
+        path: String,
+        /// How it is stored.
+        what: String,
+    },
+    /// A `.zip` can only be read from a file, for its table of contents is at the end.
+    #[error("a .zip cannot be read before all of it is there")]
+    NotSeekable,
+    /// The archive could not be read.
+    #[error("cannot be read: {0}")]
+    Read(#[source] io::Error),
+    /// The program of an archive could not be put into a temporary file to be looked at.
+    #[error("no temporary file: {0}")]
+    Spool(#[source] io::Error),
+    /// Something that was unpacked could not be written.
+    #[error("cannot be unpacked: {0}")]
+    Write(#[from] PathError),
+}
+
+/// Why an entry must not be unpacked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum Reason {
+    #[error("has no name")]
+    Empty,
+    #[error("has a name that is not UTF-8")]
+    NotUtf8,
+    #[error("has an absolute path")]
+    Absolute,
+    #[error("names a network share")]
+    Unc,
+    #[error("names a drive")]
+    Drive,
+    #[error("leads out of the archive by `..`")]
+    Parent,
+    #[error("has control or invisible characters in its name")]
+    ControlCharacter,
+    #[error("has a `:` in its name, which on Windows leads to a hidden stream of another file")]
+    Colon,
+    #[error("is named like a device on Windows")]
+    DeviceName,
+    #[error("has a name that ends with a dot or a space, which Windows drops")]
+    TrailingDotOrSpace,
+    #[error("has a name that is too long")]
+    NameTooLong,
+    #[error("is nested too deeply")]
+    TooDeep,
+    #[error("occurs twice")]
+    Duplicate,
+    #[error("has the same name as {} where upper and lower case are one", quote(.other))]
+    CaseCollision { other: String },
+    #[error("is a file in one place and a directory in another")]
+    FileAsDirectory,
+    #[error("is to be written through the link {}", quote(.link))]
+    ThroughLink { link: String },
+    #[error("links to {}, outside the archive", quote(.target))]
+    LinkLeaves { target: String },
+    #[error("links to {}, which leads round in a circle or through too many links", quote(.target))]
+    LinkLoop { target: String },
+    #[error("is a hard link to {}, which is no regular file before it", quote(.target))]
+    HardlinkToNothing { target: String },
+    #[error("is a {0}")]
+    SpecialFile(&'static str),
+    #[error("is a sparse file")]
+    Sparse,
+    #[error("is of the unknown type {}", quote(&char::from(*.0).to_string()))]
+    UnknownType(u8),
+    #[error("is encrypted")]
+    Encrypted,
+    #[error("is described in two ways that disagree: {0}")]
+    HeadersDisagree(String),
+    #[error("shares bytes of the archive with another entry")]
+    Overlap,
+    #[error("is a link or a directory, but has content")]
+    HasContent,
+}
+
+/// Which limit is passed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum Excess {
+    #[error("is larger than {limit} bytes")]
+    Compressed { limit: u64 },
+    #[error("unpacks to more than {limit} bytes")]
+    Unpacked { limit: u64 },
+    #[error("unpacks to more than {limit} times its size: {unpacked} bytes out of {compressed}")]
+    Ratio { limit: u64, unpacked: u64, compressed: u64 },
+    #[error("has more than {limit} entries")]
+    Entries { limit: u64 },
+    #[error("has more than {limit} bytes of names")]
+    Names { limit: u64 },
+    #[error("needs a window of more than {limit} bytes to decompress")]
+    Window { limit: u64 },
+}
+
+impl Error {
+    /// An entry that is refused, by its name as the archive has it.
+    pub(super) fn refused(name: &[u8], reason: Reason) -> Self {
+        Self::Unsafe { path: String::from_utf8_lossy(name).into_owned(), reason }
+    }
+}

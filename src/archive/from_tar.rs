@@ -1,0 +1,209 @@
+//! Reading a tar. The `tar` crate parses the headers; the extensions that precede an entry are read here, for the crate
+//! would read them whole whatever their size, and finds records inside the values of others.
+
+use std::borrow::Cow;
+use std::io::{self, BufReader, Cursor, Read};
+use std::rc::Rc;
+
+use tar::EntryType;
+
+use super::decompress::Decompressed;
+use super::format::is_tar_header;
+use super::meter::{Meter, Produced};
+use super::walk::{Content, Member, Sink, Walk};
+use super::{Compression, Error, Lookalike, Reason};
+
+/// As large as pipes and disks like it.
+const BUFFER: usize = 128 * 1024;
+
+/// The largest extension of an entry, in bytes. Extended attributes are the most that real ones hold.
+const EXTENSION: u64 = 1024 * 1024;
+
+/// What stands before an entry and is said of it.
+#[derive(Default)]
+struct Extensions {
+    name: Option<Vec<u8>>,
+    link: Option<Vec<u8>>,
+    size: Option<Vec<u8>>,
+    is_sparse: bool,
+    any: bool,
+}
+
+/// Walks the tar in a stream to the stream's very end, so that damage and bombs behind the last entry are found, too.
+pub(super) fn walk<R: Read, S: Sink>(
+    source: R,
+    compression: Compression,
+    meter: &Rc<Meter>,
+    walk: &mut Walk<S>,
+) -> Result<(), Error> {
+    let source = BufReader::with_capacity(BUFFER, source);
+    let content = Decompressed::new(compression, source, Rc::clone(meter));
+    let mut content = BufReader::with_capacity(BUFFER, Produced { inner: content, meter: Rc::clone(meter) });
+    let mut first = [0; 512];
+    let length = fill(&mut content, &mut first).map_err(|error| meter.explain(&error, ""))?;
+    if compression != Compression::None && !(length == first.len() && is_tar_header(&first)) {
+        return Err(Error::NotAnArchive(Lookalike::Compressed(compression)));
+    }
+    let mut archive = tar::Archive::new(Cursor::new(&first[..length]).chain(content));
+    walk_entries(&mut archive, walk)?;
+    let mut rest = archive.into_inner();
+    io::copy(&mut rest, &mut io::sink()).map_err(|error| walk.explain(&error))?;
+    Ok(())
+}
+
+fn walk_entries<R: Read, S: Sink>(archive: &mut tar::Archive<R>, walk: &mut Walk<S>) -> Result<(), Error> {
+    let entries = archive.entries().map_err(|error| walk.explain(&error))?.raw(true);
+    let mut extensions = Extensions::default();
+    for entry in entries {
+        let mut entry = entry.map_err(|error| walk.explain(&error))?;
+        let kind = entry.header().entry_type();
+        match kind {
+            EntryType::GNULongName => read_once(&mut entry, &mut extensions.name, walk)?,
+            EntryType::GNULongLink => read_once(&mut entry, &mut extensions.link, walk)?,
+            EntryType::XHeader => read_pax(&mut entry, &mut extensions, walk)?,
+            EntryType::XGlobalHeader => {
+                let mut global = Extensions::default();
+                read_pax(&mut entry, &mut global, walk)?;
+                if global.name.is_some() || global.link.is_some() || global.size.is_some() || global.is_sparse {
+                    return Err(ambiguous(&entry, "a global header names or sizes all that follows"));
+                }
+                walk.count()?;
+                continue;
+            }
+            _ => {
+                walk_entry(&mut entry, &extensions, walk)?;
+                extensions = Extensions::default();
+                continue;
+            }
+        }
+        extensions.any = true;
+    }
+    if extensions.any {
+        let error = io::ErrorKind::UnexpectedEof.into();
+        return Err(walk.explain(&error));
+    }
+    Ok(())
+}
+
+fn walk_entry<R: Read, S: Sink>(
+    entry: &mut tar::Entry<'_, R>,
+    extensions: &Extensions,
+    walk: &mut Walk<S>,
+) -> Result<(), Error> {
+    let header = entry.header().clone();
+    let name = extensions.name.as_deref().map_or_else(|| header.path_bytes(), Cow::Borrowed);
+    let link = match extensions.link.as_deref() {
+        Some(link) => Cow::Borrowed(link),
+        None => header.link_name_bytes().unwrap_or_default(),
+    };
+    let refuse = |reason| Err(Error::refused(&name, reason));
+    let size = header.entry_size().map_err(|error| walk.explain(&error))?;
+    if extensions.size.as_deref().is_some_and(|stated| stated != size.to_string().as_bytes()) {
+        return refuse(Reason::HeadersDisagree("it has two sizes".to_owned()));
+    }
+    if extensions.is_sparse {
+        return refuse(Reason::Sparse);
+    }
+    let content = match header.entry_type() {
+        // Before there was a type for directories, they were told by their name.
+        EntryType::Regular if name.ends_with(b"/") => Content::Directory,
+        EntryType::Regular => Content::File,
+        EntryType::Directory => Content::Directory,
+        EntryType::Symlink => Content::Symlink(&link),
+        EntryType::Link => Content::Hardlink(&link),
+        EntryType::Char | EntryType::Block => return refuse(Reason::SpecialFile("device")),
+        EntryType::Fifo => return refuse(Reason::SpecialFile("FIFO")),
+        EntryType::GNUSparse => return refuse(Reason::Sparse),
+        other => return refuse(Reason::UnknownType(other.as_byte())),
+    };
+    if !matches!(content, Content::File) && size > 0 {
+        return refuse(Reason::HasContent);
+    }
+    let executable = header.mode().is_ok_and(|mode| mode & 0o111 != 0);
+    let member = Member { name: &name, content, size: Some(size), executable };
+    walk.member(&member, entry)
+}
+
+/// Reads a name that was too long for the header.
+fn read_once<R: Read, S: Sink>(
+    entry: &mut tar::Entry<'_, R>,
+    into: &mut Option<Vec<u8>>,
+    walk: &Walk<S>,
+) -> Result<(), Error> {
+    let mut bytes = read_extension(entry, walk)?;
+    while bytes.last() == Some(&0) {
+        bytes.pop();
+    }
+    if into.replace(bytes).is_some() {
+        return Err(ambiguous(entry, "it has two names"));
+    }
+    Ok(())
+}
+
+/// Reads the records of a pax header: each its length in decimal digits, a space, a key, `=`, a value, a line feed.
+fn read_pax<R: Read, S: Sink>(
+    entry: &mut tar::Entry<'_, R>,
+    into: &mut Extensions,
+    walk: &Walk<S>,
+) -> Result<(), Error> {
+    let bytes = read_extension(entry, walk)?;
+    let mut rest = &bytes[..];
+    while rest.iter().any(|&byte| byte != 0) {
+        let Some((key, value, after)) = pax_record(rest) else {
+            return Err(ambiguous(entry, "a pax header cannot be read"));
+        };
+        let place = match key {
+            b"path" => Some(&mut into.name),
+            b"linkpath" => Some(&mut into.link),
+            b"size" => Some(&mut into.size),
+            _ => None,
+        };
+        if place.is_some_and(|place| place.replace(value.to_owned()).is_some()) {
+            return Err(ambiguous(entry, "it has two names or sizes"));
+        }
+        into.is_sparse |= key.starts_with(b"GNU.sparse.") || key == b"SCHILY.realsize";
+        rest = after;
+    }
+    Ok(())
+}
+
+/// The key and the value of the record that begins here, and what follows it.
+fn pax_record(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let space = bytes.iter().take(20).position(|&byte| byte == b' ')?;
+    let length: usize = std::str::from_utf8(&bytes[..space]).ok()?.parse().ok()?;
+    let (record, after) = bytes.split_at_checked(length)?;
+    let record = record.get(space + 1..)?.strip_suffix(b"\n")?;
+    let equals = record.iter().position(|&byte| byte == b'=')?;
+    Some((&record[..equals], &record[equals + 1..], after))
+}
+
+fn read_extension<R: Read, S: Sink>(entry: &mut tar::Entry<'_, R>, walk: &Walk<S>) -> Result<Vec<u8>, Error> {
+    let size = entry.size();
+    if size > EXTENSION {
+        return Err(Error::refused(&entry.header().path_bytes(), Reason::NameTooLong));
+    }
+    let mut bytes = Vec::new();
+    entry.read_to_end(&mut bytes).map_err(|error| walk.explain(&error))?;
+    if (bytes.len() as u64) < size {
+        return Err(walk.explain(&io::ErrorKind::UnexpectedEof.into()));
+    }
+    Ok(bytes)
+}
+
+fn ambiguous<R: Read>(entry: &tar::Entry<'_, R>, how: &str) -> Error {
+    Error::refused(&entry.header().path_bytes(), Reason::HeadersDisagree(how.to_owned()))
+}
+
+/// Reads until the buffer is full or there is no more.
+pub(super) fn fill(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match source.read(&mut buffer[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}

@@ -1,0 +1,39 @@
+use std::fs::File;
+use std::io::{Cursor, Write as _};
+
+use super::Program;
+use crate::archive::Error;
+
+/// How much of a program is kept in memory, in bytes. It holds all headers but those of ELF, which lie anywhere.
+const HEAD: usize = 64 * 1024;
+
+/// Takes the content of a file as it goes by, and keeps what is needed to judge it.
+#[derive(Default)]
+pub(in crate::archive) struct Examiner {
+    head: Vec<u8>,
+    /// All of a large ELF file.
+    spool: Option<File>,
+}
+
+impl Examiner {
+    pub(in crate::archive) fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        if let Some(spool) = &mut self.spool {
+            return spool.write_all(chunk).map_err(Error::Spool);
+        }
+        let (kept, rest) = chunk.split_at(chunk.len().min(HEAD - self.head.len()));
+        self.head.extend_from_slice(kept);
+        if !rest.is_empty() && self.head.starts_with(b"\x7fELF") {
+            let mut spool = tempfile::tempfile().map_err(Error::Spool)?;
+            spool.write_all(&self.head).and_then(|()| spool.write_all(rest)).map_err(Error::Spool)?;
+            self.spool = Some(spool);
+        }
+        Ok(())
+    }
+
+    pub(in crate::archive) fn finish(self) -> Program {
+        match self.spool {
+            Some(spool) => Program::examine(spool),
+            None => Program::examine(Cursor::new(self.head)),
+        }
+    }
+}

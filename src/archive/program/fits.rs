@@ -1,0 +1,86 @@
+use super::{Machine, Program};
+use crate::manifest::Platform;
+
+/// What can be said of a program that was not found unfit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fit {
+    /// System and machine are right.
+    Fits,
+    /// The file is a script or the like, which says nothing of a platform.
+    NotJudged,
+}
+
+/// Why a program does not run on a platform.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Mismatch {
+    /// It is for another operating system.
+    #[error("is a program for {found}, not for {wanted}")]
+    System {
+        /// The system it is for.
+        found: &'static str,
+        /// The system of the platform.
+        wanted: &'static str,
+    },
+    /// It is for another machine.
+    #[error("is a program for {}, not for {wanted}{}", list(.found), emulation(*.emulated))]
+    Machine {
+        /// The machines it is for.
+        found: Vec<Machine>,
+        /// The machine of the platform.
+        wanted: Machine,
+        /// Whether the platform may run it all the same, slowly and only if its emulator is installed.
+        emulated: bool,
+    },
+    /// It cannot be started anywhere.
+    #[error("is {0}")]
+    Unusable(&'static str),
+}
+
+impl Program {
+    /// Whether the program is for a platform.
+    ///
+    /// # Errors
+    /// [`Mismatch`].
+    pub fn fits(&self, platform: Platform) -> Result<Fit, Mismatch> {
+        let (found, machines) = match self {
+            Self::Elf { machine, system, .. } => (*system, std::slice::from_ref(machine)),
+            Self::MachO { machines } => ("darwin", machines.as_slice()),
+            Self::Pe { machine } => ("windows", std::slice::from_ref(machine)),
+            Self::Unusable(what) => return Err(Mismatch::Unusable(what)),
+            Self::Script { .. } | Self::Other => return Ok(Fit::NotJudged),
+        };
+        let wanted = platform.os();
+        if found != wanted {
+            return Err(Mismatch::System { found, wanted });
+        }
+        let wanted = machine_of(platform);
+        // Every 64-bit Windows on Intel runs 32-bit programs.
+        let fits =
+            |machine: &Machine| *machine == wanted || (platform == Platform::WindowsX8664 && *machine == Machine::X86);
+        if machines.iter().any(fits) {
+            return Ok(Fit::Fits);
+        }
+        let is_emulated = |machine: &Machine| match platform {
+            Platform::DarwinAarch64 => *machine == Machine::X8664,
+            Platform::WindowsAarch64 => matches!(machine, Machine::X8664 | Machine::X86),
+            _ => false,
+        };
+        Err(Mismatch::Machine { found: machines.to_vec(), wanted, emulated: machines.iter().any(is_emulated) })
+    }
+}
+
+fn machine_of(platform: Platform) -> Machine {
+    match platform {
+        Platform::DarwinAarch64 | Platform::LinuxAarch64 | Platform::WindowsAarch64 => Machine::Aarch64,
+        Platform::DarwinX8664 | Platform::LinuxX8664 | Platform::WindowsX8664 => Machine::X8664,
+    }
+}
+
+fn list(machines: &[Machine]) -> String {
+    machines.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
+}
+
+fn emulation(emulated: bool) -> &'static str {
+    if emulated { "; it runs only where the system can emulate that machine" } else { "" }
+}

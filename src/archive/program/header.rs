@@ -1,0 +1,99 @@
+use std::io::{Read, Seek, SeekFrom};
+
+use object::macho;
+use object::pe;
+use object::read::macho::{FatArch, MachHeader, MachOFatFile, MachOFatFile32, MachOFatFile64};
+use object::{Endianness, LittleEndian as LE, ReadRef as _, elf as elf_types};
+
+use super::source::{Part, Source};
+use super::{Machine, Program, elf};
+use crate::archive::from_tar::fill;
+
+/// How much of the first line of a script is kept, in bytes.
+const FIRST_LINE: usize = 256;
+
+/// The most slices of a universal binary; a class of Java would have more.
+const SLICES: usize = 44;
+
+pub(super) fn examine(mut file: impl Read + Seek) -> Program {
+    let mut head = [0; FIRST_LINE];
+    let read = file.seek(SeekFrom::Start(0)).and_then(|_| fill(&mut file, &mut head));
+    let Ok(length) = read else { return Program::Other };
+    let head = &head[..length];
+    let source = Source::new(file);
+    let file = Part(&source);
+    match head {
+        [b'#', b'!', line @ ..] => {
+            let end = line.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(line.len());
+            Program::Script { interpreter: String::from_utf8_lossy(&line[..end]).trim().to_owned() }
+        }
+        [0x7f, b'E', b'L', b'F', 1, ..] => elf::examine::<elf_types::FileHeader32<Endianness>, _>(file),
+        [0x7f, b'E', b'L', b'F', ..] => elf::examine::<elf_types::FileHeader64<Endianness>, _>(file),
+        [0xfe, 0xed, 0xfa, 0xce, ..] | [0xce, 0xfa, 0xed, 0xfe, ..] => {
+            mach_o::<macho::MachHeader32<Endianness>, _>(file)
+        }
+        [0xfe, 0xed, 0xfa, 0xcf, ..] | [0xcf, 0xfa, 0xed, 0xfe, ..] => {
+            mach_o::<macho::MachHeader64<Endianness>, _>(file)
+        }
+        [0xca, 0xfe, 0xba, 0xbe, ..] => universal(MachOFatFile32::parse(file)),
+        [0xca, 0xfe, 0xba, 0xbf, ..] => universal(MachOFatFile64::parse(file)),
+        [b'M', b'Z', ..] => portable(file),
+        _ => Program::Other,
+    }
+}
+
+fn mach_o<Mach, R>(file: Part<'_, R>) -> Program
+where
+    Mach: MachHeader<Endian = Endianness>,
+    R: Read + Seek,
+{
+    let header = Mach::parse(file, 0).and_then(|header| Ok((header, header.endian()?)));
+    match header {
+        Ok((header, endian)) if header.filetype(endian) == macho::MH_EXECUTE => {
+            Program::MachO { machines: vec![cpu(header.cputype(endian))] }
+        }
+        Ok(_) => Program::Unusable("a Mach-O file that is no program"),
+        Err(_) => Program::Unusable("a Mach-O file with a broken header"),
+    }
+}
+
+fn universal<Fat: FatArch>(file: object::Result<MachOFatFile<'_, Fat>>) -> Program {
+    match file {
+        Ok(file) if (1..=SLICES).contains(&file.arches().len()) => {
+            Program::MachO { machines: file.arches().iter().map(|slice| cpu(slice.cputype())).collect() }
+        }
+        Ok(_) => Program::Other,
+        Err(_) => Program::Unusable("a universal Mach-O file with a broken header"),
+    }
+}
+
+fn cpu(cpu: macho::CpuType) -> Machine {
+    match cpu {
+        macho::CPU_TYPE_ARM64 => Machine::Aarch64,
+        macho::CPU_TYPE_X86_64 => Machine::X8664,
+        macho::CPU_TYPE_X86 => Machine::X86,
+        other => Machine::Other(format!("CPU type {}", other.0)),
+    }
+}
+
+fn portable<R: Read + Seek>(file: Part<'_, R>) -> Program {
+    let header = pe::ImageDosHeader::parse(file).ok().and_then(|dos| {
+        let at = u64::from(dos.nt_headers_offset());
+        let magic = file.read_at::<object::U32<LE>>(at).ok()?;
+        let header = file.read_at::<pe::ImageFileHeader>(at.checked_add(4)?).ok()?;
+        (magic.get(LE) == pe::IMAGE_NT_SIGNATURE).then_some(header)
+    });
+    let Some(header) = header else { return Program::Unusable("a Windows file with a broken header") };
+    if header.characteristics.get(LE).0 & pe::IMAGE_FILE_DLL.0 != 0 {
+        return Program::Unusable("a Windows library");
+    }
+    let machine = match header.machine.get(LE) {
+        pe::IMAGE_FILE_MACHINE_AMD64 => Machine::X8664,
+        pe::IMAGE_FILE_MACHINE_ARM64 | pe::IMAGE_FILE_MACHINE_ARM64EC | pe::IMAGE_FILE_MACHINE_ARM64X => {
+            Machine::Aarch64
+        }
+        pe::IMAGE_FILE_MACHINE_I386 => Machine::X86,
+        other => Machine::Other(format!("machine {other:?}")),
+    };
+    Program::Pe { machine }
+}

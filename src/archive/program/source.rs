@@ -1,0 +1,55 @@
+use std::cell::Cell;
+use std::io::{Read, Seek};
+use std::ops::Range;
+
+use object::read::{ReadCache, ReadRef};
+
+/// How much is read of one executable, in bytes; real headers and tables are much smaller.
+const TOTAL: u64 = 4 * 1024 * 1024;
+
+/// What reading one string costs, however short it is.
+const STRING: u64 = 4096;
+
+/// A file that gives parts of itself until its allowance is used up: what a header claims decides over no memory.
+pub(super) struct Source<R: Read + Seek> {
+    cache: ReadCache<R>,
+    allowance: Cell<u64>,
+}
+
+impl<R: Read + Seek> Source<R> {
+    pub(super) fn new(file: R) -> Self {
+        Self { cache: ReadCache::new(file), allowance: Cell::new(TOTAL) }
+    }
+
+    fn spend(&self, size: u64) -> Result<(), ()> {
+        self.allowance.set(self.allowance.get().checked_sub(size).ok_or(())?);
+        Ok(())
+    }
+}
+
+/// What the parsers take.
+pub(super) struct Part<'a, R: Read + Seek>(pub(super) &'a Source<R>);
+
+impl<R: Read + Seek> Clone for Part<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R: Read + Seek> Copy for Part<'_, R> {}
+
+impl<'a, R: Read + Seek> ReadRef<'a> for Part<'a, R> {
+    fn len(self) -> Result<u64, ()> {
+        (&self.0.cache).len()
+    }
+
+    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
+        self.0.spend(size)?;
+        (&self.0.cache).read_bytes_at(offset, size)
+    }
+
+    fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'a [u8], ()> {
+        self.0.spend(STRING)?;
+        (&self.0.cache).read_bytes_at_until(range, delimiter)
+    }
+}

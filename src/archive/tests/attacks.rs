@@ -1,0 +1,213 @@
+use tar::EntryType;
+use zip::write::SimpleFileOptions;
+
+use super::super::testing::{pax_records, replace};
+use super::*;
+
+fn of(path: &str, reason: Reason) -> (String, Reason) {
+    (path.to_owned(), reason)
+}
+
+#[test]
+fn names_that_lead_out_or_deceive_are_refused_in_every_format() {
+    for (name, reason) in [
+        ("../victim", Reason::Parent),
+        ("a/../../victim", Reason::Parent),
+        ("..\\victim", Reason::Parent),
+        ("/tmp/victim", Reason::Absolute),
+        ("\\victim", Reason::Absolute),
+        ("C:/victim", Reason::Drive),
+        ("C:victim", Reason::Drive),
+        ("\\\\host\\share\\victim", Reason::Unc),
+        ("a\u{1b}[2J", Reason::ControlCharacter),
+        ("ex\u{202e}fdp.exe", Reason::ControlCharacter),
+        ("victim:stream", Reason::Colon),
+        ("CON", Reason::DeviceName),
+        ("a/aux.txt", Reason::DeviceName),
+        ("COM\u{b9}", Reason::DeviceName),
+        ("a./b", Reason::TrailingDotOrSpace),
+        ("a ", Reason::TrailingDotOrSpace),
+    ] {
+        assert_eq!(refused(&Tar::default().file(name, "x").bytes()), of(name, reason.clone()), "{name}");
+        assert_eq!(refused(&Zip::new().file(name, "x").bytes()), of(name, reason.clone()), "{name}");
+        assert_eq!(refused(&Tar::default().pax(&[("path", name)]).file("ok", "x").bytes()), of(name, reason), "{name}");
+    }
+    let not_utf8 = Tar::default().raw(EntryType::Regular, b"a\xff", b"", b"x", 0o644).bytes();
+    assert_eq!(refused(&not_utf8), of("a\u{fffd}", Reason::NotUtf8));
+    let unnamed = Tar::default().raw(EntryType::Regular, b"", b"", b"x", 0o644).bytes();
+    assert_eq!(refused(&unnamed), of("", Reason::Empty));
+    assert_eq!(refused(&Tar::default().file("./.", "x").bytes()), of("./.", Reason::Empty));
+}
+
+#[test]
+fn links_that_leave_are_refused() {
+    for (name, target) in [
+        ("l", "../victim"),
+        ("l", "/etc/passwd"),
+        ("a/l", "../../victim"),
+        ("l", "C:\\x"),
+        ("l", "a/../../into/x"),
+        ("l", ".."),
+    ] {
+        let (path, reason) = refused(&Tar::default().symlink(name, target).bytes());
+        assert!(path == name && matches!(reason, Reason::LinkLeaves { .. }), "{target}: {reason:?}");
+        let (path, reason) = refused(&Zip::new().symlink(name, target).bytes());
+        assert!(path == name && matches!(reason, Reason::LinkLeaves { .. }), "{target}: {reason:?}");
+    }
+    for target in ["../victim", "/etc/passwd", "C:/x", "//host/x"] {
+        let (_, reason) = refused(&Tar::default().file("a", "x").hardlink("l", target).bytes());
+        assert_eq!(reason, Reason::LinkLeaves { target: target.to_owned() });
+    }
+}
+
+#[test]
+fn chains_of_links_are_followed_to_their_end() {
+    // Each step alone stays inside.
+    let bytes = Tar::default().directory("a/b").symlink("a/b/up", "..").symlink("l", "a/b/up/../../victim").bytes();
+    assert_eq!(refused(&bytes), of("l", Reason::LinkLeaves { target: "a/b/up/../../victim".to_owned() }));
+    let bytes = Tar::default().symlink("x", "y").symlink("y", "z/../..").symlink("z", "d").directory("d").bytes();
+    assert!(matches!(refused(&bytes).1, Reason::LinkLeaves { .. }));
+    // The link has another case, which some systems do not see.
+    let bytes = Tar::default().directory("a/b").symlink("a/b/UP", "../..").symlink("l", "a/b/up/../victim").bytes();
+    assert!(matches!(refused(&bytes).1, Reason::LinkLeaves { .. }));
+    let circle = Tar::default().symlink("a", "b").symlink("b", "a").bytes();
+    assert_eq!(refused(&circle), of("a", Reason::LinkLoop { target: "b".to_owned() }));
+}
+
+#[test]
+fn nothing_is_written_through_a_link() {
+    for target in ["/tmp", "..", "real"] {
+        let bytes = Tar::default().directory("real").symlink("l", target).file("l/victim", "x").bytes();
+        assert_eq!(refused(&bytes), of("l/victim", Reason::ThroughLink { link: "l".to_owned() }), "{target}");
+        let bytes = Zip::new().directory("real").symlink("l", target).file("l/victim", "x").bytes();
+        assert_eq!(refused(&bytes), of("l/victim", Reason::ThroughLink { link: "l".to_owned() }), "{target}");
+    }
+    let bytes = Tar::default().symlink("l", "../victim").file("l", "x").bytes();
+    assert_eq!(refused(&bytes), of("l", Reason::Duplicate));
+    let bytes = Tar::default().file("l/x", "x").symlink("l", "..").bytes();
+    assert_eq!(refused(&bytes), of("l", Reason::FileAsDirectory));
+    let bytes = Tar::default().file("f", "x").symlink("l", "f").hardlink("h", "l").bytes();
+    assert_eq!(refused(&bytes), of("h", Reason::HardlinkToNothing { target: "l".to_owned() }));
+}
+
+#[test]
+fn a_hard_link_names_a_file_that_came_before() {
+    for target in ["later", "d", "nothing", "F"] {
+        let bytes = Tar::default().directory("d").file("f", "x").hardlink("h", target).file("later", "x").bytes();
+        assert_eq!(refused(&bytes), of("h", Reason::HardlinkToNothing { target: target.to_owned() }));
+    }
+}
+
+#[test]
+fn special_files_and_unknown_types_are_refused() {
+    for (kind, reason) in [
+        (EntryType::Fifo, Reason::SpecialFile("FIFO")),
+        (EntryType::Char, Reason::SpecialFile("device")),
+        (EntryType::Block, Reason::SpecialFile("device")),
+        (EntryType::GNUSparse, Reason::Sparse),
+        (EntryType::Continuous, Reason::UnknownType(b'7')),
+        (EntryType::new(b'V'), Reason::UnknownType(b'V')),
+    ] {
+        assert_eq!(refused(&Tar::default().raw(kind, b"x", b"", b"", 0o644).bytes()), of("x", reason));
+    }
+    for kind in [EntryType::Symlink, EntryType::Link, EntryType::Directory] {
+        let bytes = Tar::default().raw(kind, b"x", b"y", b"content", 0o644).bytes();
+        assert_eq!(refused(&bytes), of("x", Reason::HasContent));
+    }
+    let sparse = Tar::default().pax(&[("GNU.sparse.major", "1")]).file("x", "x").bytes();
+    assert_eq!(refused(&sparse), of("x", Reason::Sparse));
+    for (mode, reason) in [
+        (0o010_644_u32, Reason::SpecialFile("FIFO")),
+        (0o020_644, Reason::SpecialFile("device")),
+        (0o060_644, Reason::SpecialFile("device")),
+        (0o140_644, Reason::SpecialFile("socket")),
+    ] {
+        let options = SimpleFileOptions::default().external_attributes(mode << 16);
+        assert_eq!(refused(&Zip::new().file_with("x", "", options).bytes()), of("x", reason));
+    }
+}
+
+#[test]
+fn names_that_are_one_on_some_systems_are_refused() {
+    assert_eq!(refused(&Tar::default().file("a", "1").file("./a", "2").bytes()), of("./a", Reason::Duplicate));
+    let mut twice = Zip::new().file("a", "1").file("b", "2").bytes();
+    replace(&mut twice, b"b\x32", b"a\x32");
+    let at = twice.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
+    twice[at + 46] = b'a';
+    let (path, reason) = refused(&twice);
+    assert_eq!((path.as_str(), reason), ("a", Reason::Duplicate));
+    for (first, second) in
+        [("a/readme", "a/README"), ("Lib/x", "lib/y"), ("\u{e9}", "e\u{301}"), ("stra\u{df}e", "STRASSE")]
+    {
+        let (path, reason) = refused(&Tar::default().file(first, "1").file(second, "2").bytes());
+        assert!(path == second && matches!(reason, Reason::CaseCollision { .. }), "{second}: {reason:?}");
+        let (path, reason) = refused(&Zip::new().file(first, "1").file(second, "2").bytes());
+        assert!(path == second && matches!(reason, Reason::CaseCollision { .. }), "{second}: {reason:?}");
+    }
+    assert_eq!(refused(&Tar::default().file("a", "1").file("a/b", "2").bytes()), of("a/b", Reason::FileAsDirectory));
+    assert_eq!(refused(&Tar::default().file("a/b", "1").file("a", "2").bytes()), of("a", Reason::FileAsDirectory));
+    assert_eq!(refused(&Tar::default().directory("a").file("a", "2").bytes()), of("a", Reason::FileAsDirectory));
+}
+
+#[test]
+fn two_readers_must_not_see_two_archives() {
+    let how = |reason| matches!(reason, Reason::HeadersDisagree(_));
+    let (path, reason) = refused(&Tar::default().pax(&[("path", "a"), ("path", "b")]).file("x", "1").bytes());
+    assert!(path == "PaxHeaders/x" && how(reason));
+    let (path, reason) = refused(&Tar::default().pax(&[("size", "700")]).file("x", "1").bytes());
+    assert!(path == "x" && how(reason));
+    let long = |tar: Tar| tar.raw(EntryType::GNULongName, b"././@LongLink", b"", b"long\0", 0o644);
+    assert!(how(refused(&long(long(Tar::default())).file("x", "1").bytes()).1));
+    assert!(how(refused(&long(Tar::default().pax(&[("path", "a")])).file("x", "1").bytes()).1));
+    let global = pax_records(&[("path", "../victim")]);
+    let bytes = Tar::default().raw(EntryType::XGlobalHeader, b"g", b"", &global, 0o644).file("x", "1").bytes();
+    assert!(how(refused(&bytes).1));
+    // A record inside the value of another is none.
+    let nested = Tar::default().pax(&[("comment", "x\n18 path=../victim\n")]).file("agent", "1").bytes();
+    assert_eq!(listed(&nested).unwrap().entries[0].path, "agent");
+
+    let mut bytes = Zip::new().file("good", "1").bytes();
+    let at = bytes.windows(4).rposition(|w| w == b"good").unwrap();
+    bytes[at..at + 4].copy_from_slice(b"evil");
+    let (path, reason) = refused(&bytes);
+    assert!(path == "evil" && how(reason));
+}
+
+#[test]
+fn entries_of_a_zip_must_not_share_bytes() {
+    // Both entries of the table of contents point at the first file.
+    let mut bytes = Zip::new().file("a", "one").file("b", "one").bytes();
+    let second = bytes.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
+    bytes[second + 42..second + 46].fill(0);
+    bytes[second + 46] = b'a';
+    assert_eq!(refused(&bytes), of("a", Reason::Overlap));
+}
+
+#[test]
+fn encrypted_and_exotic_zip_entries_are_refused() {
+    let mut bytes = Zip::new().file("a", "one").bytes();
+    let second = bytes.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
+    bytes[6] |= 1;
+    bytes[second + 8] |= 1;
+    assert_eq!(refused(&bytes), of("a", Reason::Encrypted));
+
+    let mut bytes = Zip::new().file("a", "one").bytes();
+    bytes[8] = 98;
+    bytes[second + 10] = 98;
+    assert!(matches!(listed(&bytes), Err(Error::Unsupported { .. })));
+}
+
+#[test]
+fn a_web_page_is_no_archive() {
+    let page = b"<!DOCTYPE html><html><body>Not found</body></html>";
+    let expected = "is an HTML page, as servers send in place of an error, neither a .zip, a .tar nor an executable";
+    for result in [listed(page), streamed(page), Place::new().unpack(page)] {
+        assert_eq!(result.unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn messages_are_fit_to_be_shown() {
+    let error = listed(&Tar::default().file("a\u{1b}[31m", "x").bytes()).unwrap_err().to_string();
+    assert_eq!(error, "the entry `a\\u{1b}[31m` has control or invisible characters in its name");
+}

@@ -1,0 +1,268 @@
+//! The tree that the entries of an archive make, without a file system: what is the same name, what is inside what, and
+//! where links lead.
+
+use std::collections::HashMap;
+
+use icu_normalizer::DecomposingNormalizerBorrowed;
+
+use super::{Entry, Kind, Reason, name};
+
+/// How many links a path may lead through, as on Linux.
+const HOPS: usize = 40;
+
+/// How many parts of paths are looked up for all links of an archive together.
+const STEPS: usize = 4_000_000;
+
+type Id = usize;
+
+const ROOT: Id = 0;
+
+#[derive(Debug)]
+pub(super) struct Tree {
+    nodes: Vec<Node>,
+    steps: usize,
+}
+
+#[derive(Debug)]
+struct Node {
+    parent: Id,
+    /// The name, where it is spelled otherwise than the key it is kept under.
+    spelling: Option<Box<str>>,
+    kind: NodeKind,
+}
+
+#[derive(Debug)]
+enum NodeKind {
+    /// With the children by their names as [`fold`] makes them, and whether the archive lists it itself.
+    Directory { children: HashMap<Box<str>, Id>, listed: bool },
+    /// Index of the entry.
+    File(usize),
+    /// Index of the entry.
+    Symlink(usize),
+    /// Index of the entry.
+    Hardlink(usize),
+}
+
+/// What the insertion of an entry came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Inserted {
+    New,
+    /// A directory that has been listed before.
+    Again,
+}
+
+impl Tree {
+    pub(super) fn new() -> Self {
+        let kind = NodeKind::Directory { children: HashMap::new(), listed: true };
+        Self { nodes: vec![Node { parent: ROOT, spelling: None, kind }], steps: 0 }
+    }
+
+    /// How many files, links and directories there are, implied directories included.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    /// Adds the entry that will have this index.
+    pub(super) fn insert(&mut self, path: &str, kind: &Kind, index: usize) -> Result<Inserted, Reason> {
+        let (above, last) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut at = ROOT;
+        for part in name::parts(above) {
+            at = match self.child(at, part) {
+                None => self.add(at, part, NodeKind::Directory { children: HashMap::new(), listed: false }),
+                Some(id) => {
+                    self.check_spelling(id, part)?;
+                    match self.nodes[id].kind {
+                        NodeKind::Directory { .. } => id,
+                        NodeKind::Symlink(_) => return Err(Reason::ThroughLink { link: self.path(id) }),
+                        NodeKind::File(_) | NodeKind::Hardlink(_) => return Err(Reason::FileAsDirectory),
+                    }
+                }
+            };
+        }
+        let new = match kind {
+            Kind::Directory => NodeKind::Directory { children: HashMap::new(), listed: true },
+            Kind::File => NodeKind::File(index),
+            Kind::Symlink { .. } => NodeKind::Symlink(index),
+            Kind::Hardlink { .. } => NodeKind::Hardlink(index),
+        };
+        let Some(id) = self.child(at, last) else {
+            self.add(at, last, new);
+            return Ok(Inserted::New);
+        };
+        self.check_spelling(id, last)?;
+        match (&mut self.nodes[id].kind, new) {
+            (NodeKind::Directory { listed, .. }, NodeKind::Directory { .. }) => {
+                let inserted = if *listed { Inserted::Again } else { Inserted::New };
+                *listed = true;
+                Ok(inserted)
+            }
+            (NodeKind::Directory { .. }, _) | (_, NodeKind::Directory { .. }) => Err(Reason::FileAsDirectory),
+            _ => Err(Reason::Duplicate),
+        }
+    }
+
+    /// The regular file of exactly this path, without following links.
+    pub(super) fn file(&self, path: &str) -> Option<usize> {
+        let mut at = ROOT;
+        for part in name::parts(path) {
+            at = self.child(at, part).filter(|&id| self.is_spelled(id, part))?;
+        }
+        if let NodeKind::File(index) = self.nodes[at].kind { Some(index) } else { None }
+    }
+
+    /// Whether a link ends inside the archive, whatever it passes through. Names are compared without case, for on some
+    /// systems they are; where they are not, a link to a name that differs leads nowhere.
+    pub(super) fn check_link(&mut self, link: &Entry, target: &str, entries: &[Entry]) -> Result<(), Reason> {
+        let above = link.path.rsplit_once('/').map_or("", |(above, _)| above);
+        let Some(from) = self.follow(ROOT, above, entries, false)? else {
+            return Err(Reason::LinkLeaves { target: target.to_owned() });
+        };
+        self.follow(from, target, entries, false).map(|_| ())
+    }
+
+    /// The regular file behind a path, links followed, every name spelled as in the path.
+    pub(super) fn resolve(&mut self, path: &str, entries: &[Entry]) -> Option<usize> {
+        let id = self.follow(ROOT, path, entries, true).ok()??;
+        match self.nodes[id].kind {
+            NodeKind::File(index) => Some(index),
+            NodeKind::Hardlink(index) => match &entries[index].kind {
+                Kind::Hardlink { target } => self.file(target),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Walks a path part by part. `None` where there is nothing.
+    fn follow(&mut self, from: Id, path: &str, entries: &[Entry], exact: bool) -> Result<Option<Id>, Reason> {
+        let mut pending: Vec<&str> = name::parts(path).rev().collect();
+        let (mut at, mut hops) = (from, 0);
+        // How far the path has gone on where there is nothing; systems stop there, but `..` might lead back.
+        let mut missing = 0_usize;
+        while let Some(part) = pending.pop() {
+            self.steps += 1;
+            if self.steps > STEPS {
+                return Err(Reason::LinkLoop { target: path.to_owned() });
+            }
+            if part == ".." {
+                if missing > 0 {
+                    missing -= 1;
+                } else if at == ROOT {
+                    return Err(Reason::LinkLeaves { target: path.to_owned() });
+                } else {
+                    at = self.nodes[at].parent;
+                }
+                continue;
+            }
+            let child = if missing > 0 { None } else { self.child(at, part) };
+            match child.filter(|&id| !exact || self.is_spelled(id, part)) {
+                None => missing += 1,
+                Some(id) => match self.nodes[id].kind {
+                    NodeKind::Symlink(index) => {
+                        hops += 1;
+                        let Kind::Symlink { target } = &entries[index].kind else { return Ok(None) };
+                        if hops > HOPS {
+                            return Err(Reason::LinkLoop { target: path.to_owned() });
+                        }
+                        pending.extend(name::parts(target).rev());
+                    }
+                    _ => at = id,
+                },
+            }
+        }
+        Ok((missing == 0).then_some(at))
+    }
+
+    fn child(&self, of: Id, part: &str) -> Option<Id> {
+        match &self.nodes[of].kind {
+            NodeKind::Directory { children, .. } => children.get(fold(part).as_str()).copied(),
+            _ => None,
+        }
+    }
+
+    fn add(&mut self, to: Id, part: &str, kind: NodeKind) -> Id {
+        let id = self.nodes.len();
+        let key = fold(part);
+        let spelling = (key != part).then(|| part.into());
+        if let NodeKind::Directory { children, .. } = &mut self.nodes[to].kind {
+            children.insert(key.into_boxed_str(), id);
+        }
+        self.nodes.push(Node { parent: to, spelling, kind });
+        id
+    }
+
+    fn is_spelled(&self, id: Id, part: &str) -> bool {
+        self.nodes[id].spelling.as_deref().map_or_else(|| fold(part) == part, |spelling| spelling == part)
+    }
+
+    fn check_spelling(&self, id: Id, part: &str) -> Result<(), Reason> {
+        if self.is_spelled(id, part) { Ok(()) } else { Err(Reason::CaseCollision { other: self.path(id) }) }
+    }
+
+    /// The path of a node, for a message.
+    fn path(&self, mut id: Id) -> String {
+        let mut parts = Vec::new();
+        while id != ROOT {
+            let node = &self.nodes[id];
+            let key = || match &self.nodes[node.parent].kind {
+                NodeKind::Directory { children, .. } => {
+                    children.iter().find(|(_, child)| **child == id).map_or("", |(key, _)| key)
+                }
+                _ => "",
+            };
+            parts.push(node.spelling.as_deref().unwrap_or_else(key));
+            id = node.parent;
+        }
+        parts.reverse();
+        parts.join("/")
+    }
+}
+
+/// A name as file systems compare it that know neither case nor the ways to write an accent.
+fn fold(part: &str) -> String {
+    if part.is_ascii() {
+        return part.to_ascii_lowercase();
+    }
+    let decompose = |text: &str| DecomposingNormalizerBorrowed::new_nfd().normalize(text).into_owned();
+    decompose(&decompose(part).to_uppercase().to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_folded_as_file_systems_fold_them() {
+        for (a, b) in [
+            ("README", "readme"),
+            ("\u{c9}tat", "e\u{301}tat"),
+            ("STRASSE", "straße"),
+            ("ΣΑΣ", "σας"),
+            ("\u{212a}", "k"),
+        ] {
+            assert_eq!(fold(a), fold(b), "{a} {b}");
+        }
+        assert_ne!(fold("a"), fold("á"));
+    }
+
+    #[test]
+    fn many_long_links_take_bounded_work() {
+        let mut tree = Tree::new();
+        let link =
+            |path: String, target: String| Entry { path, kind: Kind::Symlink { target }, size: 0, executable: false };
+        let winding = "x/../".repeat(800);
+        let mut entries = Vec::new();
+        for at in 0..39 {
+            entries.push(link(format!("l{at}"), format!("{winding}l{}", at + 1)));
+        }
+        entries.extend((0..2000).map(|at| link(format!("m{at}"), "l0".to_owned())));
+        for (at, entry) in entries.iter().enumerate() {
+            tree.insert(&entry.path, &entry.kind, at).unwrap();
+        }
+        let checked: Result<(), Reason> = entries.iter().try_for_each(|entry| match &entry.kind {
+            Kind::Symlink { target } => tree.check_link(entry, target, &entries),
+            _ => Ok(()),
+        });
+        assert_eq!(checked, Err(Reason::LinkLoop { target: "l0".to_owned() }));
+    }
+}
