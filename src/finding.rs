@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::source::Span;
+use crate::source::{Edit, Span};
 
 /// How much a finding weighs, or whether a rule runs at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +55,8 @@ pub struct Finding {
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
+    /// The same as a change to the file that a program can make.
+    pub fix: Option<Edit>,
 }
 
 impl Finding {

@@ -40,6 +40,33 @@ impl Span {
     }
 }
 
+/// A change to a text: this stretch of bytes becomes this text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The bytes that go; empty where something is only put in.
+    pub range: Range<usize>,
+    /// What comes in their place.
+    pub text: String,
+}
+
+/// Carries out edits of one text, given in any order. Of edits that overlap the first is carried out.
+#[must_use]
+pub fn apply(text: &str, edits: &[Edit]) -> String {
+    let mut edits: Vec<&Edit> = edits.iter().collect();
+    edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+    let mut out = String::new();
+    let mut at = 0;
+    for edit in edits {
+        let Some(before) = text.get(at..edit.range.start) else { continue };
+        if text.get(edit.range.clone()).is_some() {
+            out.push_str(before);
+            out.push_str(&edit.text);
+            at = edit.range.end;
+        }
+    }
+    out + &text[at..]
+}
+
 fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = &text[..offset];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -74,6 +101,14 @@ mod tests {
     fn an_empty_range_covers_the_next_character() {
         assert_eq!(Span::of("ab", 1..1), Span { line: 1, column: 2, end_line: 1, end_column: 3 });
         assert_eq!(Span::of("ab", 9..9), Span { line: 1, column: 3, end_line: 1, end_column: 3 });
+    }
+
+    #[test]
+    fn edits_are_carried_out_in_the_order_of_the_text() {
+        let edit = |range, text: &str| Edit { range, text: text.to_owned() };
+        let edits = [edit(4..5, "E"), edit(0..0, "<"), edit(1..3, "-"), edit(2..4, "overlaps"), edit(9..12, "outside")];
+        assert_eq!(apply("abcde", &edits), "<a-dE");
+        assert_eq!(apply("ä", &[edit(1..1, "x")]), "ä");
     }
 
     proptest! {

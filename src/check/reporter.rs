@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{Levels, Rule};
 use crate::finding::{Finding, Level};
 use crate::manifest::Manifest;
-use crate::source::Span;
+use crate::source::{Edit, Span};
 use crate::text::printable;
 
 /// How many findings of one rule about one file are kept: a hostile file must not fill a report.
@@ -111,6 +111,7 @@ impl<'a> Reporter<'a> {
                 Cow::Owned(escaped) => escaped,
             },
             help: None,
+            fix: None,
         });
         Draft { finding: self.findings.last_mut(), grave }
     }
@@ -157,6 +158,14 @@ impl Draft<'_> {
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         if let Some(finding) = &mut self.finding {
             finding.help = Some(printable(&help.into()).into_owned());
+        }
+        self
+    }
+
+    /// Offers the change that puts it right.
+    pub(super) fn fix(mut self, fix: Option<Edit>) -> Self {
+        if let Some(finding) = &mut self.finding {
+            finding.fix = fix;
         }
         self
     }

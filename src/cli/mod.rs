@@ -5,6 +5,7 @@
 mod build;
 mod exit;
 mod explain;
+mod fix;
 mod global;
 mod log;
 mod network;

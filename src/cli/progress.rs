@@ -1,33 +1,59 @@
 //! Progress of long work, on a terminal only.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use acp_registry::survey::Event;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use acp_registry::text::printable;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::ui::Ui;
 
 /// Shows how far a survey is; nothing is left of it when it is done.
 pub(super) struct Progress {
+    bars: MultiProgress,
     questions: ProgressBar,
+    downloads: Mutex<HashMap<usize, ProgressBar>>,
 }
 
 impl Progress {
     pub(super) fn new(ui: &Ui) -> Self {
         let target = if ui.may_show_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let style = ProgressStyle::with_template("{spinner} asking {pos}/{len} {wide_bar}");
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        let questions = ProgressBar::with_draw_target(Some(0), target).with_style(style);
+        let bars = MultiProgress::with_draw_target(target);
+        let questions = ProgressBar::new(0).with_style(style("{spinner} {pos} of {len} answered {wide_bar}"));
+        let questions = bars.add(questions);
         questions.enable_steady_tick(Duration::from_millis(200));
-        Self { questions }
+        Self { bars, questions, downloads: Mutex::default() }
     }
 
     pub(super) fn show(&self, event: Event) {
+        let mut downloads = self.downloads.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             Event::Planned(count) => self.questions.inc_length(count as u64),
             Event::Answered => self.questions.inc(1),
+            Event::Downloading { number, url, length } => {
+                let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new);
+                let bar = bar.with_style(style("{bytes:>10} of {total_bytes:10} {bytes_per_sec:>12} {bar:20} {msg}"));
+                let file = url.rsplit('/').next().unwrap_or_default();
+                downloads.insert(number, self.bars.add(bar.with_message(printable(file).into_owned())));
+            }
+            Event::Received { number, bytes } => {
+                if let Some(bar) = downloads.get(&number) {
+                    bar.inc(bytes);
+                }
+            }
+            Event::Downloaded(number) => {
+                if let Some(bar) = downloads.remove(&number) {
+                    bar.finish_and_clear();
+                }
+            }
         }
     }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 impl Drop for Progress {

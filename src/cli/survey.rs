@@ -1,8 +1,9 @@
 //! The network checks of `validate`.
 
+use acp_registry::archive::Limits;
 use acp_registry::check::Selection;
 use acp_registry::net::AllowedHosts;
-use acp_registry::registry::Registry;
+use acp_registry::registry::{ArchiveLimits, Config, Registry};
 use acp_registry::survey::{Scope, Survey, Surveyor};
 use tokio::runtime::Runtime;
 
@@ -17,6 +18,10 @@ pub(super) struct SurveyArgs {
     #[arg(long)]
     urls: bool,
 
+    /// Fetch the archives of all platforms, and check what is in them
+    #[arg(long)]
+    archives: bool,
+
     /// Fetch everything anew, and keep nothing for the next run
     #[arg(long)]
     no_cache: bool,
@@ -27,11 +32,12 @@ pub(super) fn run(
     args: &SurveyArgs,
     registry: &Registry,
     selection: &Selection,
+    config: &Config,
     allowed: &AllowedHosts,
     ui: &Ui,
 ) -> Result<Option<Survey>, Failure> {
-    let scope = Scope { urls: args.urls };
-    if !scope.urls {
+    let scope = Scope { urls: args.urls, archives: args.archives.then(|| limits(&config.archive_limits)) };
+    if scope == Scope::default() {
         return Ok(None);
     }
     let selected = registry.entries.iter().filter(|entry| selection.has_folder(&entry.id));
@@ -49,4 +55,15 @@ pub(super) fn run(
         ui.warning(&format!("packages were not checked: {unknown}"));
     }
     Ok(Some(survey))
+}
+
+fn limits(configured: &ArchiveLimits) -> Limits {
+    let usual = Limits::default();
+    Limits {
+        compressed: configured.compressed.unwrap_or(usual.compressed),
+        unpacked: configured.unpacked.unwrap_or(usual.unpacked),
+        entries: configured.entries.unwrap_or(usual.entries),
+        ratio: configured.ratio.unwrap_or(usual.ratio),
+        ..usual
+    }
 }

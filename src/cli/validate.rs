@@ -13,6 +13,7 @@ use acp_registry::text::{nearest, quote};
 use clap::ArgMatches;
 
 use super::exit::{Exit, Failure};
+use super::fix;
 use super::global::{Global, configured_levels};
 use super::survey;
 use super::ui::Ui;
@@ -51,6 +52,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "RULE")]
     allow: Vec<String>,
 
+    /// Write what a finding wants written, where that is certain: the digests that `--archives` finds missing
+    #[arg(long)]
+    fix: bool,
+
     #[command(flatten)]
     survey: survey::SurveyArgs,
 }
@@ -84,9 +89,13 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     }
     let selection = selection(args, &registry)?;
     ui.detail(&format!("checking {} in {}", registry.entries.len(), registry.root.display()));
-    let survey = survey::run(&args.survey, &registry, &selection, &allowed_hosts, ui)?;
+    let survey = survey::run(&args.survey, &registry, &selection, &config, &allowed_hosts, ui)?;
     let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: survey.as_ref() };
-    let checked = check(&registry, &options, &selection);
+    let mut checked = check(&registry, &options, &selection);
+    if args.fix {
+        let fixed = fix::apply(&registry, &mut checked)?;
+        ui.note(&format!("{fixed} put right"));
+    }
 
     let prefix = prefix(&registry.root);
     let text = |file: &str| registry.text(file);

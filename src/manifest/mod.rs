@@ -9,6 +9,7 @@
 mod agent;
 pub mod archive;
 mod document;
+mod edit;
 mod package;
 mod places;
 mod version;

@@ -1,12 +1,14 @@
 //! The one HTTP client of the program: a request and its answer, with redirects, retries and politeness.
 
 use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, StatusCode, redirect};
+use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::sync::OwnedSemaphorePermit;
 use url::{Host as UrlHost, Url};
 
@@ -125,8 +127,7 @@ impl Client {
     /// # Errors
     /// [`Problem::Setup`] when the system offers no root certificates.
     pub fn new(settings: Settings) -> Result<Self, Problem> {
-        // Fails only when another part of the process has chosen a provider already, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        let tls = tls()?;
         let base = |is_raw: bool| {
             reqwest::Client::builder()
                 .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
@@ -134,6 +135,7 @@ impl Client {
                 .read_timeout(settings.idle_timeout)
                 .redirect(redirect::Policy::none())
                 .gzip(!is_raw)
+                .tls_backend_preconfigured(tls.clone())
         };
         let resolver = Arc::new(Resolver::default());
         let guard = Arc::new(Guard { resolver: resolver.clone(), exempt: settings.proxy_hosts.clone() });
@@ -163,6 +165,21 @@ impl Client {
     #[must_use]
     pub fn may_ask(&self, url: &Url) -> bool {
         self.client_for(url, true).is_ok()
+    }
+
+    /// A file of an earlier run, by its address and SHA-256; the caller hashes it again before trusting it.
+    #[must_use]
+    pub fn cached_file(&self, url: &Url, sha256: &str) -> Option<PathBuf> {
+        self.settings.cache.as_ref()?.file(url, sha256)
+    }
+
+    /// Keeps a file for a later run. One that cannot be kept is fetched again.
+    pub fn keep_file(&self, url: &Url, sha256: &str, file: &Path) {
+        if let Some(cache) = &self.settings.cache
+            && let Err(error) = cache.keep(url, sha256, file)
+        {
+            tracing::debug!("{} is not kept: {error}", shown(url));
+        }
     }
 
     /// Sends a request and follows redirects; any other status is an answer.
@@ -277,6 +294,18 @@ impl Client {
         }
         Ok(&pair.guarded)
     }
+}
+
+/// TLS by the certificates that the system trusts. Reading them takes a while, so that all clients share it.
+fn tls() -> Result<rustls::ClientConfig, Problem> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(BuilderVerifierExt::with_platform_verifier)
+        .map_err(|error| Problem::Setup(error.to_string()))?;
+    let mut config = config.with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
 }
 
 /// Without user info, which would be sent as a secret: secrets come from [`Credentials`] only.

@@ -66,7 +66,7 @@ impl Client {
                 Ok(()) => reply.fail(Problem::Incomplete { received, announced: announced.unwrap_or_default() }),
                 Err(error) => error,
             };
-            let Some(validator) = validator.clone().filter(|_| error.problem.may_pass()) else { return Err(error) };
+            let Some(validator) = validator.clone().filter(|_| can_go_on(&error.problem)) else { return Err(error) };
             if attempt == self.settings.attempts {
                 return Err(error);
             }
@@ -97,6 +97,11 @@ async fn receive(reply: &mut Reply, limit: u64, sink: &mut dyn Sink, received: &
         }
         sink.take(&chunk).map_err(|error| reply.fail(Problem::Disk(error.to_string())))?;
     }
+}
+
+/// Whether the sink has all that came, so that the rest can follow.
+fn can_go_on(problem: &Problem) -> bool {
+    problem.may_pass() && !matches!(problem, Problem::Disk(_))
 }
 
 /// What proves that a second answer continues the first.

@@ -78,7 +78,11 @@ impl Problem {
     #[must_use]
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::Connection(_) | Self::Timeout | Self::RateLimited { .. } | Self::Incomplete { .. } => true,
+            Self::Connection(_)
+            | Self::Timeout
+            | Self::RateLimited { .. }
+            | Self::Incomplete { .. }
+            | Self::Disk(_) => true,
             Self::Status(status) => matches!(status, 408 | 425 | 429 | 500..=599),
             _ => false,
         }

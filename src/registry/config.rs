@@ -29,9 +29,25 @@ pub struct Config {
     pub base_url: Option<String>,
     /// Level by rule name.
     pub rules: BTreeMap<String, LevelSetting>,
+    /// How much archives may ask for.
+    pub archive_limits: ArchiveLimits,
     /// The published views; empty for one `registry.json` of the stable channel.
     #[serde(rename = "view")]
     pub views: Vec<View>,
+}
+
+/// How much archives may ask for, where that differs from the usual.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ArchiveLimits {
+    /// The largest archive, in bytes.
+    pub compressed: Option<u64>,
+    /// The most that one may unpack to, in bytes.
+    pub unpacked: Option<u64>,
+    /// The most entries.
+    pub entries: Option<u64>,
+    /// How many times its own size one may unpack to.
+    pub ratio: Option<u64>,
 }
 
 /// The level of a rule as people write it.
@@ -313,6 +329,8 @@ mod tests {
             ("[[view]]\nfile = \"registry.json\"\nagents.x.set.n = nan", "no number"),
             ("[[view]]\nfile = \"Agent.Schema.json\"", "plain file name"),
             ("colour = 1", "unknown field"),
+            ("archive-limits.size = 1", "unknown field"),
+            ("archive-limits.entries = -1", "invalid value"),
             ("rules.\"icon/size\" = \"error\"", "unknown variant"),
             ("[[view", "not a registry configuration"),
         ] {

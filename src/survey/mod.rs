@@ -5,11 +5,13 @@
 //!
 //! Each thing is asked for once, however many agents name it, and all of them at the same time.
 
+mod archives;
 mod surveyor;
 mod targets;
 
 use std::collections::BTreeMap;
 
+pub use archives::{Archive, Inspection};
 pub use surveyor::{Event, Scope, Sources, Surveyor};
 
 use crate::net::{Answer, FetchError};
@@ -32,6 +34,8 @@ pub struct Survey {
     pub releases: BTreeMap<ReleaseId, Found<Release>>,
     /// The files of releases on GitHub that addresses name.
     pub assets: BTreeMap<String, (ReleaseId, String)>,
+    /// Archives that were fetched, by the address as the manifest writes it.
+    pub archives: BTreeMap<String, Result<Archive, FetchError>>,
     /// Sources that were not asked because nobody knows where they are.
     pub unknown: Vec<UnknownBase>,
     /// Whether anything was asked and nothing at all answered.
@@ -42,7 +46,10 @@ impl Survey {
     /// What came of asking for an address; `None` when it was not asked for.
     #[must_use]
     pub fn link(&self, url: &str) -> Option<Result<&Answer, &FetchError>> {
-        self.links.get(url).map(Result::as_ref)
+        match self.archives.get(url) {
+            Some(archive) => Some(archive.as_ref().map(|archive| &archive.answer)),
+            None => self.links.get(url).map(Result::as_ref),
+        }
     }
 
     /// Whether GitHub itself has said that it does not have the file at an address.
@@ -53,6 +60,13 @@ impl Survey {
             Ok(None) => true,
             Err(_) => false,
         })
+    }
+
+    /// The digest that GitHub gives for the file at an address.
+    #[must_use]
+    pub fn github_digest(&self, url: &str) -> Option<&str> {
+        let (_, file, found) = self.asset(url)?;
+        found.as_ref().ok()?.as_ref()?.asset(file)?.sha256.as_deref()
     }
 
     /// The release that an address names a file of, and the file's name, if the release was asked for.

@@ -1,13 +1,16 @@
 //! Asks the world outside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 use futures_util::stream::{self, StreamExt as _};
 use url::Url;
 
 use super::Survey;
+use super::archives::Wanted;
 use super::targets::Targets;
+use crate::archive::Limits;
 use crate::manifest::Agent;
 use crate::net::Client;
 use crate::upstream::github::{Github, ReleaseId};
@@ -28,19 +31,39 @@ pub struct Sources {
 }
 
 /// What is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Whether addresses answer, and whether packages have the versions that are named.
     pub urls: bool,
+    /// What is in the archives, of all platforms, if they keep these limits.
+    pub archives: Option<Limits>,
 }
 
 /// How far a survey is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// So many further questions are to be asked.
     Planned(usize),
     /// One question has its answer.
     Answered,
+    /// An archive begins to come.
+    Downloading {
+        /// Tells it from other downloads.
+        number: usize,
+        /// Its address, without secrets.
+        url: String,
+        /// How long it is, in bytes, if its host says so.
+        length: Option<u64>,
+    },
+    /// Another piece of it has come.
+    Received {
+        /// Of which download.
+        number: usize,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// It is complete, or has failed.
+    Downloaded(usize),
 }
 
 /// Asks the world outside what manifests claim.
@@ -65,12 +88,19 @@ impl Surveyor<'_> {
             self.ask_addresses_and_packages(&targets, &mut survey, &asked).await;
         }
         self.ask_github(&targets, &mut survey, &asked).await;
+        if let Some(limits) = self.scope.archives {
+            self.fetch_archives(&targets, limits, &mut survey, &asked).await;
+        }
         survey.is_cut_off = asked.into_inner() > 0 && self.client.answers() == 0;
         survey
     }
 
     async fn ask_addresses_and_packages(&self, targets: &Targets, survey: &mut Survey, asked: &AtomicU64) {
-        let mut links: BTreeMap<&String, &Url> = targets.archives.iter().chain(&targets.pages).collect();
+        let mut links: BTreeMap<&String, &Url> = targets.pages.iter().collect();
+        // An archive that is fetched answers by that.
+        if self.scope.archives.is_none() {
+            links.extend(&targets.archives);
+        }
         // What the client would refuse without asking is the concern of rules that need no network.
         links.retain(|_, url| self.client.may_ask(url));
         let links = self.ask(links.into_iter(), asked, |url| self.client.probe(url));
@@ -96,15 +126,36 @@ impl Surveyor<'_> {
         });
     }
 
-    /// Asks GitHub for the releases whose files did not answer: only it can say what there is instead.
+    /// Asks GitHub for releases: for digests where archives are fetched, and else where files did not answer, since only
+    /// GitHub can say what there is instead.
     async fn ask_github(&self, targets: &Targets, survey: &mut Survey, asked: &AtomicU64) {
-        let failed = |text: &String| matches!(survey.links.get(text), Some(Err(_)));
-        let assets = targets.archives.iter().filter(|(text, _)| failed(text));
+        let is_wanted = |text: &String| self.scope.archives.is_some() || matches!(survey.links.get(text), Some(Err(_)));
+        let assets = targets.archives.iter().filter(|(text, _)| is_wanted(text));
         let assets = assets.filter_map(|(text, url)| Some((text.clone(), self.sources.github.asset_of(url)?)));
         survey.assets = assets.collect();
         let releases: BTreeMap<&ReleaseId, &ReleaseId> = survey.assets.values().map(|(id, _)| (id, id)).collect();
         survey.releases =
             self.ask(releases.into_iter(), asked, |id| self.sources.github.release(self.client, id)).await;
+    }
+
+    /// Fetches archives, a few at a time: each takes a processor to look into.
+    async fn fetch_archives(&self, targets: &Targets, limits: Limits, survey: &mut Survey, asked: &AtomicU64) {
+        let archives: Vec<(&String, &Url)> =
+            targets.archives.iter().filter(|(_, url)| self.client.may_ask(url)).collect();
+        asked.fetch_add(archives.len() as u64, Ordering::Relaxed);
+        (self.progress)(Event::Planned(archives.len()));
+        let nothing = BTreeSet::new();
+        let at_once = thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 4));
+        let fetched = stream::iter(archives.into_iter().enumerate()).map(|(number, (text, url))| {
+            let cmds = targets.cmds.get(text).unwrap_or(&nothing);
+            let wanted = Wanted { number, url, cmds, digest: survey.github_digest(text), limits };
+            async move {
+                let archive = wanted.fetch(self.client, self.progress).await;
+                (self.progress)(Event::Answered);
+                (text.clone(), archive)
+            }
+        });
+        survey.archives = fetched.buffer_unordered(at_once).collect().await;
     }
 
     /// Asks many questions at once.

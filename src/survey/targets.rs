@@ -12,6 +12,8 @@ use crate::net::address;
 pub(super) struct Targets {
     /// Addresses of archives, as written and parsed.
     pub(super) archives: BTreeMap<String, Url>,
+    /// The programs that manifests want started from each archive.
+    pub(super) cmds: BTreeMap<String, BTreeSet<String>>,
     /// Addresses of pages: repository, web site, licence.
     pub(super) pages: BTreeMap<String, Url>,
     /// Names of npm packages.
@@ -29,6 +31,7 @@ impl Targets {
             for release in agent.releases() {
                 for target in &release.distribution.binary {
                     add(&mut targets.archives, &target.archive);
+                    targets.cmds.entry(target.archive.clone()).or_default().insert(target.cmd.clone());
                 }
                 if let Some(Ok(spec)) = release.distribution.npx.as_ref().map(|npx| npx.package.parse::<NpmSpec>()) {
                     targets.npm.insert(spec.name);

@@ -16,8 +16,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("upstream", &["net", "sys"]),
     ("archive", &["manifest", "sys", "text"]),
     ("registry", &["manifest", "net", "sys"]),
-    ("survey", &["manifest", "net", "upstream"]),
-    ("check", &["finding", "manifest", "net", "registry", "source", "survey", "sys", "text", "upstream"]),
+    ("survey", &["archive", "manifest", "net", "upstream"]),
+    ("check", &["archive", "finding", "manifest", "net", "registry", "source", "survey", "sys", "text", "upstream"]),
     ("report", &["check", "finding", "json", "source", "text"]),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
 ];

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod architecture;
+mod archives;
 mod bad_input;
 mod build;
 mod contract;

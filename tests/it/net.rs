@@ -205,14 +205,14 @@ fn a_host_that_breaks_off_or_falls_silent_is_given_up_in_time() {
     assert_eq!(reset.asked().len(), 3);
 
     let silent = Server::raw(|_, _| {
-        thread::sleep(Duration::from_secs(60));
+        thread::sleep(Duration::from_mins(1));
         Ok(())
     });
     assert_eq!(get(&client(&[&silent]), &silent.url("/")).unwrap_err().problem, Problem::Timeout);
 
     let stalling = Server::raw(|_, stream| {
         stream.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 100\r\n\r\nbegin")?;
-        thread::sleep(Duration::from_secs(60));
+        thread::sleep(Duration::from_mins(1));
         Ok(())
     });
     assert_eq!(get(&client(&[&stalling]), &stalling.url("/")).unwrap_err().problem, Problem::Timeout);

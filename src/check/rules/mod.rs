@@ -1,5 +1,6 @@
 //! The rules: one file a rule, in a folder a group. A rule is registered here and nowhere else.
 
+mod archive;
 mod distribution;
 mod github;
 mod icon;
@@ -14,6 +15,15 @@ use super::Rule;
 
 /// Every rule, ordered by name.
 pub static RULES: &[&Rule] = &[
+    &archive::cmd_not_found::RULE,
+    &archive::digest_mismatch::RULE,
+    &archive::misleading_suffix::RULE,
+    &archive::missing_digest::RULE,
+    &archive::needs_libc::RULE,
+    &archive::too_large::RULE,
+    &archive::unreadable::RULE,
+    &archive::unsafe_entry::RULE,
+    &archive::wrong_platform::RULE,
     &distribution::archive_format::RULE,
     &distribution::cmd_style::RULE,
     &distribution::inconsistent_targets::RULE,

@@ -35,9 +35,9 @@ pub(crate) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (pointer, url, asked) in archives(subject, survey) {
         let Err(error) = asked else { continue };
-        let is_insecure = matches!(error.problem, Problem::Refused(_));
-        // What GitHub knows better, and what may pass, have rules of their own.
-        if error.problem.may_pass() || is_insecure || survey.is_denied_by_github(url) {
+        // What leads elsewhere or is too large, what may pass, and what GitHub knows better, have rules of their own.
+        let is_other = matches!(error.problem, Problem::Refused(_) | Problem::TooLarge { .. });
+        if is_other || error.problem.may_pass() || survey.is_denied_by_github(url) {
             continue;
         }
         let help = match error.problem {

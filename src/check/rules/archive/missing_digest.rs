@@ -1,0 +1,47 @@
+use super::{TARGET, fetched, fine, found};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::manifest::escape_segment;
+use crate::survey::Survey;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "archive/missing-digest",
+    level: Level::Warning,
+    summary: "an archive has no digest in the manifest",
+    why: "Without it nobody notices when the file is replaced, by its authors or by others.",
+    fix: "Write the archive's SHA-256 as `sha256`; `validate --archives --fix` does it.",
+    fails: Example::Online(&Online {
+        manifest: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.tar.gz\", \"cmd\": \"./agent\" }"),
+        world: "The archive linux.tar.gz can be fetched.",
+        answers: |survey| found(survey, Ok(fine())),
+    }),
+    marks: "{ \"archive\": \"https://example.com/1.0.0/linux.tar.gz\", \"cmd\": \"./agent\" }",
+    passes: Example::Online(&Online {
+        manifest: TARGET,
+        world: "The archive linux.tar.gz can be fetched.",
+        answers: |survey| found(survey, Ok(fine())),
+    }),
+    check: Check::Online(check),
+};
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for (release, target, archive) in fetched(subject, survey) {
+        // What could not even be read is no archive to vouch for.
+        let is_sound = archive.inspections.get(&target.cmd).is_some_and(Result::is_ok);
+        let pointer = release.target_pointer(target, "sha256");
+        if !is_sound || subject.manifest.value().pointer(&pointer).is_some() {
+            continue;
+        }
+        let members = pointer.rsplit_once('/').and_then(|(above, _)| subject.manifest.value().pointer(above));
+        let last = members.and_then(|members| members.as_object()?.keys().next_back());
+        let fix = last.and_then(|last| {
+            let behind = release.target_pointer(target, &escape_segment(last));
+            subject.manifest.insert_behind(&behind, "sha256", &archive.sha256)
+        });
+        report
+            .value(pointer, "the archive has no digest")
+            .help(format!("add \"sha256\": \"{}\", or let `--fix` do it", archive.sha256))
+            .fix(fix);
+    }
+}
