@@ -1,4 +1,5 @@
-//! How fast a registry is validated and built, as ratios to what the system's own tools need for the same files.
+//! How fast a registry is validated and built, as ratios to what the system's own tools need for the same files; and the
+//! same for addresses and archives, against a host on loopback.
 //!
 //! `cargo bench` makes synthetic registries below the target directory and runs the release build on them, several times
 //! in turn with `cat` and `cp -r`. Figures are medians; memory is the highest of all runs.
@@ -7,6 +8,7 @@
 #![allow(clippy::cast_precision_loss, reason = "no machine has so much memory")]
 
 mod generate;
+mod network;
 
 use std::env;
 use std::fs;
@@ -42,6 +44,10 @@ fn main() {
         }
         compare(&folder, &registry, agents);
     }
+    for addresses in [126, 2775] {
+        network::urls(&folder, addresses);
+    }
+    network::archives(&folder);
 }
 
 /// Runs all commands in turn, so that whatever else the machine does meets them all alike.
