@@ -38,6 +38,7 @@ bench: setup ## measure validate and build against cat and cp
 fuzz: setup ## feed the parsers random input, SECONDS each (default 60); needs cargo-fuzz and a nightly toolchain
 	cargo +nightly fuzz run --fuzz-dir tests/fuzz manifest -- -max_total_time=$(or $(SECONDS),60)
 	cargo +nightly fuzz run --fuzz-dir tests/fuzz icon -- -max_total_time=$(or $(SECONDS),60)
+	cargo +nightly fuzz run --fuzz-dir tests/fuzz archive -- -max_total_time=$(or $(SECONDS),60)
 
 deny: setup ## licences, advisories and sources of all dependencies; needs cargo-deny
 	cargo deny check

@@ -83,8 +83,8 @@ fn nearest_entry(path: &str, entries: &[Entry]) -> Option<String> {
         .or_else(|| best(&|name| name.eq_ignore_ascii_case(&with_exe)))
         .or_else(|| best(&|name| stem(wanted).is_some_and(|stem| name.eq_ignore_ascii_case(&stem))));
     let alike = || {
-        let names = files().map(Entry::file_name).filter(|name| name.len() <= COMPARED_LENGTH).take(COMPARED);
-        let name = nearest(wanted, names)?;
+        let candidates = files().map(Entry::file_name).filter(|name| name.len() <= COMPARED_LENGTH).take(COMPARED);
+        let name = nearest(wanted, candidates)?;
         best(&|other| other == name)
     };
     named.or_else(alike).map(|entry| entry.path.clone())

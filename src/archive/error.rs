@@ -85,6 +85,8 @@ pub enum Reason {
     TrailingDotOrSpace,
     #[error("has a name that is too long")]
     NameTooLong,
+    #[error("has an extended header of more than {limit} bytes")]
+    HeaderTooLong { limit: u64 },
     #[error("is nested too deeply")]
     TooDeep,
     #[error("occurs twice")]

@@ -153,9 +153,11 @@ pub(super) fn is_tar_header(block: &[u8; 512]) -> bool {
 
 fn is_executable(head: &[u8]) -> bool {
     match head {
-        [b'#', b'!', ..] | [0x7f, b'E', b'L', b'F', ..] => true,
         [b'M', b'Z', ..] => head.len() >= 64,
-        [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..] | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] => true,
+        [b'#', b'!', ..]
+        | [0x7f, b'E', b'L', b'F', ..]
+        | [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..]
+        | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] => true,
         // A class of Java begins in the same way, with its version, 45 or more, where the number of slices would be.
         [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, slices, ..] => *slices < 45,
         _ => false,

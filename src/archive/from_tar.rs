@@ -42,6 +42,8 @@ pub(super) fn walk<R: Read, S: Sink>(
     let mut first = [0; 512];
     let length = fill(&mut content, &mut first).map_err(|error| meter.explain(&error, ""))?;
     if compression != Compression::None && !(length == first.len() && is_tar_header(&first)) {
+        // Damage may be what makes it look so, and be seen only at the end.
+        io::copy(&mut content, &mut io::sink()).map_err(|error| meter.explain(&error, ""))?;
         return Err(Error::NotAnArchive(Lookalike::Compressed(compression)));
     }
     let mut archive = tar::Archive::new(Cursor::new(&first[..length]).chain(content));
@@ -180,7 +182,7 @@ fn pax_record(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 fn read_extension<R: Read, S: Sink>(entry: &mut tar::Entry<'_, R>, walk: &Walk<S>) -> Result<Vec<u8>, Error> {
     let size = entry.size();
     if size > EXTENSION {
-        return Err(Error::refused(&entry.header().path_bytes(), Reason::NameTooLong));
+        return Err(Error::refused(&entry.header().path_bytes(), Reason::HeaderTooLong { limit: EXTENSION }));
     }
     let mut bytes = Vec::new();
     entry.read_to_end(&mut bytes).map_err(|error| walk.explain(&error))?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::rc::Rc;
 
+use zip::CompressionMethod;
 use zip::read::{Config, ZipFileEntry, ZipReadOptions};
 use zip::result::ZipError;
 use zip::unstable::read::ZipIterable;
@@ -12,6 +13,10 @@ use super::limits::PATH_LENGTH;
 use super::meter::{Meter, Produced, Sought};
 use super::walk::{Content, Member, Sink, Walk};
 use super::{Error, Excess, Reason};
+
+/// What clients and the systems' own programs read.
+const METHODS: [CompressionMethod; 4] =
+    [CompressionMethod::Stored, CompressionMethod::Deflated, CompressionMethod::Deflate64, CompressionMethod::Bzip2];
 
 const TYPE_MASK: u32 = 0o170_000;
 
@@ -65,6 +70,11 @@ fn walk_entry<R: Read + Seek, S: Sink>(
     if entry.encrypted() {
         return refuse(Reason::Encrypted);
     }
+    let method = entry.compression();
+    if !METHODS.contains(&method) {
+        let path = String::from_utf8_lossy(&name).into_owned();
+        return Err(Error::Unsupported { path, what: format!("is compressed by {method}, which few can read") });
+    }
     let (start, size, compressed) = (entry.header_start(), entry.size(), entry.compressed_size());
     meter.check_claim(size).map_err(Error::TooLarge)?;
     meter.consume(compressed).map_err(Error::TooLarge)?;
@@ -113,7 +123,9 @@ fn unreadable(error: ZipError, meter: &Meter) -> Error {
     match error {
         ZipError::Io(error) => meter.explain(&error, DIRECTORY),
         // A file without the mark of the table's end has lost its end.
-        ZipError::InvalidArchive(message) if message.contains("Could not find") => {
+        ZipError::InvalidArchive(message)
+            if message.contains("Could not find") || message.contains("Unexpected end") =>
+        {
             Error::Truncated { at: DIRECTORY.to_owned() }
         }
         error => Error::Corrupt { at: DIRECTORY.to_owned(), message: error.to_string() },
@@ -125,9 +137,6 @@ fn explain<S: Sink>(error: ZipError, walk: &Walk<S>, name: &[u8]) -> Error {
     match error {
         ZipError::Io(error) => walk.explain_at(&error, name),
         ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => Error::refused(name, Reason::Encrypted),
-        ZipError::CompressionMethodNotSupported(method) => {
-            Error::Unsupported { path: path(), what: format!("is compressed by method {method}, which few can read") }
-        }
         ZipError::UnsupportedArchive(what) => Error::Unsupported { path: path(), what: format!("is unusual: {what}") },
         ZipError::InvalidArchive(message) => match message.strip_prefix("header inconsistency detected: ") {
             Some(how) => Error::refused(name, Reason::HeadersDisagree(how.to_owned())),

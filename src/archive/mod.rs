@@ -1,6 +1,6 @@
 //! What is in a downloaded archive, and unpacking it so that nothing is ever written outside one directory.
 //!
-//! [`list`], [`list_stream`] and [`unpack`] walk an archive with the same code, which refuses rather than skips: whoever
+//! [`list`], [`list_stream`] and [`unpack()`] walk an archive with the same code, which refuses rather than skips: whoever
 //! has listed an archive knows what unpacking it would say. All of them read every byte, so that damage and bombs are
 //! found, and none of them believes a size that a header claims.
 //!

@@ -67,7 +67,7 @@ impl Tar {
 pub(super) fn pax_records(records: &[(&str, &str)]) -> Vec<u8> {
     let record = |(key, value): &(&str, &str)| {
         let rest = key.len() + value.len() + 3;
-        let length = (rest..).find(|length| rest + length.to_string().len() == *length).unwrap();
+        let length = (rest..rest + 9).find(|length| rest + length.to_string().len() == *length).unwrap();
         format!("{length} {key}={value}\n")
     };
     records.iter().map(record).collect::<String>().into_bytes()

@@ -25,18 +25,11 @@ impl Unpack {
         Ok(Self { root: root.to_owned(), file: None })
     }
 
-    fn make_directory(&self, path: &Path) -> Result<(), Error> {
-        let mut builder = DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o755);
-        Ok(builder.recursive(true).create(path).map_err(PathError::at(path))?)
-    }
-
     /// The path of an entry, with the directories above it made.
     fn place(&self, path: &str) -> Result<PathBuf, Error> {
         let path = self.root.join(path);
         if let Some(parent) = path.parent().filter(|parent| !parent.is_dir()) {
-            self.make_directory(parent)?;
+            make_directory(parent)?;
         }
         Ok(path)
     }
@@ -45,7 +38,7 @@ impl Unpack {
 impl Sink for Unpack {
     fn directory(&mut self, path: &str) -> Result<(), Error> {
         self.file = None;
-        self.make_directory(&self.root.join(path))
+        make_directory(&self.root.join(path))
     }
 
     fn file(&mut self, path: &str, executable: bool) -> Result<(), Error> {
@@ -87,6 +80,13 @@ impl Sink for Unpack {
         }
         Ok(())
     }
+}
+
+fn make_directory(path: &Path) -> Result<(), Error> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o755);
+    Ok(builder.recursive(true).create(path).map_err(PathError::at(path))?)
 }
 
 #[cfg(unix)]

@@ -76,7 +76,7 @@ fn chains_of_links_are_followed_to_their_end() {
 
 #[test]
 fn nothing_is_written_through_a_link() {
-    for target in ["/tmp", "..", "real"] {
+    for target in ["..", "real", "nothing"] {
         let bytes = Tar::default().directory("real").symlink("l", target).file("l/victim", "x").bytes();
         assert_eq!(refused(&bytes), of("l/victim", Reason::ThroughLink { link: "l".to_owned() }), "{target}");
         let bytes = Zip::new().directory("real").symlink("l", target).file("l/victim", "x").bytes();
@@ -130,12 +130,10 @@ fn special_files_and_unknown_types_are_refused() {
 #[test]
 fn names_that_are_one_on_some_systems_are_refused() {
     assert_eq!(refused(&Tar::default().file("a", "1").file("./a", "2").bytes()), of("./a", Reason::Duplicate));
-    let mut twice = Zip::new().file("a", "1").file("b", "2").bytes();
-    replace(&mut twice, b"b\x32", b"a\x32");
-    let at = twice.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
-    twice[at + 46] = b'a';
+    let mut twice = Zip::new().file("name1", "1").file("name2", "2").bytes();
+    replace(&mut twice, b"name2", b"name1");
     let (path, reason) = refused(&twice);
-    assert_eq!((path.as_str(), reason), ("a", Reason::Duplicate));
+    assert_eq!((path.as_str(), reason), ("name1", Reason::Duplicate));
     for (first, second) in
         [("a/readme", "a/README"), ("Lib/x", "lib/y"), ("\u{e9}", "e\u{301}"), ("stra\u{df}e", "STRASSE")]
     {
@@ -194,7 +192,8 @@ fn encrypted_and_exotic_zip_entries_are_refused() {
     let mut bytes = Zip::new().file("a", "one").bytes();
     bytes[8] = 98;
     bytes[second + 10] = 98;
-    assert!(matches!(listed(&bytes), Err(Error::Unsupported { .. })));
+    let error = listed(&bytes).unwrap_err();
+    assert_eq!(error.to_string(), "the entry `a` is compressed by Ppmd, which few can read");
 }
 
 #[test]

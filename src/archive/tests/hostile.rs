@@ -1,3 +1,6 @@
+use std::io::Read as _;
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 
 use super::super::Program;
@@ -6,7 +9,7 @@ use super::*;
 
 const TIGHT: Limits = Limits { compressed: 1 << 20, unpacked: 1 << 22, entries: 1000, ratio: 100, ratio_from: 1 << 20 };
 
-fn archives() -> Vec<Vec<u8>> {
+static ARCHIVES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let tar = || {
         Tar::default()
             .pax(&[("path", "bin/agent"), ("mtime", "1.5")])
@@ -21,7 +24,14 @@ fn archives() -> Vec<Vec<u8>> {
     let mut archives: Vec<_> = COMPRESSIONS.map(|compression| tar().compressed(compression)).into();
     archives.push(zip.bytes());
     archives
-}
+});
+
+static PROGRAMS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let mut real = Vec::new();
+    let this = fs::File::open(std::env::current_exe().unwrap()).unwrap();
+    this.take(4096).read_to_end(&mut real).unwrap();
+    vec![elf(ELF_X86_64, 0), mach_o(MAC_ARM64, 2), universal(&[MAC_ARM64]), pe(PE_AMD64, 2), real]
+});
 
 /// Whatever the bytes are: no panic, nothing outside, and unpacking agrees with listing.
 fn survive(bytes: &[u8]) {
@@ -60,7 +70,7 @@ proptest! {
         changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..12),
         cut in proptest::option::of(any::<proptest::sample::Index>()),
     ) {
-        let mut bytes = archives().swap_remove(which);
+        let mut bytes = ARCHIVES[which].clone();
         for (at, value) in changes {
             let at = at.index(bytes.len());
             bytes[at] = value;
@@ -109,8 +119,7 @@ proptest! {
         changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..8),
         tail in proptest::collection::vec(any::<u8>(), 0..300),
     ) {
-        let real = || fs::read(std::env::current_exe().unwrap()).unwrap()[..4096].to_vec();
-        let mut bytes = vec![elf(ELF_X86_64, 0), mach_o(MAC_ARM64, 2), universal(&[MAC_ARM64]), pe(PE_AMD64, 2), real()].swap_remove(which);
+        let mut bytes = PROGRAMS[which].clone();
         for (at, value) in changes {
             let at = at.index(bytes.len());
             bytes[at] = value;

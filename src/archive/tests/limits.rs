@@ -42,7 +42,11 @@ fn a_bomb_by_size_is_stopped_on_the_way() {
     let bytes = Zip::new().file("a", &zeros).file("b", &zeros).bytes();
     assert_eq!(too_large(&bytes, &limits), Excess::Unpacked { limit: 1 << 20 });
     let plain = Tar::default().file("a", &zeros).file("b", &zeros).bytes();
-    assert_eq!(too_large(&plain, &limits), Excess::Compressed { limit: 1 << 20 });
+    let wide = Limits { unpacked: 1 << 30, ..limits };
+    assert_eq!(too_large(&plain, &wide), Excess::Compressed { limit: 1 << 20 });
+    let noise: Vec<u8> = (0..300_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    let gzip = compress(&Tar::default().file("a", &noise).bytes(), Compression::Gzip);
+    assert_eq!(too_large(&gzip, &wide), Excess::Compressed { limit: 1 << 20 });
     let executable = [b"#!/bin/sh\n".to_vec(), zeros.clone(), zeros].concat();
     assert_eq!(too_large(&executable, &limits), Excess::Compressed { limit: 1 << 20 });
 }
@@ -74,11 +78,11 @@ fn a_bomb_by_count_is_stopped_on_the_way() {
 fn names_take_bounded_memory() {
     let name = format!("{}{}", "d".repeat(200), format!("/{}", "x".repeat(240)).repeat(15));
     let tar = (0..4600).fold(Tar::default(), |tar, at| tar.pax(&[("path", &format!("{at}{name}"))]).file("x", ""));
-    let excess = too_large(&tar.compressed(Compression::Gzip), &Limits::default());
-    assert!(matches!(excess, Excess::Names { .. }), "{excess:?}");
+    let result = streamed(&tar.bytes());
+    assert!(matches!(result, Err(Error::TooLarge(Excess::Names { .. }))), "{result:?}");
     let long = "x".repeat(2 << 20);
     let bytes = Tar::default().raw(EntryType::GNULongName, b"l", b"", long.as_bytes(), 0o644).file("x", "").bytes();
-    assert_eq!(refused(&bytes).1, Reason::NameTooLong);
+    assert_eq!(refused(&bytes).1, Reason::HeaderTooLong { limit: 1 << 20 });
 }
 
 #[test]
