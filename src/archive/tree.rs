@@ -2,6 +2,7 @@
 //! where links lead.
 
 use std::collections::HashMap;
+use std::mem;
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
@@ -33,14 +34,22 @@ struct Node {
 
 #[derive(Debug)]
 enum NodeKind {
-    /// With the children by their names as [`fold`] makes them, and whether the archive lists it itself.
-    Directory { children: HashMap<Box<str>, Id>, listed: bool },
+    /// Apart, for most nodes are files.
+    Directory(Box<Directory>),
     /// Index of the entry.
     File(usize),
     /// Index of the entry.
     Symlink(usize),
     /// Index of the entry.
     Hardlink(usize),
+}
+
+#[derive(Debug, Default)]
+struct Directory {
+    /// By their names as [`fold`] makes them.
+    children: HashMap<Box<str>, Id>,
+    /// Whether the archive lists it itself.
+    listed: bool,
 }
 
 /// What the insertion of an entry came to.
@@ -53,7 +62,7 @@ pub(super) enum Inserted {
 
 impl Tree {
     pub(super) fn new() -> Self {
-        let kind = NodeKind::Directory { children: HashMap::new(), listed: true };
+        let kind = NodeKind::Directory(Box::default());
         Self { nodes: vec![Node { parent: ROOT, spelling: None, kind }], steps: 0 }
     }
 
@@ -68,11 +77,11 @@ impl Tree {
         let mut at = ROOT;
         for part in name::parts(above) {
             at = match self.child(at, part) {
-                None => self.add(at, part, NodeKind::Directory { children: HashMap::new(), listed: false }),
+                None => self.add(at, part, NodeKind::Directory(Box::default())),
                 Some(id) => {
                     self.check_spelling(id, part)?;
                     match self.nodes[id].kind {
-                        NodeKind::Directory { .. } => id,
+                        NodeKind::Directory(_) => id,
                         NodeKind::Symlink(_) => return Err(Reason::ThroughLink { link: self.path(id) }),
                         NodeKind::File(_) | NodeKind::Hardlink(_) => return Err(Reason::FileAsDirectory),
                     }
@@ -80,7 +89,7 @@ impl Tree {
             };
         }
         let new = match kind {
-            Kind::Directory => NodeKind::Directory { children: HashMap::new(), listed: true },
+            Kind::Directory => NodeKind::Directory(Box::new(Directory { listed: true, ..Directory::default() })),
             Kind::File => NodeKind::File(index),
             Kind::Symlink { .. } => NodeKind::Symlink(index),
             Kind::Hardlink { .. } => NodeKind::Hardlink(index),
@@ -91,12 +100,11 @@ impl Tree {
         };
         self.check_spelling(id, last)?;
         match (&mut self.nodes[id].kind, new) {
-            (NodeKind::Directory { listed, .. }, NodeKind::Directory { .. }) => {
-                let inserted = if *listed { Inserted::Again } else { Inserted::New };
-                *listed = true;
-                Ok(inserted)
+            (NodeKind::Directory(directory), NodeKind::Directory(_)) => {
+                let was_listed = mem::replace(&mut directory.listed, true);
+                Ok(if was_listed { Inserted::Again } else { Inserted::New })
             }
-            (NodeKind::Directory { .. }, _) | (_, NodeKind::Directory { .. }) => Err(Reason::FileAsDirectory),
+            (NodeKind::Directory(_), _) | (_, NodeKind::Directory(_)) => Err(Reason::FileAsDirectory),
             _ => Err(Reason::Duplicate),
         }
     }
@@ -175,7 +183,7 @@ impl Tree {
 
     fn child(&self, of: Id, part: &str) -> Option<Id> {
         match &self.nodes[of].kind {
-            NodeKind::Directory { children, .. } => children.get(fold(part).as_str()).copied(),
+            NodeKind::Directory(directory) => directory.children.get(fold(part).as_str()).copied(),
             _ => None,
         }
     }
@@ -184,8 +192,8 @@ impl Tree {
         let id = self.nodes.len();
         let key = fold(part);
         let spelling = (key != part).then(|| part.into());
-        if let NodeKind::Directory { children, .. } = &mut self.nodes[to].kind {
-            children.insert(key.into_boxed_str(), id);
+        if let NodeKind::Directory(directory) = &mut self.nodes[to].kind {
+            directory.children.insert(key.into_boxed_str(), id);
         }
         self.nodes.push(Node { parent: to, spelling, kind });
         id
@@ -205,8 +213,8 @@ impl Tree {
         while id != ROOT {
             let node = &self.nodes[id];
             let key = || match &self.nodes[node.parent].kind {
-                NodeKind::Directory { children, .. } => {
-                    children.iter().find(|(_, child)| **child == id).map_or("", |(key, _)| key)
+                NodeKind::Directory(directory) => {
+                    directory.children.iter().find(|(_, child)| **child == id).map_or("", |(key, _)| key)
                 }
                 _ => "",
             };
