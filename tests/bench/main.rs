@@ -37,17 +37,22 @@ fn main() {
         return measure_one(&arguments[1..]);
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench");
-    for agents in [42, 10_000] {
+    // `cargo bench -- NAME…` runs some parts only; cargo itself adds a flag.
+    let names: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
+    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| *wanted == name);
+    for agents in [42, 10_000].into_iter().filter(|_| is_wanted("files")) {
         let registry = folder.join(format!("registry-{agents}"));
         if !registry.exists() {
             generate::registry(&registry, agents).expect("a synthetic registry");
         }
         compare(&folder, &registry, agents);
     }
-    for addresses in [126, 2775] {
+    for addresses in [126, 2775].into_iter().filter(|_| is_wanted("urls")) {
         network::urls(&folder, addresses);
     }
-    network::archives(&folder);
+    if is_wanted("archives") {
+        network::archives(&folder);
+    }
 }
 
 /// Runs all commands in turn, so that whatever else the machine does meets them all alike.

@@ -29,7 +29,7 @@ pub(crate) fn urls(folder: &Path, addresses: usize) {
             let url = format!("http://{host}/{number}/1.0.0/{platform}.zip");
             (platform.to_owned(), json!({ "archive": url, "cmd": "./agent" }))
         });
-        agent(&registry, &format!("agent-{number}"), targets.into_iter().collect());
+        agent(&registry, &format!("agent-{number}"), &targets.into_iter().collect());
     }
     let registry = registry.to_str().expect("a path in UTF-8");
     let command =
@@ -49,15 +49,16 @@ pub(crate) fn archives(folder: &Path) {
     let registry = folder.join("archive");
     let url = format!("http://{host}/1.0.0/linux.tar.gz");
     let target = json!({ "archive": url, "cmd": "./bin/agent" });
-    agent(&registry, "agent", [("linux-x86_64".to_owned(), target)].into_iter().collect());
+    agent(&registry, "example", &[("linux-x86_64".to_owned(), target)].into_iter().collect());
     let copy = folder.join("copy.tar.gz");
     let pipe = format!("curl -s {url} | tee '{}' | sha256sum", copy.display());
     let inflate = format!("gzip -dc '{}' | tar -t", copy.display());
     let registry = registry.to_str().expect("a path in UTF-8");
     let baseline = ["sh", "-c", &pipe];
     let listing = ["sh", "-c", &inflate];
-    let ours =
-        [PROGRAM, "--registry-dir", registry, "--allow-host", &host, "validate", "--archives", "--no-cache", "-q"];
+    let global = ["--registry-dir", registry, "--allow-host", &host, "-q"];
+    let flags = ["validate", "--archives", "--no-cache", "--allow", "distribution/missing-os"];
+    let ours = [&[PROGRAM][..], &global, &flags].concat();
     let mut samples: [Vec<Sample>; 3] = [Vec::new(), Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
         samples[0].push(measure(&baseline));
@@ -76,7 +77,7 @@ pub(crate) fn archives(folder: &Path) {
     }
 }
 
-fn agent(registry: &Path, id: &str, targets: serde_json::Map<String, serde_json::Value>) {
+fn agent(registry: &Path, id: &str, targets: &serde_json::Map<String, serde_json::Value>) {
     let manifest = json!({
         "id": id, "name": "An agent", "version": "1.0.0", "description": "Made for a benchmark", "license": "MIT",
         "distribution": { "binary": targets },
