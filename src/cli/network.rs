@@ -8,7 +8,8 @@ use acp_registry::net::{AllowedHosts, Cache, Client, Credentials, Secret, Settin
 use acp_registry::survey::Sources;
 use acp_registry::sys::command;
 use acp_registry::upstream::github::{DEFAULT_API, Github};
-use acp_registry::upstream::{Surroundings, npm_registry, python_index};
+use acp_registry::upstream::npm::Registry;
+use acp_registry::upstream::{Surroundings, UnknownBase, npm_registry, python_index};
 use etcetera::BaseStrategy as _;
 use url::Url;
 
@@ -26,12 +27,25 @@ pub(super) fn settings(allowed: &AllowedHosts) -> Settings {
     Settings { allowed: allowed.clone(), proxy_hosts: proxy_hosts(), ..Settings::default() }
 }
 
-/// Finds the package registries and GitHub, and makes a client that may speak to them, with their secrets.
-pub(super) fn connect(allowed: &AllowedHosts, use_cache: bool, ui: &Ui) -> Result<(Client, Sources), Failure> {
+/// Which package registries are needed: asking a package manager for its own takes a while.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Needs {
+    pub(super) npm: bool,
+    pub(super) pypi: bool,
+}
+
+/// Finds the package registries and GitHub, and makes a client that may speak to them, with their secrets. What is needed
+/// and not known is a warning.
+pub(super) fn connect(
+    allowed: &AllowedHosts,
+    needs: Needs,
+    use_cache: bool,
+    ui: &Ui,
+) -> Result<(Client, Sources), Failure> {
     let mut settings = settings(allowed);
-    let sources = sources(&mut settings.credentials)?;
+    let sources = sources(needs, &mut settings.credentials, ui)?;
     // What the person's own package managers are configured with may be a mirror in a private network.
-    let npm = sources.npm.iter().flat_map(acp_registry::upstream::npm::Registry::bases);
+    let npm = sources.npm.iter().flat_map(Registry::bases);
     let pypi = sources.pypi.iter().map(|index| &index.base);
     for base in npm.chain(pypi).chain([&sources.github.api]) {
         ui.detail(&format!("source: {}", acp_registry::net::shown(base)));
@@ -44,24 +58,30 @@ pub(super) fn connect(allowed: &AllowedHosts, use_cache: bool, ui: &Ui) -> Resul
     Ok((client, sources))
 }
 
-fn sources(credentials: &mut Credentials) -> Result<Sources, Failure> {
+fn sources(needs: Needs, credentials: &mut Credentials, ui: &Ui) -> Result<Sources, Failure> {
     let variable = |name: &str| env::var(name).ok();
-    // Not in the working directory: package managers read configuration files there, and in the checkout of a registry
-    // anybody may have put them there.
-    let neutral = env::temp_dir();
-    let run = |program: &str, arguments: &[&str]| command::answer(program, arguments, &neutral, PATIENCE);
-    let surroundings = Surroundings { variable: &variable, run: &run };
     let api = variable("GITHUB_API_URL").filter(|api| !api.trim().is_empty());
     let github = Github::new(api.as_deref().unwrap_or(DEFAULT_API))
         .ok_or_else(|| Failure::usage("GITHUB_API_URL is not the address of a GitHub"))?;
     if let Some(token) = variable("GITHUB_TOKEN").filter(|token| !token.trim().is_empty()) {
         credentials.add(&github.api, &Secret::Bearer(token.trim().to_owned()));
     }
-    Ok(Sources {
-        npm: npm_registry(&surroundings, credentials),
-        pypi: python_index(&surroundings, credentials),
-        github,
-    })
+    // Not in the working directory: package managers read configuration files there, and in the checkout of a registry
+    // anybody may have put them there.
+    let neutral = env::temp_dir();
+    let run = |program: &str, arguments: &[&str]| command::answer(program, arguments, &neutral, PATIENCE);
+    let surroundings = Surroundings { variable: &variable, run: &run };
+    let (mut of_npm, mut of_pypi) = (Credentials::default(), Credentials::default());
+    let (npm, pypi) = rayon::join(
+        || needs.npm.then(|| npm_registry(&surroundings, &mut of_npm)),
+        || needs.pypi.then(|| python_index(&surroundings, &mut of_pypi)),
+    );
+    credentials.extend(of_npm);
+    credentials.extend(of_pypi);
+    let warn = |unknown: &UnknownBase| ui.warning(&format!("packages were not checked: {unknown}"));
+    let npm = npm.and_then(|npm| npm.inspect_err(warn).ok());
+    let pypi = pypi.and_then(|pypi| pypi.inspect_err(warn).ok());
+    Ok(Sources { npm, pypi, github })
 }
 
 /// The cache is a help, not a need: without one everything is fetched anew.

@@ -2,13 +2,14 @@
 
 use acp_registry::archive::Limits;
 use acp_registry::check::Selection;
+use acp_registry::manifest::Distribution;
 use acp_registry::net::AllowedHosts;
 use acp_registry::registry::{ArchiveLimits, Config, Registry};
 use acp_registry::survey::{Scope, Survey, Surveyor};
 use tokio::runtime::Runtime;
 
 use super::exit::Failure;
-use super::network;
+use super::network::{self, Needs};
 use super::progress::Progress;
 use super::ui::Ui;
 
@@ -42,7 +43,14 @@ pub(super) fn run(
     }
     let selected = registry.entries.iter().filter(|entry| selection.has_folder(&entry.id));
     let agents: Vec<_> = selected.filter_map(|entry| Some(entry.manifest.present()?.agent())).collect();
-    let (client, sources) = network::connect(allowed, !args.no_cache, ui)?;
+    let has = |is: fn(&Distribution) -> bool| {
+        agents.iter().flat_map(|agent| agent.releases()).any(|release| is(release.distribution))
+    };
+    let needs = Needs {
+        npm: args.urls && has(|distribution| distribution.npx.is_some()),
+        pypi: args.urls && has(|distribution| distribution.uvx.is_some()),
+    };
+    let (client, sources) = network::connect(allowed, needs, !args.no_cache, ui)?;
     let runtime = Runtime::new().map_err(Failure::unable)?;
     let progress = Progress::new(ui);
     let survey = {
@@ -51,9 +59,6 @@ pub(super) fn run(
         runtime.block_on(surveyor.survey(agents))
     };
     drop(progress);
-    for unknown in &survey.unknown {
-        ui.warning(&format!("packages were not checked: {unknown}"));
-    }
     Ok(Some(survey))
 }
 

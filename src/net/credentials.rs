@@ -62,6 +62,11 @@ impl Credentials {
         self.0.push(Credential { origin: base.origin(), path, header });
     }
 
+    /// Adds the secrets of another collection.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
     /// The header for a request: the one with the longest path.
     pub(crate) fn header(&self, url: &Url) -> Option<&HeaderValue> {
         let path = format!("{}/", url.path());

@@ -16,7 +16,7 @@ pub use surveyor::{Event, Scope, Sources, Surveyor};
 
 use crate::net::{Answer, FetchError};
 use crate::upstream::github::{Release, ReleaseId};
-use crate::upstream::{SourceError, UnknownBase, npm, pypi};
+use crate::upstream::{SourceError, npm, pypi};
 
 /// What a source says of one thing; `None` when there is no such thing.
 pub type Found<T> = Result<Option<T>, SourceError>;
@@ -36,8 +36,6 @@ pub struct Survey {
     pub assets: BTreeMap<String, (ReleaseId, String)>,
     /// Archives that were fetched, by the address as the manifest writes it.
     pub archives: BTreeMap<String, Result<Archive, FetchError>>,
-    /// Sources that were not asked because nobody knows where they are.
-    pub unknown: Vec<UnknownBase>,
     /// Whether anything was asked and nothing at all answered.
     pub is_cut_off: bool,
 }

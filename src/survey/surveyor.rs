@@ -14,7 +14,7 @@ use crate::archive::Limits;
 use crate::manifest::Agent;
 use crate::net::Client;
 use crate::upstream::github::{Github, ReleaseId};
-use crate::upstream::{UnknownBase, npm, pypi};
+use crate::upstream::{npm, pypi};
 
 /// How many questions are open at once, over all hosts.
 const OPEN_QUESTIONS: usize = 256;
@@ -22,10 +22,10 @@ const OPEN_QUESTIONS: usize = 256;
 /// Where packages and releases come from.
 #[derive(Debug)]
 pub struct Sources {
-    /// The npm registry.
-    pub npm: Result<npm::Registry, UnknownBase>,
-    /// The Python package index.
-    pub pypi: Result<pypi::Index, UnknownBase>,
+    /// The npm registry; without one, npm packages are not asked for.
+    pub npm: Option<npm::Registry>,
+    /// The Python package index; without one, Python packages are not asked for.
+    pub pypi: Option<pypi::Index>,
     /// GitHub.
     pub github: Github,
 }
@@ -105,25 +105,16 @@ impl Surveyor<'_> {
         links.retain(|_, url| self.client.may_ask(url));
         let links = self.ask(links.into_iter(), asked, |url| self.client.probe(url));
         let npm = async {
-            let Some(registry) = known(&self.sources.npm, targets.npm.is_empty())? else { return Ok(BTreeMap::new()) };
+            let Some(registry) = &self.sources.npm else { return BTreeMap::new() };
             let names = targets.npm.iter().map(|name| (name, name));
-            Ok(self.ask(names, asked, |name| registry.packument(self.client, name)).await)
+            self.ask(names, asked, |name| registry.packument(self.client, name)).await
         };
         let pypi = async {
-            let Some(index) = known(&self.sources.pypi, targets.pypi.is_empty())? else { return Ok(BTreeMap::new()) };
+            let Some(index) = &self.sources.pypi else { return BTreeMap::new() };
             let names = targets.pypi.iter().map(|name| (name, name));
-            Ok(self.ask(names, asked, |name| index.project(self.client, name)).await)
+            self.ask(names, asked, |name| index.project(self.client, name)).await
         };
-        let (links, npm, pypi) = futures_util::join!(links, npm, pypi);
-        survey.links = links;
-        survey.npm = npm.unwrap_or_else(|unknown| {
-            survey.unknown.push(unknown);
-            BTreeMap::new()
-        });
-        survey.pypi = pypi.unwrap_or_else(|unknown| {
-            survey.unknown.push(unknown);
-            BTreeMap::new()
-        });
+        (survey.links, survey.npm, survey.pypi) = futures_util::join!(links, npm, pypi);
     }
 
     /// Asks GitHub for releases: for digests where archives are fetched, and else where files did not answer, since only
@@ -181,14 +172,5 @@ impl Surveyor<'_> {
             }
         });
         answers.buffer_unordered(OPEN_QUESTIONS).collect().await
-    }
-}
-
-/// A source that is needed, if it is known.
-fn known<T>(source: &Result<T, UnknownBase>, is_needless: bool) -> Result<Option<&T>, UnknownBase> {
-    match source {
-        _ if is_needless => Ok(None),
-        Ok(source) => Ok(Some(source)),
-        Err(unknown) => Err(unknown.clone()),
     }
 }

@@ -13,10 +13,10 @@ const FILE_LIMIT: u64 = 1 << 20;
 /// The environment of the program, as its caller lets it be seen.
 pub struct Surroundings<'a> {
     /// The value of an environment variable.
-    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    pub variable: &'a (dyn Fn(&str) -> Option<String> + Sync),
     /// Runs a package manager with arguments and an empty standard input, and returns its standard output; `None` when it
     /// is not there or fails.
-    pub run: &'a dyn Fn(&str, &[&str]) -> Option<String>,
+    pub run: &'a (dyn Fn(&str, &[&str]) -> Option<String> + Sync),
 }
 
 /// Nobody knows where a package registry is.

@@ -15,6 +15,7 @@ mod corpus;
 mod docs;
 mod net;
 mod previous;
+mod real;
 mod reports;
 mod rules;
 mod server;

@@ -1,0 +1,122 @@
+//! Real packages, through the package managers of this machine. Skipped, with a word, where there are none or they reach
+//! nothing.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::server::{Server, ok, status};
+use crate::support::{Env, ICON, Run, skipped};
+
+/// Whether a program answers, as a sign that it is there.
+fn is_there(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+fn agent(env: &Env, id: &str, version: &str, distribution: &Value) {
+    let manifest = json!({
+        "id": id, "name": "An agent", "version": version, "description": "Made for a test", "license": "MIT",
+        "distribution": distribution,
+    });
+    env.write(&format!("r/{id}/agent.json"), serde_json::to_string_pretty(&manifest).unwrap());
+    env.write(&format!("r/{id}/icon.svg"), ICON);
+}
+
+/// Rules and agents of the findings of `validate` with these flags; `None` when nothing could be reached.
+fn validate(env: &Env, arguments: &[&str]) -> Option<Vec<(String, String)>> {
+    let mut command = env.command(&[&["validate", "--json", "--no-cache"], arguments].concat());
+    // The package managers need their own configuration.
+    for (name, value) in std::env::vars().filter(|(name, _)| name != "GITHUB_TOKEN") {
+        command.env(name, value);
+    }
+    let run = Run::of(&mut command);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error} {}", run.stderr));
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+    let findings: Vec<_> =
+        report["findings"].as_array().unwrap().iter().map(|one| (text(one, "rule"), text(one, "agent"))).collect();
+    let is_cut_off = run.code == 3 || findings.iter().any(|(rule, _)| rule == "url/server-error");
+    (!is_cut_off).then_some(findings)
+}
+
+#[test]
+fn real_npm_packages_have_the_versions_they_have() {
+    const TEST: &str = "real_npm_packages_have_the_versions_they_have";
+    if !is_there("npm") {
+        return skipped(TEST, "npm is not installed");
+    }
+    let env = Env::empty();
+    for (id, package) in [
+        ("a", "@agentclientprotocol/codex-acp@2.6.0"),
+        ("b", "@google/gemini-cli@0.61.0"),
+        ("c", "pi-acp@0.0.34"),
+        ("d", "@zed-industries/codex-acp@0.9.2"),
+        ("missing-version", "pi-acp@0.0.33999"),
+        ("no-command", "@types/node@22.0.0"),
+    ] {
+        let version = package.rsplit('@').next().unwrap();
+        agent(&env, id, version, &json!({ "npx": { "package": package } }));
+    }
+    let Some(findings) = validate(&env, &["--urls"]) else {
+        return skipped(TEST, "the npm registry cannot be reached");
+    };
+    let expected = [("npm/version-not-found", "missing-version"), ("npm/ambiguous-bin", "no-command")];
+    assert_eq!(findings, expected.map(|(rule, agent)| (rule.to_owned(), agent.to_owned())));
+}
+
+#[test]
+fn real_python_packages_have_the_versions_they_have() {
+    const TEST: &str = "real_python_packages_have_the_versions_they_have";
+    if !is_there("uv") {
+        return skipped(TEST, "uv is not installed");
+    }
+    let env = Env::empty();
+    for (id, package) in
+        [("a", "fast-agent-mcp==0.10.48"), ("b", "minion-code==0.1.45"), ("missing-version", "kimi-cli==0.0.1")]
+    {
+        let version = package.rsplit('=').next().unwrap();
+        agent(&env, id, version, &json!({ "uvx": { "package": package } }));
+    }
+    let Some(findings) = validate(&env, &["--urls"]) else {
+        return skipped(TEST, "the Python index cannot be reached");
+    };
+    assert_eq!(findings, [("pypi/version-not-found".to_owned(), "missing-version".to_owned())]);
+}
+
+#[test]
+fn a_real_program_from_npm_is_found_in_its_archive() {
+    const TEST: &str = "a_real_program_from_npm_is_found_in_its_archive";
+    if !is_there("npm") {
+        return skipped(TEST, "npm is not installed");
+    }
+    let env = Env::empty();
+    let Some(archive) = pack("@zed-industries/codex-acp-linux-x64@0.9.2", &env.path("")) else {
+        return skipped(TEST, "the npm registry cannot be reached");
+    };
+    // A program for Linux on Intel, of 24 MB, whose archive does not mark it as executable.
+    let server = Server::answering(
+        move |asked| if asked.path.starts_with("/0.9.2/") { ok(archive.clone()) } else { status(404) },
+    );
+    let target = |cmd: &str| json!({ "archive": server.url("/0.9.2/linux.tgz"), "cmd": cmd });
+    let binary = json!({ "binary": { "linux-x86_64": target("./package/bin/codex-acp") } });
+    agent(&env, "right", "0.9.2", &binary);
+    let binary = json!({ "binary": { "linux-x86_64": target("./bin/codex-acp"), "linux-aarch64": target("./package/bin/codex-acp") } });
+    agent(&env, "wrong", "0.9.2", &binary);
+    let arguments =
+        ["--allow-host", &server.host, "--archives", "--allow", "distribution/*", "--allow", "archive/missing-digest"];
+    let findings = validate(&env, &arguments).unwrap();
+    let expected = [("archive/wrong-platform", "wrong"), ("archive/cmd-not-found", "wrong")];
+    let mut found: Vec<(&str, &str)> = findings.iter().map(|(rule, agent)| (rule.as_str(), agent.as_str())).collect();
+    // Whether its C library counts as common is not what this test is about.
+    found.retain(|(rule, _)| *rule != "archive/needs-libc");
+    found.sort_by_key(|(rule, _)| std::cmp::Reverse(*rule));
+    assert_eq!(found, expected);
+}
+
+/// The archive of an npm package, fetched by npm itself.
+fn pack(package: &str, folder: &Path) -> Option<Vec<u8>> {
+    let output = Command::new("npm").args(["pack", "--silent", package]).current_dir(folder).output().unwrap();
+    let name = String::from_utf8(output.stdout).unwrap();
+    fs::read(folder.join(name.trim())).ok().filter(|_| output.status.success())
+}
