@@ -2,6 +2,8 @@
 //!
 //! * [`fs`]: reading files that strangers wrote, and replacing files and folders as a whole
 //! * [`git`]: asking the `git` program what has changed
+//! * [`process`]: starting programs that nobody vouches for, and ending them with all that they have started
 
 pub mod fs;
 pub mod git;
+pub mod process;
