@@ -15,7 +15,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("manifest", &["source"]),
     ("registry", &["manifest", "net", "sys"]),
     ("check", &["finding", "manifest", "net", "registry", "source", "sys", "text"]),
-    ("report", &["check", "finding", "json", "source", "text"]),
+    ("handshake", &["manifest", "sys", "text"]),
+    ("report", &["check", "finding", "handshake", "json", "source", "text"]),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
 ];
 

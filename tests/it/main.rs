@@ -6,12 +6,14 @@
 )]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod agent;
 mod architecture;
 mod bad_input;
 mod build;
 mod contract;
 mod corpus;
 mod docs;
+mod handshake;
 mod previous;
 mod reports;
 mod rules;
