@@ -1,5 +1,7 @@
 //! Authentication methods, and the rule that one of them must be for people.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -48,17 +50,18 @@ pub(super) fn read(value: Option<&Value>, version: i64, warnings: &mut Vec<Strin
     let Value::Array(items) = value else {
         return Err(format!("has `authMethods` that is {}, not an array", kind(value)));
     };
-    let mut methods: Vec<AuthMethod> = Vec::new();
+    let mut methods = Vec::with_capacity(items.len());
     for (at, item) in items.iter().enumerate() {
-        let method = method(item, version).map_err(|problem| format!("has `authMethods[{at}]` {problem}"))?;
-        if version >= 2 && method.source != TypeSource::Type {
-            warnings
-                .push(format!("authentication method {} has no `type`, which version 2 requires", quote(&method.id)));
-        }
-        if methods.iter().any(|other| other.id == method.id) {
-            warnings.push(format!("two authentication methods have the id {}", quote(&method.id)));
-        }
-        methods.push(method);
+        methods.push(method(item, version).map_err(|problem| format!("has `authMethods[{at}]` {problem}"))?);
+    }
+    if version >= 2
+        && let Some(method) = methods.iter().find(|method| method.source != TypeSource::Type)
+    {
+        warnings.push(format!("authentication method {} has no `type`, which version 2 requires", quote(&method.id)));
+    }
+    let mut ids = HashSet::new();
+    if let Some(twice) = methods.iter().find(|method| !ids.insert(method.id.as_str())) {
+        warnings.push(format!("two authentication methods have the id {}", quote(&twice.id)));
     }
     Ok(methods)
 }
@@ -200,6 +203,17 @@ mod tests {
         assert_eq!(warnings, ["authentication method `a` has no `type`, which version 2 requires"]);
         let error = super::read(Some(&json!([{ "id": "a", "name": "A" }])), 2, &mut warnings).unwrap_err();
         assert!(error.ends_with("without `methodId` (it has `id`, which belongs to version 1)"), "{error}");
+    }
+
+    #[test]
+    fn many_methods_are_no_work() {
+        let method = json!({ "id": "a", "name": "A" });
+        let mut warnings = Vec::new();
+        let methods = super::read(Some(&vec![method; 50_000].into()), 1, &mut warnings).unwrap();
+        assert_eq!(
+            (methods.len(), &warnings[..]),
+            (50_000, &["two authentication methods have the id `a`".to_owned()][..])
+        );
     }
 
     #[test]

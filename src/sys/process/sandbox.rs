@@ -137,18 +137,17 @@ fn make_private(path: &Path) -> io::Result<()> {
 
 /// Gives the owner back all rights to the directories below: what cannot be read or changed cannot be removed.
 fn unlock(directory: &Path) {
+    // The program may have put a link to somebody else's directory here.
+    if !fs::symlink_metadata(directory).is_ok_and(|metadata| metadata.is_dir()) {
+        return;
+    }
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         let _ = fs::set_permissions(directory, fs::Permissions::from_mode(0o700));
     }
     let Ok(items) = fs::read_dir(directory) else { return };
-    for item in items.flatten() {
-        // Says "directory" of real directories only, so that no link is followed.
-        if item.file_type().is_ok_and(|kind| kind.is_dir()) {
-            unlock(&item.path());
-        }
-    }
+    items.flatten().for_each(|item| unlock(&item.path()));
 }
 
 #[cfg(test)]
