@@ -15,6 +15,7 @@ mod corpus;
 mod docs;
 mod handshake;
 mod previous;
+mod probe;
 mod reports;
 mod rules;
 mod server;
