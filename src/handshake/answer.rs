@@ -53,8 +53,12 @@ impl Handshake {
         let Value::Object(members) = result else {
             return Err(malformed(format!("has `result` that is {}, not an object", kind(result))));
         };
-        let version = version(members)?;
+        let version = version(members).map_err(malformed)?;
         self.protocol_version = Some(version);
+        if !VERSIONS.contains(&version) {
+            let message = format!("the agent chose version {version} of the protocol; clients speak versions 1 and 2");
+            return Err(Failure::new(Reason::ProtocolVersion, message));
+        }
         if version != asked {
             self.warnings.push(format!("the agent answers version {asked} of the protocol with version {version}"));
         }
@@ -88,25 +92,12 @@ impl Handshake {
     }
 }
 
-fn version(members: &Map<String, Value>) -> Result<i64, Failure> {
-    let malformed = |problem: String| Failure::new(Reason::InvalidResponse, format!("the response {problem}"));
-    match members.get("protocolVersion") {
-        None => Err(malformed("has no `protocolVersion`".to_owned())),
-        Some(value) => {
-            let Some(version) = value.as_i64() else {
-                let shown = quote(&value.to_string());
-                return Err(malformed(format!(
-                    "has the `protocolVersion` {shown}, which is {}, not an integer",
-                    kind(value)
-                )));
-            };
-            if VERSIONS.contains(&version) {
-                return Ok(version);
-            }
-            let message = format!("the agent chose version {version} of the protocol; clients speak versions 1 and 2");
-            Err(Failure::new(Reason::ProtocolVersion, message))
-        }
-    }
+fn version(members: &Map<String, Value>) -> Result<i64, String> {
+    let value = members.get("protocolVersion").ok_or("has no `protocolVersion`")?;
+    value.as_i64().ok_or_else(|| {
+        let shown = quote(&value.to_string());
+        format!("has the `protocolVersion` {shown}, which is {}, not an integer", kind(value))
+    })
 }
 
 #[cfg(test)]
@@ -179,6 +170,7 @@ mod tests {
             assert_eq!(failure.reason, reason, "{version}: {}", failure.message);
         }
         assert_eq!(judge(&json!({})).unwrap_err().message, "the response has no `protocolVersion`");
+        assert_eq!(Handshake::read(&json!({ "protocolVersion": 99 }), 1).0.protocol_version, Some(99));
         let text = judge(&json!({ "protocolVersion": "1" })).unwrap_err().message;
         assert_eq!(text, "the response has the `protocolVersion` `\"1\"`, which is a string, not an integer");
     }

@@ -43,7 +43,7 @@ pub enum SetupError {
 /// Starts an agent, speaks to it, judges its answer, and ends it with everything that it has started.
 ///
 /// Lasts as long as the timeout, the limit for probes and the end of the processes (up to 4 s, and 5 s more against agents
-/// that keep making processes) at the very most. When the future is dropped, all processes are killed and all files
+/// that keep making processes) at the very most, and then for the removal of what the agent has written. When the future is dropped, all processes are killed and all files
 /// removed before the drop returns. Needs a runtime of tokio with its IO and time drivers.
 ///
 /// # Errors

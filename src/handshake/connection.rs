@@ -71,6 +71,8 @@ pub(super) struct Connection {
     stderr_task: JoinSet<()>,
     /// Holds the agent's stdin.
     stdin_task: JoinSet<()>,
+    /// Reads what nobody wants any more.
+    rest_task: JoinSet<()>,
     pub(super) unasked: Unasked,
     pub(super) stray: Option<Stray>,
 }
@@ -106,6 +108,7 @@ impl Connection {
             stderr: tail,
             stderr_task,
             stdin_task,
+            rest_task: JoinSet::new(),
             unasked: Unasked::default(),
             stray: None,
         }
@@ -227,11 +230,9 @@ impl Connection {
         self.lines.rest()
     }
 
-    /// The end of what the agent has written to stderr. Waits a moment for what is under way if the agent has ended.
+    /// The end of what an agent that has ended had written to stderr. What is under way is waited for a moment.
     pub(super) async fn stderr(&mut self) -> String {
-        if self.exit.is_some() {
-            let _ = timeout(LAST_WORDS, self.stderr_task.join_next()).await;
-        }
+        let _ = timeout(LAST_WORDS, self.stderr_task.join_next()).await;
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).text()
     }
 
@@ -239,7 +240,7 @@ impl Connection {
     pub(super) fn hang_up(&mut self) {
         self.stdin_task.abort_all();
         if let Some(stdout) = self.stdout.take() {
-            self.stderr_task.spawn(drain(stdout, |_| ()));
+            self.rest_task.spawn(drain(stdout, |_| ()));
         }
     }
 }

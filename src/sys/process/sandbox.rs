@@ -16,6 +16,9 @@ pub(super) const MARKER: &str = "ACP_REGISTRY_SANDBOX";
 /// How often removing is tried: a process that is just being ended may still write.
 const ATTEMPTS: usize = 5;
 
+/// How deep directories may lie within each other before they are brought up to be removed.
+const DEPTH: usize = 64;
+
 /// The home and the temporary directories of one launch: empty at first, and removed at the end.
 ///
 /// Dropping it removes them too, as far as the system lets it.
@@ -106,7 +109,11 @@ impl Sandbox {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => break,
                 Err(error) if attempt == ATTEMPTS => return Err(PathError { path, error }),
                 Err(_) => {
-                    unlock(&path);
+                    // The program may have put a link to somebody else's directory here.
+                    if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
+                        unlock(&path);
+                        loosen(&path);
+                    }
                     if attempt > 1 {
                         thread::sleep(Duration::from_millis(20));
                     }
@@ -135,19 +142,38 @@ fn make_private(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Gives the owner back all rights to the directories below: what cannot be read or changed cannot be removed.
-fn unlock(directory: &Path) {
-    // The program may have put a link to somebody else's directory here.
-    if !fs::symlink_metadata(directory).is_ok_and(|metadata| metadata.is_dir()) {
-        return;
+/// Makes a tree removable: gives the owner back all rights to the directories, and brings up what lies too deep for the
+/// open files or the stack of a process.
+fn loosen(root: &Path) {
+    let Ok(shallow) = tempfile::tempdir_in(root) else { return };
+    let shallow = shallow.keep();
+    let mut waiting = vec![(root.to_owned(), 0)];
+    let mut moved = 0_u64;
+    while let Some((directory, depth)) = waiting.pop() {
+        let Ok(items) = fs::read_dir(&directory) else { continue };
+        // Says "directory" of real directories only, so that no link is followed.
+        for item in items.flatten().filter(|item| item.file_type().is_ok_and(|kind| kind.is_dir())) {
+            let path = item.path();
+            unlock(&path);
+            let nearer = shallow.join(moved.to_string());
+            if depth >= DEPTH && fs::rename(&path, &nearer).is_ok() {
+                moved += 1;
+                waiting.push((nearer, 0));
+            } else {
+                waiting.push((path, depth + 1));
+            }
+        }
     }
+}
+
+fn unlock(directory: &Path) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         let _ = fs::set_permissions(directory, fs::Permissions::from_mode(0o700));
     }
-    let Ok(items) = fs::read_dir(directory) else { return };
-    items.flatten().for_each(|item| unlock(&item.path()));
+    #[cfg(not(unix))]
+    let _ = directory;
 }
 
 #[cfg(test)]
@@ -181,6 +207,23 @@ mod tests {
 
         drop(Sandbox::below(parent.path()).unwrap());
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_lies_too_deep_is_brought_up() {
+        fn depth(directory: &Path) -> usize {
+            let items = fs::read_dir(directory).unwrap().map(|item| item.unwrap().path());
+            items.filter(|path| path.is_dir()).map(|path| 1 + depth(&path)).max().unwrap_or(0)
+        }
+        let sandbox = Sandbox::below(tempfile::tempdir().unwrap().keep().as_path()).unwrap();
+        let deep = sandbox.work().join("a/".repeat(500));
+        fs::create_dir_all(&deep).unwrap();
+        loosen(sandbox.path());
+        assert!(!deep.exists());
+        assert!(depth(sandbox.path()) <= DEPTH + 3, "{}", depth(sandbox.path()));
+        let parent = sandbox.path().parent().unwrap().to_owned();
+        sandbox.remove().unwrap();
+        fs::remove_dir(parent).unwrap();
     }
 
     #[test]
