@@ -15,14 +15,11 @@ use super::global::FormatArgs;
 use super::signals;
 use super::ui::Ui;
 
-/// How long all requests after `initialize` may take together.
-const PROBE_LIMIT: Duration = Duration::from_secs(10);
-
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// How long the agent may take to answer `initialize`, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
-    timeout: Duration,
+    /// How long the agent may take to answer `initialize`, in seconds [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
 
     /// Set a variable of the agent's environment, which has nothing of yours but PATH and the like (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
@@ -61,13 +58,11 @@ enum SandboxKind {
 pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let launch = launch(args)?;
     let name = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-    let options = Options {
-        protocol_version: args.protocol_version,
-        timeout: args.timeout,
-        probe: (!args.no_probe).then_some(PROBE_LIMIT),
-        temporary: env::temp_dir(),
-    };
-    ui.detail(&format!("starting {name}, which has {} s to answer", args.timeout.as_secs_f64()));
+    let mut options = Options::new(env::temp_dir());
+    options.protocol_version = args.protocol_version;
+    options.timeout = args.timeout.unwrap_or(options.timeout);
+    options.probe = options.probe.filter(|_| !args.no_probe);
+    ui.detail(&format!("starting {name}, which has {} s to answer", options.timeout.as_secs_f64()));
     // Before any child, and ended after all: what hides from its tree comes here.
     let orphans = process::adopt_orphans();
     let outcome = signals::run(async {
@@ -101,8 +96,8 @@ fn launch(args: &Args) -> Result<Launch, Failure> {
     Ok(Launch { program, arguments: words.collect(), directory: Some(directory), environment, isolation })
 }
 
-/// What a command needs in its sandbox: the working directory and the folder of the program, unless the person's home would
-/// be seen with them, and whatever the person has named.
+/// What a command needs in its sandbox: the working directory and the folder of the program, unless the person's home
+/// would be seen with them, and whatever the person has named.
 fn readable(program: &OsString, directory: &Path, named: &[PathBuf]) -> Vec<PathBuf> {
     let program = directory.join(program);
     let home = env::home_dir().unwrap_or_default();

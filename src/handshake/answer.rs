@@ -59,7 +59,8 @@ impl Handshake {
             let message = format!("the agent chose version {version} of the protocol; clients speak versions 1 and 2");
             return Err(Failure::new(Reason::ProtocolVersion, message));
         }
-        if version != asked {
+        // A lower one is how versions are negotiated; a higher one leaves clients of the version asked for behind.
+        if version > asked {
             self.warnings.push(format!("the agent answers version {asked} of the protocol with version {version}"));
         }
         let [capabilities, info, others @ ..] = if version >= 2 {
@@ -142,11 +143,14 @@ mod tests {
         let (handshake, judgement) = Handshake::read(&answer, 1);
         assert_eq!(judgement, Ok(()));
         assert_eq!(handshake.warnings, ["the agent answers version 1 of the protocol with version 2"]);
+        let older = json!({ "protocolVersion": 1, "authMethods": [{ "id": "login", "name": "Log in" }] });
+        assert_eq!(Handshake::read(&older, 2).0.warnings, [] as [&str; 0]);
     }
 
     #[test]
     fn the_shape_of_version_1_under_the_name_of_version_2_is_no_answer() {
-        let answer = json!({ "protocolVersion": 2, "agentCapabilities": {}, "agentInfo": {}, "authMethods": [{ "id": "a", "name": "A" }] });
+        let methods = json!([{ "id": "a", "name": "A" }]);
+        let answer = json!({ "protocolVersion": 2, "agentCapabilities": {}, "agentInfo": {}, "authMethods": methods });
         let (handshake, judgement) = Handshake::read(&answer, 2);
         assert_eq!(judgement.unwrap_err().reason, Reason::InvalidResponse);
         assert!(

@@ -32,6 +32,14 @@ pub struct Options {
     pub temporary: PathBuf,
 }
 
+impl Options {
+    /// Version 1, 60 s for `initialize` and 10 s for the rest, with the sandbox made below this directory.
+    #[must_use]
+    pub fn new(temporary: PathBuf) -> Self {
+        Self { protocol_version: 1, timeout: Duration::from_mins(1), probe: Some(Duration::from_secs(10)), temporary }
+    }
+}
+
 /// Why a check could not be made, for which the agent cannot be blamed.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
@@ -42,9 +50,10 @@ pub enum SetupError {
 
 /// Starts an agent, speaks to it, judges its answer, and ends it with everything that it has started.
 ///
-/// Lasts as long as the timeout, the limit for probes and the end of the processes (up to 4 s, and 5 s more against agents
-/// that keep making processes) at the very most, and then for the removal of what the agent has written. When the future is dropped, all processes are killed and all files
-/// removed before the drop returns. Needs a runtime of tokio with its IO and time drivers.
+/// Lasts as long as the timeout, the limit for probes and the end of the processes (up to 4 s, and 5 s more against
+/// agents that keep making processes) at the very most, and then for the removal of what the agent has written. When
+/// the future is dropped, all processes are killed and all files removed before the drop returns. Needs a runtime of
+/// tokio with its IO and time drivers.
 ///
 /// # Errors
 /// [`SetupError`]; what the agent does wrong is an [`Outcome`].

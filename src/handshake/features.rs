@@ -194,9 +194,13 @@ mod tests {
     fn the_drafts_of_version_1_are_read() {
         let capabilities = json!({
             "loadSession": true,
-            "sessionCapabilities": { "fork": {}, "inject": { "modes": ["queue", "steer"], "pending": { "replace": {} } } },
+            "sessionCapabilities": {
+                "fork": {}, "inject": { "modes": ["queue", "steer"], "pending": { "replace": {} } }
+            },
             "fs": { "hitlEditing": true },
-            "nes": { "events": { "document": { "didChange": { "syncKind": "full" } } }, "context": { "openFiles": {} } },
+            "nes": {
+                "events": { "document": { "didChange": { "syncKind": "full" } } }, "context": { "openFiles": {} }
+            },
         });
         assert_eq!(
             present(&capabilities, 1),

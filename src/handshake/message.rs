@@ -72,8 +72,8 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Reads a line: one message, or several in an array, or the reason why it holds none. Neither depth nor size can do harm:
-/// only the outermost level is read here.
+/// Reads a line: one message, or several in an array, or the reason why it holds none. Neither depth nor size can do
+/// harm: only the outermost level is read here.
 pub(super) fn read(line: &[u8]) -> Result<Vec<Message>, &'static str> {
     let line = line.trim_ascii();
     match line.first() {
@@ -177,6 +177,8 @@ impl RpcError {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn response(line: &str) -> Response {
@@ -230,6 +232,27 @@ mod tests {
             assert!(read(noise.as_bytes()).is_err(), "{noise}");
         }
         assert!(read(b"{\"method\":\"\xff\"}").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_json_arrives_and_whatever_is_not_is_refused(
+            result in "\\PC{0,40}|[\\[\\]{}\",:0-9a-z ]{0,60}|\\{\"[a-z]\":\\[[0-9]{1,3}\\]\\}",
+            id in 0_u64..1_000_000,
+        ) {
+            let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}");
+            // A result may close the object and go on; what counts then is what the whole line says.
+            let expected = serde_json::from_str::<Value>(&line).ok();
+            let members = expected.as_ref().and_then(Value::as_object).filter(|members| members.len() == 3);
+            match (read(line.as_bytes()).map(|mut messages| messages.pop()), members) {
+                (Ok(Some(Message::Response(response))), Some(members)) => {
+                    prop_assert_eq!(response.id(id), Id::Same);
+                    prop_assert!(matches!(response.body(), Ok(Body::Result(value)) if value == members["result"]));
+                }
+                (Err(_), _) | (Ok(_), None) => prop_assert!(expected.is_none() || members.is_none()),
+                (Ok(_), Some(_)) => prop_assert!(false, "{}", line),
+            }
+        }
     }
 
     #[test]

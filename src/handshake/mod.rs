@@ -10,8 +10,8 @@
 //! * [`Handshake`], [`AuthMethod`], [`Features`]: what the agent has answered
 //! * [`set_variables`]: the variables that a manifest or a person adds, without those that belong to the system
 //!
-//! The client reads raw JSON-RPC. Typed libraries are tolerant on purpose: they drop a method that they do not understand
-//! and take a broken list for an empty one, which is what a gate must see.
+//! The client reads raw JSON-RPC. Typed libraries are tolerant on purpose: they drop a method that they do not
+//! understand and take a broken list for an empty one, which is what a gate must see.
 
 mod answer;
 mod auth;

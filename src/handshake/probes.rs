@@ -1,6 +1,7 @@
 //! What an agent answers to further requests, before anybody has signed in.
 //!
-//! All of them can be sent to any agent in an empty home: they list, they start, or they name a session that is not there.
+//! All of them can be sent to any agent in an empty home: they list, they start, or they name a session that is not
+//! there.
 
 use std::path::Path;
 use std::time::Duration;
@@ -89,8 +90,8 @@ const NEW: &str = "session/new";
 /// The id of the first request; that of `initialize` is lower.
 const FIRST_ID: u64 = 2;
 
-/// Asks the agent for what it has advertised. `limit` is for all requests together, in two halves: one for a new session,
-/// which agents take their time for, and one for all the others, which are sent at once.
+/// Asks the agent for what it has advertised. `limit` is for all requests together, in two halves: one for a new
+/// session, which agents take their time for, and one for all the others, which are sent at once.
 pub(super) async fn run(
     connection: &mut Connection,
     tree: &mut Tree,

@@ -54,7 +54,7 @@ pub fn outcome(outcome: &Outcome, name: &str, color: bool) -> String {
     for warning in handshake.warnings.iter().take(ITEMS) {
         line("warning", &printable(warning));
     }
-    if outcome.verdict != Verdict::Pass {
+    if outcome.verdict != Verdict::Pass && outcome.exit.is_some() {
         out.push_str(&stderr(&outcome.stderr_tail));
     }
     out

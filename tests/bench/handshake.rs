@@ -1,7 +1,7 @@
 //! What a check of an agent costs over the agent's own time, and how checks run side by side.
 //!
-//! The agent answers at once; the baseline starts it with plain pipes, writes one line, reads one line, and waits for its
-//! end. All rounds alternate, so that whatever else the machine does meets them alike.
+//! The agent answers at once; the baseline starts it with plain pipes, writes one line, reads one line, and waits for
+//! its end. All rounds alternate, so that whatever else the machine does meets them alike.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};

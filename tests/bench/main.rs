@@ -1,5 +1,5 @@
-//! How fast a registry is validated and built, as ratios to what the system's own tools need for the same files; and what
-//! a check of an agent adds to the agent's own time.
+//! How fast a registry is validated and built, as ratios to what the system's own tools need for the same files; and
+//! what a check of an agent adds to the agent's own time.
 //!
 //! `cargo bench` makes synthetic registries below the target directory and runs the release build on them, several times
 //! in turn with `cat` and `cp -r`. Figures are medians; memory is the highest of all runs.

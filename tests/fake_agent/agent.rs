@@ -25,7 +25,8 @@ pub(crate) fn run(arguments: &[String]) {
         "ok" => serve(&good()),
         // The result is given as JSON.
         "result" => serve(&serde_json::from_str(argument(1)).unwrap()),
-        // Exactly this text, in which $OK is a faultless response and $LARGE is 900 kB; then it waits for the end of stdin.
+        // Exactly this text, in which $OK is a faultless response and $LARGE is 900 kB; then it waits for the end of
+        // stdin.
         "reply" => {
             receive();
             write(&text(argument(1)));
@@ -75,8 +76,13 @@ pub(crate) fn run(arguments: &[String]) {
                 .map(|(name, value)| (name.to_string_lossy().into(), value.to_string_lossy().into()))
                 .collect();
             let mut result = good();
-            result["agentInfo"] =
-                json!({ "name": "x", "environment": variables, "directory": env::current_dir().unwrap() });
+            result["agentInfo"] = json!({
+                "environment": variables,
+                "directory": env::current_dir().unwrap(),
+                "limits": fs::read_to_string("/proc/self/limits").unwrap_or_default(),
+                "stat": fs::read_to_string("/proc/self/stat").unwrap_or_default(),
+                "oom_score_adj": fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default(),
+            });
             serve(&result);
         }
         "litter" => {

@@ -63,12 +63,7 @@ pub(crate) fn check_with(
         isolation: Isolation::Environment,
     };
     change(&mut launch);
-    let mut settings = Options {
-        protocol_version: 1,
-        timeout: Duration::from_secs(30),
-        probe: Some(Duration::from_secs(20)),
-        temporary: temporary.path().to_owned(),
-    };
+    let mut settings = Options::new(temporary.path().to_owned());
     options(&mut settings);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let started = Instant::now();

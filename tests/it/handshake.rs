@@ -1,5 +1,7 @@
 //! Agents that behave in all ways that there are, and what is said of each.
 
+#[cfg(target_os = "linux")]
+use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
@@ -15,8 +17,8 @@ fn response(result: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{result}}}\n")
 }
 
-/// A row of the matrix: the case with its arguments, the reason (`None`: it passes), and a part of the message or, when it
-/// passes, of a warning (an empty text: there is none).
+/// A row of the matrix: the case with its arguments, the reason (`None`: it passes), and a part of the message or,
+/// when it passes, of a warning (an empty text: there is none).
 type Row = (Vec<String>, Option<Reason>, &'static str);
 
 fn rows() -> Vec<Row> {
@@ -275,6 +277,29 @@ fn the_end_of_stderr_is_kept() {
     assert!(outcome.stderr_tail.ends_with("e\n"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_has_limits_and_a_session_of_its_own() {
+    let info = check_case(&["environment"], Duration::from_secs(30)).outcome.handshake.agent_info;
+    let text = |name: &str| info[name].as_str().unwrap().to_owned();
+    let limits = text("limits");
+    let limit = |name: &str| -> Vec<String> {
+        let line = limits.lines().find(|line| line.starts_with(name)).unwrap();
+        line[name.len()..].split_whitespace().take(2).map(ToOwned::to_owned).collect()
+    };
+    assert_eq!(limit("Max core file size"), ["0", "0"]);
+    let file_size: Vec<u64> = limit("Max file size").iter().map(|number| number.parse().unwrap()).collect();
+    assert!(file_size.iter().all(|size| (1..=4 << 30).contains(size)), "{file_size:?}");
+    assert_eq!(text("oom_score_adj"), "1000\n");
+    // Process, parent, group, session.
+    let stat: Vec<String> = text("stat").split(' ').map(ToOwned::to_owned).collect();
+    assert_eq!((&stat[4], &stat[5]), (&stat[0], &stat[0]));
+    assert!(
+        Path::new(info["environment"]["HOME"].as_str().unwrap())
+            .starts_with(info["environment"]["ACP_REGISTRY_SANDBOX"].as_str().unwrap())
+    );
+}
+
 #[test]
 fn a_dropped_check_leaves_nothing() {
     use acp_registry::handshake::{Options, check};
@@ -291,12 +316,7 @@ fn a_dropped_check_leaves_nothing() {
         environment,
         isolation: Isolation::Environment,
     };
-    let options = Options {
-        protocol_version: 1,
-        timeout: Duration::from_mins(1),
-        probe: None,
-        temporary: temporary.path().to_owned(),
-    };
+    let options = Options::new(temporary.path().to_owned());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let _ = tokio::time::timeout(Duration::from_millis(200), check(&launch, &options)).await;

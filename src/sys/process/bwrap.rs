@@ -16,8 +16,8 @@ const SYSTEM: &[&str] =
 pub enum Isolation {
     /// Nothing: it can read and write whatever the caller can.
     Environment,
-    /// Bubblewrap: it sees the system, read-only, its sandbox, and the paths given here, read-only; and no process of the
-    /// host.
+    /// Bubblewrap: it sees the system, read-only, its sandbox, and the paths given here, read-only; and no process of
+    /// the host.
     Bwrap {
         /// Files and directories that it may read.
         readable: Vec<PathBuf>,

@@ -18,8 +18,8 @@ const PROXIES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"]
 
 /// The variables of a program.
 ///
-/// Whatever is not on a short list of harmless names stays behind: tokens and keys of the host, settings that load code,
-/// and the way to the person's desktop and keyring.
+/// Whatever is not on a short list of harmless names stays behind: tokens and keys of the host, settings that load
+/// code, and the way to the person's desktop and keyring.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment(BTreeMap<OsString, OsString>);
 

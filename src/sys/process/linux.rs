@@ -130,8 +130,8 @@ fn living(candidates: &[Process], mut known: BTreeSet<u32>) -> Vec<Process> {
     candidates.iter().filter(|process| known.contains(&process.pid) && !process.dead).copied().collect()
 }
 
-/// The process table, read as it goes. Whoever makes processes all the time is among the newest, and must be met before it
-/// has made the next.
+/// The process table, read as it goes. Whoever makes processes all the time is among the newest, and must be met
+/// before it has made the next.
 fn newest_first() -> impl Iterator<Item = Process> {
     let items = fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut pids: Vec<u32> = items.filter_map(|item| item.file_name().to_str()?.parse().ok()).collect();
@@ -168,8 +168,8 @@ fn send(number: u32, signal: Signal) {
     }
 }
 
-/// Bounds what a process, and all that it starts, can do to the host. Comes a moment after its start, which is good enough
-/// against accidents.
+/// Bounds what a process, and all that it starts, can do to the host. Comes a moment after its start, which is good
+/// enough against accidents.
 pub(super) fn limit(number: u32) {
     let Some(pid) = pid(number) else { return };
     for (resource, most) in [(Resource::Fsize, FILE_SIZE), (Resource::Core, 0)] {
@@ -191,8 +191,8 @@ pub struct Orphans {
 
 /// Makes this process the parent of its descendants' orphans, until it ends.
 ///
-/// This concerns the whole process: use it in a program that starts children through [`super::Tree`] only, or that waits
-/// for all others before it calls [`Orphans::end`].
+/// This concerns the whole process: use it in a program that starts children through [`super::Tree`] only, or that
+/// waits for all others before it calls [`Orphans::end`].
 #[must_use]
 pub fn adopt_orphans() -> Option<Orphans> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).ok()?;

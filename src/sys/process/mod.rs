@@ -13,9 +13,9 @@
 //! | other Unix | yes | not found | none |
 //! | Windows | a job object | cannot leave it | none |
 //!
-//! The size of the address space is not limited: Node.js and other runtimes reserve far more than they use, and fail at
-//! once under any limit that would protect the host. A process that has given up both its environment and its session, and
-//! whose parent is gone, is found as an orphan only.
+//! The size of the address space is not limited: Node.js and other runtimes reserve far more than they use, and fail
+//! at once under any limit that would protect the host. A process that has given up both its environment and its
+//! session, and whose parent is gone, is found as an orphan only.
 
 mod bwrap;
 mod environment;
