@@ -72,6 +72,8 @@ pub(crate) fn run(arguments: &[String]) {
         },
         "ask-first" => ask_first(),
         "environment" => {
+            // Limits come a moment after the start, but before the first request.
+            io::stdin().lock().fill_buf().unwrap();
             let variables: serde_json::Map<String, Value> = env::vars_os()
                 .map(|(name, value)| (name.to_string_lossy().into(), value.to_string_lossy().into()))
                 .collect();

@@ -138,6 +138,10 @@ impl Tree {
                 }
             }
         }
+        if cfg!(windows) {
+            // A job tells nothing of who is still in it, but ends them all.
+            self.identity.kill(&mut *self.child);
+        }
         self.is_over = true;
         Ending { exit: self.exit, left_behind, survivors: self.identity.alive() }
     }
