@@ -69,10 +69,11 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
         launch.isolation.check(&launch.environment).await?;
         Ok::<_, Failure>(check(&launch, &options).await?)
     });
-    if let Some(number @ 1..) = orphans.map(Orphans::end) {
-        ui.warning(&format!("the agent had hidden processes, which were ended as well: {number}"));
+    let hidden = orphans.map_or(0, Orphans::end);
+    let mut outcome = outcome??;
+    if hidden > 0 {
+        outcome.handshake.warnings.push(format!("had hidden processes, which were ended as well: {hidden}"));
     }
-    let outcome = outcome??;
     let text = if args.format.is_json() {
         acp_registry::json::to_string(&document(&outcome))
     } else {

@@ -237,7 +237,7 @@ fn a_descendant_that_hides_is_found() {
     let probe = Probe::new();
     let run = probe.run(&[], &["parent-of-dead", "hide", &probe.tag]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(run.stderr.contains("hidden processes, which were ended as well: 1"), "{}", run.stderr);
+    assert!(run.stdout.contains("hidden processes, which were ended as well: 1"), "{}", run.stdout);
     assert_eq!(left_with("cmdline", &probe.tag), [] as [u32; 0]);
 }
 
