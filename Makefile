@@ -32,7 +32,7 @@ lint: setup ## formatting, clippy, and the links of the documentation
 
 ci: lint test demo ## everything that must be green
 
-bench: setup ## measure validate and build against cat and cp
+bench: setup ## measure validate and build against cat and cp, and checks of agents against plain pipes
 	cargo bench --bench registry
 
 fuzz: setup ## feed the parsers random input, SECONDS each (default 60); needs cargo-fuzz and a nightly toolchain

@@ -10,6 +10,7 @@
 //! ```text
 //! validate   registry ── check ── report
 //! build      registry ── check ── index
+//! probe      handshake ── report
 //! ```
 //!
 //! | module | what it does |
@@ -17,12 +18,13 @@
 //! | [`manifest`] | LOAD: the text of one `agent.json` as a typed value that knows its places; versions, package specifications, archive addresses |
 //! | [`registry`] | LOAD: a registry directory, its quarantine list and its configuration |
 //! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry to findings |
+//! | [`handshake`] | HANDSHAKE: an agent is started, spoken to, judged and ended; a command to an outcome |
 //! | [`finding`] | what a check says: the one type between checks and reports |
-//! | [`report`] | REPORT: findings as text for people, JSON, SARIF, GitHub Actions, Markdown |
+//! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
 //! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
 //! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
 //! | [`net`] | which addresses this program will speak to, and the HTTP client |
-//! | [`sys`] | the operating system: files, `git` |
+//! | [`sys`] | the operating system: files, `git`, programs that nobody vouches for |
 //! | [`json`], [`source`], [`text`] | the small things that the others share: JSON as it is written, places in a text, what must not be shown as it is |
 //!
 //! # Files
@@ -38,6 +40,7 @@
 pub mod archive;
 pub mod check;
 pub mod finding;
+pub mod handshake;
 pub mod index;
 pub mod json;
 pub mod manifest;

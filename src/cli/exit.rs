@@ -4,10 +4,12 @@ use std::fmt;
 use std::process::ExitCode;
 
 use acp_registry::check::UnknownRule;
+use acp_registry::handshake::{ReservedVariable, SetupError};
 use acp_registry::index::{BuildError, PublishedError, TreeError};
 use acp_registry::registry::{ConfigError, LoadError};
 use acp_registry::sys::fs::{PathError, ReadError};
 use acp_registry::sys::git;
+use acp_registry::sys::process::IsolationError;
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(super) enum Exit {
     Usage,
     /// The work could not be done: network, disk.
     Unable,
+    /// A signal of this number has stopped the work.
+    Interrupted(u8),
 }
 
 impl Exit {
@@ -29,6 +33,8 @@ impl Exit {
             Self::Findings => 1,
             Self::Usage => 2,
             Self::Unable => 3,
+            // As shells count it.
+            Self::Interrupted(signal) => 128 + signal,
         }
     }
 }
@@ -49,6 +55,13 @@ pub(super) struct Failure {
 impl Failure {
     pub(super) fn usage(message: impl fmt::Display) -> Self {
         Self { exit: Exit::Usage, message: message.to_string() }
+    }
+
+    pub(super) fn interrupted(signal: u8) -> Self {
+        Self {
+            exit: Exit::Interrupted(signal),
+            message: "interrupted; everything that was started has been ended".to_owned(),
+        }
     }
 
     pub(super) fn unable(message: impl fmt::Display) -> Self {
@@ -112,6 +125,24 @@ impl From<BuildError> for Failure {
             BuildError::Empty(_) | BuildError::View { .. } => Self::usage(error),
             BuildError::Previous(_) => Self::unable(error),
         }
+    }
+}
+
+impl From<SetupError> for Failure {
+    fn from(error: SetupError) -> Self {
+        Self::unable(error)
+    }
+}
+
+impl From<IsolationError> for Failure {
+    fn from(error: IsolationError) -> Self {
+        Self::unable(error)
+    }
+}
+
+impl From<ReservedVariable> for Failure {
+    fn from(error: ReservedVariable) -> Self {
+        Self::usage(error)
     }
 }
 

@@ -10,8 +10,10 @@ mod global;
 mod log;
 mod network;
 mod previous;
+mod probe;
 mod progress;
 mod rules;
+mod signals;
 mod survey;
 mod ui;
 mod validate;
@@ -39,10 +41,11 @@ struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done; no errors
-  1  findings that are errors, or, with `build --check`, differences
+  1  findings that are errors; differences (`build --check`); an agent that fails (`probe`)
   2  wrong usage
   3  the work could not be done: network, disk
-  4  integrity refused";
+  4  integrity refused
+  130  interrupted (143 by SIGTERM, 129 by SIGHUP)";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -50,6 +53,8 @@ enum Command {
     Validate(validate::Args),
     /// Build the published tree: indexes, icons, schemas, checksums
     Build(build::Args),
+    /// Start an agent, speak ACP to it, and tell whether a person can sign in
+    Probe(probe::Args),
     /// List every rule with its default level
     Rules(rules::Args),
     /// Explain a rule, with examples
@@ -77,6 +82,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
     let (result, is_json) = match &cli.command {
         Command::Validate(args) => (validate::run(args, matches, &cli.global, &ui), args.is_json()),
         Command::Build(args) => (build::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Probe(args) => (probe::run(args, &ui), args.format.is_json()),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
         Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),
     };
@@ -95,7 +101,9 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
 /// Help, version, and mistakes in the arguments.
 fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let is_mistake = error.use_stderr();
-    let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
+    // What comes after `--` is for another program.
+    let words = arguments.iter().filter_map(|argument| argument.to_str()).take_while(|word| *word != "--");
+    let words: Vec<&str> = words.collect();
     let wants_json = words.contains(&"--json")
         || words.contains(&"--format=json")
         || words.windows(2).any(|pair| pair == ["--format", "json"]);

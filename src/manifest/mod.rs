@@ -4,12 +4,14 @@
 //! * [`Agent`] and its parts: the typed model
 //! * [`Version`]: version numbers as registries use them
 //! * [`NpmSpec`], [`PypiSpec`]: package specifications
+//! * [`env_name`]: which environment variables a manifest may set
 //! * [`archive`]: what an archive URL says of its version and its format
 
 mod agent;
 pub mod archive;
 mod document;
 mod edit;
+pub mod env_name;
 mod package;
 mod places;
 mod version;

@@ -1,4 +1,4 @@
-//! REPORT: findings to text. One file a format; none of them decides anything about a finding.
+//! REPORT: findings and outcomes to text. One file a format; none of them decides anything about what it shows.
 //!
 //! | format | for | escapes |
 //! |---|---|---|
@@ -12,12 +12,14 @@ mod github;
 mod human;
 mod json;
 mod markdown;
+mod outcome;
 mod sarif;
 
 use std::str::FromStr;
 use std::time::Duration;
 
 pub use self::json::finding as finding_json;
+pub use self::outcome::outcome;
 use crate::check::Checked;
 
 /// A form of report.

@@ -1,13 +1,22 @@
-//! How fast a registry is validated and built, as ratios to what the system's own tools need for the same files; and the
-//! same for addresses and archives, against a host on loopback.
+//! How fast a registry is validated and built, as ratios to what the system's own tools need for the same files; the same
+//! for addresses and archives, against a host on loopback; and what a check of an agent adds to the agent's own time.
 //!
 //! `cargo bench` makes synthetic registries below the target directory and runs the release build on them, several times
 //! in turn with `cat` and `cp -r`. Figures are medians; memory is the highest of all runs.
-#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark starts programs and prints")]
-#![allow(clippy::expect_used, clippy::panic, reason = "a benchmark that cannot go on stops")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a benchmark starts programs and prints"
+)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark that cannot go on stops")]
+#![allow(clippy::exit, reason = "agents end in the middle of things")]
 #![allow(clippy::cast_precision_loss, reason = "no machine has so much memory")]
 
+#[path = "../fake_agent/agent.rs"]
+mod agent;
 mod generate;
+mod handshake;
 mod network;
 
 use std::env;
@@ -24,6 +33,9 @@ const ROUNDS: usize = 7;
 /// First argument of this program when it is to measure one command: resource usage is known per process tree only.
 const MEASURE: &str = "--measure-one";
 
+/// First argument of this program when it is to be an agent.
+const AGENT: &str = "--agent";
+
 #[derive(Clone, Copy)]
 struct Sample {
     wall: Duration,
@@ -35,6 +47,9 @@ fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == MEASURE) {
         return measure_one(&arguments[1..]);
+    }
+    if arguments.first().is_some_and(|first| first == AGENT) {
+        return agent::run(&arguments[1..]);
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench");
     // `cargo bench -- NAME…` runs some parts only; cargo itself adds a flag.
@@ -49,6 +64,9 @@ fn main() {
     }
     for addresses in [126, 2775].into_iter().filter(|_| is_wanted("urls")) {
         network::urls(&folder, addresses);
+    }
+    if is_wanted("handshake") {
+        handshake::compare();
     }
     if is_wanted("archives") {
         network::archives(&folder);

@@ -18,7 +18,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("registry", &["manifest", "net", "sys"]),
     ("survey", &["archive", "manifest", "net", "upstream"]),
     ("check", &["archive", "finding", "manifest", "net", "registry", "source", "survey", "sys", "text", "upstream"]),
-    ("report", &["check", "finding", "json", "source", "text"]),
+    ("handshake", &["manifest", "sys", "text"]),
+    ("report", &["check", "finding", "handshake", "json", "source", "text"]),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
 ];
 

@@ -82,3 +82,31 @@ fn real_icons_are_judged_as_before() {
         assert_eq!(status, expected, "{file}: {errors}");
     }
 }
+
+/// Agents have answered so; what the reference says of them is known.
+#[test]
+fn the_answers_of_real_agents_are_read() {
+    let Some(corpus) = corpus("the_answers_of_real_agents_are_read") else { return };
+    let mut seen = 0;
+    for item in fs::read_dir(corpus.join("initialize")).unwrap() {
+        let path = item.unwrap().path();
+        let answer: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let line = format!("{answer}\n");
+        let outcome = crate::agent::check_with(&["reply", &line], |_| (), |options| options.probe = None).outcome;
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert_eq!(outcome.verdict, acp_registry::handshake::Verdict::Pass, "{name}: {:?}", outcome.message);
+        let handshake = outcome.handshake;
+        assert_eq!(handshake.warnings, [] as [&str; 0], "{name}");
+        let methods = answer["result"]["authMethods"].as_array().unwrap();
+        assert_eq!(handshake.auth_methods.len(), methods.len(), "{name}");
+        assert_eq!(handshake.capabilities, answer["result"]["agentCapabilities"], "{name}");
+        let session = &answer["result"]["agentCapabilities"]["sessionCapabilities"];
+        for feature in ["list", "resume", "close", "delete", "fork"] {
+            assert_eq!(handshake.features.has(&format!("session/{feature}")), session.get(feature).is_some(), "{name}");
+        }
+        let load = &answer["result"]["agentCapabilities"]["loadSession"];
+        assert_eq!(handshake.features.has("session/load"), load == true, "{name}");
+        seen += 1;
+    }
+    assert!(seen >= 15, "only {seen}");
+}

@@ -6,6 +6,7 @@
 )]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod agent;
 mod architecture;
 mod archives;
 mod bad_input;
@@ -13,8 +14,10 @@ mod build;
 mod contract;
 mod corpus;
 mod docs;
+mod handshake;
 mod net;
 mod previous;
+mod probe;
 mod real;
 mod reports;
 mod rules;

@@ -1,0 +1,130 @@
+//! `acp-registry probe`
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use acp_registry::handshake::{Options, Outcome, Verdict, check, set_variables};
+use acp_registry::sys::process::{self, Environment, Isolation, Launch, Orphans};
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use super::exit::{Exit, Failure};
+use super::global::FormatArgs;
+use super::signals;
+use super::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// How long the agent may take to answer `initialize`, in seconds [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+
+    /// Set a variable of the agent's environment, which has nothing of yours but PATH and the like (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    env: Vec<(String, String)>,
+
+    /// The version of the protocol to ask for
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
+    protocol_version: u16,
+
+    /// Send nothing after `initialize`
+    #[arg(long)]
+    no_probe: bool,
+
+    /// Hide the host's files from the agent
+    #[arg(long, value_name = "PROGRAM")]
+    sandbox: Option<SandboxKind>,
+
+    /// With --sandbox, let the agent read this file or folder (repeatable)
+    #[arg(long, value_name = "PATH", requires = "sandbox")]
+    readable: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+
+    /// The agent: a program with its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SandboxKind {
+    /// Bubblewrap, which must be installed
+    Bwrap,
+}
+
+pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
+    let launch = launch(args)?;
+    let name = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    let mut options = Options::new(env::temp_dir());
+    options.protocol_version = args.protocol_version;
+    options.timeout = args.timeout.unwrap_or(options.timeout);
+    options.probe = options.probe.filter(|_| !args.no_probe);
+    ui.detail(&format!("starting {name}, which has {} s to answer", options.timeout.as_secs_f64()));
+    // Before any child, and ended after all: what hides from its tree comes here.
+    let orphans = process::adopt_orphans();
+    let outcome = signals::run(async {
+        launch.isolation.check(&launch.environment).await?;
+        Ok::<_, Failure>(check(&launch, &options).await?)
+    });
+    let hidden = orphans.map_or(0, Orphans::end);
+    let mut outcome = outcome??;
+    if hidden > 0 {
+        outcome.handshake.warnings.push(format!("had hidden processes, which were ended as well: {hidden}"));
+    }
+    let text = if args.format.is_json() {
+        acp_registry::json::to_string(&document(&outcome))
+    } else {
+        acp_registry::report::outcome(&outcome, &name, ui.color_stdout())
+    };
+    ui.result(&text)?;
+    Ok(if outcome.verdict == Verdict::Pass { Exit::Success } else { Exit::Findings })
+}
+
+fn launch(args: &Args) -> Result<Launch, Failure> {
+    let mut environment = Environment::from_host(env::vars_os());
+    let variables = args.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    set_variables(&mut environment, variables).map_err(|error| Failure::usage(format!("--env: {error}")))?;
+    let directory = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
+    let mut words = args.command.iter().cloned();
+    let program = words.next().ok_or_else(|| Failure::usage("a command is missing"))?;
+    let isolation = match args.sandbox {
+        None => Isolation::Environment,
+        Some(SandboxKind::Bwrap) => Isolation::Bwrap { readable: readable(&program, &directory, &args.readable) },
+    };
+    Ok(Launch { program, arguments: words.collect(), directory: Some(directory), environment, isolation })
+}
+
+/// What a command needs in its sandbox: the working directory and the folder of the program, unless the person's home
+/// would be seen with them, and whatever the person has named.
+fn readable(program: &OsString, directory: &Path, named: &[PathBuf]) -> Vec<PathBuf> {
+    let program = directory.join(program);
+    let home = env::home_dir().unwrap_or_default();
+    let usual = [Some(directory), program.parent()].into_iter().flatten();
+    let mut paths: Vec<PathBuf> = usual.filter(|path| !home.starts_with(path)).map(Path::to_owned).collect();
+    paths.extend(named.iter().map(|path| directory.join(path)));
+    paths
+}
+
+fn document(outcome: &Outcome) -> Value {
+    let mut document = json!({ "schema": 1, "command": "probe" });
+    if let (Value::Object(members), Ok(Value::Object(found))) = (&mut document, serde_json::to_value(outcome)) {
+        members.extend(found);
+    }
+    document
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    const MOST: f64 = 86_400.0;
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= MOST => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err(format!("a number of seconds above 0, and at most {MOST}, is wanted")),
+    }
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("NAME=VALUE is wanted")?;
+    Ok((name.to_owned(), value.to_owned()))
+}

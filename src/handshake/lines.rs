@@ -1,0 +1,105 @@
+//! Bytes to lines, however they arrive.
+
+/// The longest line, in bytes.
+pub(super) const LINE: usize = 1 << 20;
+
+/// How much may come in all, in bytes.
+pub(super) const TOTAL: u64 = 16 << 20;
+
+/// How many messages may come before an answer.
+pub(super) const MESSAGES: u64 = 10_000;
+
+/// A program wrote more than it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overflow {
+    /// A line is longer than [`LINE`].
+    Line,
+    /// There is more than [`TOTAL`].
+    Total,
+    /// There are more than [`MESSAGES`] messages.
+    Messages,
+}
+
+/// Splits what a program writes.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    rest: Vec<u8>,
+    total: u64,
+}
+
+impl Lines {
+    /// Takes a piece of output, and gives the lines that end in it, without their line ends.
+    pub(super) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Vec<u8>>, Overflow> {
+        self.total += bytes.len() as u64;
+        let mut lines = Vec::new();
+        while let Some(at) = bytes.iter().position(|byte| *byte == b'\n') {
+            let mut line = std::mem::take(&mut self.rest);
+            line.extend_from_slice(&bytes[..at]);
+            bytes = &bytes[at + 1..];
+            if line.len() > LINE {
+                return Err(Overflow::Line);
+            }
+            lines.push(line);
+        }
+        self.rest.extend_from_slice(bytes);
+        if self.rest.len() > LINE {
+            return Err(Overflow::Line);
+        }
+        if self.total > TOTAL {
+            return Err(Overflow::Total);
+        }
+        Ok(lines)
+    }
+
+    /// What has come since the last line end.
+    pub(super) fn rest(&self) -> &[u8] {
+        &self.rest
+    }
+
+    /// The last line, when there will be no more.
+    pub(super) fn finish(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn chunks_do_not_matter(text in "[a\n\r]{0,60}", cuts in proptest::collection::vec(0_usize..60, 0..9)) {
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).chain([0, text.len()]).collect();
+            cuts.sort_unstable();
+            let mut lines = Lines::default();
+            let mut all = Vec::new();
+            for pair in cuts.windows(2) {
+                all.extend(lines.push(&text.as_bytes()[pair[0]..pair[1]]).unwrap());
+            }
+            all.push(lines.finish());
+            let expected: Vec<Vec<u8>> = text.split('\n').map(|line| line.as_bytes().to_vec()).collect();
+            prop_assert_eq!(all, expected);
+        }
+    }
+
+    #[test]
+    fn a_line_ends_at_the_limit_with_and_without_a_line_end() {
+        let mut longest = vec![b'x'; LINE];
+        assert_eq!(Lines::default().push(&longest), Ok(Vec::new()));
+        longest.push(b'x');
+        assert_eq!(Lines::default().push(&longest), Err(Overflow::Line));
+        longest.push(b'\n');
+        assert_eq!(Lines::default().push(&longest), Err(Overflow::Line));
+    }
+
+    #[test]
+    fn many_short_lines_have_a_limit_too() {
+        let piece = "x\n".repeat(1 << 19);
+        let mut lines = Lines::default();
+        for _ in 0..16 {
+            lines.push(piece.as_bytes()).unwrap();
+        }
+        assert_eq!(lines.push(b"x\n"), Err(Overflow::Total));
+    }
+}

@@ -1,0 +1,36 @@
+//! HANDSHAKE: a program is started, spoken to as an ACP client does, judged, and ended.
+//!
+//! ```text
+//! request ─→ connection ─→ answer ─→ auth, features ─→ verdict
+//!                └─ lines, message, tail      probes ─┘
+//! ```
+//!
+//! * [`check()`]: the whole of it, from the launch to the [`Outcome`]
+//! * [`Outcome`]: what programs and people are told, with its JSON form
+//! * [`Handshake`], [`AuthMethod`], [`Features`]: what the agent has answered
+//! * [`set_variables`]: the variables that a manifest or a person adds, without those that belong to the system
+//!
+//! The client reads raw JSON-RPC. Typed libraries are tolerant on purpose: they drop a method that they do not
+//! understand and take a broken list for an empty one, which is what a gate must see.
+
+mod answer;
+mod auth;
+mod check;
+mod connection;
+mod features;
+mod lines;
+mod message;
+mod outcome;
+mod probes;
+mod request;
+mod tail;
+mod variables;
+mod warnings;
+
+pub use answer::Handshake;
+pub use auth::{AuthMethod, TypeSource};
+pub use check::{Options, SetupError, check};
+pub use features::Features;
+pub use outcome::{Outcome, Reason, Timing, Verdict};
+pub use probes::{Probe, Probes};
+pub use variables::{ReservedVariable, set_variables};

@@ -1,0 +1,158 @@
+//! What a check has found.
+
+use std::time::Duration;
+
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+use super::answer::Handshake;
+use crate::sys::process::{Exit, How};
+
+/// The judgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The agent answers, and a person can sign in.
+    Pass,
+    /// It does not.
+    Fail,
+    /// It was never started, so that nothing is known of it.
+    Error,
+}
+
+/// Why an agent has not passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// It offers no way to sign in.
+    NoAuthMethods,
+    /// It offers only ways that a client cannot carry out.
+    NoSupportedAuthType,
+    /// It said nothing in time.
+    Timeout,
+    /// It ended before it answered.
+    Exited,
+    /// What it answered is not an answer.
+    InvalidResponse,
+    /// It answered with an error.
+    AgentError,
+    /// It chose a version of the protocol that clients do not speak.
+    ProtocolVersion,
+    /// The system could not start it.
+    SpawnFailed,
+}
+
+impl Reason {
+    /// The reason's name in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoAuthMethods => "no_auth_methods",
+            Self::NoSupportedAuthType => "no_supported_auth_type",
+            Self::Timeout => "timeout",
+            Self::Exited => "exited",
+            Self::InvalidResponse => "invalid_response",
+            Self::AgentError => "agent_error",
+            Self::ProtocolVersion => "protocol_version",
+            Self::SpawnFailed => "spawn_failed",
+        }
+    }
+
+    fn verdict(self) -> Verdict {
+        if self == Self::SpawnFailed { Verdict::Error } else { Verdict::Fail }
+    }
+}
+
+/// A reason with its sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    pub(super) reason: Reason,
+    pub(super) message: String,
+}
+
+impl Failure {
+    pub(super) fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into() }
+    }
+}
+
+/// How long it took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// From the start of the process to its response; `None` without one.
+    pub start_to_response: Option<Duration>,
+    /// From the start to the end of the last process and the removal of all files.
+    pub total: Duration,
+}
+
+/// What a check has found. Serialises as the command-line contract wants it, without `schema` and `command`.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The judgement.
+    pub verdict: Verdict,
+    /// Why it is bad.
+    pub reason: Option<Reason>,
+    /// The same as a sentence for people, with what would help. Printable.
+    pub message: Option<String>,
+    /// What the agent has answered.
+    pub handshake: Handshake,
+    /// How long it took.
+    pub timing: Timing,
+    /// How the process has ended; `None` if it was never started, or did not even yield to being killed.
+    pub exit: Option<Exit>,
+    /// The end of what it wrote to stderr, at most 64 KiB, as it was written: escape it before it is shown.
+    pub stderr_tail: String,
+    /// What kept the agent apart from the host.
+    pub isolation: &'static str,
+}
+
+impl Outcome {
+    pub(super) fn judge(&mut self, judgement: Result<(), Failure>) {
+        let failure = judgement.err();
+        self.verdict = failure.as_ref().map_or(Verdict::Pass, |failure| failure.reason.verdict());
+        self.reason = failure.as_ref().map(|failure| failure.reason);
+        self.message = failure.map(|failure| failure.message);
+    }
+}
+
+impl Serialize for Outcome {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_struct("Outcome", 8)?;
+        map.serialize_field("verdict", &self.verdict)?;
+        map.serialize_field("reason", &self.reason)?;
+        map.serialize_field("message", &self.message)?;
+        map.serialize_field("handshake", &self.handshake)?;
+        map.serialize_field("timing", &self.timing)?;
+        map.serialize_field("exit", &self.exit.map(ExitForm))?;
+        map.serialize_field("stderr_tail", &self.stderr_tail)?;
+        map.serialize_field("isolation", self.isolation)?;
+        map.end()
+    }
+}
+
+impl Serialize for Timing {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_struct("Timing", 2)?;
+        map.serialize_field("start_to_response_seconds", &self.start_to_response.map(|time| time.as_secs_f64()))?;
+        map.serialize_field("total_seconds", &self.total.as_secs_f64())?;
+        map.end()
+    }
+}
+
+struct ExitForm(Exit);
+
+impl Serialize for ExitForm {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let how = match self.0.how {
+            How::Exited => "exited",
+            How::Signaled => "signaled",
+            How::Terminated => "terminated",
+            How::Killed => "killed",
+        };
+        let mut map = serializer.serialize_struct("Exit", 3)?;
+        map.serialize_field("how", how)?;
+        map.serialize_field("code", &self.0.code)?;
+        map.serialize_field("signal", &self.0.signal)?;
+        map.end()
+    }
+}

@@ -1,0 +1,263 @@
+//! What an agent answers to further requests, before anybody has signed in.
+//!
+//! All of them can be sent to any agent in an empty home: they list, they start, or they name a session that is not
+//! there.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::answer::Handshake;
+use super::connection::{Connection, Silence};
+use super::message::{Body, Response, RpcError};
+use crate::sys::process::Tree;
+use crate::text::quote;
+
+/// What a request came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Probe {
+    /// The agent did it.
+    Ok,
+    /// It wants the person to sign in first.
+    AuthRequired,
+    /// It does not know the method.
+    MethodNotFound,
+    /// It does not like the parameters.
+    InvalidParams,
+    /// It answered with another error, or ended.
+    Error,
+    /// It did not answer in time.
+    Timeout,
+}
+
+/// Outcomes by method, in the order of the requests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Probes(Vec<(&'static str, Probe)>);
+
+impl Probes {
+    /// The outcome for a method.
+    #[must_use]
+    pub fn get(&self, method: &str) -> Option<Probe> {
+        self.0.iter().find(|(known, _)| *known == method).map(|(_, probe)| *probe)
+    }
+
+    /// All methods with their outcomes.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, Probe)> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+impl Serialize for Probes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}
+
+impl Probe {
+    /// The outcome's name in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::AuthRequired => "auth_required",
+            Self::MethodNotFound => "method_not_found",
+            Self::InvalidParams => "invalid_params",
+            Self::Error => "error",
+            Self::Timeout => "timeout",
+        }
+    }
+
+    fn of(error: &RpcError) -> Self {
+        let reason = error.data.get("reason").and_then(Value::as_str);
+        match error.code {
+            // Of the codes that JSON-RPC leaves to servers, ACP uses this one for it.
+            Some(-32000) => Self::AuthRequired,
+            _ if reason == Some("auth_required") => Self::AuthRequired,
+            Some(-32601) => Self::MethodNotFound,
+            Some(-32602) => Self::InvalidParams,
+            _ => Self::Error,
+        }
+    }
+}
+
+/// The first request after `initialize`.
+const NEW: &str = "session/new";
+
+/// The id of the first request; that of `initialize` is lower.
+const FIRST_ID: u64 = 2;
+
+/// Asks the agent for what it has advertised. `limit` is for all requests together, in two halves: one for a new
+/// session, which agents take their time for, and one for all the others, which are sent at once.
+pub(super) async fn run(
+    connection: &mut Connection,
+    tree: &mut Tree,
+    handshake: &mut Handshake,
+    directory: &Path,
+    limit: Duration,
+) {
+    let mut next_id = FIRST_ID;
+    let advertised = advertised(handshake, directory);
+    let (first, others): (Vec<_>, Vec<_>) = advertised.into_iter().partition(|(method, _)| *method == NEW);
+    for requests in [first, others] {
+        let mut waiting = Vec::new();
+        for (method, params) in &requests {
+            connection.send(next_id, method, params);
+            waiting.push((next_id, *method));
+            next_id += 1;
+        }
+        let deadline = Instant::now() + limit / 2;
+        let mut missing = Probe::Timeout;
+        let mut outcomes = Vec::new();
+        while !waiting.is_empty() {
+            let ids: Vec<u64> = waiting.iter().map(|(id, _)| *id).collect();
+            match connection.response(tree, &ids, deadline).await {
+                Ok((id, response)) => {
+                    let Some(at) = waiting.iter().position(|(waiting, _)| *waiting == id) else { break };
+                    let (_, method) = waiting.remove(at);
+                    outcomes.push((method, outcome(method, &response, handshake)));
+                }
+                Err(Silence::Timeout) => break,
+                Err(silence) => {
+                    let names: Vec<String> = waiting.iter().map(|(_, method)| quote(method)).collect();
+                    handshake.warnings.push(format!("{} after {}", stopped(silence), names.join(", ")));
+                    missing = Probe::Error;
+                    break;
+                }
+            }
+        }
+        for (method, _) in &requests {
+            let found = outcomes.iter().find(|(known, _)| known == method).map(|(_, probe)| *probe);
+            handshake.probes.0.push((method, found.unwrap_or(missing)));
+        }
+        if missing == Probe::Error {
+            break;
+        }
+    }
+    warn(handshake);
+}
+
+fn stopped(silence: Silence) -> String {
+    match silence {
+        Silence::Timeout => "did not answer".to_owned(),
+        Silence::Exited(exit) => format!("ended ({})", exit.describe()),
+        Silence::Closed => "closed its stdout".to_owned(),
+        Silence::Overflow(_) => "wrote more than it may".to_owned(),
+    }
+}
+
+/// The requests that an agent has invited, with harmless parameters.
+fn advertised(handshake: &Handshake, directory: &Path) -> Vec<(&'static str, Value)> {
+    let session = json!({ "sessionId": "no-such-session" });
+    let uri = url::Url::from_directory_path(directory).map(String::from).unwrap_or_default();
+    let place = |mut params: Value| {
+        params["cwd"] = directory.to_string_lossy().into();
+        params["mcpServers"] = json!([]);
+        params
+    };
+    let requests = [
+        ("session", NEW, place(json!({}))),
+        ("session/list", "session/list", json!({})),
+        ("session/load", "session/load", place(session.clone())),
+        ("session/resume", "session/resume", place(session.clone())),
+        ("session/fork", "session/fork", place(session.clone())),
+        ("session/close", "session/close", session.clone()),
+        ("session/delete", "session/delete", session),
+        ("providers", "providers/list", json!({})),
+        ("nes", "nes/start", json!({ "workspaceUri": uri, "workspaceFolders": [{ "uri": uri, "name": "work" }] })),
+    ];
+    requests
+        .into_iter()
+        .filter(|(feature, ..)| handshake.features.has(feature))
+        .map(|(_, method, params)| (method, params))
+        .collect()
+}
+
+fn outcome(method: &str, response: &Response, handshake: &mut Handshake) -> Probe {
+    match response.body() {
+        Ok(Body::Result(result)) => {
+            if has_boolean_option(&result) {
+                handshake.features.observe("session/config-options/boolean");
+            }
+            Probe::Ok
+        }
+        Ok(Body::Error(error)) => Probe::of(&error),
+        Err(problem) => {
+            handshake.warnings.push(format!("the response to {} {problem}", quote(method)));
+            Probe::Error
+        }
+    }
+}
+
+/// Version 1 announces this kind of option nowhere: it is seen in new sessions.
+fn has_boolean_option(result: &Value) -> bool {
+    let options = result.get("configOptions").and_then(Value::as_array);
+    options.is_some_and(|options| options.iter().any(|option| option.get("type").is_some_and(|kind| kind == "boolean")))
+}
+
+fn warn(handshake: &mut Handshake) {
+    for (method, _) in handshake.probes.iter().filter(|(_, probe)| *probe == Probe::MethodNotFound) {
+        handshake.warnings.push(if method == NEW {
+            format!("answers {} as if there was no such method, which every agent must have", quote(method))
+        } else {
+            format!("advertises {}, but answers that there is no such method", quote(method))
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handshake(capabilities: &Value) -> Handshake {
+        let answer = json!({ "protocolVersion": 1, "agentCapabilities": capabilities, "authMethods": [] });
+        Handshake::read(&answer, 1).0
+    }
+
+    #[test]
+    fn only_what_is_advertised_is_asked_for() {
+        let methods = |capabilities: Value| -> Vec<&str> {
+            advertised(&handshake(&capabilities), "/work".as_ref()).iter().map(|(method, _)| *method).collect()
+        };
+        assert_eq!(methods(json!({})), [NEW]);
+        assert_eq!(
+            methods(json!({ "loadSession": true, "sessionCapabilities": { "list": {} }, "nes": {} })),
+            [NEW, "session/list", "session/load", "nes/start"]
+        );
+    }
+
+    #[test]
+    fn parameters_are_what_the_protocol_asks_for() {
+        let requests = advertised(&handshake(&json!({ "nes": {}, "loadSession": true })), "/a b".as_ref());
+        let params = |method| &requests.iter().find(|(known, _)| *known == method).unwrap().1;
+        assert_eq!(params(NEW), &json!({ "cwd": "/a b", "mcpServers": [] }));
+        assert_eq!(params("session/load")["sessionId"], "no-such-session");
+        if cfg!(unix) {
+            assert_eq!(params("nes/start")["workspaceUri"], "file:///a%20b/");
+        }
+    }
+
+    #[test]
+    fn errors_are_told_apart() {
+        for (code, data, probe) in [
+            (Some(-32000), Value::Null, Probe::AuthRequired),
+            (Some(-32603), json!({ "reason": "auth_required" }), Probe::AuthRequired),
+            (Some(-32601), Value::Null, Probe::MethodNotFound),
+            (Some(-32602), Value::Null, Probe::InvalidParams),
+            (Some(-32002), Value::Null, Probe::Error),
+            (None, Value::Null, Probe::Error),
+        ] {
+            assert_eq!(Probe::of(&RpcError { code, message: String::new(), data }), probe, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn boolean_options_are_seen() {
+        assert!(has_boolean_option(&json!({ "configOptions": [{ "type": "select" }, { "type": "boolean" }] })));
+        assert!(!has_boolean_option(&json!({ "configOptions": [{ "type": "select" }] })));
+        assert!(!has_boolean_option(&json!({ "configOptions": 7 })));
+    }
+}

@@ -1,0 +1,91 @@
+//! What the client says.
+
+use serde_json::{Value, json};
+
+/// The parameters of `initialize` for a protocol version.
+///
+/// Agents offer only those authentication methods that the client can carry out, and some refuse clients without a file
+/// system, so that this one claims what a full client can do.
+pub(super) fn initialize(version: u16) -> Value {
+    let info = json!({ "name": "acp-registry", "title": "ACP Registry", "version": env!("CARGO_PKG_VERSION") });
+    let mut params = json!({
+        "protocolVersion": version,
+        "clientInfo": info,
+        "clientCapabilities": {
+            // Always both: see the proposal on symmetric file system capabilities.
+            "fs": { "readTextFile": true, "writeTextFile": true },
+            "terminal": true,
+            "auth": { "terminal": true },
+            // Asked for by the proposals: without them, agents keep to themselves what they could do.
+            "session": { "configOptions": { "boolean": {} } },
+            "positionEncodings": ["utf-16", "utf-32", "utf-8"],
+            // What agents looked for before there was `auth.terminal`, and many still do.
+            "_meta": { "terminal-auth": true, "terminal_output": true },
+        },
+    });
+    if version >= 2 {
+        // Beside the members of version 1, which an agent that speaks nothing newer looks for.
+        params["info"] = info;
+        params["capabilities"] = json!({
+            "auth": { "terminal": {} },
+            "positionEncodings": ["utf-16", "utf-32", "utf-8"],
+            "_meta": { "terminal-auth": true, "terminal_output": true },
+        });
+    }
+    params
+}
+
+/// A request as one line.
+pub(super) fn request(id: u64, method: &str, params: &Value) -> Vec<u8> {
+    line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+}
+
+/// The answer to a request of the agent, which this client never carries out. `id` is JSON as the agent has written it.
+pub(super) fn refusal(id: &serde_json::value::RawValue, method: &str) -> Vec<u8> {
+    let known = ["fs/", "terminal/", "session/request_permission", "elicitation/"];
+    let (code, message) = if known.iter().any(|prefix| method.starts_with(prefix)) {
+        (-32603, "this client only looks how the agent starts, and carries nothing out")
+    } else {
+        (-32601, "Method not found")
+    };
+    let error = json!({ "code": code, "message": message });
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"error\":{error}}}\n", id.get().replace(['\n', '\r'], " ")).into_bytes()
+}
+
+fn line(message: &Value) -> Vec<u8> {
+    format!("{message}\n").into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_message_is_one_line_of_json() {
+        let raw = |text: &str| serde_json::value::RawValue::from_string(text.to_owned()).unwrap();
+        for (id, method, code) in
+            [("7", "fs/read_text_file", -32603), ("\"a\"", "foo", -32601), ("[1,\n2]", "x", -32601)]
+        {
+            let text = String::from_utf8(refusal(&raw(id), method)).unwrap();
+            let value: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!((&value["jsonrpc"], value["error"]["code"].as_i64()), (&json!("2.0"), Some(code)));
+            assert_eq!(value["id"], serde_json::from_str::<Value>(id).unwrap());
+            assert_eq!(text.matches('\n').count(), 1);
+        }
+        let text = String::from_utf8(request(1, "initialize", &initialize(1))).unwrap();
+        assert!(text.ends_with("}\n") && text.matches('\n').count() == 1);
+    }
+
+    #[test]
+    fn the_client_claims_what_the_rule_needs() {
+        let params = initialize(1);
+        let capabilities = &params["clientCapabilities"];
+        assert_eq!(params["protocolVersion"], 1);
+        assert_eq!(capabilities["fs"], json!({ "readTextFile": true, "writeTextFile": true }));
+        assert_eq!((&capabilities["terminal"], &capabilities["auth"]["terminal"]), (&json!(true), &json!(true)));
+        assert_eq!(capabilities["_meta"], json!({ "terminal-auth": true, "terminal_output": true }));
+        assert!(params.get("info").is_none());
+        assert_eq!(initialize(2)["info"]["name"], "acp-registry");
+        assert_eq!(initialize(2)["capabilities"]["auth"], json!({ "terminal": {} }));
+    }
+}

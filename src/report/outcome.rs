@@ -1,0 +1,113 @@
+//! The outcome of a handshake, for people at a terminal.
+
+use std::fmt::Write as _;
+
+use crate::handshake::{AuthMethod, Outcome, TypeSource, Verdict};
+use crate::text::{printable, quote};
+
+/// How many lines of stderr are shown.
+const LINES: usize = 20;
+
+/// How many characters of one line are shown.
+const WIDTH: usize = 300;
+
+/// How many authentication methods and warnings are shown.
+const ITEMS: usize = 20;
+
+/// An outcome in words, with the agent's own words made printable. `name` says which agent it is about.
+#[must_use]
+pub fn outcome(outcome: &Outcome, name: &str, color: bool) -> String {
+    let (word, code) = match outcome.verdict {
+        Verdict::Pass => ("pass", "32"),
+        Verdict::Fail => ("fail", "31"),
+        Verdict::Error => ("error", "31"),
+    };
+    let head = if color { format!("\u{1b}[1;{code}m{word}\u{1b}[0m") } else { word.to_owned() };
+    let mut out = format!("{head}: {}\n", cut(name));
+    let mut line = |key: &str, text: &str| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "  {key:9} {text}");
+    };
+    if let (Some(reason), Some(message)) = (outcome.reason, &outcome.message) {
+        line("reason", reason.as_str());
+        line("", &printable(message));
+    }
+    let handshake = &outcome.handshake;
+    if let Some(version) = handshake.protocol_version {
+        line("agent", &format!("{}, protocol version {version}", agent(outcome)));
+    }
+    let mut key = "sign in";
+    for method in handshake.auth_methods.iter().take(ITEMS) {
+        line(std::mem::take(&mut key), &describe(method));
+    }
+    let join = |words: &[String]| words.join(", ");
+    if handshake.protocol_version.is_some() {
+        line("features", &join(&handshake.features.present().map(ToOwned::to_owned).collect::<Vec<_>>()));
+    }
+    let probes: Vec<String> =
+        handshake.probes.iter().map(|(method, probe)| format!("{method} {}", probe.as_str())).collect();
+    if !probes.is_empty() {
+        line("probes", &join(&probes));
+    }
+    line("time", &times(outcome));
+    line("isolation", isolation(outcome.isolation));
+    for warning in handshake.warnings.iter().take(ITEMS) {
+        line("warning", &printable(warning));
+    }
+    if outcome.verdict != Verdict::Pass && outcome.exit.is_some() {
+        out.push_str(&stderr(&outcome.stderr_tail));
+    }
+    out
+}
+
+fn agent(outcome: &Outcome) -> String {
+    let info = |name: &str| outcome.handshake.agent_info.get(name).and_then(|value| value.as_str());
+    let name = info("title").or_else(|| info("name")).map_or_else(|| "an agent without a name".to_owned(), quote);
+    info("version").map_or_else(|| name.clone(), |version| format!("{name} {}", cut(version)))
+}
+
+fn describe(method: &AuthMethod) -> String {
+    let source = match method.source {
+        TypeSource::Type => "",
+        TypeSource::Meta => ", as its _meta says",
+        TypeSource::Default => ", as it names no type",
+    };
+    let counts = if method.is_interactive() { "" } else { "; does not count" };
+    format!("{} ({}{source}{counts}): {}", quote(&method.id), cut(&method.kind), cut(&method.name))
+}
+
+fn times(outcome: &Outcome) -> String {
+    let total = outcome.timing.total.as_secs_f64();
+    let response = outcome
+        .timing
+        .start_to_response
+        .map_or_else(String::new, |time| format!("{:.2} s to the response, ", time.as_secs_f64()));
+    let end = outcome.exit.map_or_else(String::new, |exit| format!("; ended with {}", exit.describe()));
+    format!("{response}{total:.2} s in all{end}")
+}
+
+fn isolation(name: &str) -> &str {
+    match name {
+        "bwrap" => "bwrap: the host's files and processes were hidden",
+        _ => "own environment, home and session; the host's files were within reach",
+    }
+}
+
+fn stderr(tail: &str) -> String {
+    let lines: Vec<&str> = tail.lines().filter(|line| !line.trim().is_empty()).collect();
+    if lines.is_empty() {
+        return "  stderr    nothing\n".to_owned();
+    }
+    let shown = &lines[lines.len().saturating_sub(LINES)..];
+    let head = if shown.len() < lines.len() { format!("the last {LINES} lines") } else { "all of it".to_owned() };
+    let body: String = shown.iter().map(|line| format!("    | {}\n", cut(line))).collect();
+    format!("  stderr    {head}\n{body}")
+}
+
+fn cut(text: &str) -> String {
+    let mut cut: String = text.chars().take(WIDTH).collect();
+    if cut.len() < text.len() {
+        cut.push('…');
+    }
+    printable(&cut).into_owned()
+}

@@ -1,0 +1,94 @@
+//! The environment of a program: built from nothing, never inherited.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+/// Variables of the host that say how the system works, and nothing of the person who uses it.
+const ALLOWED: &[&str] = &[
+    // Where programs are, and how people write.
+    "PATH", "LANG", "LANGUAGE", "TZ", // Certificates of networks that have their own.
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
+    // Without these, no program starts on Windows.
+    "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "OS", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
+    "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "PROGRAMDATA", "COMMONPROGRAMFILES",
+];
+
+/// The way to the network; passed on unless it holds a password.
+const PROXIES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
+
+/// The variables of a program.
+///
+/// Whatever is not on a short list of harmless names stays behind: tokens and keys of the host, settings that load
+/// code, and the way to the person's desktop and keyring.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment(BTreeMap<OsString, OsString>);
+
+impl Environment {
+    /// Picks from the variables of the host those that a program may see. `TERM` becomes `dumb`.
+    pub fn from_host(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let mut environment = Self(variables.into_iter().filter(|(name, value)| may_pass(name, value)).collect());
+        environment.set("TERM", "dumb");
+        environment
+    }
+
+    /// Sets a variable.
+    pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
+        self.0.insert(name.into(), value.into());
+    }
+
+    /// The value of a variable.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.0.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&OsString, &OsString)> {
+        self.0.iter()
+    }
+}
+
+fn may_pass(name: &OsStr, value: &OsStr) -> bool {
+    let Some(name) = name.to_str().map(str::to_ascii_uppercase) else { return false };
+    if value.is_empty() {
+        return false;
+    }
+    if PROXIES.contains(&name.as_str()) {
+        return !value.to_string_lossy().contains('@');
+    }
+    ALLOWED.contains(&name.as_str()) || name.starts_with("LC_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(variables: &[(&str, &str)]) -> Environment {
+        Environment::from_host(variables.iter().map(|(name, value)| ((*name).into(), (*value).into())))
+    }
+
+    #[test]
+    fn secrets_stay_behind() {
+        let names = [
+            "GITHUB_TOKEN", "NPM_TOKEN", "ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "HOME",
+            "DBUS_SESSION_BUS_ADDRESS", "XDG_CONFIG_HOME", "NODE_OPTIONS", "LD_PRELOAD", "npm_config_registry",
+        ];
+        let environment = from(&names.map(|name| (name, "secret")));
+        assert_eq!(environment, from(&[]));
+    }
+
+    #[test]
+    fn what_every_program_needs_passes() {
+        let environment = from(&[("PATH", "/bin"), ("LC_ALL", "C"), ("SystemRoot", "C:\\Windows"), ("TERM", "xterm")]);
+        assert_eq!(environment.get("PATH"), Some("/bin".as_ref()));
+        assert_eq!(environment.get("LC_ALL"), Some("C".as_ref()));
+        assert_eq!(environment.get("SystemRoot"), Some("C:\\Windows".as_ref()));
+        assert_eq!(environment.get("TERM"), Some("dumb".as_ref()));
+    }
+
+    #[test]
+    fn a_proxy_passes_without_a_password_only() {
+        let environment = from(&[("https_proxy", "http://proxy:3128"), ("HTTP_PROXY", "http://me:secret@proxy:3128")]);
+        assert_eq!(environment.get("https_proxy"), Some("http://proxy:3128".as_ref()));
+        assert_eq!(environment.get("HTTP_PROXY"), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! How programs end.
+
+use std::fmt::Write as _;
+use std::process::ExitStatus;
+
+/// What it took to end a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// It ended by itself, or when its stdin was closed.
+    Exited,
+    /// It crashed, or somebody else has ended it.
+    Signaled,
+    /// It was asked to end by a signal.
+    Terminated,
+    /// It had to be killed.
+    Killed,
+}
+
+/// How a program has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    /// What it took.
+    pub how: How,
+    /// Its exit code, if it came to that.
+    pub code: Option<i32>,
+    /// The signal that has ended it.
+    pub signal: Option<i32>,
+}
+
+/// Signals that have the same number on every Unix.
+const SIGNALS: &[(i32, &str)] = &[
+    (1, "SIGHUP"),
+    (2, "SIGINT"),
+    (3, "SIGQUIT"),
+    (4, "SIGILL"),
+    (5, "SIGTRAP"),
+    (6, "SIGABRT"),
+    (8, "SIGFPE"),
+    (9, "SIGKILL"),
+    (11, "SIGSEGV"),
+    (13, "SIGPIPE"),
+    (14, "SIGALRM"),
+    (15, "SIGTERM"),
+    (25, "SIGXFSZ: it wrote a larger file than it may"),
+];
+
+impl Exit {
+    pub(super) fn of(status: ExitStatus, how: How) -> Self {
+        #[cfg(unix)]
+        let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+        #[cfg(not(unix))]
+        let signal = None;
+        let how = if signal.is_some() && how == How::Exited { How::Signaled } else { how };
+        Self { how, code: status.code(), signal }
+    }
+
+    /// The end in a few words, such as `exit code 1` or `signal 6, SIGABRT`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let Some(signal) = self.signal else {
+            return self.code.map_or_else(|| "exit code unknown".to_owned(), |code| format!("exit code {code}"));
+        };
+        let mut text = format!("signal {signal}");
+        if let Some((_, name)) = SIGNALS.iter().find(|(number, _)| *number == signal) {
+            let _ = write!(text, ", {name}");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_described() {
+        let exit = |code, signal| Exit { how: How::Exited, code, signal }.describe();
+        assert_eq!(exit(Some(3), None), "exit code 3");
+        assert_eq!(exit(None, Some(6)), "signal 6, SIGABRT");
+        assert_eq!(exit(None, Some(99)), "signal 99");
+        assert_eq!(exit(None, None), "exit code unknown");
+    }
+}

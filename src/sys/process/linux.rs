@@ -1,0 +1,265 @@
+//! Trees of processes by what `/proc` tells.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use process_wrap::tokio::ChildWrapper;
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
+
+use super::sandbox::MARKER;
+
+/// The largest file that a program may write, in bytes. Agents unpack browsers and models of several hundred MB.
+const FILE_SIZE: u64 = 4 << 30;
+
+/// How much of an environment is looked through, in bytes; the kernel allows 6 MiB at most by default.
+const ENVIRONMENT: u64 = 8 << 20;
+
+/// How long the orphans are hunted: some may be making others all the time.
+const HUNT: Duration = Duration::from_secs(5);
+
+/// How a tree is known.
+#[derive(Debug)]
+pub(super) struct Identity {
+    root: u32,
+    /// When the root was started, in the kernel's ticks: everything older is no descendant.
+    started: u64,
+    /// The entry of the environment that all descendants inherit.
+    marker: Vec<u8>,
+}
+
+/// One line of the process table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Process {
+    pid: u32,
+    parent: u32,
+    group: u32,
+    session: u32,
+    started: u64,
+    /// It has ended, and waits for its parent to notice.
+    dead: bool,
+}
+
+impl Identity {
+    /// Call it while the root has not been waited for.
+    pub(super) fn new(root: u32, sandbox: &Path) -> Self {
+        let started = read(root).map_or(0, |process| process.started);
+        let marker = [MARKER.as_bytes(), b"=", sandbox.as_os_str().as_bytes(), b"\0"].concat();
+        Self { root, started, marker }
+    }
+
+    /// How many processes of the tree are alive.
+    pub(super) fn alive(&self) -> usize {
+        self.each(|_| ()).len()
+    }
+
+    /// Asks all processes of the tree to end.
+    pub(super) fn terminate(&self, _child: &dyn ChildWrapper) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Ends all processes of the tree.
+    pub(super) fn kill(&self, _child: &mut dyn ChildWrapper) {
+        self.signal(Signal::KILL);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let mut group = pid(self.root);
+        self.each(|process| {
+            if process.group != self.root {
+                send(process.pid, signal);
+            } else if let Some(group) = group.take() {
+                // All at once: nobody in the group can make another process meanwhile.
+                let _ = rustix::process::kill_process_group(group, signal);
+            }
+        });
+    }
+
+    /// Calls for every living process of the tree, at the moment when it is seen: the root, its session and its group,
+    /// whoever has its environment, and all their descendants.
+    fn each(&self, mut call: impl FnMut(&Process)) -> Vec<Process> {
+        // Once nothing is left of the tree, the system may give the root's number to a stranger.
+        let is_reused = read(self.root).is_some_and(|process| process.started != self.started);
+        let is_own = |process: &Process| {
+            (!is_reused && [process.pid, process.group, process.session].contains(&self.root)) || self.marks(process)
+        };
+        let me = std::process::id();
+        let mut candidates = Vec::new();
+        let mut known = BTreeSet::new();
+        for process in newest_first().filter(|process| process.started >= self.started && process.pid != me) {
+            if is_own(&process) {
+                known.insert(process.pid);
+                if !process.dead {
+                    call(&process);
+                }
+            }
+            candidates.push(process);
+        }
+        let found = living(&candidates, known.clone());
+        found.iter().filter(|process| !known.contains(&process.pid)).for_each(call);
+        found
+    }
+
+    fn marks(&self, process: &Process) -> bool {
+        let mut environment = Vec::new();
+        File::open(format!("/proc/{}/environ", process.pid))
+            .and_then(|file| file.take(ENVIRONMENT).read_to_end(&mut environment))
+            .is_ok_and(|_| environment.split_inclusive(|byte| *byte == 0).any(|entry| entry == self.marker))
+    }
+}
+
+/// The living among these processes and their descendants.
+fn living(candidates: &[Process], mut known: BTreeSet<u32>) -> Vec<Process> {
+    loop {
+        let before = known.len();
+        known.extend(
+            candidates
+                .iter()
+                .filter(|process| known.contains(&process.parent))
+                .map(|process| process.pid)
+                .collect::<Vec<_>>(),
+        );
+        if known.len() == before {
+            break;
+        }
+    }
+    candidates.iter().filter(|process| known.contains(&process.pid) && !process.dead).copied().collect()
+}
+
+/// The process table, read as it goes. Whoever makes processes all the time is among the newest, and must be met
+/// before it has made the next.
+fn newest_first() -> impl Iterator<Item = Process> {
+    let items = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut pids: Vec<u32> = items.filter_map(|item| item.file_name().to_str()?.parse().ok()).collect();
+    pids.sort_unstable_by(|a, b| b.cmp(a));
+    pids.into_iter().filter_map(read)
+}
+
+fn read(pid: u32) -> Option<Process> {
+    parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Reads `/proc/PID/stat`. The second field is the program's name in parentheses, and may hold anything.
+fn parse(pid: u32, stat: &str) -> Option<Process> {
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let number = |at: usize| fields.get(at)?.parse().ok();
+    Some(Process {
+        pid,
+        dead: matches!(*fields.first()?, "Z" | "X"),
+        parent: number(1)?,
+        group: number(2)?,
+        session: number(3)?,
+        started: fields.get(19)?.parse().ok()?,
+    })
+}
+
+fn pid(number: u32) -> Option<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw)
+}
+
+fn send(number: u32, signal: Signal) {
+    if let Some(pid) = pid(number) {
+        // It may have ended by itself.
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// Bounds what a process, and all that it starts, can do to the host. Comes a moment after its start, which is good
+/// enough against accidents.
+pub(super) fn limit(number: u32) {
+    let Some(pid) = pid(number) else { return };
+    for (resource, most) in [(Resource::Fsize, FILE_SIZE), (Resource::Core, 0)] {
+        // Fails where the caller's own limit is lower, which then holds.
+        let _ = rustix::process::prlimit(Some(pid), resource, Rlimit { current: Some(most), maximum: Some(most) });
+    }
+    // When memory runs out, the agent goes and not the caller.
+    let _ = fs::write(format!("/proc/{number}/oom_score_adj"), "1000");
+}
+
+/// Processes whose parents have ended before them, and that were handed to this process.
+///
+/// A program that has left its session, dropped its environment and lost its parent can be found in no other way.
+#[derive(Debug)]
+pub struct Orphans {
+    /// Children that this process had before.
+    earlier: BTreeSet<u32>,
+}
+
+/// Makes this process the parent of its descendants' orphans, until it ends.
+///
+/// This concerns the whole process: use it in a program that starts children through [`super::Tree`] only, or that
+/// waits for all others before it calls [`Orphans::end`].
+#[must_use]
+pub fn adopt_orphans() -> Option<Orphans> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).ok()?;
+    let me = std::process::id();
+    let children = newest_first().filter(|process| process.parent == me);
+    Some(Orphans { earlier: children.map(|process| process.pid).collect() })
+}
+
+impl Orphans {
+    /// Ends all children of this process and their descendants, and returns how many were still alive.
+    #[must_use]
+    pub fn end(self) -> usize {
+        let me = std::process::id();
+        let until = Instant::now() + HUNT;
+        let mut ended = BTreeSet::new();
+        loop {
+            let mut table = Vec::new();
+            let mut children = BTreeSet::new();
+            for process in newest_first() {
+                if process.parent == me && !self.earlier.contains(&process.pid) {
+                    children.insert(process.pid);
+                    if process.dead { reap(process.pid) } else { send(process.pid, Signal::KILL) }
+                }
+                table.push(process);
+            }
+            let alive = living(&table, children);
+            for process in &alive {
+                send(process.pid, Signal::KILL);
+                ended.insert(process.pid);
+            }
+            if alive.is_empty() || Instant::now() >= until {
+                return ended.len();
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+fn reap(number: u32) {
+    if let Some(pid) = pid(number) {
+        let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_cannot_lie_by_its_name() {
+        let stat = "42 (a) R 1 1 (b) S 7 8 9 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12345 0 0 0";
+        let process = Process { pid: 42, parent: 7, group: 8, session: 9, started: 12345, dead: false };
+        assert_eq!(parse(42, stat), Some(process));
+        assert_eq!(parse(1, "1 (x"), None);
+        assert_eq!(parse(1, "1 (x) S 1"), None);
+    }
+
+    #[test]
+    fn descendants_are_found_through_the_dead() {
+        let process = |pid, parent, dead| Process { pid, parent, group: 0, session: 0, started: 0, dead };
+        let all = [process(4, 3, false), process(3, 2, true), process(2, 1, false), process(9, 8, false)];
+        let pids: Vec<u32> = living(&all, [2].into()).iter().map(|process| process.pid).collect();
+        assert_eq!(pids, [4, 2]);
+    }
+
+    #[test]
+    fn this_process_is_in_the_table() {
+        assert!(newest_first().any(|process| process.pid == std::process::id() && !process.dead));
+    }
+}

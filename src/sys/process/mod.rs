@@ -1,0 +1,35 @@
+//! Programs that nobody vouches for: started apart from everything else, and ended with all that they have started.
+//!
+//! * [`Environment`]: which variables of the host a program may see
+//! * [`Sandbox`]: a home and temporary directories of its own, removed afterwards
+//! * [`Isolation`]: what else keeps it apart: nothing, or bubblewrap
+//! * [`Tree`]: the program with its descendants, from start to end
+//!
+//! What each system gives:
+//!
+//! | system | session of its own | descendants that left the session | limits |
+//! |---|---|---|---|
+//! | Linux | yes | found by their environment, by their parents, and as orphans ([`adopt_orphans`]) | file size, no core files, first victim when memory runs out |
+//! | other Unix | yes | not found | none |
+//! | Windows | a job object | cannot leave it | none |
+//!
+//! The size of the address space is not limited: Node.js and other runtimes reserve far more than they use, and fail
+//! at once under any limit that would protect the host. A process that has given up both its environment and its
+//! session, and whose parent is gone, is found as an orphan only.
+
+mod bwrap;
+mod environment;
+mod exit;
+mod sandbox;
+mod tree;
+
+#[cfg_attr(target_os = "linux", path = "linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "portable.rs")]
+mod platform;
+
+pub use bwrap::{Isolation, IsolationError};
+pub use environment::Environment;
+pub use exit::{Exit, How};
+pub use platform::{Orphans, adopt_orphans};
+pub use sandbox::Sandbox;
+pub use tree::{Ending, Launch, Pipes, SpawnError, Tree};

@@ -1,0 +1,65 @@
+//! Trees of processes where there is no `/proc`: a process group on Unix, a job object on Windows.
+#![allow(clippy::unused_self, reason = "the same calls as on Linux")]
+
+use std::path::Path;
+
+use process_wrap::tokio::ChildWrapper;
+
+/// How a tree is known.
+#[derive(Debug)]
+pub(super) struct Identity {
+    #[cfg_attr(windows, expect(dead_code, reason = "a job object needs no identity"))]
+    root: u32,
+}
+
+impl Identity {
+    pub(super) fn new(root: u32, _sandbox: &Path) -> Self {
+        Self { root }
+    }
+
+    /// How many processes are known to be alive, which is one when any is.
+    #[cfg(unix)]
+    pub(super) fn alive(&self) -> usize {
+        let group = i32::try_from(self.root).ok().and_then(rustix::process::Pid::from_raw);
+        usize::from(group.is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok()))
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn alive(&self) -> usize {
+        0
+    }
+
+    /// Asks all processes to end. There is no such thing for programs without a window on Windows.
+    pub(super) fn terminate(&self, child: &dyn ChildWrapper) {
+        #[cfg(unix)]
+        let _ = child.signal(rustix::process::Signal::TERM.as_raw());
+        #[cfg(not(unix))]
+        let _ = child;
+    }
+
+    /// Ends all processes.
+    pub(super) fn kill(&self, child: &mut dyn ChildWrapper) {
+        let _ = child.start_kill();
+    }
+}
+
+/// No limits are known here that would harm nobody.
+pub(super) fn limit(_pid: u32) {}
+
+/// Processes whose parents have ended before them.
+#[derive(Debug)]
+pub struct Orphans(());
+
+/// Makes this process the parent of its descendants' orphans, where the system can: this one cannot.
+#[must_use]
+pub fn adopt_orphans() -> Option<Orphans> {
+    None
+}
+
+impl Orphans {
+    /// Ends them all, and returns how many there were.
+    #[must_use]
+    pub fn end(self) -> usize {
+        0
+    }
+}

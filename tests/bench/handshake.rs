@@ -1,0 +1,141 @@
+//! What a check of an agent costs over the agent's own time, and how checks run side by side.
+//!
+//! The agent answers at once; the baseline starts it with plain pipes, writes one line, reads one line, and waits for
+//! its end. All rounds alternate, so that whatever else the machine does meets them alike.
+
+use std::env;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use acp_registry::handshake::{Options, Outcome, Verdict, check};
+use acp_registry::sys::process::{Environment, Isolation, Launch};
+use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::{AGENT, PROGRAM};
+
+const ROUNDS: usize = 31;
+
+/// How many agents run side by side, how many there are, and how long each takes.
+const JOBS: usize = 4;
+const AGENTS: usize = 20;
+const PAUSE: &str = "1000";
+
+/// Time to the response, and in all.
+type Sample = (Duration, Duration);
+
+pub(crate) fn compare() {
+    let runtime = Runtime::new().expect("a runtime");
+    let kinds: [(&str, &dyn Fn() -> Sample); 4] = [
+        ("plain pipes", &plain),
+        ("check", &|| sample(&runtime.block_on(check(&launch(&["ok"]), &options(None))).expect("a check"))),
+        ("check with probes", &|| {
+            sample(
+                &runtime.block_on(check(&launch(&["ok"]), &options(Some(Duration::from_secs(10))))).expect("a check"),
+            )
+        }),
+        ("probe (program)", &program),
+    ];
+    let mut samples = vec![Vec::new(); kinds.len()];
+    for round in 0..=ROUNDS {
+        for (at, (_, measure)) in kinds.iter().enumerate() {
+            let sample = measure();
+            // The first round only warms the cache of the file system.
+            if round > 0 {
+                samples[at].push(sample);
+            }
+        }
+    }
+    println!("an agent that answers at once, medians of {ROUNDS} runs");
+    println!("  {:18} {:>12} {:>9}   ratio of the time in all, and what it adds", "", "response ms", "all ms");
+    let medians: Vec<[f64; 2]> =
+        samples.iter().map(|samples| [median(samples, |s| s.0), median(samples, |s| s.1)]).collect();
+    for ((name, _), [response, total]) in kinds.iter().zip(&medians) {
+        let [_, baseline] = medians[0];
+        println!("  {name:18} {response:12.1} {total:9.1}   {:.2}, {:+.1} ms", total / baseline, total - baseline);
+    }
+    let time = side_by_side(&runtime);
+    println!("{AGENTS} agents that take 1 s each, {JOBS} at once: {:.2} s", time.as_secs_f64());
+}
+
+fn median(samples: &[Sample], of: impl Fn(&Sample) -> Duration) -> f64 {
+    let mut times: Vec<Duration> = samples.iter().map(of).collect();
+    times.sort();
+    times[times.len() / 2].as_secs_f64() * 1000.0
+}
+
+fn plain() -> Sample {
+    let started = Instant::now();
+    let mut child = Command::new(env::current_exe().expect("this program"))
+        .args([AGENT, "ok"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the agent");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n").expect("a reader");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("an answer");
+    let response = started.elapsed();
+    drop(stdin);
+    assert!(child.wait().expect("an end").success() && line.contains("authMethods"));
+    (response, started.elapsed())
+}
+
+/// The program itself tells the time to the response.
+fn program() -> Sample {
+    let started = Instant::now();
+    let agent = env::current_exe().expect("this program");
+    let output = Command::new(PROGRAM)
+        .args(["probe", "--no-probe", "--json", "--"])
+        .arg(agent)
+        .args([AGENT, "ok"])
+        .output()
+        .expect("the program");
+    let total = started.elapsed();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!(document["verdict"], "pass");
+    let response = document["timing"]["start_to_response_seconds"].as_f64().expect("a time");
+    (Duration::from_secs_f64(response), total)
+}
+
+fn sample(outcome: &Outcome) -> Sample {
+    assert_eq!(outcome.verdict, Verdict::Pass, "{:?}", outcome.message);
+    (outcome.timing.start_to_response.expect("a response"), outcome.timing.total)
+}
+
+fn side_by_side(runtime: &Runtime) -> Duration {
+    let started = Instant::now();
+    runtime.block_on(async {
+        let places = Arc::new(Semaphore::new(JOBS));
+        let mut jobs = JoinSet::new();
+        for _ in 0..AGENTS {
+            let places = places.clone();
+            jobs.spawn(async move {
+                let _place = places.acquire().await.expect("a place");
+                check(&launch(&["late", PAUSE]), &options(None)).await.expect("a check").verdict
+            });
+        }
+        while let Some(verdict) = jobs.join_next().await {
+            assert_eq!(verdict.expect("a job"), Verdict::Pass);
+        }
+    });
+    started.elapsed()
+}
+
+fn launch(case: &[&str]) -> Launch {
+    Launch {
+        program: env::current_exe().expect("this program").into(),
+        arguments: [AGENT].iter().chain(case).map(Into::into).collect(),
+        directory: None,
+        environment: Environment::from_host(env::vars_os()),
+        isolation: Isolation::Environment,
+    }
+}
+
+fn options(probe: Option<Duration>) -> Options {
+    Options { protocol_version: 1, timeout: Duration::from_secs(30), probe, temporary: env::temp_dir() }
+}

@@ -1,0 +1,269 @@
+//! The cases. Also part of the benchmark, which starts itself as an agent.
+
+use std::io::{self, BufRead, Write};
+use std::process::{Command, Stdio, exit};
+use std::thread::sleep;
+use std::time::Duration;
+use std::{env, fs};
+
+use serde_json::{Value, json};
+
+/// A faultless result of `initialize`.
+fn good() -> Value {
+    json!({
+        "protocolVersion": 1,
+        "agentCapabilities": { "loadSession": false },
+        "agentInfo": { "name": "fake-agent", "version": "1.0.0" },
+        "authMethods": [{ "id": "login", "name": "Log in" }],
+    })
+}
+
+pub(crate) fn run(arguments: &[String]) {
+    let argument = |at: usize| arguments.get(at).map_or("", String::as_str);
+    let number = |at: usize| argument(at).parse().unwrap_or(0);
+    match argument(0) {
+        "ok" => serve(&good()),
+        // The result is given as JSON.
+        "result" => serve(&serde_json::from_str(argument(1)).unwrap()),
+        // Exactly this text, in which $OK is a faultless response and $LARGE is 900 kB; then it waits for the end of
+        // stdin.
+        "reply" => {
+            receive();
+            write(&text(argument(1)));
+            wait_for_end();
+        }
+        "reply-and-exit" => {
+            receive();
+            write(&text(argument(1)));
+            exit(i32::try_from(number(2)).unwrap());
+        }
+        "bytewise" => {
+            receive();
+            for byte in text(argument(1)).bytes() {
+                io::stdout().write_all(&[byte]).unwrap();
+                io::stdout().flush().unwrap();
+            }
+            wait_for_end();
+        }
+        "late" => {
+            receive();
+            sleep(Duration::from_millis(number(1)));
+            write(&text("$OK\n"));
+            wait_for_end();
+        }
+        "silent" => wait_for_end(),
+        "deaf" => forever(),
+        "exit" => {
+            eprintln!("{}", argument(2));
+            exit(i32::try_from(number(1)).unwrap());
+        }
+        "exit-if-there" => exit(if fs::exists(argument(1)).unwrap() { 5 } else { 6 }),
+        "crash" => std::process::abort(),
+        "stderr" => {
+            let line = format!("{}\n", "e".repeat(99));
+            for _ in 0..number(1) / 100 {
+                io::stderr().write_all(line.as_bytes()).unwrap();
+            }
+            serve(&good());
+        }
+        "flood" => flood(argument(1), number(2)),
+        "flood-stderr" => loop {
+            eprintln!("{}", "e".repeat(4000));
+        },
+        "ask-first" => ask_first(),
+        "environment" => {
+            // Limits come a moment after the start, but before the first request.
+            io::stdin().lock().fill_buf().unwrap();
+            let variables: serde_json::Map<String, Value> = env::vars_os()
+                .map(|(name, value)| (name.to_string_lossy().into(), value.to_string_lossy().into()))
+                .collect();
+            let mut result = good();
+            result["agentInfo"] = json!({
+                "environment": variables,
+                "directory": env::current_dir().unwrap(),
+                "limits": fs::read_to_string("/proc/self/limits").unwrap_or_default(),
+                "stat": fs::read_to_string("/proc/self/stat").unwrap_or_default(),
+                "oom_score_adj": fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default(),
+            });
+            serve(&result);
+        }
+        "litter" => {
+            let home = env::home_dir().unwrap();
+            fs::create_dir_all(home.join("a/b")).unwrap();
+            fs::write(home.join("a/b/c"), vec![0; 100_000]).unwrap();
+            #[cfg(unix)]
+            fs::set_permissions(home.join("a/b"), std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
+            serve(&good());
+        }
+        #[cfg(unix)]
+        other => family::run(other, arguments),
+        #[cfg(not(unix))]
+        other => panic!("no such case: {other}"),
+    }
+}
+
+fn text(template: &str) -> String {
+    // Larger than the arguments of a program may be.
+    let template = template.replace("$LARGE", &"y".repeat(900_000));
+    template.replace("$OK", &json!({ "jsonrpc": "2.0", "id": 1, "result": good() }).to_string())
+}
+
+/// Reads one message.
+fn receive() -> Option<Value> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).unwrap();
+    serde_json::from_str(&line).ok()
+}
+
+fn write(text: &str) {
+    io::stdout().write_all(text.as_bytes()).unwrap();
+    io::stdout().flush().unwrap();
+}
+
+fn send(message: &Value) {
+    write(&format!("{message}\n"));
+}
+
+fn wait_for_end() {
+    io::copy(&mut io::stdin(), &mut io::sink()).unwrap();
+}
+
+fn forever() -> ! {
+    loop {
+        sleep(Duration::from_mins(10));
+    }
+}
+
+/// Answers `initialize` with this result, and other requests as a registry might meet them.
+fn serve(result: &Value) {
+    while let Some(message) = receive() {
+        let Some(id) = message.get("id") else { continue };
+        let answer = match message["method"].as_str().unwrap() {
+            "initialize" => json!({ "result": result }),
+            "session/new" if result["sessions"] == "open" => {
+                json!({ "result": { "sessionId": "s", "configOptions": [{ "id": "o", "type": "boolean" }] } })
+            }
+            "session/new" if result["sessions"] == "exit" => exit(7),
+            "session/new" | "nes/start" => json!({ "error": { "code": -32000, "message": "Authentication required" } }),
+            "providers/list" => continue,
+            "session/delete" => json!({ "error": { "code": -32602, "message": "Invalid params" } }),
+            "session/load" => json!({ "error": { "code": -32002, "message": "Resource not found" } }),
+            _ => json!({ "error": { "code": -32601, "message": "Method not found" } }),
+        };
+        let mut answer = answer;
+        answer["jsonrpc"] = "2.0".into();
+        answer["id"] = id.clone();
+        send(&answer);
+    }
+}
+
+/// Writes a text over and over, this many times or, with 0, for ever.
+fn flood(text: &str, times: u64) {
+    let text = text.replace("\\n", "\n");
+    let piece = text.repeat(1 + 65_536 / text.len());
+    let mut left = times;
+    loop {
+        if io::stdout().write_all(piece.as_bytes()).is_err() {
+            exit(1);
+        }
+        left = left.wrapping_sub(1);
+        if left == 0 {
+            return;
+        }
+    }
+}
+
+/// Asks for a file and a permission, and answers only when both were refused.
+fn ask_first() {
+    receive();
+    send(&json!({ "jsonrpc": "2.0", "id": "r1", "method": "fs/read_text_file", "params": {} }));
+    send(&json!({ "jsonrpc": "2.0", "id": 0, "method": "session/request_permission", "params": {} }));
+    send(&json!({ "jsonrpc": "2.0", "method": "_note", "params": {} }));
+    for id in [json!("r1"), json!(0)] {
+        let answer = receive().unwrap();
+        if answer["id"] != id || !answer["error"]["code"].is_i64() || answer["jsonrpc"] != "2.0" {
+            exit(9);
+        }
+    }
+    write(&text("$OK\n"));
+    wait_for_end();
+}
+
+/// Starts this program in another case; it shares all pipes.
+fn start(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn words(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).collect()
+}
+
+/// Processes beyond the first.
+#[cfg(unix)]
+mod family {
+    use nix::sys::signal::{SigSet, Signal};
+    use nix::unistd::{dup2_stdout, setsid};
+
+    use super::{forever, fs, good, serve, start, words};
+
+    #[expect(clippy::zombie_processes, reason = "nobody is waited for: that is the point")]
+    pub(super) fn run(case: &str, arguments: &[String]) {
+        let argument = |at: usize| arguments.get(at).map_or("", String::as_str);
+        match case {
+            // For roles of grandchildren.
+            "sleep" => forever(),
+            "setsid" => {
+                let _ = setsid();
+                forever();
+            }
+            // Out of the session, without the environment, and an orphan.
+            "hide" => {
+                let _ = setsid();
+                start(&["sleep", argument(1)]).env_clear().spawn().unwrap();
+            }
+            // Never the same process for long.
+            "hop" => {
+                let _ = setsid();
+                start(&["hop"]).spawn().unwrap();
+            }
+
+            // Answers, and has started others before.
+            "parent" => {
+                start(&words(&arguments[1..])).spawn().unwrap();
+                serve(&good());
+            }
+            // The same, once the other has ended.
+            "parent-of-dead" => {
+                start(&words(&arguments[1..])).status().unwrap();
+                serve(&good());
+            }
+            // Ends at once, while the other keeps the pipes open.
+            "orphan" => {
+                start(&words(&arguments[1..])).spawn().unwrap();
+            }
+            // Leaves the other alone when its stdin closes.
+            "crowd" => {
+                for number in 0..argument(1).parse().unwrap() {
+                    start(&[if number % 2 == 0 { "sleep" } else { "setsid" }]).spawn().unwrap();
+                }
+                serve(&good());
+            }
+            "ignores-term" => {
+                ignore_term();
+                forever();
+            }
+            "closes-stdout" => {
+                dup2_stdout(fs::File::open("/dev/null").unwrap()).unwrap();
+                forever();
+            }
+            other => panic!("no such case: {other}"),
+        }
+    }
+
+    /// Blocking a signal needs no handler, and lasts for children as well.
+    fn ignore_term() {
+        SigSet::from(Signal::SIGTERM).thread_block().unwrap();
+    }
+}

@@ -1,0 +1,87 @@
+//! The fake agent, and what is left of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use acp_registry::handshake::{Options, Outcome, check};
+use acp_registry::sys::process::{Environment, Isolation, Launch};
+
+use crate::support::PROGRAM;
+
+/// The fake agent, which `cargo test` builds beside the program.
+pub(crate) fn fake_agent() -> PathBuf {
+    let path =
+        Path::new(PROGRAM).with_file_name("examples").join(format!("fake-agent{}", std::env::consts::EXE_SUFFIX));
+    assert!(
+        path.is_file(),
+        "the fake agent is not built; run `cargo build --example fake-agent`, or all of `cargo test`"
+    );
+    path
+}
+
+/// A value that no other run has, for finding processes again.
+pub(crate) fn tag() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // With an end, so that no tag is the beginning of another.
+    format!("fake-agent-{}-{}-tag", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// What came of a check, and how long it took.
+pub(crate) struct Checked {
+    pub(crate) outcome: Outcome,
+    pub(crate) time: Duration,
+}
+
+/// Checks the fake agent in this case, and makes sure that nothing is left of it.
+pub(crate) fn check_case(case: &[&str], timeout: Duration) -> Checked {
+    check_with(
+        case,
+        |_| (),
+        |options| {
+            options.timeout = timeout;
+            options.probe = Some(Duration::from_secs(1));
+        },
+    )
+}
+
+pub(crate) fn check_with(
+    case: &[&str],
+    change: impl FnOnce(&mut Launch),
+    options: impl FnOnce(&mut Options),
+) -> Checked {
+    let temporary = tempfile::tempdir().unwrap();
+    let tag = tag();
+    let mut environment = Environment::from_host(std::env::vars_os());
+    environment.set("FAKE_AGENT_TAG", &tag);
+    let mut launch = Launch {
+        program: fake_agent().into(),
+        arguments: case.iter().map(Into::into).collect(),
+        directory: None,
+        environment,
+        isolation: Isolation::Environment,
+    };
+    change(&mut launch);
+    let mut settings = Options::new(temporary.path().to_owned());
+    options(&mut settings);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let started = Instant::now();
+    let outcome = runtime.block_on(check(&launch, &settings)).unwrap();
+    let time = started.elapsed();
+    assert_eq!(left_with("environ", &tag), [] as [u32; 0], "{case:?} left processes behind");
+    assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0, "{case:?} left files behind");
+    Checked { outcome, time }
+}
+
+/// Processes that have this text in their environment (`environ`) or their arguments (`cmdline`), as far as the system
+/// tells.
+pub(crate) fn left_with(file: &str, text: &str) -> Vec<u32> {
+    let Ok(items) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = items.flatten().filter_map(|item| item.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| {
+        let content = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        content.windows(text.len()).any(|window| window == text.as_bytes())
+    })
+    .collect()
+}
