@@ -1,11 +1,11 @@
 # What people run is what CI runs. `make help` lists the recipes.
 
-export PATH := $(HOME)/.cargo/bin:$(PATH)
+export PATH := $(CURDIR)/target/tools/uv/bin:$(HOME)/.cargo/bin:$(PATH)
 
 # The published tree that `make demo` writes.
 OUT ?= dist
 
-.PHONY: help setup demo test lint ci bench fuzz deny
+.PHONY: help setup tools demo test lint ci bench fuzz deny
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -17,12 +17,22 @@ setup: ## install what is missing: a C linker, git, Rust
 		$$sudo apt-get update && $$sudo apt-get install -y build-essential curl git; }
 	@command -v cargo >/dev/null || curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --no-modify-path
 
+tools: setup ## install what some tests use: Node.js with npm, and uv; tests say what they skip without them
+	@command -v npm >/dev/null || ! command -v apt-get >/dev/null || { \
+		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$sudo apt-get update && $$sudo apt-get install -y nodejs npm; } || echo "no npm: tests that need it are skipped" >&2
+	@command -v uv >/dev/null || { python3 -m venv target/tools/uv && target/tools/uv/bin/pip install --quiet uv; } \
+		|| { ! command -v apt-get >/dev/null || { \
+		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$sudo apt-get update && $$sudo apt-get install -y python3-venv && python3 -m venv --clear target/tools/uv \
+		&& target/tools/uv/bin/pip install --quiet uv; }; } || echo "no uv: tests that need it are skipped" >&2
+
 demo: setup ## validate the bundled registry and build its published tree
 	cargo run --quiet -- validate
 	cargo run --quiet -- build --out $(OUT) --no-site
 	@echo "The published tree is in $(OUT)/: registry.json is what clients read."
 
-test: setup ## run all tests
+test: tools ## run all tests
 	cargo test --all-features
 
 lint: setup ## formatting, clippy, and the links of the documentation
@@ -32,7 +42,7 @@ lint: setup ## formatting, clippy, and the links of the documentation
 
 ci: lint test demo ## everything that must be green
 
-bench: setup ## measure validate and build against cat and cp, and checks of agents against plain pipes
+bench: setup ## measure everything that must be quick, as ratios to common tools, and checks of agents against plain pipes
 	cargo bench --bench registry
 
 fuzz: setup ## feed the parsers random input, SECONDS each (default 60); needs cargo-fuzz and a nightly toolchain

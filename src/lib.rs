@@ -8,7 +8,7 @@
 //! Data flows one way; a later stage never calls an earlier one, and a test holds the edges.
 //!
 //! ```text
-//! validate   registry ── check ── report
+//! validate   registry ── (survey ──) check ── report
 //! build      registry ── check ── index
 //! probe      handshake ── report
 //! ```
@@ -17,14 +17,16 @@
 //! |---|---|
 //! | [`manifest`] | LOAD: the text of one `agent.json` as a typed value that knows its places; versions, package specifications, archive addresses |
 //! | [`registry`] | LOAD: a registry directory, its quarantine list and its configuration |
-//! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry to findings |
+//! | [`upstream`] | where agents are published: npm, the Python package index, GitHub; what they say of a package or a release |
+//! | [`survey`] | GATHER: what the world outside says of everything that manifests name, each thing asked for once |
+//! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry, and a survey if there is one, to findings |
 //! | [`handshake`] | HANDSHAKE: an agent is started, spoken to, judged and ended; a command to an outcome |
 //! | [`finding`] | what a check says: the one type between checks and reports |
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
 //! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
 //! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
-//! | [`net`] | which addresses this program will speak to, and the HTTP client |
-//! | [`sys`] | the operating system: files, `git`, programs that nobody vouches for |
+//! | [`net`] | which addresses this program will speak to, and the HTTP client: manners, retries, secrets, cache |
+//! | [`sys`] | the operating system: files, `git`, package managers, programs that nobody vouches for |
 //! | [`json`], [`source`], [`text`] | the small things that the others share: JSON as it is written, places in a text, what must not be shown as it is |
 //!
 //! # Files
@@ -34,6 +36,7 @@
 //! | `<id>/agent.json`, `<id>/icon.svg` | [`registry::Registry::load`] | an agent |
 //! | `quarantine.json` | [`registry::Registry::load`] | agents that are published but not started or updated |
 //! | `registry.toml` | [`registry::Config::read`] | rule levels and published views |
+//! | `~/.cache/acp-registry` | [`net::Cache`] | answers of earlier runs |
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`index`] (published) | the contracts |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`index`] | the published tree |
 
