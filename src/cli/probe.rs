@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_registry::handshake::{Options, Outcome, Verdict, check, set_variables};
+use acp_registry::handshake::{Options, Outcome, Verdict, check};
 use acp_registry::sys::process::{self, Environment, Isolation, Launch, Orphans};
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -85,8 +85,10 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 
 fn launch(args: &Args) -> Result<Launch, Failure> {
     let mut environment = Environment::from_host(env::vars_os());
-    let variables = args.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    set_variables(&mut environment, variables).map_err(|error| Failure::usage(format!("--env: {error}")))?;
+    // What a manifest must not set, a person may.
+    for (name, value) in &args.env {
+        environment.set(name, value);
+    }
     let directory = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
     let mut words = args.command.iter().cloned();
     let program = words.next().ok_or_else(|| Failure::usage("a command is missing"))?;
@@ -125,6 +127,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("NAME=VALUE is wanted")?;
+    let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or("NAME=VALUE is wanted")?;
     Ok((name.to_owned(), value.to_owned()))
 }

@@ -145,15 +145,11 @@ fn an_agent_sees_nothing_of_the_caller() {
 }
 
 #[test]
-fn variables_of_the_system_cannot_be_set() {
-    for (variable, part) in [
-        ("LD_PRELOAD=x", "`LD_PRELOAD` belongs to the system"),
-        ("A-B=x", "is not a name"),
-        ("A", "NAME=VALUE is wanted"),
-    ] {
+fn a_variable_has_a_name_and_a_value() {
+    for variable in ["A", "=x", ""] {
         let run = Env::empty().run(&["probe", "--env", variable, "--", "true"]);
-        assert_eq!((run.code, run.stdout.as_str()), (2, ""));
-        assert!(run.stderr.contains(part), "{}", run.stderr);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{variable}");
+        assert!(run.stderr.contains("NAME=VALUE is wanted"), "{}", run.stderr);
     }
 }
 
