@@ -7,11 +7,15 @@ use tracing_subscriber::filter::{Targets, filter_fn};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use super::ui::Ui;
+
 /// Writes what this program logs to stderr, if `ACP_REGISTRY_LOG` has a filter such as `debug`. Libraries below it are never
 /// logged: some would show secrets.
-pub(super) fn start() {
-    let Some(filter) = env::var("ACP_REGISTRY_LOG").ok().and_then(|filter| filter.parse::<Targets>().ok()) else {
-        return;
+pub(super) fn start(ui: &Ui) {
+    let Ok(filter) = env::var("ACP_REGISTRY_LOG") else { return };
+    let filter = match filter.parse::<Targets>() {
+        Ok(filter) => filter,
+        Err(error) => return ui.warning(&format!("ACP_REGISTRY_LOG is no log filter, such as `debug`: {error}")),
     };
     let own = filter_fn(|metadata| metadata.target().starts_with("acp_registry"));
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);

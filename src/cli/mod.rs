@@ -76,7 +76,7 @@ pub(crate) fn main() -> ExitCode {
 
 fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
     let ui = Ui::new(&cli.global);
-    log::start();
+    log::start(&ui);
     let name = matches.subcommand_name().unwrap_or_default();
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
     let (result, is_json) = match &cli.command {
