@@ -1,37 +1,49 @@
 //! `validate --fix`
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
 
 use acp_registry::check::{Checked, Status};
 use acp_registry::finding::Level;
 use acp_registry::registry::Registry;
-use acp_registry::report::plural;
 use acp_registry::source::{Edit, apply as edited};
 use acp_registry::sys::fs::write_atomic;
 
-use super::exit::Failure;
+/// What became of the changes that findings offer.
+#[derive(Default)]
+pub(super) struct Fixed {
+    /// How many were made.
+    pub(super) count: usize,
+    /// Why others were not, file by file.
+    pub(super) errors: Vec<String>,
+}
 
-/// Carries out the changes that findings offer, and takes these findings out of the result. Returns how many there were, in
-/// words.
-pub(super) fn apply(registry: &Registry, checked: &mut Checked) -> Result<String, Failure> {
+/// Carries out the changes that findings offer, and takes these findings out of the result. A file that cannot be changed
+/// keeps its findings, and does not stop the others.
+pub(super) fn apply(registry: &Registry, checked: &mut Checked) -> Fixed {
     let mut by_file: BTreeMap<String, Vec<Edit>> = BTreeMap::new();
     for finding in &checked.findings {
         if let Some(fix) = &finding.fix {
             by_file.entry(finding.file.clone()).or_default().push(fix.clone());
         }
     }
-    let mut count = 0;
-    for (file, edits) in &by_file {
-        let Some(text) = registry.text(file) else { continue };
-        let path = registry.root.join(file);
-        // Between reading and now somebody may have worked on it.
-        if std::fs::read_to_string(&path).ok().as_deref() != Some(text) {
-            return Err(Failure::unable(format!("{} has changed meanwhile; run again", path.display())));
+    let mut fixed = Fixed::default();
+    let mut done: BTreeSet<String> = BTreeSet::new();
+    // Several names may lead to one file, whose changes are then the same.
+    let mut written: BTreeSet<PathBuf> = BTreeSet::new();
+    for (file, edits) in by_file {
+        let path = registry.root.join(&file);
+        let is_new = path.canonicalize().is_ok_and(|real| written.insert(real));
+        match if is_new { write(registry, &file, &edits) } else { Ok(()) } {
+            Ok(()) => {
+                fixed.count += edits.len();
+                done.insert(file);
+            }
+            Err(error) => fixed.errors.push(error),
         }
-        write_atomic(&path, edited(text, edits).as_bytes())?;
-        count += edits.len();
     }
-    checked.findings.retain(|finding| finding.fix.is_none());
+    checked.findings.retain(|finding| finding.fix.is_none() || !done.contains(&finding.file));
     let failed: BTreeSet<&str> = checked
         .findings
         .iter()
@@ -43,5 +55,15 @@ pub(super) fn apply(registry: &Registry, checked: &mut Checked) -> Result<String
             agent.status = Status::Ok;
         }
     }
-    Ok(plural(count, "finding"))
+    fixed
+}
+
+fn write(registry: &Registry, file: &str, edits: &[Edit]) -> Result<(), String> {
+    let path = registry.root.join(file);
+    let text = registry.text(file).unwrap_or_default();
+    // Between reading and now somebody may have worked on it.
+    if fs::read_to_string(&path).ok().as_deref() != Some(text) {
+        return Err(format!("{} has changed meanwhile; run again", path.display()));
+    }
+    write_atomic(&path, edited(text, edits).as_bytes()).map_err(|error| error.to_string())
 }

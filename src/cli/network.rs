@@ -1,6 +1,8 @@
 //! What the library needs to know of this machine before it speaks to others.
 
 use std::env;
+use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +13,7 @@ use acp_registry::upstream::github::{DEFAULT_API, Github};
 use acp_registry::upstream::npm::Registry;
 use acp_registry::upstream::{Surroundings, UnknownBase, npm_registry, python_index};
 use etcetera::BaseStrategy as _;
+use tempfile::TempDir;
 use url::Url;
 
 use super::exit::Failure;
@@ -49,7 +52,7 @@ pub(super) fn connect(
     let pypi = sources.pypi.iter().map(|index| &index.base);
     for base in npm.chain(pypi).chain([&sources.github.api]) {
         ui.detail(&format!("source: {}", acp_registry::net::shown(base)));
-        settings.allowed.add(base);
+        settings.sources.add(base);
     }
     if use_cache {
         settings.cache = cache(ui);
@@ -66,10 +69,11 @@ fn sources(needs: Needs, credentials: &mut Credentials, ui: &Ui) -> Result<Sourc
     if let Some(token) = variable("GITHUB_TOKEN").filter(|token| !token.trim().is_empty()) {
         credentials.add(&github.api, &Secret::Bearer(token.trim().to_owned()));
     }
-    // Not in the working directory: package managers read configuration files there, and in the checkout of a registry
-    // anybody may have put them there.
-    let neutral = env::temp_dir();
-    let run = |program: &str, arguments: &[&str]| command::answer(program, arguments, &neutral, PATIENCE);
+    if !needs.npm && !needs.pypi {
+        return Ok(Sources { npm: None, pypi: None, github });
+    }
+    let neutral = neutral_directory().map_err(|error| Failure::unable(format!("no temporary directory: {error}")))?;
+    let run = |program: &str, arguments: &[&str]| command::answer(program, arguments, neutral.path(), PATIENCE);
     let surroundings = Surroundings { variable: &variable, run: &run };
     let (mut of_npm, mut of_pypi) = (Credentials::default(), Credentials::default());
     let (npm, pypi) = rayon::join(
@@ -82,6 +86,15 @@ fn sources(needs: Needs, credentials: &mut Credentials, ui: &Ui) -> Result<Sourc
     let npm = npm.and_then(|npm| npm.inspect_err(warn).ok());
     let pypi = pypi.and_then(|pypi| pypi.inspect_err(warn).ok());
     Ok(Sources { npm, pypi, github })
+}
+
+/// A directory of our own to run package managers in: they read configuration files in the working directory, and in the
+/// checkout of a registry, as in the folder of all temporary files, anybody may have put some. Its `package.json` keeps npm
+/// from looking in the folders above.
+fn neutral_directory() -> io::Result<TempDir> {
+    let directory = tempfile::tempdir()?;
+    fs::write(directory.path().join("package.json"), "{}")?;
+    Ok(directory)
 }
 
 /// The cache is a help, not a need: without one everything is fetched anew.

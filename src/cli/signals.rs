@@ -8,14 +8,17 @@ use super::exit::Failure;
 
 /// Runs the work to its end, or drops it when the person presses Ctrl-C or the system asks this program to end.
 pub(super) fn run<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
-    let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::unable)?;
-    runtime.block_on(async {
+    let runtime = runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::unable)?;
+    let done = runtime.block_on(async {
         let signals = signalled().map_err(Failure::unable)?;
         tokio::select! {
             done = work => Ok(done),
             signal = signals => Err(Failure::interrupted(signal)),
         }
-    })
+    });
+    // Whoever is still looking into an archive is not waited for.
+    runtime.shutdown_background();
+    done
 }
 
 /// Begins to listen at once, and waits for the number of the first signal that asks for the end.

@@ -6,11 +6,11 @@ use acp_registry::manifest::Distribution;
 use acp_registry::net::AllowedHosts;
 use acp_registry::registry::{ArchiveLimits, Config, Registry};
 use acp_registry::survey::{Scope, Survey, Surveyor};
-use tokio::runtime::Runtime;
 
 use super::exit::Failure;
 use super::network::{self, Needs};
 use super::progress::Progress;
+use super::signals;
 use super::ui::Ui;
 
 #[derive(Debug, clap::Args)]
@@ -51,12 +51,11 @@ pub(super) fn run(
         pypi: args.urls && has(|distribution| distribution.uvx.is_some()),
     };
     let (client, sources) = network::connect(allowed, needs, !args.no_cache, ui)?;
-    let runtime = Runtime::new().map_err(Failure::unable)?;
     let progress = Progress::new(ui);
     let survey = {
         let show = |event| progress.show(event);
         let surveyor = Surveyor { client: &client, sources: &sources, scope, progress: &show };
-        runtime.block_on(surveyor.survey(agents))
+        signals::run(surveyor.survey(agents))?
     };
     drop(progress);
     Ok(Some(survey))

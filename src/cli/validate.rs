@@ -7,7 +7,7 @@ use std::time::Instant;
 use acp_registry::check::{Levels, Options, Selection, check};
 use acp_registry::finding::Level;
 use acp_registry::registry::{LevelSetting, Registry};
-use acp_registry::report::{Format, Report};
+use acp_registry::report::{Format, Report, plural};
 use acp_registry::sys::{fs::write_atomic, git};
 use acp_registry::text::{nearest, quote};
 use clap::ArgMatches;
@@ -91,10 +91,15 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     ui.detail(&format!("checking {} in {}", registry.entries.len(), registry.root.display()));
     let survey = survey::run(&args.survey, &registry, &selection, &config, &allowed_hosts, ui)?;
     let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: survey.as_ref() };
+    let mut unfixed = false;
     let mut checked = check(&registry, &options, &selection);
     if args.fix {
-        let fixed = fix::apply(&registry, &mut checked)?;
-        ui.note(&format!("{fixed} put right"));
+        let fixed = fix::apply(&registry, &mut checked);
+        ui.note(&format!("{} put right", plural(fixed.count, "finding")));
+        for error in &fixed.errors {
+            ui.error(error);
+        }
+        unfixed = !fixed.errors.is_empty();
     }
 
     let prefix = prefix(&registry.root);
@@ -110,7 +115,13 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
         report.color = ui.color_stdout();
         ui.result(&report.render(format))?;
     }
-    let exit = if survey.is_some_and(|survey| survey.is_cut_off) {
+    let troubles = survey.as_ref().map_or(&[][..], |survey| &survey.troubles);
+    for trouble in troubles.iter().take(10) {
+        ui.error(&format!("{trouble} (temporary files are in {})", std::env::temp_dir().display()));
+    }
+    let exit = if !troubles.is_empty() || unfixed {
+        Exit::Unable
+    } else if survey.as_ref().is_some_and(|survey| survey.is_cut_off) {
         ui.error("no host could be reached: nothing is known of addresses and packages");
         Exit::Unable
     } else if checked.count(Level::Error) > 0 {

@@ -1,7 +1,7 @@
 //! Answers kept from one run to the next.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -101,13 +101,14 @@ impl Cache {
         path.is_file().then(|| touch(&path)).map(|()| path)
     }
 
-    /// Keeps a file that was fetched from this address and has this SHA-256, by moving or copying it.
+    /// Keeps a copy of a file that was fetched from this address and has this SHA-256.
     ///
     /// # Errors
     /// What the operating system says; the cache is then as before.
-    pub fn keep(&self, url: &Url, sha256: &str, file: &Path) -> io::Result<()> {
-        let part = tempfile::Builder::new().prefix(".tmp-").tempfile_in(self.directory.join("files"))?;
-        fs::copy(file, part.path())?;
+    pub fn keep(&self, url: &Url, sha256: &str, mut file: &File) -> io::Result<()> {
+        let mut part = tempfile::Builder::new().prefix(".tmp-").tempfile_in(self.directory.join("files"))?;
+        file.seek(SeekFrom::Start(0))?;
+        io::copy(&mut file, &mut part)?;
         part.persist(self.file_path(url, sha256)).map_err(|error| error.error)?;
         Ok(())
     }
@@ -203,7 +204,7 @@ mod tests {
         let source = folder.path().join("source");
         fs::write(&source, [0; 100]).unwrap();
         for (digest, age) in [("old", 200), ("new", 100)] {
-            cache.keep(&url, digest, &source).unwrap();
+            cache.keep(&url, digest, &File::open(&source).unwrap()).unwrap();
             let file = File::open(cache.file_path(&url, digest)).unwrap();
             file.set_modified(SystemTime::now() - std::time::Duration::from_secs(age)).unwrap();
         }

@@ -1,7 +1,8 @@
 //! The one HTTP client of the program: a request and its answer, with redirects, retries and politeness.
 
+use std::fs::File;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -28,7 +29,11 @@ pub struct Settings {
     pub allowed: AllowedHosts,
     /// Names of the proxies that the environment names, which may be anywhere.
     pub proxy_hosts: Vec<String>,
-    /// Secrets, each for its host.
+    /// Package registries and the like that a person has configured: need be neither public nor reached by https, and get
+    /// their secrets. Only questions to these sources themselves ([`Client::document`]) profit from that: no address in a
+    /// manifest can borrow it.
+    pub sources: AllowedHosts,
+    /// The secrets of the sources, each for its host.
     pub credentials: Credentials,
     /// Where answers are kept from one run to the next.
     pub cache: Option<Cache>,
@@ -53,6 +58,7 @@ impl Default for Settings {
         Self {
             allowed: AllowedHosts::default(),
             proxy_hosts: Vec::new(),
+            sources: AllowedHosts::default(),
             credentials: Credentials::default(),
             cache: None,
             host_limits: HostLimits::default(),
@@ -100,6 +106,8 @@ pub(super) struct Request<'a> {
     pub(super) timeout: Duration,
     /// Whether the body is wanted as it is, whatever encoding its host puts around it.
     pub(super) is_raw: bool,
+    /// Whether this is a question to a source that a person has configured, and not to an address in a manifest.
+    pub(super) is_to_source: bool,
 }
 
 /// An answer whose body has not been read. The host's queue counts the request as running until this is dropped.
@@ -164,7 +172,7 @@ impl Client {
     /// Whether this client would send anything to an address; the address that a name leads to is looked at later.
     #[must_use]
     pub fn may_ask(&self, url: &Url) -> bool {
-        self.client_for(url, true).is_ok()
+        self.client_for(url, true, false).is_ok()
     }
 
     /// A file of an earlier run, by its address and SHA-256; the caller hashes it again before trusting it.
@@ -174,7 +182,7 @@ impl Client {
     }
 
     /// Keeps a file for a later run. One that cannot be kept is fetched again.
-    pub fn keep_file(&self, url: &Url, sha256: &str, file: &Path) {
+    pub fn keep_file(&self, url: &Url, sha256: &str, file: &File) {
         if let Some(cache) = &self.settings.cache
             && let Err(error) = cache.keep(url, sha256, file)
         {
@@ -195,7 +203,8 @@ impl Client {
             if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
                 return Ok(Reply { response, hops, url: at, elapsed, _permit: permit });
             }
-            let target = response.headers().get(header::LOCATION).and_then(|target| target.to_str().ok());
+            let target = response.headers().get(header::LOCATION);
+            let target = target.and_then(|target| std::str::from_utf8(target.as_bytes()).ok());
             let Some(target) = target.and_then(|target| at.join(target).ok()) else {
                 return Err(fail(Problem::BadRedirect(status.as_u16()), &hops));
             };
@@ -215,7 +224,7 @@ impl Client {
         url: &Url,
         is_first_hop: bool,
     ) -> Result<(Response, Duration, OwnedSemaphorePermit), Problem> {
-        let client = self.client_for(url, request.is_raw)?;
+        let client = self.client_for(url, request.is_raw, request.is_to_source)?;
         let host = self.hosts.of(url);
         let mut attempt = 1;
         loop {
@@ -225,7 +234,10 @@ impl Client {
                 .request(request.method.clone(), bare(url))
                 .timeout(request.timeout)
                 .headers(request.headers.clone());
-            if is_first_hop && let Some(secret) = self.settings.credentials.header(url) {
+            if request.is_to_source
+                && is_first_hop
+                && let Some(secret) = self.settings.credentials.header(url)
+            {
                 builder = builder.header(header::AUTHORIZATION, secret.clone());
             }
             let sent = Instant::now();
@@ -259,7 +271,8 @@ impl Client {
                 Err(error) => {
                     let problem = Problem::of(&error);
                     tracing::debug!("{} {} {problem}", request.method, shown(url));
-                    if is_last || !problem.may_pass() {
+                    // Whoever has kept this program waiting once would do it again.
+                    if is_last || !problem.may_pass() || problem == Problem::Timeout {
                         if error.is_connect() {
                             host.went_down(&problem);
                         }
@@ -274,9 +287,10 @@ impl Client {
         }
     }
 
-    fn client_for(&self, url: &Url, is_raw: bool) -> Result<&reqwest::Client, Problem> {
+    fn client_for(&self, url: &Url, is_raw: bool, is_to_source: bool) -> Result<&reqwest::Client, Problem> {
         let pair = if is_raw { &self.raw } else { &self.decoding };
-        if self.settings.allowed.allows(url) && ["https", "http"].contains(&url.scheme()) {
+        let is_allowed = self.settings.allowed.allows(url) || (is_to_source && self.settings.sources.allows(url));
+        if is_allowed && ["https", "http"].contains(&url.scheme()) {
             return Ok(&pair.open);
         }
         if url.scheme() != "https" {

@@ -38,23 +38,26 @@ impl Client {
     /// # Errors
     /// [`FetchError`], with the way and the [`Problem`].
     pub async fn get(&self, url: &Url, limit: u64) -> Result<Option<Vec<u8>>, FetchError> {
-        let document = self.document(url, "*/*", limit).await?;
+        let document = self.fetch(url, "*/*", limit, false).await?;
         Ok(document.map(|document| document.body.clone()))
     }
 
-    /// The same, asking for certain media types. A document is asked for once in the life of the client; with a cache, the
-    /// host is asked only whether it has changed.
+    /// Asks a source that a person has configured, with its secret if it has one (see [`Settings::sources`]). A document is
+    /// asked for once in the life of the client; with a cache, the host is asked only whether it has changed.
     ///
     /// # Errors
     /// [`FetchError`], with the way and the [`Problem`].
+    ///
+    /// [`Settings::sources`]: super::Settings::sources
     pub async fn document(&self, url: &Url, accept: &str, limit: u64) -> Fetched {
         let key = (url.to_string(), accept.to_owned());
         let cell = self.memo.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
-        cell.get_or_init(|| self.fetch(url, accept, limit)).await.clone()
+        cell.get_or_init(|| self.fetch(url, accept, limit, true)).await.clone()
     }
 
-    async fn fetch(&self, url: &Url, accept: &str, limit: u64) -> Fetched {
-        let key = [url.as_str(), accept, &self.settings.credentials.fingerprint(url)].join("\n");
+    async fn fetch(&self, url: &Url, accept: &str, limit: u64, is_to_source: bool) -> Fetched {
+        let secret = if is_to_source { self.settings.credentials.fingerprint(url) } else { String::new() };
+        let key = [url.as_str(), accept, &secret].join("\n");
         let stored = self.settings.cache.as_ref().and_then(|cache| cache.load(&key));
         let mut request = Request {
             method: Method::GET,
@@ -62,6 +65,7 @@ impl Client {
             headers: headers(&[(header::ACCEPT, accept)]),
             timeout: self.settings.total_timeout,
             is_raw: false,
+            is_to_source,
         };
         if let Some(stored) = &stored {
             let mut validators = vec![(header::IF_NONE_MATCH, stored.etag.as_str())];
@@ -86,7 +90,7 @@ impl Client {
                 return Err(reply.fail(Problem::Status(status.as_u16())));
             }
             match read(reply, limit).await {
-                Err(error) if error.problem.may_pass() && attempt < self.settings.attempts => attempt += 1,
+                Err(error) if is_worth_another(&error.problem) && attempt < self.settings.attempts => attempt += 1,
                 Err(error) => return Err(error),
                 Ok((document, answer_headers)) => {
                     if let Some(cache) = &self.settings.cache {
@@ -97,6 +101,11 @@ impl Client {
             }
         }
     }
+}
+
+/// Whether a body that broke off may come whole the next time. Whoever has kept this program waiting would do it again.
+fn is_worth_another(problem: &Problem) -> bool {
+    problem.may_pass() && *problem != Problem::Timeout
 }
 
 async fn read(mut reply: Reply, limit: u64) -> Result<(Document, HeaderMap), FetchError> {

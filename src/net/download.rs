@@ -1,14 +1,17 @@
 //! Large answers, piece by piece.
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use reqwest::{Method, StatusCode};
 use url::Url;
 
 use super::client::{Client, Reply, Request, headers};
-use super::error::{FetchError, Problem};
+use super::error::{FetchError, Problem, shown};
+
+/// The slowest download that is waited for, in bytes a second.
+const SLOWEST: u64 = 16 << 10;
 
 /// Where the pieces of a download go.
 pub trait Sink: Send {
@@ -42,8 +45,15 @@ impl Client {
     /// [`FetchError`]; what the sink has taken until then is of no use.
     pub async fn download(&self, url: &Url, limit: u64, sink: &mut dyn Sink) -> Result<Downloaded, FetchError> {
         let timeout = self.settings.download_timeout;
+        let given_up = |_| Err(FetchError { url: shown(url), hops: Vec::new(), problem: Problem::Timeout });
+        tokio::time::timeout(timeout, self.pull(url, limit, sink)).await.unwrap_or_else(given_up)
+    }
+
+    async fn pull(&self, url: &Url, limit: u64, sink: &mut dyn Sink) -> Result<Downloaded, FetchError> {
+        let timeout = self.settings.download_timeout;
         let identity = headers(&[(header::ACCEPT_ENCODING, "identity")]);
-        let mut request = Request { method: Method::GET, url, headers: identity, timeout, is_raw: true };
+        let mut request =
+            Request { method: Method::GET, url, headers: identity, timeout, is_raw: true, is_to_source: false };
         let mut reply = self.send(&request).await?;
         let status = reply.response.status();
         if status != StatusCode::OK {
@@ -59,7 +69,7 @@ impl Client {
         let mut received = 0;
         let mut attempt = 1;
         loop {
-            let error = match receive(&mut reply, limit, sink, &mut received).await {
+            let error = match self.receive(&mut reply, limit, sink, &mut received).await {
                 Ok(()) if announced.is_none_or(|length| length == received) => {
                     return Ok(Downloaded { hops, elapsed, length: received });
                 }
@@ -82,26 +92,41 @@ impl Client {
             }
         }
     }
-}
 
-async fn receive(reply: &mut Reply, limit: u64, sink: &mut dyn Sink, received: &mut u64) -> Result<(), FetchError> {
-    loop {
-        let chunk = match reply.response.chunk().await {
-            Ok(Some(chunk)) => chunk,
-            Ok(None) => return Ok(()),
-            Err(error) => return Err(reply.fail(Problem::of(&error))),
-        };
-        *received += chunk.len() as u64;
-        if *received > limit {
-            return Err(reply.fail(Problem::TooLarge { limit }));
+    async fn receive(
+        &self,
+        reply: &mut Reply,
+        limit: u64,
+        sink: &mut dyn Sink,
+        received: &mut u64,
+    ) -> Result<(), FetchError> {
+        let (mut since, mut until_now) = (Instant::now(), *received);
+        loop {
+            let chunk = match reply.response.chunk().await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => return Ok(()),
+                Err(error) => return Err(reply.fail(Problem::of(&error))),
+            };
+            *received += chunk.len() as u64;
+            if *received > limit {
+                return Err(reply.fail(Problem::TooLarge { limit }));
+            }
+            sink.take(&chunk).map_err(|error| reply.fail(Problem::Disk(error.to_string())))?;
+            // Drop by drop, an archive would hold up all others for as long as a download may take.
+            let window = self.settings.idle_timeout;
+            if since.elapsed() >= window {
+                if *received - until_now < SLOWEST * window.as_secs() {
+                    return Err(reply.fail(Problem::TooSlow));
+                }
+                (since, until_now) = (Instant::now(), *received);
+            }
         }
-        sink.take(&chunk).map_err(|error| reply.fail(Problem::Disk(error.to_string())))?;
     }
 }
 
 /// Whether the sink has all that came, so that the rest can follow.
 fn can_go_on(problem: &Problem) -> bool {
-    problem.may_pass() && !matches!(problem, Problem::Disk(_))
+    problem.may_pass() && *problem != Problem::TooSlow
 }
 
 /// What proves that a second answer continues the first.

@@ -36,6 +36,9 @@ pub enum Problem {
     /// No answer in time.
     #[error("does not answer in time")]
     Timeout,
+    /// The bytes come so slowly that nobody would wait for them.
+    #[error("sends less than 16 KiB a second")]
+    TooSlow,
     /// The host wants to be left alone for longer than this program waits.
     #[error("asks to be left alone for {} s", wait.as_secs())]
     RateLimited {
@@ -80,9 +83,9 @@ impl Problem {
         match self {
             Self::Connection(_)
             | Self::Timeout
+            | Self::TooSlow
             | Self::RateLimited { .. }
-            | Self::Incomplete { .. }
-            | Self::Disk(_) => true,
+            | Self::Incomplete { .. } => true,
             Self::Status(status) => matches!(status, 408 | 425 | 429 | 500..=599),
             _ => false,
         }

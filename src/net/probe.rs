@@ -7,10 +7,13 @@ use reqwest::{Method, StatusCode};
 use url::Url;
 
 use super::client::{Client, Request, headers};
-use super::error::{FetchError, Problem};
+use super::error::{FetchError, Problem, shown};
 
 /// How long a host may take until the headers of its answer are there.
 const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long all of it may take: attempts, redirects, and the waits that hosts ask for.
+const TOTAL: Duration = Duration::from_mins(2);
 
 /// An address that answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,8 +31,19 @@ impl Client {
     /// # Errors
     /// [`FetchError`]; [`Problem::Status`] for every status from 400.
     pub async fn probe(&self, url: &Url) -> Result<Answer, FetchError> {
-        let mut request =
-            Request { method: Method::HEAD, url, headers: HeaderMap::new(), timeout: TIMEOUT, is_raw: true };
+        let given_up = |_| Err(FetchError { url: shown(url), hops: Vec::new(), problem: Problem::Timeout });
+        tokio::time::timeout(TOTAL, self.ask(url)).await.unwrap_or_else(given_up)
+    }
+
+    async fn ask(&self, url: &Url) -> Result<Answer, FetchError> {
+        let mut request = Request {
+            method: Method::HEAD,
+            url,
+            headers: HeaderMap::new(),
+            timeout: TIMEOUT,
+            is_raw: true,
+            is_to_source: false,
+        };
         let reply = self.send(&request).await?;
         if reply.response.status().is_success() {
             return Ok(Answer { hops: reply.hops, elapsed: reply.elapsed });

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
 use tokio::task::{JoinHandle, spawn_blocking};
 use url::Url;
 
@@ -15,6 +14,7 @@ use super::Event;
 use crate::archive::{self, CmdNotFound, Format, Limits, Listing, Program};
 use crate::hex;
 use crate::net::{Answer, Client, FetchError, Problem, Sink, shown};
+use crate::sys::fs::read_at;
 
 /// An archive that was fetched.
 #[derive(Debug)]
@@ -64,21 +64,22 @@ impl Wanted<'_> {
         {
             return Ok(archive);
         }
-        let file = NamedTempFile::new().map_err(|error| disk(&error))?;
-        let growth = Arc::new(Growth::default());
+        // Without a name, so that nothing is left of it, however this program ends.
+        let file = Arc::new(tempfile::tempfile().map_err(|error| disk(&error))?);
+        let growth = GrowthEnd(Arc::default());
         let first = self.cmds.first().cloned().unwrap_or_default();
-        let listing = self.list_while_it_comes(file.path(), first.clone(), &growth).map_err(|error| disk(&error))?;
+        let listing = self.list_while_it_comes(&file, first.clone(), &growth.0);
         let mut sink = Receiver {
-            file: file.as_file(),
+            file: &file,
             hash: Sha256::new(),
-            growth: &growth,
+            growth: &growth.0,
             number: self.number,
             url: self.url,
             progress,
         };
         let downloaded = client.download(self.url, self.limits.compressed, &mut sink).await;
         let sha256 = hex(&sink.hash.finalize());
-        growth.end(downloaded.is_ok());
+        growth.0.end(downloaded.is_ok());
         let listing = listing.await.map_err(|error| disk(&io::Error::other(error)));
         progress(Event::Downloaded(self.number));
         let downloaded = downloaded?;
@@ -91,9 +92,9 @@ impl Wanted<'_> {
                 inspections.insert(first.clone(), listing.map(|listing| Inspection::of(&listing, &first)));
             }
         }
-        self.inspect_rest(file.path(), &mut inspections).await;
+        self.inspect_rest(&file, &mut inspections).await;
         if self.digest == Some(&sha256) {
-            client.keep_file(self.url, &sha256, file.path());
+            client.keep_file(self.url, &sha256, &file);
         }
         let answer = Answer { hops: downloaded.hops, elapsed: downloaded.elapsed };
         Ok(Archive { answer, sha256, inspections })
@@ -101,33 +102,34 @@ impl Wanted<'_> {
 
     fn list_while_it_comes(
         &self,
-        path: &Path,
+        file: &Arc<File>,
         cmd: String,
         growth: &Arc<Growth>,
-    ) -> io::Result<JoinHandle<Result<Listing, archive::Error>>> {
-        let reader = GrowingFile { file: File::open(path)?, growth: growth.clone(), read: 0 };
+    ) -> JoinHandle<Result<Listing, archive::Error>> {
+        let reader = GrowingFile { file: file.clone(), growth: growth.clone(), read: 0 };
         let limits = self.limits;
-        Ok(spawn_blocking(move || archive::list_stream(reader, &cmd, &limits)))
+        spawn_blocking(move || archive::list_stream(reader, &cmd, &limits))
     }
 
     /// Inspects the file for the programs that are not in `done` yet.
-    async fn inspect_rest(&self, path: &Path, done: &mut BTreeMap<String, Result<Inspection, archive::Error>>) {
+    async fn inspect_rest(&self, file: &Arc<File>, done: &mut BTreeMap<String, Result<Inspection, archive::Error>>) {
         for cmd in self.cmds {
             if !done.contains_key(cmd) {
-                done.insert(cmd.clone(), inspect(path, cmd, self.limits).await);
+                done.insert(cmd.clone(), inspect(file.clone(), cmd, self.limits).await);
             }
         }
     }
 
     /// The cached file, if it still has its digest.
     async fn inspect_cached(&self, path: &Path, digest: &str) -> Option<Archive> {
-        let file = path.to_owned();
-        let sha256 = spawn_blocking(move || hash(&file)).await.ok()?.ok()?;
+        let file = Arc::new(File::open(path).ok()?);
+        let hashed = file.clone();
+        let sha256 = spawn_blocking(move || hash(&hashed)).await.ok()?.ok()?;
         if sha256 != digest {
             return None;
         }
         let mut inspections = BTreeMap::new();
-        self.inspect_rest(path, &mut inspections).await;
+        self.inspect_rest(&file, &mut inspections).await;
         Some(Archive { answer: Answer::default(), sha256, inspections })
     }
 
@@ -143,18 +145,15 @@ impl Inspection {
     }
 }
 
-async fn inspect(path: &Path, cmd: &str, limits: Limits) -> Result<Inspection, archive::Error> {
-    let (path, cmd) = (path.to_owned(), cmd.to_owned());
-    let inspected = spawn_blocking(move || {
-        let file = File::open(&path).map_err(archive::Error::Read)?;
-        archive::list(file, &cmd, &limits).map(|listing| Inspection::of(&listing, &cmd))
-    });
+async fn inspect(file: Arc<File>, cmd: &str, limits: Limits) -> Result<Inspection, archive::Error> {
+    let cmd = cmd.to_owned();
+    let inspected =
+        spawn_blocking(move || archive::list(&*file, &cmd, &limits).map(|listing| Inspection::of(&listing, &cmd)));
     inspected.await.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error))))
 }
 
-fn hash(path: &Path) -> io::Result<String> {
+fn hash(mut file: &File) -> io::Result<String> {
     let mut hash = Sha256::new();
-    let mut file = File::open(path)?;
     let mut buffer = vec![0; 1 << 17];
     loop {
         match file.read(&mut buffer)? {
@@ -215,6 +214,16 @@ impl Growth {
         self.changed.notify_all();
     }
 
+    /// The end of a file that was not completed; one that was stays complete.
+    fn give_up(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.1 == State::Growing {
+            state.1 = State::Failed;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
     /// How long the file is, once it is longer than this; the end of the file where it grows no more.
     fn wait_for_more(&self, than: u64) -> io::Result<u64> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -224,9 +233,18 @@ impl Growth {
     }
 }
 
+/// Wakes whoever reads a growing file when the download is given up.
+struct GrowthEnd(Arc<Growth>);
+
+impl Drop for GrowthEnd {
+    fn drop(&mut self) {
+        self.0.give_up();
+    }
+}
+
 /// Reads a file that grows, up to the end that it will have.
 struct GrowingFile {
-    file: File,
+    file: Arc<File>,
     growth: Arc<Growth>,
     read: u64,
 }
@@ -236,7 +254,7 @@ impl Read for GrowingFile {
         let length = self.growth.wait_for_more(self.read)?;
         let left = usize::try_from(length - self.read).unwrap_or(usize::MAX);
         let end = buffer.len().min(left);
-        let count = self.file.read(&mut buffer[..end])?;
+        let count = read_at(&self.file, &mut buffer[..end], self.read)?;
         self.read += count as u64;
         Ok(count)
     }
@@ -249,15 +267,15 @@ mod tests {
 
     #[test]
     fn a_growing_file_is_read_to_its_end() {
-        let mut file = NamedTempFile::new().unwrap();
+        let file = Arc::new(tempfile::tempfile().unwrap());
         let growth = Arc::new(Growth::default());
-        let mut reader = GrowingFile { file: File::open(file.path()).unwrap(), growth: growth.clone(), read: 0 };
+        let mut reader = GrowingFile { file: file.clone(), growth: growth.clone(), read: 0 };
         let all = thread::spawn(move || {
             let mut bytes = Vec::new();
             reader.read_to_end(&mut bytes).map(|_| bytes)
         });
         for _ in 0..100 {
-            file.write_all(b"0123456789").unwrap();
+            (&*file).write_all(b"0123456789").unwrap();
             growth.add(10);
         }
         growth.end(true);
@@ -266,11 +284,11 @@ mod tests {
 
     #[test]
     fn a_file_that_will_never_be_complete_is_an_error() {
-        let file = NamedTempFile::new().unwrap();
+        let file = Arc::new(tempfile::tempfile().unwrap());
         let growth = Arc::new(Growth::default());
-        let mut reader = GrowingFile { file: File::open(file.path()).unwrap(), growth: growth.clone(), read: 0 };
+        let mut reader = GrowingFile { file, growth: growth.clone(), read: 0 };
         let waiting = thread::spawn(move || reader.read(&mut [0; 10]).is_err());
-        growth.end(false);
+        drop(GrowthEnd(growth));
         assert!(waiting.join().unwrap());
     }
 }

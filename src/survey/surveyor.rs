@@ -8,11 +8,11 @@ use futures_util::stream::{self, StreamExt as _};
 use url::Url;
 
 use super::Survey;
-use super::archives::Wanted;
+use super::archives::{Archive, Wanted};
 use super::targets::Targets;
 use crate::archive::Limits;
 use crate::manifest::Agent;
-use crate::net::Client;
+use crate::net::{Client, FetchError, Problem};
 use crate::upstream::github::{Github, ReleaseId};
 use crate::upstream::{npm, pypi};
 
@@ -146,7 +146,16 @@ impl Surveyor<'_> {
                 (text.clone(), archive)
             }
         });
-        survey.archives = fetched.buffer_unordered(at_once).collect().await;
+        let fetched: Vec<(String, Result<Archive, FetchError>)> = fetched.buffer_unordered(at_once).collect().await;
+        for (text, archive) in fetched {
+            match archive {
+                Err(error) if matches!(error.problem, Problem::Disk(_)) => survey.troubles.push(error),
+                archive => {
+                    survey.archives.insert(text, archive);
+                }
+            }
+        }
+        survey.troubles.sort_by(|a, b| a.url.cmp(&b.url));
     }
 
     /// Asks many questions at once.

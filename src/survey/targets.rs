@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use url::Url;
 
-use crate::manifest::{Agent, NpmSpec, PypiSpec};
+use crate::manifest::{Agent, NpmSpec, Platform, PypiSpec};
 use crate::net::address;
 
 /// The things that agents name, each once.
@@ -29,7 +29,10 @@ impl Targets {
         let mut targets = Self::default();
         for agent in agents {
             for release in agent.releases() {
-                for target in &release.distribution.binary {
+                // Platforms that nobody has are the schema's concern; there could be thousands of them.
+                let targets_of_platforms =
+                    release.distribution.binary.iter().filter(|t| t.platform.parse::<Platform>().is_ok());
+                for target in targets_of_platforms {
                     add(&mut targets.archives, &target.archive);
                     targets.cmds.entry(target.archive.clone()).or_default().insert(target.cmd.clone());
                 }

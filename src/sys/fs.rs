@@ -98,6 +98,21 @@ fn is_link_refusal(_error: &io::Error, path: &Path) -> bool {
     path.is_symlink()
 }
 
+/// Reads from a place of a file, whatever others who have it open read at the same time.
+///
+/// # Errors
+/// What the operating system says.
+#[cfg(unix)]
+pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+/// The same. It moves the position at which others read, who must therefore do as this does.
+#[cfg(windows)]
+pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
 fn kind_of(kind: fs::FileType) -> &'static str {
     if kind.is_dir() {
         return "directory";
@@ -147,7 +162,10 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
         }
         let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(parent_of(path))?;
         file.write_all(bytes)?;
-        make_readable(file.path())?;
+        match path.metadata() {
+            Ok(old) => fs::set_permissions(file.path(), old.permissions())?,
+            Err(_) => make_readable(file.path())?,
+        }
         file.persist(path).map_err(|error| error.error)?;
         Ok(())
     };
@@ -295,6 +313,21 @@ mod tests {
             assert!(swap(&new, &target).unwrap());
             assert!(target.join("b").exists() && !target.join("a").exists() && new.join("a").exists());
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_keeps_its_mode() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        write_atomic(&path, b"new").unwrap();
+        assert_eq!(mode(), 0o644);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        write_atomic(&path, b"newer").unwrap();
+        assert_eq!(mode(), 0o600);
     }
 
     #[test]

@@ -13,6 +13,9 @@ pub const DEFAULT_API: &str = "https://api.github.com/";
 
 const ACCEPT: &str = "application/vnd.github+json";
 
+/// What a good answer is, for messages.
+const EXPECTED: &str = "a release";
+
 /// The largest answer that is read, in bytes.
 const LIMIT: u64 = 32 << 20;
 
@@ -85,16 +88,12 @@ impl Github {
     /// # Errors
     /// [`SourceError`] when GitHub cannot be asked, or does not answer like itself.
     pub async fn release(&self, client: &Client, id: &ReleaseId) -> Result<Option<Release>, SourceError> {
-        let malformed = |message: String| SourceError::Malformed {
-            url: crate::net::shown(&self.api),
-            expected: "a release",
-            message,
-        };
         let tag = id.tag.split('/').map(segment).collect::<Vec<_>>().join("%2F");
         let path = format!("repos/{}/{}/releases/tags/{tag}", segment(&id.owner), segment(&id.repository));
-        let url = Url::parse(&format!("{}{path}", self.api)).map_err(|error| malformed(error.to_string()))?;
+        let url = Url::parse(&format!("{}{path}", self.api))
+            .map_err(|error| SourceError::malformed(&self.api, EXPECTED, error))?;
         let Some(document) = client.document(&url, ACCEPT, LIMIT).await? else { return Ok(None) };
-        Release::parse(&document.body).map(Some).map_err(malformed)
+        Release::parse(&document.body).map(Some).map_err(|error| SourceError::malformed(&url, EXPECTED, error))
     }
 }
 

@@ -16,7 +16,9 @@ pub use npm_config::npm_registry;
 pub use python_config::python_index;
 pub use surroundings::{Surroundings, UnknownBase};
 
-use crate::net::FetchError;
+use url::Url;
+
+use crate::net::{FetchError, shown};
 
 /// Why a source has not answered a question.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +36,13 @@ pub enum SourceError {
         /// What is wrong with it.
         message: String,
     },
+}
+
+impl SourceError {
+    #[expect(clippy::needless_pass_by_value, reason = "errors are handed over")]
+    fn malformed(url: &Url, expected: &'static str, message: impl ToString) -> Self {
+        Self::Malformed { url: shown(url), expected, message: message.to_string() }
+    }
 }
 
 /// A piece of an address's path, with everything encoded that could be something else than a name.

@@ -13,6 +13,9 @@ use crate::net::Client;
 /// The abbreviated form, which leaves out what no installer needs; old mirrors know the full one only.
 const ACCEPT: &str = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*; q=0.1";
 
+/// What a good answer is, for messages.
+const EXPECTED: &str = "a package's versions";
+
 /// The largest answer that is read, in bytes: some packages have thousands of versions.
 const LIMIT: u64 = 128 << 20;
 
@@ -77,16 +80,12 @@ impl Registry {
     /// [`SourceError`] when the registry cannot be asked, or does not answer like one.
     pub async fn packument(&self, client: &Client, name: &str) -> Result<Option<Packument>, SourceError> {
         let base = self.base(name);
-        let malformed = |message: String| SourceError::Malformed {
-            url: crate::net::shown(base),
-            expected: "a package's versions",
-            message,
-        };
         // The slash behind a scope is part of the name.
         let path = name.split('/').map(segment).collect::<Vec<_>>().join("%2F");
-        let url = Url::parse(&format!("{base}{path}")).map_err(|error| malformed(error.to_string()))?;
+        let url =
+            Url::parse(&format!("{base}{path}")).map_err(|error| SourceError::malformed(base, EXPECTED, error))?;
         let Some(document) = client.document(&url, ACCEPT, LIMIT).await? else { return Ok(None) };
-        Packument::parse(&document.body).map(Some).map_err(|error| malformed(error.to_string()))
+        Packument::parse(&document.body).map(Some).map_err(|error| SourceError::malformed(&url, EXPECTED, error))
     }
 }
 

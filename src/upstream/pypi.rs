@@ -15,6 +15,9 @@ use crate::net::Client;
 const ACCEPT: &str = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.2, \
                       text/html; q=0.1, */*; q=0.01";
 
+/// What a good answer is, for messages.
+const EXPECTED: &str = "a project's files";
+
 /// The largest answer that is read, in bytes.
 const LIMIT: u64 = 64 << 20;
 
@@ -62,18 +65,13 @@ impl Index {
     /// # Errors
     /// [`SourceError`] when the index cannot be asked, or does not answer like one.
     pub async fn project(&self, client: &Client, name: &str) -> Result<Option<Project>, SourceError> {
-        let malformed = |message: String| SourceError::Malformed {
-            url: crate::net::shown(&self.base),
-            expected: "a project's files",
-            message,
-        };
         let url = format!("{}{}/", self.base, segment(&normalized(name)));
-        let url = Url::parse(&url).map_err(|error| malformed(error.to_string()))?;
+        let url = Url::parse(&url).map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
         let Some(document) = client.document(&url, ACCEPT, LIMIT).await? else { return Ok(None) };
         let project = if document.media_type.ends_with("json") {
-            Project::from_json(&document.body).map_err(malformed)?
+            Project::from_json(&document.body).map_err(|error| SourceError::malformed(&url, EXPECTED, error))?
         } else {
-            Project::from_html(&document.body).map_err(malformed)?
+            Project::from_html(&document.body).map_err(|error| SourceError::malformed(&url, EXPECTED, error))?
         };
         Ok(Some(project))
     }

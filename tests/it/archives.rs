@@ -331,6 +331,70 @@ fn an_archive_is_fetched_once_for_all_that_name_it() {
 }
 
 #[test]
+fn a_machine_that_cannot_store_archives_does_not_pass_them() {
+    let case = Case::new("a.zip", "./a", None, zip(&[("a", SCRIPT)]));
+    for flags in [&["--urls"][..], &[]] {
+        let run = Run::of(case.command(flags).env("TMPDIR", "/nonexistent"));
+        assert_eq!(run.code, 3, "{}", run.stderr);
+        assert!(run.stderr.contains("cannot be stored") && run.stderr.contains("/nonexistent"), "{}", run.stderr);
+        assert!(!run.stderr.contains("no host could be reached"), "{}", run.stderr);
+        serde_json::from_str::<Value>(&run.stdout).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_changed_keeps_its_finding_and_stops_no_other() {
+    use std::os::unix::fs::symlink;
+
+    let case = Case::new("a.zip", "./a", None, zip(&[("a", SCRIPT)]));
+    let manifest = case.env.read("r/a/agent.json");
+    // Two names of one file, and a third agent behind them.
+    for id in ["b", "c"] {
+        case.env.write(&format!("r/{id}/icon.svg"), ICON);
+        symlink("../shared.json", case.env.path(&format!("r/{id}/agent.json"))).unwrap();
+    }
+    case.env.write("r/shared.json", manifest.replace("\"id\": \"a\"", "\"id\": \"b\""));
+    case.env.write("r/d/icon.svg", ICON);
+    case.env.write("r/d/agent.json", manifest.replace("\"id\": \"a\"", "\"id\": \"d\""));
+    let (_, findings) = case.validate(&["--fix", "--allow", "manifest/*", "--allow", "registry/*"]);
+    assert_eq!(findings, []);
+    for file in ["r/a/agent.json", "r/shared.json", "r/d/agent.json"] {
+        assert_eq!(case.env.read(file).matches("sha256").count(), 3, "{file}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_download_leaves_nothing() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
+    let server = Server::raw(|_, stream| {
+        stream.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 100000000\r\n\r\n\x1f\x8b\x08")?;
+        std::thread::sleep(std::time::Duration::from_mins(1));
+        Ok(())
+    });
+    let case = Case::new("a.tar.gz", "./agent", None, Vec::new());
+    let text = case.env.read("r/a/agent.json");
+    case.env.write("r/a/agent.json", text.replace(&case.server.host, &server.host));
+    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+        let mut command = case.command(&["--allow-host", &server.host]);
+        let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        let before = server.asked().len();
+        while server.asked().len() == before {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document["error"]["exit_code"], code);
+        assert_eq!(fs::read_dir(case.env.path("tmp")).unwrap().count(), 0);
+    }
+}
+
+#[test]
 fn an_archive_that_cannot_be_fetched_is_a_finding_of_its_own() {
     let case = Case::answering("a.tar.gz", "./agent", None, |_| status(404));
     let (code, findings) = case.validate(&[]);

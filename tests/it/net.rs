@@ -168,8 +168,12 @@ fn a_token_is_sent_to_its_host_and_not_behind_a_redirect() {
     settings.credentials.add(&url(&server.url("/")), &Secret::Bearer("secret".into()));
     let client = Client::new(settings).unwrap();
     for path in ["/elsewhere", "/self", "/direct"] {
-        get(&client, &server.url(path)).unwrap();
+        run(client.document(&url(&server.url(path)), "*/*", 100)).unwrap();
     }
+    // What a manifest names gets no secret, also not below the address of a source.
+    get(&client, &server.url("/manifest")).unwrap();
+    run(client.probe(&url(&server.url("/probe")))).unwrap();
+    run(client.download(&url(&server.url("/download")), 100, &mut Memory::default())).unwrap();
     // User info in an address is no reason to send it anywhere.
     get(&client, &format!("http://user:password@{}/user", target.host)).unwrap();
     let sent = |server: &Server| -> Vec<(String, String)> {
@@ -177,8 +181,45 @@ fn a_token_is_sent_to_its_host_and_not_behind_a_redirect() {
     };
     let bearer = |path: &str| (path.to_owned(), "Bearer secret".to_owned());
     let none = |path: &str| (path.to_owned(), String::new());
-    assert_eq!(sent(&server), [bearer("/elsewhere"), bearer("/self"), none("/x"), bearer("/direct")]);
+    let expected = [
+        bearer("/elsewhere"),
+        bearer("/self"),
+        none("/x"),
+        bearer("/direct"),
+        none("/manifest"),
+        none("/probe"),
+        none("/download"),
+    ];
+    assert_eq!(sent(&server), expected);
     assert_eq!(sent(&target), [none("/stolen"), none("/user")]);
+}
+
+#[test]
+fn a_configured_source_is_open_to_questions_but_not_to_manifests() {
+    let server = Server::answering(|_| ok("x"));
+    let sources = AllowedHosts::parse([&server.host]).unwrap();
+    let client = Client::new(Settings { sources, ..settings(&[]) }).unwrap();
+    let address = url(&server.url("/"));
+    assert!(run(client.document(&address, "*/*", 100)).is_ok());
+    assert!(!client.may_ask(&address));
+    assert!(matches!(run(client.probe(&address)).unwrap_err().problem, Problem::Refused(_)));
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[test]
+fn a_download_drop_by_drop_is_given_up() {
+    let server = Server::raw(|_, stream| {
+        stream.write_all(b"HTTP/1.1 200 X\r\nETag: \"1\"\r\nContent-Length: 100000000\r\n\r\n")?;
+        loop {
+            stream.write_all(b"x")?;
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let settings = Settings { idle_timeout: Duration::from_secs(1), ..settings(&[&server]) };
+    let client = Client::new(settings).unwrap();
+    let error = run(client.download(&url(&server.url("/")), 1 << 30, &mut Memory::default())).unwrap_err();
+    assert_eq!(error.problem, Problem::TooSlow);
+    assert_eq!(server.asked().len(), 1);
 }
 
 #[test]

@@ -277,6 +277,33 @@ fn a_machine_that_reaches_nothing_says_so_and_still_reports() {
 }
 
 #[test]
+fn no_address_in_a_manifest_borrows_a_token() {
+    let server = Server::answering(|asked| match asked.path.as_str() {
+        "/npm/a" => packument(&json!({ "1.0.0": { "bin": "x", "dist": { "integrity": "s" } } })),
+        _ => ok("x"),
+    });
+    let env = Env::empty();
+    let more = json!({ "repository": server.url("/npm/whoami"), "website": server.url("/api/v3/user") });
+    agent(&env, "a", &manifest("a", &json!({ "npx": { "package": "a@1.0.0" } }), &more));
+    env.write("home/.npmrc", format!("//{}/npm/:_authToken=token-of-npm\n", server.host));
+    let mut command = env.command(&["--allow-host", &server.host, "validate", "--urls", "--no-cache"]);
+    command.env("ACP_REGISTRY_NPM", server.url("/npm")).env("GITHUB_API_URL", server.url("/api/v3"));
+    command.env("GITHUB_TOKEN", "token-of-github").env("HOME", env.path("home"));
+    Run::of(&mut command);
+    for asked in server.requests() {
+        let expected = if asked.path == "/npm/a" { "Bearer token-of-npm" } else { "" };
+        assert_eq!(asked.header("authorization"), expected, "{}", asked.path);
+    }
+    assert_eq!(server.asked().len(), 3);
+
+    // Without permission, a configured source is no way into its network.
+    let mut command = env.command(&["validate", "--urls", "--no-cache"]);
+    command.env("ACP_REGISTRY_NPM", server.url("/npm")).env("HOME", env.path("home"));
+    Run::of(&mut command);
+    assert_eq!(server.asked()[3..], ["/npm/a"]);
+}
+
+#[test]
 fn nothing_in_the_checkout_chooses_whom_to_ask() {
     let evil = Server::answering(|_| status(404));
     let good = Server::answering(|_| packument(&json!({ "1.0.0": { "bin": "x", "dist": { "integrity": "s" } } })));

@@ -52,12 +52,15 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         }
     }
     for (pointer, error) in published::failures(subject, survey) {
+        let may_pass = matches!(error, SourceError::Fetch(error) if error.problem.may_pass());
         let message = match error {
             SourceError::Fetch(error) => trouble(error),
             SourceError::Malformed { url, expected, message } => {
                 format!("{} answers with something else than {expected}: {}", quote(url), quote(message))
             }
         };
-        report.value(pointer, message).help(HELP);
+        let help =
+            if may_pass { HELP } else { "the configured package registry does not answer as one: check its address" };
+        report.value(pointer, message).help(help);
     }
 }

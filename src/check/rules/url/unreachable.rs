@@ -41,7 +41,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
             continue;
         }
         let help = match error.problem {
-            Problem::NoSuchHost => "correct the host's name",
+            Problem::NoSuchHost => "correct the host's name, or, if it is right, the name service of this machine",
             Problem::Tls(_) => "the host needs a certificate that is valid and complete",
             Problem::Status(401 | 403) => "the archive must be readable for everybody",
             _ => "publish the archive, or correct the address",
