@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::{Machine, Program};
 use crate::manifest::Platform;
 
@@ -78,7 +80,10 @@ fn machine_of(platform: Platform) -> Machine {
 }
 
 fn list(machines: &[Machine]) -> String {
-    machines.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
+    const SHOWN: usize = 4;
+    let names: BTreeSet<String> = machines.iter().map(ToString::to_string).collect();
+    let more = if names.len() > SHOWN { " and others" } else { "" };
+    names.into_iter().take(SHOWN).collect::<Vec<_>>().join(" and ") + more
 }
 
 fn emulation(emulated: bool) -> &'static str {

@@ -29,9 +29,13 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (release, target, error) in refused(subject, survey) {
         // Unsafe and too large ones have rules of their own.
         if !matches!(error, Error::Unsafe { .. } | Error::TooLarge(_)) {
-            report
-                .value(release.target_pointer(target, "archive"), format!("what is there {error}"))
-                .help("upload the archive again, in one of the formats that clients unpack");
+            report.value(release.target_pointer(target, "archive"), format!("what is there {error}")).help(
+                if matches!(error, Error::NotAnArchive(_) | Error::Unsupported { .. }) {
+                    "publish the archive in one of the formats that clients unpack: .zip, .tar.gz or .tar.bz2"
+                } else {
+                    "make the archive again and upload it anew"
+                },
+            );
         }
     }
 }
