@@ -10,6 +10,7 @@
 //! ```text
 //! validate   registry ── (survey ──) check ── report
 //! build      registry ── check ── index
+//! verify     registry ── install ── handshake ── report
 //! probe      handshake ── report
 //! ```
 //!
@@ -21,6 +22,8 @@
 //! | [`survey`] | GATHER: what the world outside says of everything that manifests name, each thing asked for once |
 //! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry, and a survey if there is one, to findings |
 //! | [`handshake`] | HANDSHAKE: an agent is started, spoken to, judged and ended; a command to an outcome |
+//! | [`install`] | INSTALL: what a manifest names, put below a directory by npm, uv or the HTTP client; a distribution to a program |
+//! | [`verify`] | VERIFY: all agents of a registry, installed and checked, some at once; the capability snapshot |
 //! | [`finding`] | what a check says: the one type between checks and reports |
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
 //! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
@@ -38,6 +41,7 @@
 //! | `registry.toml` | [`registry::Config::read`] | rule levels and published views |
 //! | `~/.cache/acp-registry` | [`net::Cache`] | answers of earlier runs |
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`index`] (published) | the contracts |
+//! | `capabilities.json` | [`verify::Snapshot`] | what agents can do |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`index`] | the published tree |
 
 pub mod archive;
@@ -45,6 +49,7 @@ pub mod check;
 pub mod finding;
 pub mod handshake;
 pub mod index;
+pub mod install;
 pub mod json;
 pub mod manifest;
 pub mod net;
@@ -55,6 +60,7 @@ pub mod survey;
 pub mod sys;
 pub mod text;
 pub mod upstream;
+pub mod verify;
 
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]

@@ -17,6 +17,7 @@ mod signals;
 mod survey;
 mod ui;
 mod validate;
+mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -41,9 +42,9 @@ struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done; no errors
-  1  findings that are errors; differences (`build --check`); an agent that fails (`probe`)
+  1  findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`)
   2  wrong usage
-  3  the work could not be done: network, disk
+  3  the work could not be done: network, disk, package managers
   4  integrity refused
   130  interrupted (143 by SIGTERM, 129 by SIGHUP)";
 
@@ -53,6 +54,8 @@ enum Command {
     Validate(validate::Args),
     /// Build the published tree: indexes, icons, schemas, checksums
     Build(build::Args),
+    /// Install and start the agents of a registry, speak ACP to them, and tell what they can do
+    Verify(verify::Args),
     /// Start an agent, speak ACP to it, and tell whether a person can sign in
     Probe(probe::Args),
     /// List every rule with its default level
@@ -82,6 +85,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
     let (result, is_json) = match &cli.command {
         Command::Validate(args) => (validate::run(args, matches, &cli.global, &ui), args.is_json()),
         Command::Build(args) => (build::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Verify(args) => (verify::run(args, &cli.global, &ui), args.is_json()),
         Command::Probe(args) => (probe::run(args, &ui), args.format.is_json()),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
         Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),

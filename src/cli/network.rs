@@ -2,7 +2,6 @@
 
 use std::env;
 use std::fs;
-use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,7 +12,6 @@ use acp_registry::upstream::github::{DEFAULT_API, Github};
 use acp_registry::upstream::npm::Registry;
 use acp_registry::upstream::{Surroundings, UnknownBase, npm_registry, python_index};
 use etcetera::BaseStrategy as _;
-use tempfile::TempDir;
 use url::Url;
 
 use super::exit::Failure;
@@ -69,12 +67,7 @@ fn sources(needs: Needs, credentials: &mut Credentials, ui: &Ui) -> Result<Sourc
     if let Some(token) = variable("GITHUB_TOKEN").filter(|token| !token.trim().is_empty()) {
         credentials.add(&github.api, &Secret::Bearer(token.trim().to_owned()));
     }
-    if !needs.npm && !needs.pypi {
-        return Ok(Sources { npm: None, pypi: None, github });
-    }
-    let neutral = neutral_directory().map_err(|error| Failure::unable(format!("no temporary directory: {error}")))?;
-    let run = |program: &str, arguments: &[&str]| command::answer(program, arguments, neutral.path(), PATIENCE);
-    let surroundings = Surroundings { variable: &variable, run: &run };
+    let surroundings = surroundings(&variable);
     let (mut of_npm, mut of_pypi) = (Credentials::default(), Credentials::default());
     let (npm, pypi) = rayon::join(
         || needs.npm.then(|| npm_registry(&surroundings, &mut of_npm)),
@@ -88,13 +81,18 @@ fn sources(needs: Needs, credentials: &mut Credentials, ui: &Ui) -> Result<Sourc
     Ok(Sources { npm, pypi, github })
 }
 
-/// A directory of our own to run package managers in: they read configuration files in the working directory, and in the
-/// checkout of a registry, as in the folder of all temporary files, anybody may have put some. Its `package.json` keeps npm
-/// from looking in the folders above.
-fn neutral_directory() -> io::Result<TempDir> {
-    let directory = tempfile::tempdir()?;
-    fs::write(directory.path().join("package.json"), "{}")?;
-    Ok(directory)
+/// What package managers know, by their own configuration.
+pub(super) fn surroundings(variable: &(dyn Fn(&str) -> Option<String> + Sync)) -> Surroundings<'_> {
+    Surroundings { variable, run: &ask }
+}
+
+/// Asks a package manager, in a directory of our own: they read configuration files in the working directory, and in the
+/// checkout of a registry, as in the folder of all temporary files, anybody may have put some.
+fn ask(program: &str, arguments: &[&str]) -> Option<String> {
+    let directory = tempfile::tempdir().ok()?;
+    // Keeps npm from looking in the folders above.
+    fs::write(directory.path().join("package.json"), "{}").ok()?;
+    command::answer(program, arguments, directory.path(), PATIENCE)
 }
 
 /// The cache is a help, not a need: without one everything is fetched anew.

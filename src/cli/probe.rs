@@ -118,7 +118,7 @@ fn document(outcome: &Outcome) -> Value {
     document
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     const MOST: f64 = 86_400.0;
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= MOST => Ok(Duration::from_secs_f64(seconds)),

@@ -1,11 +1,12 @@
 //! Progress of long work, on a terminal only.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use acp_registry::survey::Event;
 use acp_registry::text::printable;
+use acp_registry::verify;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::ui::Ui;
@@ -49,6 +50,44 @@ impl Progress {
                 }
             }
         }
+    }
+}
+
+/// Shows which agents are being installed and checked.
+pub(super) struct Running {
+    bar: ProgressBar,
+    names: Vec<String>,
+    now: Mutex<BTreeMap<usize, &'static str>>,
+}
+
+impl Running {
+    /// `names` are those of the tasks.
+    pub(super) fn new(ui: &Ui, names: Vec<String>) -> Self {
+        let target = if ui.may_show_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(names.len() as u64), target);
+        let bar = bar.with_style(style("{spinner} {pos} of {len} checked {elapsed} {wide_msg}"));
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self { bar, names, now: Mutex::default() }
+    }
+
+    pub(super) fn show(&self, event: verify::Event) {
+        let mut running = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            verify::Event::Installing(number) => drop(running.insert(number, "installing")),
+            verify::Event::Checking(number) => drop(running.insert(number, "starting")),
+            verify::Event::Done(number) => {
+                running.remove(&number);
+                self.bar.inc(1);
+            }
+        }
+        let name = |number: usize| self.names.get(number).map_or("", String::as_str);
+        let words: Vec<String> = running.iter().map(|(number, what)| format!("{what} {}", name(*number))).collect();
+        self.bar.set_message(printable(&words.join(", ")).into_owned());
+    }
+
+    /// Takes it off the screen.
+    pub(super) fn clear(&self) {
+        self.bar.finish_and_clear();
     }
 }
 

@@ -2,13 +2,28 @@
 
 use std::io;
 
-use tokio::runtime;
+use tokio::runtime::{Builder, Runtime};
 
 use super::exit::Failure;
 
 /// Runs the work to its end, or drops it when the person presses Ctrl-C or the system asks this program to end.
 pub(super) fn run<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
-    let runtime = runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::unable)?;
+    run_on(&mut Builder::new_current_thread(), drop, work)
+}
+
+/// The same for work that consists of this many jobs. When it is dropped, so are they, before this returns.
+pub(super) fn run_with_threads<T>(jobs: usize, work: impl Future<Output = T>) -> Result<T, Failure> {
+    // One more than can be busy with removing files, for time to go on.
+    run_on(Builder::new_multi_thread().worker_threads(jobs + 1), drop, work)
+}
+
+/// The same for work that nothing is left of when it is dropped: threads that are still busy with it are not waited for.
+pub(super) fn run_and_forget<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    run_on(&mut Builder::new_multi_thread(), Runtime::shutdown_background, work)
+}
+
+fn run_on<T>(builder: &mut Builder, end: fn(Runtime), work: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = builder.enable_all().build().map_err(Failure::unable)?;
     let done = runtime.block_on(async {
         let signals = signalled().map_err(Failure::unable)?;
         tokio::select! {
@@ -16,8 +31,7 @@ pub(super) fn run<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
             signal = signals => Err(Failure::interrupted(signal)),
         }
     });
-    // Whoever is still looking into an archive is not waited for.
-    runtime.shutdown_background();
+    end(runtime);
     done
 }
 

@@ -55,13 +55,14 @@ pub(super) fn run(
     let survey = {
         let show = |event| progress.show(event);
         let surveyor = Surveyor { client: &client, sources: &sources, scope, progress: &show };
-        signals::run(surveyor.survey(agents))?
+        signals::run_and_forget(surveyor.survey(agents))?
     };
     drop(progress);
     Ok(Some(survey))
 }
 
-fn limits(configured: &ArchiveLimits) -> Limits {
+/// The limits of archives, as a registry sets them.
+pub(super) fn limits(configured: &ArchiveLimits) -> Limits {
     let usual = Limits::default();
     Limits {
         compressed: configured.compressed.unwrap_or(usual.compressed),

@@ -30,13 +30,16 @@ pub struct Options {
     pub probe: Option<Duration>,
     /// Where the sandbox is made.
     pub temporary: PathBuf,
+    /// Whether the sandbox stays, for people to look at.
+    pub keep: bool,
 }
 
 impl Options {
     /// Version 1, 60 s for `initialize` and 10 s for the rest, with the sandbox made below this directory.
     #[must_use]
     pub fn new(temporary: PathBuf) -> Self {
-        Self { protocol_version: 1, timeout: Duration::from_mins(1), probe: Some(Duration::from_secs(10)), temporary }
+        let probe = Some(Duration::from_secs(10));
+        Self { protocol_version: 1, timeout: Duration::from_mins(1), probe, temporary, keep: false }
     }
 }
 
@@ -89,7 +92,9 @@ pub async fn check(launch: &Launch, options: &Options) -> Result<Outcome, SetupE
             }
         }
     }
-    if let Err(error) = sandbox.remove() {
+    if options.keep {
+        sandbox.keep();
+    } else if let Err(error) = sandbox.remove() {
         outcome.handshake.warnings.push(format!("the temporary directory could not be removed: {error}"));
     }
     outcome.timing.total = started.elapsed();

@@ -15,9 +15,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::lines::{Lines, MESSAGES, Overflow};
 use super::message::{self, Id, Message, Response};
 use super::request;
-use super::tail::Tail;
 use super::warnings::Unasked;
-use crate::sys::process::{Exit, Pipes, Tree};
+use crate::sys::process::{Exit, Pipes, Tail, Tree};
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 64 << 10;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! request ─→ connection ─→ answer ─→ auth, features ─→ verdict
-//!                └─ lines, message, tail      probes ─┘
+//!                └─ lines, message            probes ─┘
 //! ```
 //!
 //! * [`check()`]: the whole of it, from the launch to the [`Outcome`]
@@ -23,7 +23,6 @@ mod message;
 mod outcome;
 mod probes;
 mod request;
-mod tail;
 mod variables;
 mod warnings;
 

@@ -1,9 +1,11 @@
 //! What a check has found.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::answer::Handshake;
 use crate::sys::process::{Exit, How};
@@ -107,11 +109,36 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Puts `$SANDBOX` in the place of a path that is another in each run, in all that the agent has answered.
+    pub fn hide_path(&mut self, path: &Path) {
+        let Some(path) = path.to_str() else { return };
+        let hide = |text: &mut String| {
+            if text.contains(path) {
+                *text = text.replace(path, "$SANDBOX");
+            }
+        };
+        let handshake = &mut self.handshake;
+        hide_in(&mut handshake.agent_info, &hide);
+        hide_in(&mut handshake.capabilities, &hide);
+        handshake.extra.values_mut().for_each(|value| hide_in(value, &hide));
+        handshake.auth_methods.iter_mut().for_each(|method| hide(&mut method.name));
+        handshake.warnings.iter_mut().for_each(hide);
+    }
+
     pub(super) fn judge(&mut self, judgement: Result<(), Failure>) {
         let failure = judgement.err();
         self.verdict = failure.as_ref().map_or(Verdict::Pass, |failure| failure.reason.verdict());
         self.reason = failure.as_ref().map(|failure| failure.reason);
         self.message = failure.map(|failure| failure.message);
+    }
+}
+
+fn hide_in(value: &mut Value, hide: &impl Fn(&mut String)) {
+    match value {
+        Value::String(text) => hide(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| hide_in(item, hide)),
+        Value::Object(members) => members.values_mut().for_each(|member| hide_in(member, hide)),
+        _ => {}
     }
 }
 

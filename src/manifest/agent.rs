@@ -268,6 +268,13 @@ impl Platform {
         }
     }
 
+    /// The platform that this program was built for; `None` for one that manifests have no name for.
+    #[must_use]
+    pub fn host() -> Option<Self> {
+        let os = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
+        format!("{os}-{}", std::env::consts::ARCH).parse().ok()
+    }
+
     /// The operating system: `darwin`, `linux` or `windows`.
     #[must_use]
     pub fn os(self) -> &'static str {

@@ -57,7 +57,7 @@ fn row(finding: &Finding) -> String {
 }
 
 /// Text that Markdown, HTML and GitHub's mentions, references and automatic links leave alone.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in printable(text).chars() {
         match c {

@@ -14,12 +14,14 @@ mod json;
 mod markdown;
 mod outcome;
 mod sarif;
+mod verify;
 
 use std::str::FromStr;
 use std::time::Duration;
 
 pub use self::json::finding as finding_json;
 pub use self::outcome::outcome;
+pub use self::verify::{verify, verify_markdown};
 use crate::check::Checked;
 
 /// A form of report.

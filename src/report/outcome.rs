@@ -93,7 +93,7 @@ fn isolation(name: &str) -> &str {
     }
 }
 
-fn stderr(tail: &str) -> String {
+pub(super) fn stderr(tail: &str) -> String {
     let lines: Vec<&str> = tail.lines().filter(|line| !line.trim().is_empty()).collect();
     if lines.is_empty() {
         return "  stderr    nothing\n".to_owned();
@@ -104,7 +104,7 @@ fn stderr(tail: &str) -> String {
     format!("  stderr    {head}\n{body}")
 }
 
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     let mut cut: String = text.chars().take(WIDTH).collect();
     if cut.len() < text.len() {
         cut.push('…');

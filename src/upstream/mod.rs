@@ -2,9 +2,11 @@
 //!
 //! * [`Surroundings`], [`npm_registry`], [`python_index`]: where the package registries are, by the package managers' own
 //!   configuration
+//! * [`npm_variables`], [`uv_variables`]: the same configuration, for a package manager that runs in another home
 //! * [`npm`], [`pypi`], [`github`]: one source each: a question and its answer
 
 mod config_file;
+mod for_install;
 pub mod github;
 pub mod npm;
 mod npm_config;
@@ -12,6 +14,7 @@ pub mod pypi;
 mod python_config;
 mod surroundings;
 
+pub use for_install::{npm_variables, uv_variables};
 pub use npm_config::npm_registry;
 pub use python_config::python_index;
 pub use surroundings::{Surroundings, UnknownBase};

@@ -138,16 +138,12 @@ impl Packument {
 impl Bin {
     /// Chooses as `npx` does: the command named like the package without its scope, or else the only one. Several names of
     /// one file count as one.
-    fn of(name: &str, bin: Option<&Value>) -> Self {
-        let own = name.rsplit('/').next().unwrap_or(name);
-        let commands: Vec<(&str, &str)> = match bin {
-            Some(Value::String(path)) if !path.is_empty() => vec![(own, path)],
-            Some(Value::Object(commands)) => {
-                let named = commands.iter().filter_map(|(name, path)| Some((name.as_str(), path.as_str()?)));
-                named.filter(|(name, path)| !name.is_empty() && !path.is_empty()).collect()
-            }
-            _ => Vec::new(),
-        };
+    ///
+    /// `name` is the package's, `bin` the member of its `package.json`.
+    #[must_use]
+    pub fn of(name: &str, bin: Option<&Value>) -> Self {
+        let own = own_command(name);
+        let commands = commands(name, bin);
         if let Some((name, _)) = commands.iter().find(|(name, _)| *name == own) {
             return Self::One((*name).to_owned());
         }
@@ -157,6 +153,38 @@ impl Bin {
             (0, _) | (_, None) => Self::None,
             _ => Self::Several(commands.into_iter().map(|(name, _)| name.to_owned()).collect()),
         }
+    }
+}
+
+/// The file of a command, relative to the package. As npm reads it, nothing leads above the package: `../a` is `a`.
+#[must_use]
+pub fn file_of_command(name: &str, bin: Option<&Value>, command: &str) -> Option<String> {
+    let (_, path) = commands(name, bin).into_iter().find(|(known, _)| *known == command)?;
+    let mut parts = Vec::new();
+    for part in path.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// The name that a package's only unnamed command has.
+fn own_command(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// Commands with their files.
+fn commands<'a, 'b: 'a>(name: &'a str, bin: Option<&'b Value>) -> Vec<(&'a str, &'b str)> {
+    match bin {
+        Some(Value::String(path)) if !path.is_empty() => vec![(own_command(name), path)],
+        Some(Value::Object(commands)) => {
+            let named = commands.iter().filter_map(|(name, path)| Some((name.as_str(), path.as_str()?)));
+            named.filter(|(name, path)| !name.is_empty() && !path.is_empty()).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -183,6 +211,15 @@ mod tests {
             assert_eq!(Bin::of(name, Some(&bin)), expected, "{bin}");
         }
         assert_eq!(Bin::of("tool", None), Bin::None);
+    }
+
+    #[test]
+    fn no_command_leads_above_its_package() {
+        for (path, file) in [("./a/b.js", "a/b.js"), ("../dist/a.js", "dist/a.js"), ("/a", "a"), ("a\\..\\..\\b", "b")]
+        {
+            assert_eq!(file_of_command("tool", Some(&json!(path)), "tool").as_deref(), Some(file));
+        }
+        assert_eq!(file_of_command("tool", Some(&json!({ "x": "a" })), "y"), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::surroundings::{Surroundings, UnknownBase, base, read};
 use crate::net::{Credentials, Secret};
 
 /// The variable that overrides what npm is configured with.
-const OVERRIDE: &str = "ACP_REGISTRY_NPM";
+pub(super) const OVERRIDE: &str = "ACP_REGISTRY_NPM";
 
 /// Finds the npm registry: `ACP_REGISTRY_NPM`, `npm_config_registry`, the person's and the system's `.npmrc`, and then npm
 /// itself. Secrets go to `credentials`.
@@ -63,6 +63,11 @@ pub fn npm_registry(surroundings: &Surroundings<'_>, credentials: &mut Credentia
 
 /// The person's file, then the system's: the first that has a setting wins.
 fn files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
+    named_files(surroundings).into_iter().map(|(_, path)| path).collect()
+}
+
+/// The same, with the variables by which npm would be told of them.
+pub(super) fn named_files(surroundings: &Surroundings<'_>) -> Vec<(&'static str, PathBuf)> {
     let named = |names: [&str; 2]| names.into_iter().find_map(|name| surroundings.set(name)).map(PathBuf::from);
     let user = named(["npm_config_userconfig", "NPM_CONFIG_USERCONFIG"]);
     let user = user.or_else(|| Some(surroundings.home()?.join(".npmrc")));
@@ -72,6 +77,8 @@ fn files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
             named(["npm_config_prefix", "NPM_CONFIG_PREFIX"]).or_else(|| surroundings.set("PREFIX").map(Into::into));
         Some(prefix.or_else(|| prefix_of_node(surroundings))?.join("etc/npmrc"))
     });
+    let user = user.map(|path| ("npm_config_userconfig", path));
+    let global = global.map(|path| ("npm_config_globalconfig", path));
     user.into_iter().chain(global).collect()
 }
 

@@ -21,11 +21,7 @@ const OVERRIDE: &str = "ACP_REGISTRY_PYPI";
 /// # Errors
 /// [`UnknownBase`] when nothing is configured and there is no uv, or when what is configured is no address.
 pub fn python_index(surroundings: &Surroundings<'_>, credentials: &mut Credentials) -> Result<Index, UnknownBase> {
-    let variables = [OVERRIDE, "UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"];
-    let named = variables.into_iter().find_map(|name| Some((surroundings.set(name)?, name.to_owned())));
-    let named = named.or_else(|| uv_files(surroundings).iter().find_map(|path| Some((of_uv(path)?, shown(path)))));
-    let named = named.or_else(|| pip_files(surroundings).iter().find_map(|path| Some((of_pip(path)?, shown(path)))));
-    let named = named.or_else(|| {
+    let named = configured(surroundings).or_else(|| {
         let text = (surroundings.run)("uv", &["pip", "compile", "--quiet", "--no-config", "--emit-index-url", "-"])?;
         let line = text.lines().find_map(|line| line.trim().strip_prefix("--index-url"))?;
         Some((line.trim_start_matches(['=', ' ']).to_owned(), "the answer of `uv pip compile`".to_owned()))
@@ -44,11 +40,19 @@ pub fn python_index(surroundings: &Surroundings<'_>, credentials: &mut Credentia
     Ok(Index { base })
 }
 
+/// The address that is configured, with the secrets in it, and where.
+pub(super) fn configured(surroundings: &Surroundings<'_>) -> Option<(String, String)> {
+    let variables = [OVERRIDE, "UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"];
+    let named = variables.into_iter().find_map(|name| Some((surroundings.set(name)?, name.to_owned())));
+    let named = named.or_else(|| uv_files(surroundings).iter().find_map(|path| Some((of_uv(path)?, shown(path)))));
+    named.or_else(|| pip_files(surroundings).iter().find_map(|path| Some((of_pip(path)?, shown(path)))))
+}
+
 fn shown(path: &Path) -> String {
     format!("the index address in {}", path.display())
 }
 
-fn uv_files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
+pub(super) fn uv_files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
     if let Some(path) = surroundings.set("UV_CONFIG_FILE") {
         return vec![path.into()];
     }

@@ -137,5 +137,5 @@ fn launch(case: &[&str]) -> Launch {
 }
 
 fn options(probe: Option<Duration>) -> Options {
-    Options { protocol_version: 1, timeout: Duration::from_secs(30), probe, temporary: env::temp_dir() }
+    Options { protocol_version: 1, timeout: Duration::from_secs(30), probe, temporary: env::temp_dir(), keep: false }
 }

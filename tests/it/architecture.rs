@@ -16,10 +16,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("upstream", &["net", "sys"]),
     ("archive", &["manifest", "sys", "text"]),
     ("registry", &["manifest", "net", "sys"]),
-    ("survey", &["archive", "manifest", "net", "upstream"]),
+    ("survey", &["archive", "manifest", "net", "sys", "upstream"]),
     ("check", &["archive", "finding", "manifest", "net", "registry", "source", "survey", "sys", "text", "upstream"]),
     ("handshake", &["manifest", "sys", "text"]),
-    ("report", &["check", "finding", "handshake", "json", "source", "text"]),
+    ("install", &["archive", "manifest", "net", "sys", "text", "upstream"]),
+    ("verify", &["handshake", "install", "json", "manifest", "registry", "sys", "text"]),
+    ("report", &["check", "finding", "handshake", "json", "source", "text", "verify"]),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
 ];
 

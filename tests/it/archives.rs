@@ -13,7 +13,7 @@ use crate::support::{Env, ICON, Run};
 const SCRIPT: &[u8] = b"#!/bin/sh\nexit 0\n";
 
 /// A tar with these files, each executable.
-fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, content) in files {
         let mut header = tar::Header::new_ustar();
@@ -28,7 +28,7 @@ fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 /// A tar with one link.
-fn link(kind: tar::EntryType, name: &str, target: &str) -> Vec<u8> {
+pub(crate) fn link(kind: tar::EntryType, name: &str, target: &str) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     let mut header = tar::Header::new_ustar();
     header.set_entry_type(kind);
@@ -40,7 +40,7 @@ fn link(kind: tar::EntryType, name: &str, target: &str) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-fn gz(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gz(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
@@ -61,7 +61,7 @@ fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

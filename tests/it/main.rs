@@ -25,3 +25,4 @@ mod server;
 mod support;
 mod urls;
 mod validate;
+mod verify;

@@ -120,3 +120,39 @@ fn pack(package: &str, folder: &Path) -> Option<Vec<u8>> {
     let name = String::from_utf8(output.stdout).unwrap();
     fs::read(folder.join(name.trim())).ok().filter(|_| output.status.success())
 }
+
+#[test]
+fn real_agents_are_installed_and_answer() {
+    const TEST: &str = "real_agents_are_installed_and_answer";
+    let env = Env::empty();
+    let mut expected = Vec::new();
+    if is_there("npm") {
+        agent(&env, "pi-acp", "0.0.34", &json!({ "npx": { "package": "pi-acp@0.0.34" } }));
+        // A native program behind a script.
+        agent(&env, "codex-acp", "0.9.2", &json!({ "npx": { "package": "@zed-industries/codex-acp@0.9.2" } }));
+        expected.extend(["codex-acp", "pi-acp"]);
+    }
+    if is_there("uv") {
+        agent(&env, "minion-code", "0.1.45", &json!({ "uvx": { "package": "minion-code==0.1.45", "args": ["acp"] } }));
+        expected.push("minion-code");
+    }
+    if expected.is_empty() {
+        return skipped(TEST, "neither npm nor uv is installed");
+    }
+    let mut command = env.command(&["verify", "--json", "--timeout", "120"]);
+    for (name, value) in std::env::vars().filter(|(name, _)| name != "GITHUB_TOKEN") {
+        command.env(name, value);
+    }
+    let run = Run::of(&mut command);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error} {}", run.stderr));
+    for id in expected {
+        let row = document["results"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap();
+        if row["reason"] == "install_failed" {
+            skipped(TEST, &format!("{id} could not be installed: {}", row["message"]));
+            continue;
+        }
+        assert_eq!(row["verdict"], "pass", "{id}: {} {}", row["message"], row["stderr_tail"]);
+        assert_eq!(row["handshake"]["protocol_version"], 1, "{id}");
+        assert_ne!(row["handshake"]["auth_methods"], json!([]), "{id}");
+    }
+}

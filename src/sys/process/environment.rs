@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 /// Variables of the host that say how the system works, and nothing of the person who uses it.
 const ALLOWED: &[&str] = &[
@@ -42,9 +43,29 @@ impl Environment {
         self.0.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
+    /// The path of a program in the environment's `PATH`; nothing in a relative folder counts.
+    #[must_use]
+    pub fn find(&self, program: &str) -> Option<PathBuf> {
+        let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat"] } else { &[""] };
+        let path = self.0.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATH"))?.1;
+        let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+        folders
+            .flat_map(|folder| endings.iter().map(move |ending| folder.join(format!("{program}{ending}"))))
+            .find(|file| is_executable(file))
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (&OsString, &OsString)> {
         self.0.iter()
     }
+}
+
+fn is_executable(file: &std::path::Path) -> bool {
+    let Ok(metadata) = file.metadata() else { return false };
+    #[cfg(unix)]
+    let may_run = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let may_run = true;
+    metadata.is_file() && may_run
 }
 
 fn may_pass(name: &OsStr, value: &OsStr) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! * [`Environment`]: which variables of the host a program may see
 //! * [`Sandbox`]: a home and temporary directories of its own, removed afterwards
+//! * [`Scratch`]: a directory that is removed whatever was done to it
 //! * [`Isolation`]: what else keeps it apart: nothing, or bubblewrap
 //! * [`Tree`]: the program with its descendants, from start to end
 //!
@@ -21,6 +22,8 @@ mod bwrap;
 mod environment;
 mod exit;
 mod sandbox;
+mod scratch;
+mod tail;
 mod tree;
 
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
@@ -32,4 +35,6 @@ pub use environment::Environment;
 pub use exit::{Exit, How};
 pub use platform::{Orphans, adopt_orphans};
 pub use sandbox::Sandbox;
+pub use scratch::Scratch;
+pub use tail::Tail;
 pub use tree::{Ending, Launch, Pipes, SpawnError, Tree};

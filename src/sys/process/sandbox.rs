@@ -1,30 +1,21 @@
 //! Directories of one launch.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-use std::{io, thread};
+use std::{fs, io};
 
-use tempfile::TempDir;
-
+use super::Scratch;
 use crate::sys::fs::PathError;
 
 /// Name of the variable by which the processes of a launch are found again. Its value is the path of the sandbox, which
 /// exists once.
 pub(super) const MARKER: &str = "ACP_REGISTRY_SANDBOX";
 
-/// How often removing is tried: a process that is just being ended may still write.
-const ATTEMPTS: usize = 5;
-
-/// How deep directories may lie within each other before they are brought up to be removed.
-const DEPTH: usize = 64;
-
 /// The home and the temporary directories of one launch: empty at first, and removed at the end.
 ///
 /// Dropping it removes them too, as far as the system lets it.
 #[derive(Debug)]
 pub struct Sandbox {
-    directory: TempDir,
+    directory: Scratch,
 }
 
 impl Sandbox {
@@ -33,9 +24,7 @@ impl Sandbox {
     /// # Errors
     /// [`PathError`] when `parent` cannot be written to.
     pub fn below(parent: &Path) -> Result<Self, PathError> {
-        let directory =
-            tempfile::Builder::new().prefix("acp-registry-").tempdir_in(parent).map_err(PathError::at(parent))?;
-        let sandbox = Self { directory };
+        let sandbox = Self { directory: Scratch::below(parent)? };
         for path in [sandbox.work(), sandbox.temporary(), sandbox.runtime()]
             .into_iter()
             .chain(sandbox.homes().into_iter().map(|(_, path)| path))
@@ -97,39 +86,13 @@ impl Sandbox {
     ///
     /// # Errors
     /// [`PathError`] with what could not be removed.
-    pub fn remove(mut self) -> Result<(), PathError> {
-        self.clear()
+    pub fn remove(self) -> Result<(), PathError> {
+        self.directory.remove()
     }
 
-    fn clear(&mut self) -> Result<(), PathError> {
-        let path = self.path().to_owned();
-        for attempt in 1..=ATTEMPTS {
-            match fs::remove_dir_all(&path) {
-                Ok(()) => break,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
-                Err(error) if attempt == ATTEMPTS => return Err(PathError { path, error }),
-                Err(_) => {
-                    // The program may have put a link to somebody else's directory here.
-                    if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
-                        unlock(&path);
-                        loosen(&path);
-                    }
-                    if attempt > 1 {
-                        thread::sleep(Duration::from_millis(20));
-                    }
-                }
-            }
-        }
-        // Nothing is left for the guard to do.
-        self.directory.disable_cleanup(true);
-        Ok(())
-    }
-}
-
-impl Drop for Sandbox {
-    fn drop(&mut self) {
-        // Whoever wants to know calls `remove`.
-        let _ = self.clear();
+    /// Leaves everything where it is, for people to look at.
+    pub fn keep(self) {
+        self.directory.keep();
     }
 }
 
@@ -140,40 +103,6 @@ fn make_private(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)
-}
-
-/// Makes a tree removable: gives the owner back all rights to the directories, and brings up what lies too deep for the
-/// open files or the stack of a process.
-fn loosen(root: &Path) {
-    let Ok(shallow) = tempfile::tempdir_in(root) else { return };
-    let shallow = shallow.keep();
-    let mut waiting = vec![(root.to_owned(), 0)];
-    let mut moved = 0_u64;
-    while let Some((directory, depth)) = waiting.pop() {
-        let Ok(items) = fs::read_dir(&directory) else { continue };
-        // Says "directory" of real directories only, so that no link is followed.
-        for item in items.flatten().filter(|item| item.file_type().is_ok_and(|kind| kind.is_dir())) {
-            let path = item.path();
-            unlock(&path);
-            let nearer = shallow.join(moved.to_string());
-            if depth >= DEPTH && fs::rename(&path, &nearer).is_ok() {
-                moved += 1;
-                waiting.push((nearer, 0));
-            } else {
-                waiting.push((path, depth + 1));
-            }
-        }
-    }
-}
-
-fn unlock(directory: &Path) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let _ = fs::set_permissions(directory, fs::Permissions::from_mode(0o700));
-    }
-    #[cfg(not(unix))]
-    let _ = directory;
 }
 
 #[cfg(test)]
@@ -207,23 +136,6 @@ mod tests {
 
         drop(Sandbox::below(parent.path()).unwrap());
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn what_lies_too_deep_is_brought_up() {
-        fn depth(directory: &Path) -> usize {
-            let items = fs::read_dir(directory).unwrap().map(|item| item.unwrap().path());
-            items.filter(|path| path.is_dir()).map(|path| 1 + depth(&path)).max().unwrap_or(0)
-        }
-        let sandbox = Sandbox::below(tempfile::tempdir().unwrap().keep().as_path()).unwrap();
-        let deep = sandbox.work().join("a/".repeat(500));
-        fs::create_dir_all(&deep).unwrap();
-        loosen(sandbox.path());
-        assert!(!deep.exists());
-        assert!(depth(sandbox.path()) <= DEPTH + 3, "{}", depth(sandbox.path()));
-        let parent = sandbox.path().parent().unwrap().to_owned();
-        sandbox.remove().unwrap();
-        fs::remove_dir(parent).unwrap();
     }
 
     #[test]

@@ -3,15 +3,16 @@
 /// How much is kept, in bytes.
 const LIMIT: usize = 64 << 10;
 
-/// Keeps the end of what a program writes to stderr.
+/// Keeps the end of what a program writes, 64 KiB.
 #[derive(Debug, Default)]
-pub(super) struct Tail {
+pub struct Tail {
     bytes: Vec<u8>,
     is_cut: bool,
 }
 
 impl Tail {
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    /// Adds what was written next.
+    pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         // Not at every byte that is too much, which would move the whole each time.
         if self.bytes.len() > 2 * LIMIT {
@@ -27,7 +28,8 @@ impl Tail {
     }
 
     /// The end as text, from the beginning of a line where there is one.
-    pub(super) fn text(&mut self) -> String {
+    #[must_use]
+    pub fn text(&mut self) -> String {
         self.cut();
         let start =
             if self.is_cut { self.bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1) } else { 0 };

@@ -1,0 +1,184 @@
+//! INSTALL: what a manifest names, put below a directory, and the program that it comes to.
+//!
+//! ```text
+//! package ─→ npm ─┐
+//! package ─→ uv ──┼─→ Installed: an absolute path, arguments, variables
+//! archive ────────┘
+//! ```
+//!
+//! * [`Installer`]: the package managers, the HTTP client and the limits that an installation uses
+//! * [`Source`]: what a manifest names for one kind of distribution
+//! * [`Installed`]: how the agent is started
+//!
+//! Package managers run as agents do, see [`crate::sys::process`]: apart from the person's home, in a session of their
+//! own, and ended with all that they have started. Besides, they are told what the person's own package managers are
+//! configured with. Scripts of npm packages run, as `npx` runs them, for some agents fetch their program in one; they
+//! see the variables of npm.
+
+mod binary;
+mod error;
+mod npm;
+mod tool;
+mod uv;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::archive::Limits;
+use crate::manifest::{BinaryTarget, Distribution, Package, Platform};
+use crate::net::Client;
+use crate::sys::process::Environment;
+
+pub use error::{Error, ToolFailure};
+
+/// A kind of distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A package of the npm registry.
+    Npx,
+    /// A package of the Python package index.
+    Uvx,
+    /// An archive for each platform.
+    Binary,
+}
+
+impl Kind {
+    /// All kinds, in the order in which they are tried and shown.
+    pub const ALL: [Self; 3] = [Self::Npx, Self::Uvx, Self::Binary];
+
+    /// The key in the manifest.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Npx => "npx",
+            Self::Uvx => "uvx",
+            Self::Binary => "binary",
+        }
+    }
+
+    /// What a manifest names for this kind; `None` when it does not declare the kind.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedPlatform`] when the kind is declared, but not for this platform; `None` is a platform for
+    /// which no agent is made.
+    pub fn source(self, distribution: &Distribution, platform: Option<Platform>) -> Result<Option<Source>, Error> {
+        Ok(match self {
+            Self::Npx => distribution.npx.clone().map(Source::Npx),
+            Self::Uvx => distribution.uvx.clone().map(Source::Uvx),
+            Self::Binary if distribution.binary.is_empty() => None,
+            Self::Binary => {
+                let of_host = |target: &&BinaryTarget| platform.is_some_and(|host| target.platform == host.as_str());
+                let target = distribution.binary.iter().find(of_host);
+                let offered = || distribution.binary.iter().map(|target| target.platform.clone()).collect();
+                let target = target.ok_or_else(|| Error::UnsupportedPlatform { platform, offered: offered() })?;
+                Some(Source::Binary(target.clone()))
+            }
+        })
+    }
+}
+
+/// What a manifest names for one kind of distribution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A package for `npx`.
+    Npx(Package),
+    /// A package for `uvx`.
+    Uvx(Package),
+    /// The archive of one platform.
+    Binary(BinaryTarget),
+}
+
+impl Source {
+    /// The kind of distribution.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Npx(_) => Kind::Npx,
+            Self::Uvx(_) => Kind::Uvx,
+            Self::Binary(_) => Kind::Binary,
+        }
+    }
+
+    /// The package with its version, or the address of the archive, as the manifest has it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Npx(package) | Self::Uvx(package) => &package.package,
+            Self::Binary(target) => &target.archive,
+        }
+    }
+
+    fn arguments(&self) -> &[String] {
+        match self {
+            Self::Npx(package) | Self::Uvx(package) => &package.args,
+            Self::Binary(target) => &target.args,
+        }
+    }
+
+    /// The variables that the manifest wants set.
+    #[must_use]
+    pub fn variables(&self) -> &[(String, String)] {
+        match self {
+            Self::Npx(package) | Self::Uvx(package) => &package.env,
+            Self::Binary(target) => &target.env,
+        }
+    }
+}
+
+/// An agent that can be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    /// Absolute path of the program.
+    pub program: PathBuf,
+    /// Its arguments: the agent's file where the program is an interpreter, then those of the manifest.
+    pub arguments: Vec<String>,
+}
+
+/// Installs agents.
+#[derive(Debug, Clone)]
+pub struct Installer {
+    /// What package managers may see of the host, as agents do.
+    pub environment: Environment,
+    /// What npm is told besides, see [`crate::upstream::npm_variables`].
+    pub npm: Vec<(String, String)>,
+    /// What uv is told besides, see [`crate::upstream::uv_variables`].
+    pub uv: Vec<(String, String)>,
+    /// Fetches archives.
+    pub client: Arc<Client>,
+    /// What an archive may ask for.
+    pub limits: Limits,
+    /// The platform that archives must be for; `None` where no agent is made for the host.
+    pub platform: Option<Platform>,
+    /// How long an installation may take.
+    pub timeout: Duration,
+}
+
+impl Installer {
+    /// Puts what a manifest names below `directory`, which must be absolute, empty, and the caller's alone. What is
+    /// needed on the way goes below `temporary`, and is gone when this returns or is dropped.
+    ///
+    /// Takes as long as the timeout at most, and then up to 9 s for the end of the package manager's processes; the
+    /// unpacking of an archive is bounded by its limits.
+    ///
+    /// # Errors
+    /// [`Error`]; what is below the directory is then of no use.
+    pub async fn install(&self, source: &Source, directory: &Path, temporary: &Path) -> Result<Installed, Error> {
+        let (program, mut arguments) = match source {
+            Source::Npx(package) => npm::install(self, &package.package, directory, temporary).await?,
+            Source::Uvx(package) => (uv::install(self, &package.package, directory, temporary).await?, Vec::new()),
+            Source::Binary(target) => (binary::install(self, target, directory, temporary).await?, Vec::new()),
+        };
+        arguments.extend_from_slice(source.arguments());
+        Ok(Installed { program, arguments })
+    }
+
+    /// The host's environment with further variables.
+    fn environment_with(&self, variables: &[(String, String)]) -> Environment {
+        let mut environment = self.environment.clone();
+        for (name, value) in variables {
+            environment.set(name, value);
+        }
+        environment
+    }
+}

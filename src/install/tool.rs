@@ -1,0 +1,69 @@
+//! A package manager at work.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::{Error, ToolFailure};
+use crate::sys::process::{Environment, Isolation, Launch, Pipes, Sandbox, Tail, Tree};
+
+/// How long the last words are waited for after the end.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// What is run.
+pub(super) struct Tool<'a> {
+    /// Its name, for messages.
+    pub(super) name: &'static str,
+    /// Where it is.
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) environment: Environment,
+    /// Where it works.
+    pub(super) directory: &'a Path,
+    /// Where its home is made.
+    pub(super) temporary: &'a Path,
+    pub(super) timeout: Duration,
+}
+
+impl Tool<'_> {
+    /// Runs it to its end, and ends all that it has started.
+    pub(super) async fn run(self) -> Result<(), Error> {
+        // Before the tree, so that it outlives it.
+        let sandbox = Sandbox::below(self.temporary)?;
+        let launch = Launch {
+            program: self.program.into(),
+            arguments: self.arguments.into_iter().map(Into::into).collect(),
+            directory: Some(self.directory.to_owned()),
+            environment: self.environment,
+            isolation: Isolation::Environment,
+        };
+        let (mut tree, Pipes { stdin, stdout, stderr }) = Tree::start(&launch, &sandbox).await?;
+        drop(stdin);
+        let tail = Arc::new(Mutex::new(Tail::default()));
+        let keep = tail.clone();
+        let mut readers = JoinSet::new();
+        readers.spawn(drain(stdout, |_| ()));
+        readers.spawn(drain(stderr, move |bytes| keep.lock().unwrap_or_else(PoisonError::into_inner).push(bytes)));
+        let exit = timeout(self.timeout, tree.wait()).await.ok();
+        tree.end().await;
+        // Something that could not be ended may hold the pipes for ever.
+        let _ = timeout(LAST_WORDS, async { while readers.join_next().await.is_some() {} }).await;
+        if exit.is_some_and(|exit| exit.code == Some(0)) {
+            return Ok(());
+        }
+        let stderr = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
+        Err(Error::Tool(Box::new(ToolFailure { program: self.name, exit, limit: self.timeout, stderr })))
+    }
+}
+
+/// Reads to the end.
+async fn drain(mut pipe: impl AsyncRead + Unpin, mut keep: impl FnMut(&[u8])) {
+    let mut buffer = vec![0; 1 << 14];
+    while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
+        keep(&buffer[..length]);
+    }
+}

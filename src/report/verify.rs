@@ -1,0 +1,112 @@
+//! What came of all agents, for people: a table, and the details of what has not passed.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::outcome::{cut, outcome, stderr};
+use crate::text::printable;
+use crate::verify::{Row, State, Summary, Verdict};
+
+const HEAD: [&str; 7] = ["agent", "version", "dist", "verdict", "reason", "install s", "answer s"];
+
+/// The rows as a table, and the details of failures.
+#[must_use]
+pub fn verify(rows: &[Row], duration: Duration, color: bool) -> String {
+    let cells: Vec<[String; 7]> = rows.iter().map(cells).collect();
+    let mut widths = HEAD.map(str::len);
+    for row in &cells {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut out = line(&HEAD.map(ToOwned::to_owned), &widths, None);
+    for (row, cells) in rows.iter().zip(&cells) {
+        out.push_str(&line(cells, &widths, color.then(|| code(row.verdict()))));
+    }
+    for row in rows.iter().filter(|row| row.verdict() != Verdict::Pass) {
+        out.push('\n');
+        out.push_str(&details(row, color));
+    }
+    let _ = writeln!(out, "\n{}", summary(rows, duration));
+    out
+}
+
+/// The same for a comment on GitHub.
+#[must_use]
+pub fn verify_markdown(rows: &[Row], duration: Duration) -> String {
+    let mut out =
+        format!("### Agents: {}\n\n| {} |\n|{}\n", summary(rows, duration), HEAD.join(" | "), "---|".repeat(7));
+    for row in rows {
+        let _ = writeln!(out, "| {} |", cells(row).map(|cell| super::markdown::escape(&cell)).join(" | "));
+    }
+    for row in rows.iter().filter(|row| row.verdict() != Verdict::Pass) {
+        // Indented by four, a text is shown as it is, whatever is in it.
+        let text: String = details(row, false).lines().map(|line| format!("    {line}\n")).collect();
+        let _ = write!(out, "\n{text}");
+    }
+    out
+}
+
+fn summary(rows: &[Row], duration: Duration) -> String {
+    let Summary { passed, failed, errors, skipped, reused } = Summary::of(rows);
+    let seconds = duration.as_secs_f64();
+    format!("{passed} passed, {failed} failed, {errors} errors, {skipped} skipped, {reused} reused in {seconds:.1} s")
+}
+
+fn cells(row: &Row) -> [String; 7] {
+    let seconds = |time: Option<Duration>| time.map_or_else(String::new, |time| format!("{:.1}", time.as_secs_f64()));
+    let (verdict, answer) = match &row.state {
+        State::Checked { outcome, .. } => (row.verdict().as_str(), outcome.timing.start_to_response),
+        State::Reused(_) => ("reused", None),
+        _ => (row.verdict().as_str(), None),
+    };
+    let install = Some(row.install).filter(|time| !time.is_zero());
+    [
+        cut(&row.id),
+        cut(&row.version),
+        row.distribution().to_owned(),
+        verdict.to_owned(),
+        row.reason().unwrap_or_default().to_owned(),
+        seconds(install),
+        seconds(answer),
+    ]
+}
+
+fn line(cells: &[String; 7], widths: &[usize; 7], code: Option<&str>) -> String {
+    let mut out = String::new();
+    for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
+        let padding = " ".repeat(width - cell.chars().count());
+        let is_number = at >= 5;
+        let shown = match code.filter(|_| at == 3) {
+            Some(code) => format!("\u{1b}[{code}m{cell}\u{1b}[0m"),
+            None => cell.clone(),
+        };
+        out.push_str(&if is_number { format!("{padding}{shown}  ") } else { format!("{shown}{padding}  ") });
+    }
+    format!("{}\n", out.trim_end())
+}
+
+fn code(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "32",
+        Verdict::Fail | Verdict::Error => "31",
+        Verdict::Skipped => "33",
+    }
+}
+
+fn details(row: &Row, color: bool) -> String {
+    let name = format!("{} {} ({})", row.id, row.version, row.distribution());
+    if let State::Checked { outcome: checked, .. } = &row.state {
+        return outcome(checked, &name, color);
+    }
+    let mut out = format!("{}: {}\n", row.verdict().as_str(), cut(&name));
+    if let (Some(reason), Some(message)) = (row.reason(), row.message()) {
+        let _ = write!(out, "  reason    {reason}\n            {}\n", printable(message));
+    }
+    if let State::NotStarted { stderr: text, .. } = &row.state
+        && !text.trim().is_empty()
+    {
+        out.push_str(&stderr(text));
+    }
+    out
+}

@@ -1,0 +1,21 @@
+//! VERIFY: every agent of a registry is installed, started, spoken to and judged, each in a place of its own.
+//!
+//! ```text
+//! registry ─ plan ─→ tasks ─→ install ─→ handshake ─→ rows ─→ report, snapshot
+//!                      └──────── snapshot of an earlier run ────┘
+//! ```
+//!
+//! * [`plan()`]: which agents, distributions and channels are checked, and which are skipped, and why
+//! * [`Verifier`]: does the tasks, some at once; one bad agent never stops the others
+//! * [`Row`]: what came of one task, with its JSON form
+//! * [`Snapshot`]: what agents can do, as a file that the next run and the catalog read
+
+mod plan;
+mod row;
+mod run;
+mod snapshot;
+
+pub use plan::{Selection, Shard, ShardError, Task, Work, plan};
+pub use row::{Row, State, Summary, Verdict};
+pub use run::{Event, Verifier};
+pub use snapshot::{SCHEMA, Snapshot, SnapshotError};

@@ -1,0 +1,153 @@
+//! From a registry to tasks.
+
+use std::str::FromStr;
+
+use super::Snapshot;
+use crate::install::{Kind, Source};
+use crate::manifest::{Channel, Platform, Release};
+use crate::registry::{Entry, Loaded, Registry};
+use crate::text::quote;
+
+/// What is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Ids of agents; empty for all that are not in quarantine.
+    pub ids: Vec<String>,
+    /// Kinds of distributions; empty for all.
+    pub kinds: Vec<Kind>,
+    /// Which part of the whole.
+    pub shard: Option<Shard>,
+    /// The platform of this host.
+    pub platform: Option<Platform>,
+}
+
+/// One of several equal parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    index: usize,
+    count: usize,
+}
+
+/// The text names no part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("I/N is wanted, with I from 1 to N")]
+pub struct ShardError;
+
+impl FromStr for Shard {
+    type Err = ShardError;
+
+    fn from_str(text: &str) -> Result<Self, ShardError> {
+        let (index, count) = text.split_once('/').ok_or(ShardError)?;
+        let number = |text: &str| text.parse::<usize>().map_err(|_| ShardError);
+        let (index, count) = (number(index)?, number(count)?);
+        if index == 0 || index > count { Err(ShardError) } else { Ok(Self { index, count }) }
+    }
+}
+
+/// One distribution of one release of an agent.
+#[derive(Debug, Clone)]
+pub struct Task {
+    /// The agent.
+    pub id: String,
+    /// The version that its manifest states.
+    pub version: String,
+    /// The channel of that version.
+    pub channel: Channel,
+    /// The kind of distribution; `None` where the manifest has none, or cannot be read.
+    pub kind: Option<Kind>,
+    /// What is to be done.
+    pub work: Work,
+}
+
+/// What is to be done for a [`Task`].
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// Install and check this.
+    Check(Source),
+    /// Nothing, and that is fine.
+    Skip {
+        /// The reason's name in reports.
+        reason: &'static str,
+        /// The same as a sentence.
+        message: String,
+    },
+    /// Nothing, and that is a failure: the reason as a sentence.
+    Broken(String),
+    /// Nothing, for an earlier run has checked the same: its row of the snapshot.
+    Reuse(serde_json::Value),
+}
+
+/// Lists what is to be done, ordered by id, channel and kind. `earlier` is the snapshot of an earlier run, whose agents are
+/// not checked again where id, version and distribution are the same and the agent had passed.
+#[must_use]
+pub fn plan(registry: &Registry, selection: &Selection, earlier: Option<&Snapshot>) -> Vec<Task> {
+    let is_selected = |entry: &&Entry| selection.ids.is_empty() || selection.ids.contains(&entry.id);
+    let entries = registry.entries.iter().filter(is_selected);
+    let tasks = entries.flat_map(|entry| of_entry(registry, entry, selection));
+    let is_in_shard = |at: usize| selection.shard.is_none_or(|shard| at % shard.count == shard.index - 1);
+    let tasks = tasks.enumerate().filter(|(at, _)| is_in_shard(*at)).map(|(_, task)| task);
+    tasks
+        .map(|mut task| {
+            if let (Work::Check(_), Some(snapshot)) = (&task.work, earlier)
+                && let Some(row) = snapshot.passed(&task)
+            {
+                task.work = Work::Reuse(row.clone());
+            }
+            task
+        })
+        .collect()
+}
+
+fn of_entry(registry: &Registry, entry: &Entry, selection: &Selection) -> Vec<Task> {
+    let Loaded::Present(manifest) = &entry.manifest else {
+        let work = Work::Broken("agent.json cannot be read; `acp-registry validate` says why".to_owned());
+        let (id, version) = (entry.id.clone(), String::new());
+        return vec![Task { id, version, channel: Channel::Stable, kind: None, work }];
+    };
+    let quarantine = registry.quarantine.present().and_then(|quarantine| quarantine.reasons.get(&entry.id));
+    let mut tasks = Vec::new();
+    for release in manifest.agent().releases() {
+        let task = |kind: Option<Kind>, work: Work| Task {
+            id: entry.id.clone(),
+            version: release.version.to_owned(),
+            channel: release.channel,
+            kind,
+            work,
+        };
+        if let Some(reason) = quarantine.filter(|_| selection.ids.is_empty()) {
+            let message = format!("in quarantine: {}", quote(reason));
+            tasks.push(task(None, Work::Skip { reason: "quarantined", message }));
+            continue;
+        }
+        let declared = of_release(release, selection);
+        if declared.is_empty() && selection.kinds.is_empty() {
+            let message = "the manifest declares no distribution that this program knows";
+            tasks.push(task(None, Work::Broken(message.to_owned())));
+        }
+        tasks.extend(declared.into_iter().map(|(kind, work)| task(Some(kind), work)));
+    }
+    tasks
+}
+
+fn of_release(release: Release<'_>, selection: &Selection) -> Vec<(Kind, Work)> {
+    let is_wanted = |kind: &Kind| selection.kinds.is_empty() || selection.kinds.contains(kind);
+    let work = |kind: Kind| match kind.source(release.distribution, selection.platform) {
+        Ok(source) => source.map(Work::Check),
+        Err(error) => Some(Work::Skip { reason: error.reason(), message: error.to_string() }),
+    };
+    Kind::ALL.into_iter().filter(is_wanted).filter_map(|kind| Some((kind, work(kind)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_counted_from_one() {
+        assert_eq!("1/1".parse(), Ok(Shard { index: 1, count: 1 }));
+        assert_eq!("3/4".parse(), Ok(Shard { index: 3, count: 4 }));
+        for wrong in ["", "1", "0/2", "3/2", "1/0", "a/b", "-1/2", "1/2/3"] {
+            assert_eq!(wrong.parse::<Shard>(), Err(ShardError), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! What came of a task.
+
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::handshake::{self, Handshake, Outcome};
+use crate::install::Kind;
+use crate::manifest::Channel;
+
+/// What came of one distribution of one release of an agent.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The agent.
+    pub id: String,
+    /// The version that its manifest states; empty where there is none.
+    pub version: String,
+    /// The channel of that version.
+    pub channel: Channel,
+    /// The kind of distribution, if there is any.
+    pub kind: Option<Kind>,
+    /// How long the installation took; zero without one.
+    pub install: Duration,
+    /// How far it came.
+    pub state: State,
+}
+
+/// How far a task came.
+#[derive(Debug, Clone)]
+pub enum State {
+    /// It was not to be done.
+    Skipped {
+        /// The reason's name in reports.
+        reason: &'static str,
+        /// The same as a sentence.
+        message: String,
+    },
+    /// The agent was never started.
+    NotStarted {
+        /// [`Verdict::Fail`] when the manifest is at fault, whatever the machine; else [`Verdict::Error`].
+        verdict: Verdict,
+        /// The reason's name in reports.
+        reason: &'static str,
+        /// The same as a sentence.
+        message: String,
+        /// What the package manager wrote to stderr, as it was written.
+        stderr: String,
+    },
+    /// The agent was started.
+    Checked {
+        /// What came of it.
+        outcome: Box<Outcome>,
+        /// When.
+        at: SystemTime,
+    },
+    /// An earlier run had checked it: the row of its snapshot.
+    Reused(Value),
+}
+
+/// The judgement on a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The agent answers, and a person can sign in.
+    Pass,
+    /// It does not, or its manifest is wrong.
+    Fail,
+    /// It was never started, so that nothing is known of it.
+    Error,
+    /// It was not to be checked.
+    Skipped,
+}
+
+/// How many rows there are of each kind; they add up to the number of rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Agents that pass, checked now.
+    pub passed: usize,
+    /// Agents that fail.
+    pub failed: usize,
+    /// Agents of which nothing is known.
+    pub errors: usize,
+    /// Agents that were not to be checked.
+    pub skipped: usize,
+    /// Agents that had passed in an earlier run.
+    pub reused: usize,
+}
+
+impl Summary {
+    /// Counts rows.
+    #[must_use]
+    pub fn of(rows: &[Row]) -> Self {
+        let mut summary = Self::default();
+        for row in rows {
+            *match (&row.state, row.verdict()) {
+                (State::Reused(_), _) => &mut summary.reused,
+                (_, Verdict::Pass) => &mut summary.passed,
+                (_, Verdict::Fail) => &mut summary.failed,
+                (_, Verdict::Error) => &mut summary.errors,
+                (_, Verdict::Skipped) => &mut summary.skipped,
+            } += 1;
+        }
+        summary
+    }
+}
+
+impl Verdict {
+    /// The verdict's name in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Error => "error",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+impl From<handshake::Verdict> for Verdict {
+    fn from(verdict: handshake::Verdict) -> Self {
+        match verdict {
+            handshake::Verdict::Pass => Self::Pass,
+            handshake::Verdict::Fail => Self::Fail,
+            handshake::Verdict::Error => Self::Error,
+        }
+    }
+}
+
+impl Row {
+    /// The judgement.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        match &self.state {
+            State::Skipped { .. } => Verdict::Skipped,
+            State::NotStarted { verdict, .. } => *verdict,
+            State::Checked { outcome, .. } => outcome.verdict.into(),
+            State::Reused(_) => Verdict::Pass,
+        }
+    }
+
+    /// Whether somebody has to do something about it.
+    #[must_use]
+    pub fn is_finding(&self) -> bool {
+        matches!(self.verdict(), Verdict::Fail | Verdict::Error)
+    }
+
+    /// The name of the reason for which it has not passed.
+    #[must_use]
+    pub fn reason(&self) -> Option<&'static str> {
+        match &self.state {
+            State::Skipped { reason, .. } | State::NotStarted { reason, .. } => Some(reason),
+            State::Checked { outcome, .. } => outcome.reason.map(handshake::Reason::as_str),
+            State::Reused(_) => None,
+        }
+    }
+
+    /// The same as a sentence. Printable.
+    #[must_use]
+    pub fn message(&self) -> Option<&str> {
+        match &self.state {
+            State::Skipped { message, .. } | State::NotStarted { message, .. } => Some(message),
+            State::Checked { outcome, .. } => outcome.message.as_deref(),
+            State::Reused(_) => None,
+        }
+    }
+
+    /// The kind of distribution, or a dash.
+    #[must_use]
+    pub fn distribution(&self) -> &'static str {
+        self.kind.map_or("-", Kind::as_str)
+    }
+
+    /// The row as the command-line contract wants it.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut row = json!({
+            "id": self.id, "version": self.version, "channel": channel(self.channel),
+            "distribution": self.kind.map(Kind::as_str), "verdict": self.verdict(), "reason": self.reason(),
+            "message": self.message(), "reused": matches!(self.state, State::Reused(_)),
+        });
+        let found = match &self.state {
+            State::Checked { outcome, .. } => members(&**outcome),
+            State::Reused(earlier) => reused(earlier),
+            State::Skipped { .. } => not_started(""),
+            State::NotStarted { stderr, .. } => not_started(stderr),
+        };
+        if let Value::Object(row) = &mut row {
+            for (name, value) in found {
+                row.entry(name).or_insert(value);
+            }
+            if let Some(Value::Object(timing)) = row.get_mut("timing") {
+                timing.insert("install_seconds".to_owned(), self.install.as_secs_f64().into());
+            }
+        }
+        row
+    }
+}
+
+pub(super) fn channel(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Stable => "stable",
+        Channel::Preview => "preview",
+    }
+}
+
+fn members(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(members)) => members,
+        _ => Map::new(),
+    }
+}
+
+/// The members of an outcome that never came about.
+fn not_started(stderr: &str) -> Map<String, Value> {
+    members(&json!({
+        "handshake": Handshake::default(),
+        "timing": { "start_to_response_seconds": null, "total_seconds": 0.0 },
+        "exit": null, "stderr_tail": stderr, "isolation": null,
+    }))
+}
+
+/// The members of an outcome, as far as the snapshot has kept them.
+fn reused(earlier: &Value) -> Map<String, Value> {
+    let mut outcome = not_started("");
+    if let Some(Value::Object(handshake)) = outcome.get_mut("handshake") {
+        for (name, value) in handshake {
+            if let Some(kept) = earlier.get(name.as_str()) {
+                value.clone_from(kept);
+            }
+        }
+    }
+    outcome
+}

@@ -1,0 +1,198 @@
+//! Doing the tasks.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::Instant;
+
+use super::{Row, State, Task, Verdict, Work};
+use crate::handshake::{Options, Outcome, check, set_variables};
+use crate::install::{self, Installer, Source};
+use crate::sys::fs::PathError;
+use crate::sys::process::{Environment, Isolation, Launch, Scratch};
+
+/// Installs and checks agents.
+#[derive(Debug, Clone)]
+pub struct Verifier {
+    /// Puts agents in their places.
+    pub installer: Installer,
+    /// What agents may see of the host.
+    pub environment: Environment,
+    /// How the handshake is made; its `temporary` is where all places are made.
+    pub handshake: Options,
+    /// Where the places stay instead, for people to look at.
+    pub keep: Option<PathBuf>,
+}
+
+/// How far the work is. Numbers are those of the tasks, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// An agent is being installed.
+    Installing(usize),
+    /// It has been started.
+    Checking(usize),
+    /// Nothing is left to do for it.
+    Done(usize),
+}
+
+/// What came of a task before its agent could be started.
+struct Stop {
+    verdict: Verdict,
+    reason: &'static str,
+    message: String,
+    stderr: String,
+}
+
+impl Stop {
+    fn error(reason: &'static str, message: &dyn std::fmt::Display) -> Self {
+        Self { verdict: Verdict::Error, reason, message: message.to_string(), stderr: String::new() }
+    }
+}
+
+impl From<PathError> for Stop {
+    fn from(error: PathError) -> Self {
+        Self::error("install_failed", &format!("cannot make a temporary directory: {error}"))
+    }
+}
+
+impl From<install::Error> for Stop {
+    fn from(error: install::Error) -> Self {
+        let verdict = if error.is_of_manifest() { Verdict::Fail } else { Verdict::Error };
+        let (reason, stderr) = (error.reason(), error.stderr().to_owned());
+        Self { verdict, reason, message: error.to_string(), stderr }
+    }
+}
+
+impl Verifier {
+    /// Does all tasks, `jobs` at once, and returns a row for each, in the order of the tasks. When the future is dropped,
+    /// all processes are killed and all files removed before the runtime is gone, which must have several threads.
+    pub async fn verify(
+        self: Arc<Self>,
+        tasks: Vec<Task>,
+        jobs: usize,
+        progress: Arc<dyn Fn(Event) + Send + Sync>,
+    ) -> Vec<Row> {
+        let mut rows: Vec<Row> = tasks.iter().map(unfinished).collect();
+        let mut running = JoinSet::new();
+        let mut waiting = tasks.into_iter().enumerate();
+        loop {
+            while running.len() < jobs.max(1)
+                && let Some((number, task)) = waiting.next()
+            {
+                let (verifier, progress) = (self.clone(), progress.clone());
+                running.spawn(async move {
+                    let done = verifier.settle(number, task.work, &*progress).await;
+                    progress(Event::Done(number));
+                    (number, done)
+                });
+            }
+            match running.join_next().await {
+                None => return rows,
+                Some(Ok((number, (install, state)))) => {
+                    if let Some(row) = rows.get_mut(number) {
+                        (row.install, row.state) = (install, state);
+                    }
+                }
+                // The row says already that it was not finished.
+                Some(Err(_)) => {}
+            }
+        }
+    }
+
+    async fn settle(&self, number: usize, work: Work, progress: &(dyn Fn(Event) + Send + Sync)) -> (Duration, State) {
+        match work {
+            Work::Skip { reason, message } => (Duration::ZERO, State::Skipped { reason, message }),
+            Work::Reuse(row) => (Duration::ZERO, State::Reused(row)),
+            Work::Broken(message) => {
+                let (verdict, stderr) = (Verdict::Fail, String::new());
+                (Duration::ZERO, State::NotStarted { verdict, reason: "install_failed", message, stderr })
+            }
+            Work::Check(source) => {
+                let mut install = Duration::ZERO;
+                let state = match self.install_and_check(number, &source, progress, &mut install).await {
+                    Ok(outcome) => State::Checked { outcome: Box::new(outcome), at: SystemTime::now() },
+                    Err(Stop { verdict, reason, message, stderr }) => {
+                        State::NotStarted { verdict, reason, message, stderr }
+                    }
+                };
+                (install, state)
+            }
+        }
+    }
+
+    async fn install_and_check(
+        &self,
+        number: usize,
+        source: &Source,
+        progress: &(dyn Fn(Event) + Send + Sync),
+        install: &mut Duration,
+    ) -> Result<Outcome, Stop> {
+        let place = match &self.keep {
+            Some(folder) => Scratch::at(&folder.join(format!("{:03}-{}", number + 1, source.kind().as_str())))?,
+            None => Scratch::below(&self.handshake.temporary)?,
+        };
+        progress(Event::Installing(number));
+        let result = self.in_place(number, source, &place, progress, install).await;
+        if self.keep.is_some() {
+            place.keep();
+            return result;
+        }
+        // Packages have tens of thousands of files.
+        let removed = spawn_blocking(move || place.remove()).await;
+        result.map(|mut outcome| {
+            if let Ok(Err(error)) = removed {
+                outcome.handshake.warnings.push(format!("the temporary directory could not be removed: {error}"));
+            }
+            outcome
+        })
+    }
+
+    async fn in_place(
+        &self,
+        number: usize,
+        source: &Source,
+        place: &Scratch,
+        progress: &(dyn Fn(Event) + Send + Sync),
+        install: &mut Duration,
+    ) -> Result<Outcome, Stop> {
+        let mut environment = self.environment.clone();
+        let variables = source.variables().iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        set_variables(&mut environment, variables)
+            .map_err(|error| Stop { verdict: Verdict::Fail, ..Stop::error("spawn_failed", &error) })?;
+        let directory = place.path().join("install");
+        fs::create_dir(&directory).map_err(PathError::at(&directory))?;
+        let started = Instant::now();
+        let installed = self.installer.install(source, &directory, place.path()).await;
+        *install = started.elapsed();
+        let installed = installed?;
+        progress(Event::Checking(number));
+        let launch = Launch {
+            program: installed.program.into(),
+            arguments: installed.arguments.into_iter().map(Into::into).collect(),
+            directory: None,
+            environment,
+            isolation: Isolation::Environment,
+        };
+        let options =
+            Options { temporary: place.path().to_owned(), keep: self.keep.is_some(), ..self.handshake.clone() };
+        let mut outcome = check(&launch, &options).await.map_err(|error| Stop::error("spawn_failed", &error))?;
+        outcome.hide_path(place.path());
+        Ok(outcome)
+    }
+}
+
+/// A row for a task that somehow never ends.
+fn unfinished(task: &Task) -> Row {
+    let message = "the check broke down, which is a defect of this program".to_owned();
+    Row {
+        id: task.id.clone(),
+        version: task.version.clone(),
+        channel: task.channel,
+        kind: task.kind,
+        install: Duration::ZERO,
+        state: State::NotStarted { verdict: Verdict::Error, reason: "spawn_failed", message, stderr: String::new() },
+    }
+}

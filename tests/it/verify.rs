@@ -1,0 +1,427 @@
+//! `acp-registry verify` with package managers that are scripts here, and the fake agent as all agents.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use crate::agent::{fake_agent, left_with, tag};
+use crate::archives::{gz, link, sha256, tar};
+use crate::server::{Server, not_found, ok};
+use crate::support::{Env, Run, manifest};
+
+/// Puts a package below its prefix, or fails, as the name of the package says.
+const NPM: &str = r#"#!/bin/sh
+while [ $# -gt 0 ]; do
+  case "$1" in --prefix) prefix=$2; shift ;; --) spec=$2 ;; esac
+  shift
+done
+name=${spec%@*}
+folder=$prefix/node_modules/$name
+mkdir -p "$folder"
+case $name in
+  absent) printf 'npm warn x\nnpm error code ETARGET\nnpm error notarget No matching version \033[31m\n' >&2; exit 1 ;;
+  endless) setsid sleep 600 & exec sleep 600 ;;
+  two-bins) echo '{"bin":{"a":"a.js","b":"b.js"}}' > "$folder/package.json" ;;
+  no-bin) echo '{}' > "$folder/package.json" ;;
+  outside) ln -s /bin/sh "$folder/x"; echo '{"bin":"x"}' > "$folder/package.json" ;;
+  script) echo '{"bin":"./cli.js"}' > "$folder/package.json"; echo "console.log(1)" > "$folder/cli.js" ;;
+  registry) echo "npm error $npm_config_userconfig $MY_TOKEN $OTHER_TOKEN $HOME" >&2; exit 1 ;;
+  *) echo '{"bin":{"other":"b.sh","'"$name"'":"run.sh"}}' > "$folder/package.json"
+     printf '#!/bin/sh\nexec "AGENT" "$@"\n' > "$folder/run.sh"; chmod +x "$folder/run.sh" ;;
+esac
+"#;
+
+const UV: &str = r#"#!/bin/sh
+spec=$(printf '%s' "$*" | sed 's/.*-- //')
+name=${spec%%==*}
+[ "$name" = absent ] && { echo 'error: no version' >&2; exit 2; }
+mkdir -p "$UV_TOOL_BIN_DIR"
+printf '#!/bin/sh\nexec "AGENT" "$@"\n' > "$UV_TOOL_BIN_DIR/$name"; chmod +x "$UV_TOOL_BIN_DIR/$name"
+"#;
+
+/// Runs its first argument's directory's agent: the fake one.
+const NODE: &str = "#!/bin/sh\n[ -f \"$1\" ] || exit 9\nshift\nexec \"AGENT\" \"$@\"\n";
+
+/// A registry, package managers, and a temporary directory of its own, which must be empty afterwards.
+struct Verify {
+    env: Env,
+    tag: String,
+}
+
+impl Verify {
+    fn new() -> Self {
+        let env = Env::empty();
+        fs::create_dir(env.path("tmp")).unwrap();
+        for (name, script) in [("npm", NPM), ("uv", UV), ("node", NODE)] {
+            let path = format!("bin/{name}");
+            env.write(&path, script.replace("AGENT", fake_agent().to_str().unwrap()));
+            fs::set_permissions(env.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        Self { env, tag: tag() }
+    }
+
+    /// Adds an agent whose package is named like it.
+    fn npx(&self, id: &str, case: &[&str]) -> &Self {
+        self.agent(id, &json!({ "npx": self.package(&format!("{id}@1.0.0"), case) }))
+    }
+
+    fn package(&self, package: &str, case: &[&str]) -> Value {
+        json!({ "package": package, "args": case, "env": { "FAKE_AGENT_TAG": self.tag } })
+    }
+
+    fn agent(&self, id: &str, distribution: &Value) -> &Self {
+        let mut agent: Value = serde_json::from_str(&manifest(id)).unwrap();
+        agent["distribution"] = distribution.clone();
+        self.env.write(&format!("r/{id}/agent.json"), agent.to_string());
+        self
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.env.command(&[&["verify"], arguments].concat());
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", self.env.path("bin").display()));
+        command.env("TMPDIR", self.env.path("tmp")).env("HOME", self.env.path("home"));
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        let run = Run::of(&mut self.command(arguments));
+        self.assert_clean();
+        run
+    }
+
+    fn json(&self, arguments: &[&str]) -> (i32, Value) {
+        let run = self.run(&[arguments, &["--json"]].concat());
+        assert!(run.stdout.is_ascii());
+        let document = serde_json::from_str(&run.stdout);
+        (run.code, document.unwrap_or_else(|error| panic!("{error}: {}{}", run.stdout, run.stderr)))
+    }
+
+    fn assert_clean(&self) {
+        assert_eq!(left_with("environ", &self.tag), [] as [u32; 0]);
+        // What package managers have started.
+        let place = format!("ACP_REGISTRY_SANDBOX={}", self.env.path("tmp").canonicalize().unwrap().display());
+        assert_eq!(left_with("environ", &place), [] as [u32; 0]);
+        assert_eq!(fs::read_dir(self.env.path("tmp")).unwrap().count(), 0);
+    }
+}
+
+/// Id, verdict and reason of every row.
+fn rows(document: &Value) -> Vec<(&str, &str, &str)> {
+    let rows = document["results"].as_array().unwrap().iter();
+    rows.map(|row| {
+        (row["id"].as_str().unwrap(), row["verdict"].as_str().unwrap(), row["reason"].as_str().unwrap_or_default())
+    })
+    .collect()
+}
+
+fn row<'a>(document: &'a Value, id: &str) -> &'a Value {
+    document["results"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap()
+}
+
+#[test]
+fn every_reason_has_its_verdict_and_no_agent_stops_the_others() {
+    let verify = Verify::new();
+    verify.npx("good", &["ok"]).npx("script", &["ok"]);
+    verify.agent("python", &json!({ "uvx": verify.package("python==1.0.0", &["ok"]) }));
+    verify.npx("absent", &[]).npx("endless", &[]).npx("two-bins", &[]).npx("no-bin", &[]).npx("outside", &[]);
+    verify.agent("unpinned", &json!({ "npx": verify.package("unpinned", &[]) }));
+    verify.agent("option", &json!({ "npx": verify.package("--x@1.0.0", &[]) }));
+    verify.agent("reserved", &json!({ "npx": { "package": "reserved@1.0.0", "env": { "LD_PRELOAD": "x" } } }));
+    verify.npx("silent", &["silent"]).npx("exits", &["exit", "3", "why"]).npx("noise", &["reply", "[]\n"]);
+    let no_methods = r#"{"protocolVersion":1,"authMethods":[]}"#;
+    let variables = r#"{"protocolVersion":1,"authMethods":[{"id":"k","name":"K","type":"env_var"}]}"#;
+    verify.npx("no-methods", &["result", no_methods]).npx("variables", &["result", variables]);
+    verify.npx("version", &["result", r#"{"protocolVersion":99}"#]);
+    verify.npx("error", &["reply", "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1,\"message\":\"m\"}}\n"]);
+    verify.agent("nothing", &json!({}));
+    verify.env.write("r/broken/agent.json", "{");
+    let (code, document) = verify.json(&["--timeout", "2", "--install-timeout", "2", "--jobs", "4"]);
+    assert_eq!(code, 1);
+    assert_eq!(
+        rows(&document),
+        [
+            ("absent", "error", "install_failed"),
+            ("broken", "fail", "install_failed"),
+            ("endless", "error", "install_failed"),
+            ("error", "fail", "agent_error"),
+            ("exits", "fail", "exited"),
+            ("good", "pass", ""),
+            ("no-bin", "fail", "install_failed"),
+            ("no-methods", "fail", "no_auth_methods"),
+            ("noise", "fail", "timeout"),
+            ("nothing", "fail", "install_failed"),
+            ("option", "fail", "install_failed"),
+            ("outside", "fail", "install_failed"),
+            ("python", "pass", ""),
+            ("reserved", "fail", "spawn_failed"),
+            ("script", "pass", ""),
+            ("silent", "fail", "timeout"),
+            ("two-bins", "fail", "install_failed"),
+            ("unpinned", "fail", "install_failed"),
+            ("variables", "fail", "no_supported_auth_type"),
+            ("version", "fail", "protocol_version"),
+        ]
+    );
+    let summary = &document["summary"];
+    assert_eq!((&summary["passed"], &summary["failed"], &summary["errors"]), (&3.into(), &15.into(), &2.into()));
+    for (id, part) in [
+        ("absent", "npm failed (exit code 1): `code ETARGET` `notarget No matching version"),
+        ("endless", "npm did not end within 2 s"),
+        ("two-bins", "has 2 commands (`a`, `b`), and npx cannot choose"),
+        ("outside", "has the command `outside`, but its file `x` is not there or leads elsewhere"),
+        ("unpinned", "not pinned"),
+        ("reserved", "`LD_PRELOAD` belongs to the system"),
+        ("exits", "the last line on stderr: `why`"),
+    ] {
+        let message = row(&document, id)["message"].as_str().unwrap();
+        assert!(message.contains(part), "{message}");
+    }
+    // As it was written; the JSON escapes it.
+    assert!(row(&document, "absent")["stderr_tail"].as_str().unwrap().contains("\u{1b}[31m"));
+    for name in ["install_seconds", "total_seconds", "start_to_response_seconds"] {
+        assert!(row(&document, "good")["timing"][name].as_f64().unwrap() > 0.0, "{name}");
+    }
+}
+
+#[test]
+fn archives_are_compared_unpacked_and_started() {
+    let Some(host) = acp_registry::manifest::Platform::host() else { return };
+    let verify = Verify::new();
+    let script = format!("#!/bin/sh\nexec \"{}\" \"$@\"\n", fake_agent().display());
+    let good = gz(&tar(&[("dir/agent", script.as_bytes())]));
+    let digest = sha256(&good);
+    let evil = gz(&link(tar::EntryType::Symlink, "x", "../../etc"));
+    let server = Server::answering(move |asked| match asked.path.as_str() {
+        "/good.tgz" => ok(good.clone()),
+        "/evil.tgz" => ok(evil.clone()),
+        _ => not_found(),
+    });
+    let target = |file: &str, cmd: &str, sha256: Option<&str>| {
+        let mut target = verify.package("", &["ok"]);
+        target.as_object_mut().unwrap().remove("package");
+        target["archive"] = server.url(file).into();
+        target["cmd"] = cmd.into();
+        if let Some(sha256) = sha256 {
+            target["sha256"] = sha256.into();
+        }
+        json!({ "binary": { host.as_str(): target } })
+    };
+    verify.agent("good", &target("/good.tgz", "./dir/agent", Some(&digest)));
+    verify.agent("undigested", &target("/good.tgz", "dir/agent", None));
+    verify.agent("digest", &target("/good.tgz", "./dir/agent", Some(&"0".repeat(64))));
+    verify.agent("command", &target("/good.tgz", "./agent", Some(&digest)));
+    verify.agent("evil", &target("/evil.tgz", "./x", None));
+    verify.agent("gone", &target("/gone.tgz", "./x", None));
+    let other = if host.as_str() == "linux-aarch64" { "linux-x86_64" } else { "linux-aarch64" };
+    let elsewhere = json!({ "archive": server.url("/good.tgz"), "cmd": "./dir/agent" });
+    verify.agent("elsewhere", &json!({ "binary": { other: elsewhere } }));
+    let (code, document) = verify.json(&["--allow-host", &server.host]);
+    assert_eq!(code, 1);
+    assert_eq!(
+        rows(&document),
+        [
+            ("command", "fail", "cmd_not_found"),
+            ("digest", "fail", "digest_mismatch"),
+            ("elsewhere", "skipped", "unsupported_platform"),
+            ("evil", "fail", "unsafe_archive"),
+            ("gone", "error", "install_failed"),
+            ("good", "pass", ""),
+            ("undigested", "pass", ""),
+        ]
+    );
+    assert_eq!(document["summary"]["skipped"], 1);
+    // A host that nobody has allowed is not spoken to.
+    let (_, document) = verify.json(&["good"]);
+    assert_eq!(rows(&document), [("good", "error", "install_failed")]);
+}
+
+#[test]
+fn without_package_managers_the_work_cannot_be_done() {
+    let verify = Verify::new();
+    verify.npx("one", &["ok"]);
+    verify.agent("two", &json!({ "uvx": verify.package("two==1.0.0", &["ok"]) }));
+    fs::create_dir(verify.env.path("empty")).unwrap();
+    let run = Run::of(verify.command(&["--json"]).env("PATH", verify.env.path("empty")));
+    assert_eq!(run.code, 3);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(rows(&document), [("one", "error", "missing_runtime"), ("two", "error", "missing_runtime")]);
+    assert!(row(&document, "one")["message"].as_str().unwrap().contains("install Node.js"));
+}
+
+#[test]
+fn parts_are_the_whole_and_kinds_are_chosen() {
+    let verify = Verify::new();
+    for id in ["a", "b", "c"] {
+        verify.npx(id, &["ok"]);
+    }
+    let both = json!({ "npx": verify.package("d@1.0.0", &["ok"]), "uvx": verify.package("d==1.0.0", &["ok"]) });
+    verify.agent("d", &both);
+    let ids = |arguments: &[&str]| {
+        let (code, document) = verify.json(arguments);
+        assert_eq!(code, 0);
+        let rows = document["results"].as_array().unwrap().clone();
+        rows.iter()
+            .map(|row| format!("{}/{}", row["id"].as_str().unwrap(), row["distribution"].as_str().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&["--jobs", "3", "--no-probe"]), ["a/npx", "b/npx", "c/npx", "d/npx", "d/uvx"]);
+    assert_eq!(ids(&["--shard", "1/2"]), ["a/npx", "c/npx", "d/uvx"]);
+    assert_eq!(ids(&["--shard", "2/2"]), ["b/npx", "d/npx"]);
+    assert_eq!(ids(&["--dist", "uvx"]), ["d/uvx"]);
+    assert_eq!(ids(&["d", "b", "--dist", "npx"]), ["b/npx", "d/npx"]);
+    for arguments in [&["--shard", "3/2"][..], &["e"], &["--jobs", "0"], &["--timeout", "0"], &["--dist", "npm"]] {
+        assert_eq!(verify.run(arguments).code, 2, "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_snapshot_obeys_its_schema_and_saves_work() {
+    let verify = Verify::new();
+    let answer = r#"{"protocolVersion":1,"agentInfo":{"name":"n"},"authMethods":[{"id":"l","name":"L"}],
+                     "agentCapabilities":{"loadSession":true,"brandNew":{"x":1}}}"#;
+    verify.npx("good", &["result", answer]).npx("absent", &[]).npx("exits", &["exit", "1", ""]);
+    let (_, first) = verify.json(&["--out", "c.json"]);
+    let text = verify.env.read("c.json");
+    let snapshot: Value = serde_json::from_str(&text).unwrap();
+    let schema: Value = serde_json::from_str(acp_registry::verify::SCHEMA).unwrap();
+    let validator = jsonschema::draft7::new(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&snapshot).map(|error| error.to_string()).collect();
+    assert_eq!(errors, [] as [String; 0]);
+    let agents = snapshot["agents"].as_array().unwrap();
+    let ids: Vec<&str> = agents.iter().map(|agent| agent["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["absent", "exits", "good"]);
+    let good = &agents[2];
+    assert_eq!(good["capabilities"]["brandNew"]["x"], 1);
+    assert_eq!((&good["features"]["session/load"], &good["features"]["nes"]), (&true.into(), &false.into()));
+    assert_eq!(good["auth_methods"][0]["type"], "agent");
+    assert_eq!(good["probes"]["session/new"], "auth_required");
+
+    // Only what had passed is taken over; the others may have been bad luck.
+    let (code, second) = verify.json(&["--reuse", "c.json", "--out", "d.json"]);
+    assert_eq!((code, &second["summary"]["reused"], &second["summary"]["passed"]), (1, &1.into(), &0.into()));
+    let reused = row(&second, "good");
+    assert_eq!((&reused["verdict"], &reused["reused"]), (&"pass".into(), &true.into()));
+    assert_eq!(reused["handshake"]["features"], row(&first, "good")["handshake"]["features"]);
+    let again: Value = serde_json::from_str(&verify.env.read("d.json")).unwrap();
+    assert_eq!(again["agents"][2], *good);
+
+    // Another version is checked.
+    let changed = verify.env.read("r/good/agent.json").replace("1.0.0", "1.0.1");
+    verify.env.write("r/good/agent.json", changed);
+    assert_eq!(verify.json(&["good", "--reuse", "c.json"]).1["summary"]["passed"], 1);
+
+    // The same answers give the same text, but for times.
+    verify.run(&["good", "--out", "e.json"]);
+    verify.run(&["good", "--out", "f.json"]);
+    let timeless = |path: &str| {
+        let mut document: Value = serde_json::from_str(&verify.env.read(path)).unwrap();
+        document["agents"][0].as_object_mut().unwrap().retain(|name, _| name != "timing" && name != "checked_at");
+        document.to_string()
+    };
+    assert_eq!(timeless("e.json"), timeless("f.json"));
+
+    verify.env.write("wrong.json", "{}");
+    assert_eq!(verify.run(&["--reuse", "wrong.json"]).code, 2);
+    let run = verify.run(&["good", "--reuse", "none.json"]);
+    assert!(run.code == 0 && run.stderr.contains("nothing is reused"), "{}", run.stderr);
+}
+
+#[test]
+fn quarantined_agents_are_skipped_unless_they_are_named() {
+    let verify = Verify::new();
+    verify.npx("good", &["ok"]).npx("held", &["exit", "1", ""]);
+    verify.env.write("r/quarantine.json", r#"{ "held": "crashes\u001b[2J" }"#);
+    let (code, document) = verify.json(&[]);
+    assert_eq!((code, rows(&document)), (0, vec![("good", "pass", ""), ("held", "skipped", "quarantined")]));
+    assert_eq!(row(&document, "held")["message"], "in quarantine: `crashes\\u{1b}[2J`");
+    let (code, document) = verify.json(&["held"]);
+    assert_eq!((code, rows(&document)), (1, vec![("held", "fail", "exited")]));
+    for broken in ["[]", "{"] {
+        verify.env.write("r/quarantine.json", broken);
+        let run = verify.run(&[]);
+        assert!(run.code == 3 && run.stderr.contains("quarantine.json"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn what_was_installed_can_be_kept() {
+    let verify = Verify::new();
+    verify.npx("good", &["litter"]);
+    assert_eq!(verify.json(&["--keep-sandboxes", "kept"]).0, 0);
+    let place = verify.env.path("kept/001-npx");
+    assert!(place.join("install/node_modules/good/package.json").is_file());
+    let home = fs::read_dir(&place).unwrap().map(|item| item.unwrap().path().join("home/a")).find(|home| home.is_dir());
+    let home = home.unwrap();
+    // Nothing is overwritten.
+    let (code, document) = verify.json(&["--keep-sandboxes", "kept"]);
+    assert_eq!((code, rows(&document)), (1, vec![("good", "error", "install_failed")]));
+    fs::set_permissions(home.join("b"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn npm_gets_what_it_is_configured_with_and_the_agent_nothing_of_it() {
+    let verify = Verify::new();
+    verify.env.write("home/.npmrc", "//h.example/:_authToken=${MY_TOKEN}\n");
+    verify.npx("good", &["environment"]).npx("registry", &[]);
+    let mut command = verify.command(&["--json"]);
+    command.env("MY_TOKEN", "my-secret").env("OTHER_TOKEN", "other-secret");
+    let run = Run::of(&mut command);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    let told = row(&document, "registry")["stderr_tail"].as_str().unwrap();
+    assert!(told.contains("home/.npmrc my-secret ") && !told.contains("other-secret"), "{told}");
+    assert!(!told.trim_end().ends_with(verify.env.path("home").to_str().unwrap()), "{told}");
+    let info = &row(&document, "good")["handshake"]["agent_info"];
+    assert!(!info.to_string().contains("secret") && !info.to_string().contains("npm_config"), "{info}");
+    // The paths of one run are no part of an answer.
+    assert!(info["environment"]["HOME"].as_str().unwrap().starts_with("$SANDBOX/"), "{info}");
+}
+
+#[test]
+fn people_see_a_table_and_what_has_failed_and_nothing_unescaped() {
+    let verify = Verify::new();
+    verify.npx("good", &["ok"]).npx("absent", &[]).npx("exits", &["exit", "1", "\u{1b}[2J\u{202e}"]);
+    for format in ["human", "markdown"] {
+        let run = verify.run(&["--format", format, "--color", "never"]);
+        assert_eq!(run.code, 1);
+        for part in ["1 passed, 1 failed, 1 errors, 0 skipped", "No matching version", "\\u{1b}[2J"] {
+            assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+        }
+        for text in [&run.stdout, &run.stderr] {
+            assert!(!text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{text:?}");
+        }
+    }
+    let run = verify.run(&["good"]);
+    assert_eq!(run.stderr, "");
+    assert!(
+        run.stdout
+            .starts_with("agent  version  dist  verdict  reason  install s  answer s\ngood   1.0.0    npx   pass ")
+    );
+}
+
+#[test]
+fn a_signal_ends_all_jobs() {
+    let verify = Verify::new();
+    verify.npx("endless", &[]).npx("other", &["ignores-term"]);
+    let child =
+        verify.command(&["--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+    let place = format!("ACP_REGISTRY_SANDBOX={}", verify.env.path("tmp").canonicalize().unwrap().display());
+    for _ in 0..4000 {
+        if !left_with("environ", &verify.tag).is_empty() && left_with("environ", &place).len() >= 3 {
+            break;
+        }
+        sleep(Duration::from_millis(5));
+    }
+    assert!(left_with("environ", &place).len() >= 3, "the agents were not started");
+    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    verify.assert_clean();
+}
