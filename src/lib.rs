@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! validate   registry ── (survey ──) check ── report
-//! build      registry ── check ── index
+//! build      registry ── check ── index ── site
 //! probe      handshake ── report
 //! ```
 //!
@@ -24,6 +24,7 @@
 //! | [`finding`] | what a check says: the one type between checks and reports |
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
 //! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
+//! | [`site`] | RENDER: a published index to the pages of the catalog site |
 //! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
 //! | [`net`] | which addresses this program will speak to, and the HTTP client: manners, retries, secrets, cache |
 //! | [`sys`] | the operating system: files, `git`, package managers, programs that nobody vouches for |
@@ -39,6 +40,8 @@
 //! | `~/.cache/acp-registry` | [`net::Cache`] | answers of earlier runs |
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`index`] (published) | the contracts |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`index`] | the published tree |
+//! | `index.html`, `agents/`, `assets/` and other pages | [`site`] | the catalog site, a part of that tree |
+//! | `templates/`, `src/site/assets/` | [`site`] (embedded) | what pages look like, and their scripts |
 
 pub mod archive;
 pub mod check;
@@ -50,6 +53,7 @@ pub mod manifest;
 pub mod net;
 pub mod registry;
 pub mod report;
+pub mod site;
 pub mod source;
 pub mod survey;
 pub mod sys;

@@ -21,6 +21,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("handshake", &["manifest", "sys", "text"]),
     ("report", &["check", "finding", "handshake", "json", "source", "text"]),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
+    ("site", &["check", "json", "manifest", "text"]),
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
