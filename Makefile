@@ -29,8 +29,8 @@ tools: setup ## install what some tests use: Node.js with npm, and uv; tests say
 
 demo: setup ## validate the bundled registry and build its published tree
 	cargo run --quiet -- validate
-	cargo run --quiet -- build --out $(OUT) --no-site
-	@echo "The published tree is in $(OUT)/: registry.json is what clients read."
+	cargo run --quiet -- build --out $(OUT)
+	@echo "The published tree is in $(OUT)/: registry.json is what clients read, index.html what people do."
 
 test: tools ## run all tests
 	cargo test --all-features

@@ -22,6 +22,8 @@ mod real;
 mod reports;
 mod rules;
 mod server;
+mod site;
+mod snippets;
 mod support;
 mod urls;
 mod validate;
