@@ -10,6 +10,7 @@
 //! ```text
 //! validate   registry ── (survey ──) check ── report
 //! build      registry ── check ── index ── site
+//! serve      registry ── check ── index ── site ── preview
 //! probe      handshake ── report
 //! ```
 //!
@@ -25,6 +26,7 @@
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
 //! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
 //! | [`site`] | RENDER: a published index to the pages of the catalog site |
+//! | [`preview`] | a tree in memory, served over HTTP on this machine |
 //! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
 //! | [`net`] | which addresses this program will speak to, and the HTTP client: manners, retries, secrets, cache |
 //! | [`sys`] | the operating system: files, `git`, package managers, programs that nobody vouches for |
@@ -51,6 +53,7 @@ pub mod index;
 pub mod json;
 pub mod manifest;
 pub mod net;
+pub mod preview;
 pub mod registry;
 pub mod report;
 pub mod site;

@@ -107,7 +107,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 /// The largest snapshot that is read, in bytes.
 const SNAPSHOT_LIMIT: u64 = 256 << 20;
 
-fn read_capabilities(path: &Path) -> Result<Capabilities, Failure> {
+pub(super) fn read_capabilities(path: &Path) -> Result<Capabilities, Failure> {
     let shown = path.display();
     let real = path.canonicalize().map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
     let bytes =
@@ -116,7 +116,7 @@ fn read_capabilities(path: &Path) -> Result<Capabilities, Failure> {
 }
 
 /// The tree with the site for the agents of its main index.
-fn with_site<'a>(tree: Tree<'a>, base_url: &str, capabilities: &Capabilities) -> Result<Tree<'a>, Failure> {
+pub(super) fn with_site<'a>(tree: Tree<'a>, base_url: &str, capabilities: &Capabilities) -> Result<Tree<'a>, Failure> {
     let index = tree.file("registry.json").unwrap_or(b"{}");
     let has_icon = |id: &str| tree.file(&format!("{id}.svg")).is_some();
     let files = site::render(&site::Options { index, base_url, capabilities, has_icon: &has_icon })?;
@@ -124,7 +124,7 @@ fn with_site<'a>(tree: Tree<'a>, base_url: &str, capabilities: &Capabilities) ->
 }
 
 /// Errors stop agents from being published, so they are shown; warnings are the business of `validate`.
-fn show_errors(registry: &Registry, checked: &Checked, ui: &Ui) {
+pub(super) fn show_errors(registry: &Registry, checked: &Checked, ui: &Ui) {
     let findings = checked.findings.iter().filter(|finding| finding.level == Level::Error).cloned().collect::<Vec<_>>();
     if findings.is_empty() {
         return;

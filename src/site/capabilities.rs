@@ -64,7 +64,7 @@ pub enum SnapshotError {
     #[error("is not JSON: {0}")]
     Syntax(#[from] serde_json::Error),
     /// There is no list of agents in it.
-    #[error("holds no list `agents`, `rows` or `results`; `verify --out` writes one")]
+    #[error("holds no list `agents`; `verify --out` writes one")]
     NoRows,
 }
 
@@ -75,13 +75,13 @@ impl Capabilities {
     /// [`SnapshotError`] when the text is not JSON, or lists no agents.
     pub fn parse(text: &[u8]) -> Result<Self, SnapshotError> {
         let document: Value = serde_json::from_slice(text)?;
-        let list = ["agents", "rows", "results"].iter().find_map(|key| document.get(key)?.as_array());
-        let list = list.or_else(|| document.as_array()).ok_or(SnapshotError::NoRows)?;
-        let day_of_all = day(document.as_object());
+        // The report of `verify` has the same rows by another name.
+        let list = ["agents", "results"].iter().find_map(|key| document.get(key)?.as_array());
+        let list = list.ok_or(SnapshotError::NoRows)?;
         let mut rows = BTreeMap::new();
         for value in list {
             let Some(id) = value.get("id").and_then(Value::as_str) else { continue };
-            let Some(row) = Row::read(value, day_of_all.as_deref()) else { continue };
+            let Some(row) = Row::read(value) else { continue };
             // An agent has a row for each distribution: the one that tells most counts.
             let kept: &mut Row = rows.entry(id.to_owned()).or_default();
             if row.features.len() > kept.features.len() || kept.protocol.is_none() {
@@ -98,8 +98,12 @@ impl Capabilities {
 
 impl Row {
     /// `None` when the agent was not started, or gave no answer.
-    fn read(value: &Value, day_of_all: Option<&str>) -> Option<Self> {
+    fn read(value: &Value) -> Option<Self> {
         let row = value.as_object()?;
+        // The site shows the stable channel.
+        if row.get("channel").and_then(Value::as_str) == Some("preview") {
+            return None;
+        }
         let answer = row.get("handshake").and_then(Value::as_object).unwrap_or(row);
         let protocol = answer.get("protocol_version").and_then(Value::as_u64);
         let features: BTreeMap<String, bool> = members(answer, "features", Value::as_bool);
@@ -114,7 +118,7 @@ impl Row {
         let outcome = |value: &Value| value.as_str().or_else(|| value.get("outcome")?.as_str()).map(ToOwned::to_owned);
         Some(Self {
             version: row.get("version").and_then(Value::as_str).map(ToOwned::to_owned),
-            day: day(Some(row)).or_else(|| day_of_all.map(ToOwned::to_owned)),
+            day: row.get("checked_at").and_then(Value::as_str).and_then(day),
             protocol,
             auth_methods: methods.collect(),
             features,
@@ -127,10 +131,12 @@ impl Row {
         match self.features.get(feature) {
             None => State::NotTested,
             Some(false) => State::No,
-            Some(true) if self.probes.get(feature).is_some_and(|outcome| outcome == "auth_required") => {
-                State::NeedsSignIn
-            }
-            Some(true) => State::Yes,
+            Some(true) => match self.probes.get(feature).map(String::as_str) {
+                Some("auth_required") => State::NeedsSignIn,
+                // Announced, but not there.
+                Some("method_not_found") => State::No,
+                _ => State::Yes,
+            },
         }
     }
 }
@@ -140,11 +146,9 @@ fn members<T>(object: &Map<String, Value>, key: &str, read: impl Fn(&Value) -> O
     members.filter_map(|(name, value)| Some((name.clone(), read(value)?))).collect()
 }
 
-/// The date of the first member that begins with one.
-fn day(object: Option<&Map<String, Value>>) -> Option<String> {
-    let names = ["probed_at", "tested_at", "checked_at", "verified_at", "started_at", "generated_at", "time", "date"];
-    let text = names.iter().find_map(|name| object?.get(*name)?.as_str())?;
-    let day = text.get(..10)?;
+/// The day of a time in the form of RFC 3339.
+fn day(time: &str) -> Option<String> {
+    let day = time.get(..10)?;
     let is_day = day.bytes().enumerate().all(|(at, b)| if at == 4 || at == 7 { b == b'-' } else { b.is_ascii_digit() });
     is_day.then(|| day.to_owned())
 }
@@ -155,11 +159,12 @@ mod tests {
 
     #[test]
     fn missing_members_are_unknown() {
-        let text = br#"{ "rows": [
+        let text = br#"{ "agents": [
             { "id": "a", "protocol_version": 1, "features": { "session/load": true, "session/list": true, "nes": false },
               "probes": { "session/list": "auth_required" }, "auth_methods": [ { "id": "x" }, 7 ],
-              "probed_at": "2026-11-02T01:02:03Z", "version": "1.0.0", "stderr_tail": "/home/secret" },
-            { "id": "b", "verdict": "error" }, { "features": {} }, 5 ] }"#;
+              "checked_at": "2026-11-02T01:02:03Z", "version": "1.0.0", "stderr_tail": "/home/secret" },
+            { "id": "a", "channel": "preview", "protocol_version": 1, "features": { "x": true, "y": true, "z": true, "u": true } },
+            { "id": "b", "verdict": "error" }, { "id": "c", "protocol_version": null, "features": {}, "checked_at": null }, { "features": {} }, 5 ] }"#;
         let capabilities = Capabilities::parse(text).unwrap();
         let row = capabilities.row("a").unwrap();
         assert_eq!(row.state("session/load"), State::Yes);

@@ -34,8 +34,11 @@ use pages::{Frame, Home, NotFound, OpenSearch, ShownGroup, ShownValue, Site, Sit
 /// How many agents the home page shows at a time.
 const FIRST: usize = 24;
 
+/// The policy of the icons of agents: opened directly, an SVG is a document.
+pub const ICON_CSP: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
 /// The policy of every page. Nothing inline, nothing from elsewhere, and no text becomes markup or code.
-const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+pub const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
     base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// What the site is made of.
@@ -166,11 +169,11 @@ fn llms(site: &Site, listings: &[Listing<'_>]) -> String {
     out
 }
 
-/// For hosts that read `_headers`. Icons get a policy of their own: opened directly, an SVG is a document.
+/// For hosts that read `_headers`. Icons get a policy of their own instead of the pages'.
 fn headers() -> String {
     format!(
         "/*\n  Content-Security-Policy: {CSP}; frame-ancestors 'none'\n  X-Content-Type-Options: nosniff\n  Referrer-Policy: no-referrer\n\
-         /*.svg\n  ! Content-Security-Policy\n  Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; sandbox\n\
+         /*.svg\n  ! Content-Security-Policy\n  Content-Security-Policy: {ICON_CSP}\n\
          /assets/*\n  Cache-Control: public, max-age=31536000, immutable\n"
     )
 }

@@ -22,6 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("report", &["check", "finding", "handshake", "json", "source", "text"]),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
     ("site", &["check", "json", "manifest", "text"]),
+    ("preview", &["site"]),
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

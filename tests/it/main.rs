@@ -21,6 +21,7 @@ mod probe;
 mod real;
 mod reports;
 mod rules;
+mod serve;
 mod server;
 mod site;
 mod snippets;

@@ -39,7 +39,7 @@ fn agents(count: usize) -> Vec<Value> {
 }
 
 fn snapshot() -> Value {
-    json!({ "rows": [ { "id": "a00000", "version": "1.0.0", "protocol_version": 1, "probed_at": "2026-11-02T00:00:00Z",
+    json!({ "agents": [ { "id": "a00000", "version": "1.0.0", "protocol_version": 1, "checked_at": "2026-11-02T00:00:00Z",
         "auth_methods": [ { "id": "k", "name": "Key", "type": "terminal" } ],
         "features": { "session/load": true, "session/list": true, "nes": false }, "probes": { "session/list": "auth_required" },
         "stderr_tail": "THE-STDERR", "command": ["THE-COMMAND"] } ] })
@@ -158,7 +158,7 @@ fn no_page_has_a_dead_link_or_anything_that_its_policy_would_stop() {
 fn text_of_strangers_stays_text() {
     let files = site_of(
         &hostile(),
-        &json!({ "rows": [ { "id": "h0", "protocol_version": 1, "version": "<b>",
+        &json!({ "agents": [ { "id": "h0", "protocol_version": 1, "version": "<b>",
         "auth_methods": [ { "name": "</script><b>", "type": "<i>" } ], "features": { "<u>": true } } ] }),
     );
     check_pages(&files);
