@@ -5,7 +5,10 @@ export PATH := $(CURDIR)/target/tools/uv/bin:$(HOME)/.cargo/bin:$(PATH)
 # The published tree that `make demo` writes.
 OUT ?= dist
 
-.PHONY: help setup tools demo test lint ci bench fuzz deny
+# The port of `make serve`.
+PORT ?= 8017
+
+.PHONY: help setup tools serve demo test lint ci bench fuzz deny
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -27,10 +30,13 @@ tools: setup ## install what some tests use: Node.js with npm, and uv; tests say
 		$$sudo apt-get update && $$sudo apt-get install -y python3-venv && python3 -m venv --clear target/tools/uv \
 		&& target/tools/uv/bin/pip install --quiet uv; }; } || echo "no uv: tests that need it are skipped" >&2
 
+serve: setup ## show the catalog of the bundled registry on 127.0.0.1
+	cargo run --quiet -- serve --port $(PORT)
+
 demo: setup ## validate the bundled registry and build its published tree
 	cargo run --quiet -- validate
-	cargo run --quiet -- build --out $(OUT) --no-site
-	@echo "The published tree is in $(OUT)/: registry.json is what clients read."
+	cargo run --quiet -- build --out $(OUT)
+	@echo "The published tree is in $(OUT)/: registry.json is what clients read, index.html what people do."
 
 test: tools ## run all tests
 	cargo test --all-features

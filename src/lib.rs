@@ -9,7 +9,8 @@
 //!
 //! ```text
 //! validate   registry ── (survey ──) check ── report
-//! build      registry ── check ── index
+//! build      registry ── check ── index ── site
+//! serve      registry ── check ── index ── site ── preview
 //! verify     registry ── install ── handshake ── report
 //! probe      handshake ── report
 //! ```
@@ -27,6 +28,8 @@
 //! | [`finding`] | what a check says: the one type between checks and reports |
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
 //! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
+//! | [`site`] | RENDER: a published index to the pages of the catalog site |
+//! | [`preview`] | a tree in memory, served over HTTP on this machine |
 //! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
 //! | [`net`] | which addresses this program will speak to, and the HTTP client: manners, retries, secrets, cache |
 //! | [`sys`] | the operating system: files, `git`, package managers, programs that nobody vouches for |
@@ -43,6 +46,8 @@
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`index`] (published) | the contracts |
 //! | `capabilities.json` | [`verify::Snapshot`] | what agents can do |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`index`] | the published tree |
+//! | `index.html`, `agents/`, `assets/` and other pages | [`site`] | the catalog site, a part of that tree |
+//! | `templates/`, `src/site/assets/` | [`site`] (embedded) | what pages look like, and their scripts |
 
 pub mod archive;
 pub mod check;
@@ -53,8 +58,10 @@ pub mod install;
 pub mod json;
 pub mod manifest;
 pub mod net;
+pub mod preview;
 pub mod registry;
 pub mod report;
+pub mod site;
 pub mod source;
 pub mod survey;
 pub mod sys;

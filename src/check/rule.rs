@@ -45,6 +45,40 @@ pub enum Example {
     Online(&'static Online),
 }
 
+/// Examples longer than this, in bytes, are there for their length: their beginning says enough.
+const LONG: usize = 2000;
+
+/// How much of a long example is shown, in bytes.
+const BEGINNING: usize = 80;
+
+impl Example {
+    /// The files of the example, by name.
+    #[must_use]
+    pub fn files(self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Manifest(members) => vec![("agent.json", members.to_owned())],
+            Self::Target(target) => vec![("agent.json", format!("\"linux-x86_64\": {target}"))],
+            Self::Icon(icon) => vec![("icon.svg", icon.to_owned())],
+            Self::Online(online) => {
+                let mut files = online.manifest.files();
+                files.push(("answers.txt", online.world.to_owned()));
+                files
+            }
+            Self::Files(files) => files.iter().map(|(name, text)| (*name, (*text).to_owned())).collect(),
+        }
+    }
+
+    /// The files as documentation shows them: long ones cut.
+    #[must_use]
+    pub fn excerpts(self) -> Vec<(&'static str, String)> {
+        let cut = |text: String| match text.get(..text.floor_char_boundary(BEGINNING)) {
+            Some(head) if text.len() > LONG => format!("{head}…"),
+            _ => text.trim_end().to_owned(),
+        };
+        self.files().into_iter().map(|(name, text)| (name, cut(text))).collect()
+    }
+}
+
 /// An example that hangs on more than the registry's own files.
 #[derive(Debug, Clone, Copy)]
 pub struct Online {

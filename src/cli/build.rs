@@ -1,13 +1,15 @@
 //! `acp-registry build`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use acp_registry::check::{Checked, Options as CheckOptions, Selection, check};
 use acp_registry::finding::Level;
-use acp_registry::index::{self, Built, Difference, Outcome};
-use acp_registry::registry::Registry;
+use acp_registry::index::{self, Built, Difference, Outcome, Tree};
+use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry::report::{Format, Report, finding_json, plural};
+use acp_registry::site::{self, Capabilities};
+use acp_registry::sys::fs::read_bounded;
 use acp_registry::text::printable;
 use serde_json::{Value, json};
 
@@ -29,6 +31,10 @@ pub(super) struct Args {
     /// Leave out the catalog site
     #[arg(long)]
     no_site: bool,
+
+    /// A capability snapshot, for the site's tables and filters
+    #[arg(long, value_name = "FILE", conflicts_with = "no_site")]
+    capabilities: Option<PathBuf>,
 
     /// A published tree from which agents with errors keep their last form
     #[arg(long, value_name = "DIR|URL")]
@@ -53,6 +59,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let registry = Registry::load(&global.registry_dir())?;
     let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
     let checked = check(&registry, &options, &Selection::All);
+    let capabilities = args.capabilities.as_deref().map_or_else(|| Ok(Capabilities::default()), read_capabilities)?;
     let previous = args.previous.as_deref().map(|place| previous::open(place, &allowed_hosts)).transpose()?;
     let options = index::Options { base_url: args.base_url.as_deref(), check: &options, previous: previous.as_deref() };
     let built = index::build(&registry, &checked, &options);
@@ -60,7 +67,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if !args.format.is_json() {
         show_errors(&registry, &checked, ui);
     }
-    let built = match built {
+    let mut built = match built {
         Ok(built) => built,
         Err(error) => {
             let failure = Failure::from(error);
@@ -75,15 +82,16 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     for (id, view) in &built.missing {
         ui.warning(&format!("{id} is missing from {view}: it has errors, and no earlier form there"));
     }
+    if !args.no_site {
+        let base_url = args.base_url.as_deref().or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL);
+        built.tree = with_site(built.tree, base_url.trim_end_matches('/'), &capabilities)?;
+    }
     let differences = if args.check {
         built.tree.differences(&args.out)?
     } else {
         built.tree.write(&args.out, &registry.root)?;
         Vec::new()
     };
-    if !args.no_site && !args.check {
-        ui.note("this version has no catalog site yet; the tree is what --no-site writes");
-    }
     if args.format.is_json() {
         ui.result(&document(args, &checked, Some(&built), &differences, None, started.elapsed()))?;
     } else {
@@ -96,8 +104,27 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(exit)
 }
 
+/// The largest snapshot that is read, in bytes.
+const SNAPSHOT_LIMIT: u64 = 256 << 20;
+
+pub(super) fn read_capabilities(path: &Path) -> Result<Capabilities, Failure> {
+    let shown = path.display();
+    let real = path.canonicalize().map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
+    let bytes =
+        read_bounded(&real, &real, SNAPSHOT_LIMIT).map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
+    Capabilities::parse(&bytes).map_err(|error| Failure::usage(format!("{shown} {error}")))
+}
+
+/// The tree with the site for the agents of its main index.
+pub(super) fn with_site<'a>(tree: Tree<'a>, base_url: &str, capabilities: &Capabilities) -> Result<Tree<'a>, Failure> {
+    let index = tree.file("registry.json").unwrap_or(b"{}");
+    let has_icon = |id: &str| tree.file(&format!("{id}.svg")).is_some();
+    let files = site::render(&site::Options { index, base_url, capabilities, has_icon: &has_icon })?;
+    Ok(tree.with(files))
+}
+
 /// Errors stop agents from being published, so they are shown; warnings are the business of `validate`.
-fn show_errors(registry: &Registry, checked: &Checked, ui: &Ui) {
+pub(super) fn show_errors(registry: &Registry, checked: &Checked, ui: &Ui) {
     let findings = checked.findings.iter().filter(|finding| finding.level == Level::Error).cloned().collect::<Vec<_>>();
     if findings.is_empty() {
         return;

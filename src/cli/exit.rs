@@ -7,6 +7,7 @@ use acp_registry::check::UnknownRule;
 use acp_registry::handshake::{ReservedVariable, SetupError};
 use acp_registry::index::{BuildError, PublishedError, TreeError};
 use acp_registry::registry::{ConfigError, LoadError};
+use acp_registry::site::SiteError;
 use acp_registry::sys::fs::{PathError, ReadError};
 use acp_registry::sys::git;
 use acp_registry::sys::process::IsolationError;
@@ -143,6 +144,12 @@ impl From<IsolationError> for Failure {
 impl From<ReservedVariable> for Failure {
     fn from(error: ReservedVariable) -> Self {
         Self::usage(error)
+    }
+}
+
+impl From<SiteError> for Failure {
+    fn from(error: SiteError) -> Self {
+        Self::unable(error)
     }
 }
 

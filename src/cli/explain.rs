@@ -61,39 +61,14 @@ fn sentence(summary: &str) -> String {
     characters.next().into_iter().flat_map(char::to_uppercase).chain(characters).collect()
 }
 
-/// Examples longer than this, in bytes, are there for their length: their beginning says enough.
-const LONG: usize = 2000;
-
-/// How much of a long example is shown, in bytes.
-const BEGINNING: usize = 80;
-
 fn files(example: Example) -> Value {
-    parts(example).into_iter().map(|(name, text)| json!({ "file": name, "text": text })).collect()
-}
-
-fn parts(example: Example) -> Vec<(&'static str, String)> {
-    match example {
-        Example::Manifest(members) => vec![("agent.json", members.to_owned())],
-        Example::Target(target) => vec![("agent.json", format!("\"linux-x86_64\": {target}"))],
-        Example::Icon(icon) => vec![("icon.svg", icon.to_owned())],
-        Example::Online(online) => {
-            let mut parts = parts(online.manifest);
-            parts.push(("answers.txt", online.world.to_owned()));
-            parts
-        }
-        Example::Files(files) => files.iter().map(|(name, text)| (*name, (*text).to_owned())).collect(),
-    }
+    example.files().into_iter().map(|(name, text)| json!({ "file": name, "text": text })).collect()
 }
 
 fn example(example: Example) -> String {
-    let parts = parts(example).into_iter().map(|(name, text)| {
+    let parts = example.excerpts().into_iter().map(|(name, text)| {
         let kind = name.rsplit('.').next().unwrap_or_default();
-        let (head, cut) = if text.len() > LONG {
-            (&text[..text.floor_char_boundary(BEGINNING)], "…")
-        } else {
-            (text.trim_end(), "")
-        };
-        format!("`{name}`\n\n```{kind}\n{head}{cut}\n```")
+        format!("`{name}`\n\n```{kind}\n{text}\n```")
     });
     parts.collect::<Vec<_>>().join("\n\n")
 }

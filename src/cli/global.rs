@@ -79,10 +79,15 @@ impl Global {
     }
 
     pub(super) fn config(&self) -> Result<Config, Failure> {
+        self.config_of(&self.registry_dir())
+    }
+
+    /// The configuration of a registry that was named otherwise.
+    pub(super) fn config_of(&self, registry: &Path) -> Result<Config, Failure> {
         if let Some(path) = &self.config {
             return Ok(Config::read(path)?);
         }
-        match Config::read(&self.registry_dir().join("registry.toml")) {
+        match Config::read(&registry.join("registry.toml")) {
             Err(ConfigError::Read { error: ReadError::NotFound, .. }) => Ok(Config::default()),
             other => Ok(other?),
         }

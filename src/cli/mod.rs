@@ -13,6 +13,7 @@ mod previous;
 mod probe;
 mod progress;
 mod rules;
+mod serve;
 mod signals;
 mod survey;
 mod ui;
@@ -56,6 +57,8 @@ enum Command {
     Build(build::Args),
     /// Install and start the agents of a registry, speak ACP to them, and tell what they can do
     Verify(verify::Args),
+    /// Show the catalog site of a registry in a browser, and follow changes
+    Serve(serve::Args),
     /// Start an agent, speak ACP to it, and tell whether a person can sign in
     Probe(probe::Args),
     /// List every rule with its default level
@@ -86,6 +89,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Validate(args) => (validate::run(args, matches, &cli.global, &ui), args.is_json()),
         Command::Build(args) => (build::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Verify(args) => (verify::run(args, &cli.global, &ui), args.is_json()),
+        Command::Serve(args) => (serve::run(args, &cli.global, &ui), false),
         Command::Probe(args) => (probe::run(args, &ui), args.format.is_json()),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
         Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),

@@ -1,7 +1,6 @@
 //! The files of a published registry.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -85,6 +84,20 @@ impl<'a> Tree<'a> {
         Self { files }
     }
 
+    /// The tree with more files, whose names may have folders; a file of the same name is replaced.
+    #[must_use]
+    pub fn with(mut self, more: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
+        self.files.extend(more.into_iter().map(|(name, bytes)| (name, Content::Owned(bytes))));
+        self.files.remove(CHECKSUMS);
+        Self::new(self.files)
+    }
+
+    /// The content of a file.
+    #[must_use]
+    pub fn file(&self, name: &str) -> Option<&[u8]> {
+        self.files.get(name).map(Content::bytes)
+    }
+
     /// The files, by name.
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.files.iter().map(|(name, content)| (name.as_str(), content.bytes()))
@@ -98,6 +111,11 @@ impl<'a> Tree<'a> {
         refuse_loss(directory, registry)?;
         let staging = Staging::beside(directory)?;
         let files: Vec<(&String, &Content<'_>)> = self.files.iter().collect();
+        let folders: BTreeSet<&str> = files.iter().flat_map(|(name, _)| folders(name)).collect();
+        for folder in folders {
+            let path = staging.path().join(folder);
+            fs::create_dir(&path).map_err(PathError::at(&path))?;
+        }
         files.into_par_iter().try_for_each(|(name, content)| {
             let path = staging.path().join(name);
             fs::write(&path, content.bytes()).map_err(PathError::at(&path))
@@ -123,20 +141,42 @@ impl<'a> Tree<'a> {
             };
             found.insert(name.clone(), difference);
         }
-        match fs::read_dir(directory) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(PathError { path: directory.to_owned(), error }),
-            Ok(items) => {
-                for item in items {
-                    let name = item.map_err(PathError::at(directory))?.file_name().to_string_lossy().into_owned();
-                    if !self.files.contains_key(&name) {
-                        found.insert(name.clone(), Difference::Extra(name));
-                    }
-                }
+        let folders: BTreeSet<&str> = self.files.keys().flat_map(|name| folders(name)).collect();
+        let mut extra = Vec::new();
+        list(directory, "", &mut |name| {
+            let is_folder = folders.contains(name);
+            if !is_folder && !self.files.contains_key(name) {
+                extra.push(name.to_owned());
             }
-        }
+            is_folder
+        })?;
+        found.extend(extra.into_iter().map(|name| (name.clone(), Difference::Extra(name))));
         Ok(found.into_values().collect())
     }
+}
+
+/// The folders that a name of a tree stands in, outermost first.
+fn folders(name: &str) -> impl Iterator<Item = &str> {
+    name.match_indices('/').map(|(at, _)| &name[..at])
+}
+
+/// Calls `visit` with the name of everything in a directory. Where it returns true for a directory, what that holds
+/// follows; symbolic links are not followed.
+fn list(directory: &Path, prefix: &str, visit: &mut impl FnMut(&str) -> bool) -> Result<(), PathError> {
+    let items = match fs::read_dir(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        items => items.map_err(PathError::at(directory))?,
+    };
+    for item in items {
+        let item = item.map_err(PathError::at(directory))?;
+        // A name that is not UTF-8 is nobody's name in a tree, with or without the replacement character.
+        let name = format!("{prefix}{}", item.file_name().to_string_lossy());
+        let is_directory = item.file_type().map_err(PathError::at(directory))?.is_dir();
+        if visit(&name) && is_directory {
+            list(&item.path(), &format!("{name}/"), visit)?;
+        }
+    }
+    Ok(())
 }
 
 /// Replacing a directory deletes what it holds: that must be an earlier tree, file for file, or nothing.
@@ -155,15 +195,20 @@ fn refuse_loss(directory: &Path, registry: &Path) -> Result<(), TreeError> {
         return Err(TreeError::HoldsRegistry(directory.to_owned()));
     }
     refuse_registry(&real, registry)?;
-    let names: BTreeSet<OsString> = fs::read_dir(&real)
-        .and_then(|items| items.map(|item| Ok(item?.file_name())).collect())
-        .map_err(PathError::at(directory))?;
     let listed = read_bounded(&real.join(CHECKSUMS), &real, LIST_LIMIT).unwrap_or_default();
     let listed = String::from_utf8_lossy(&listed);
     let known: BTreeSet<&str> = listed.lines().filter_map(|line| line.split_once("  ")).map(|(_, name)| name).collect();
-    let is_known = |name: &OsString| name == CHECKSUMS || name.to_str().is_some_and(|name| known.contains(name));
-    match names.into_iter().find(|name| !is_known(name)) {
-        Some(name) => Err(TreeError::Foreign(directory.to_owned(), printable(&name.to_string_lossy()).into_owned())),
+    let folders: BTreeSet<&str> = known.iter().flat_map(|name| folders(name)).collect();
+    let mut foreign = BTreeSet::new();
+    list(&real, "", &mut |name| {
+        let is_folder = folders.contains(name);
+        if !is_folder && name != CHECKSUMS && !known.contains(name) {
+            foreign.insert(name.to_owned());
+        }
+        is_folder
+    })?;
+    match foreign.into_iter().next() {
+        Some(name) => Err(TreeError::Foreign(directory.to_owned(), printable(&name).into_owned())),
         None => Ok(()),
     }
 }

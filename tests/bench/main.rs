@@ -79,11 +79,12 @@ fn compare(folder: &Path, registry: &Path, agents: usize) {
     let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
     let (registry, copy_name, out_name) = (text(registry), text(&copy), text(&out));
     let find = format!("cat '{registry}'/*/*");
-    let commands: [(&str, Vec<&str>); 4] = [
+    let commands: [(&str, Vec<&str>); 5] = [
         ("cat (all files)", vec!["sh", "-c", &find]),
         ("validate", vec![PROGRAM, "--registry-dir", &registry, "validate"]),
         ("cp -r", vec!["cp", "-r", &registry, &copy_name]),
         ("build --no-site", vec![PROGRAM, "--registry-dir", &registry, "build", "--no-site", "-q", "--out", &out_name]),
+        ("build", vec![PROGRAM, "--registry-dir", &registry, "build", "-q", "--out", &out_name]),
     ];
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); commands.len()];
     for round in 0..=ROUNDS {
@@ -107,7 +108,7 @@ fn compare(folder: &Path, registry: &Path, agents: usize) {
         let sample = medians[at];
         let ratio = match at {
             1 => format!("{:.2} of cat", ratio(sample, medians[0])),
-            3 => format!("{:.2} of cp -r", ratio(sample, medians[2])),
+            3 | 4 => format!("{:.2} of cp -r", ratio(sample, medians[2])),
             _ => "1 (baseline)".to_owned(),
         };
         let [wall, cpu] = [sample.wall, sample.cpu].map(|time| time.as_secs_f64() * 1000.0);

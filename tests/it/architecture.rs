@@ -23,6 +23,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("verify", &["handshake", "install", "json", "manifest", "registry", "sys", "text"]),
     ("report", &["check", "finding", "handshake", "json", "source", "text", "verify"]),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
+    ("site", &["check", "json", "manifest", "text"]),
+    ("preview", &["site"]),
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

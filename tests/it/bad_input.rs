@@ -293,6 +293,8 @@ fn ids_with_path_separators_choose_no_path() {
         // Even with every rule switched off, files are named by folders.
         env.write("r/registry.toml", "[rules]\n\"manifest/*\" = \"allow\"\n\"distribution/*\" = \"allow\"\n");
         assert_eq!(env.run(&["build", "--out", "out/here"]).code, 0, "{id}");
+        assert!(!env.path("out/evil").exists() && !env.path("out/here/agents/a").exists(), "{id}");
+        assert_eq!(env.run(&["build", "--out", "out/here", "--no-site"]).code, 0, "{id}");
         let names: Vec<_> = tree(&env.path("out/here")).into_iter().map(|(name, _)| name).collect();
         assert_eq!(
             names,

@@ -284,7 +284,7 @@ fn check_writes_nothing_and_lists_differences() {
     let run = env.run(&["build", "--out", "out", "--check"]);
     assert_eq!(run.code, 1);
     assert!(run.stdout.contains("missing registry.json\n") && !env.path("out").exists(), "{}", run.stdout);
-    env.run(&["build", "--out", "out", "--no-site"]);
+    env.run(&["build", "--out", "out"]);
     assert_eq!(env.run(&["build", "--out", "out", "--check"]).code, 0);
     env.write("out/extra\u{1b}.txt", "");
     env.write("out/a.svg", "other");

@@ -21,7 +21,7 @@ fn blocks<'a>(document: &'a str, kind: &str) -> Vec<&'a str> {
 fn the_help_of_every_command_is_known() {
     let env = Env::empty();
     let mut all = env.run(&["--help"]).stdout;
-    for command in ["validate", "build", "verify", "probe", "rules", "explain"] {
+    for command in ["validate", "build", "serve", "verify", "probe", "rules", "explain"] {
         all.push_str(&format!("\n---- {command}\n\n{}", env.run(&[command, "--help"]).stdout));
     }
     insta::assert_snapshot!(all);

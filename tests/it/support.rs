@@ -146,13 +146,20 @@ impl Run {
     }
 }
 
-/// Name and content of every file of a directory.
+/// Path and content of every file of a directory and of those in it.
 pub(crate) fn tree(directory: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut files: Vec<_> = fs::read_dir(directory)
-        .unwrap()
-        .map(|item| item.unwrap().path())
-        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap()))
-        .collect();
+    let mut files = Vec::new();
+    let mut folders = vec![directory.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|item| item.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(directory).unwrap().to_str().unwrap().to_owned();
+                files.push((name, fs::read(&path).unwrap()));
+            }
+        }
+    }
     files.sort();
     files
 }

@@ -1,0 +1,109 @@
+//! `acp-registry serve`
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use acp_registry::check::{Options as CheckOptions, Selection, check};
+use acp_registry::index;
+use acp_registry::preview::{Preview, fingerprint, router};
+use acp_registry::registry::Registry;
+use acp_registry::report::plural;
+use acp_registry::site::Capabilities;
+use tokio::net::TcpListener;
+
+use super::build::{read_capabilities, show_errors, with_site};
+use super::exit::{Exit, Failure};
+use super::global::{Global, configured_levels};
+use super::signals;
+use super::ui::Ui;
+
+/// How often the registry is looked at.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The registry [default: as for --registry-dir]
+    #[arg(value_name = "DIR", conflicts_with = "registry_dir")]
+    directory: Option<PathBuf>,
+
+    /// The port on 127.0.0.1; 0 takes any that is free
+    #[arg(long, value_name = "N", default_value = "8017")]
+    port: u16,
+
+    /// A capability snapshot, for the site's tables and filters
+    #[arg(long, value_name = "FILE")]
+    capabilities: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let directory = args.directory.clone().unwrap_or_else(|| global.registry_dir());
+    let capabilities = args.capabilities.as_deref().map_or_else(|| Ok(Capabilities::default()), read_capabilities)?;
+    let preview = Arc::new(Preview::default());
+    let (stop, stopped) = channel::<()>();
+    std::thread::scope(|scope| {
+        // The sender is dropped at the end of the server, whatever ends it, and the watcher with it.
+        let server = async {
+            let _stop = stop;
+            let listener =
+                TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).await.map_err(|error| busy(args.port, &error))?;
+            let address = listener.local_addr().map_err(Failure::unable)?;
+            let base_url = format!("http://{address}");
+            let mut known = fingerprint(&directory);
+            let count = update(&preview, &directory, &base_url, &capabilities, global, ui)?;
+            ui.result(&format!("{} at {base_url}/ (Ctrl-C ends)\n", plural(count, "agent")))?;
+            let (preview_of_watcher, directory, capabilities) = (Arc::clone(&preview), &directory, &capabilities);
+            scope.spawn(move || {
+                while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(INTERVAL) {
+                    let now = fingerprint(directory);
+                    if now == known {
+                        continue;
+                    }
+                    known = now;
+                    match update(&preview_of_watcher, directory, &base_url, capabilities, global, ui) {
+                        Ok(count) => ui.note(&format!("the registry has changed: {}", plural(count, "agent"))),
+                        Err(failure) => ui.warning(&format!("the site stays as it was: {failure}")),
+                    }
+                }
+            });
+            axum::serve(listener, router(Arc::clone(&preview))).await.map_err(Failure::unable)
+        };
+        signals::run(server)?
+    })?;
+    Ok(Exit::Success)
+}
+
+fn busy(port: u16, error: &std::io::Error) -> Failure {
+    if error.kind() == ErrorKind::AddrInUse {
+        return Failure::unable(format!("port {port} is in use; choose another with --port, or --port 0 for any"));
+    }
+    Failure::unable(format!("cannot listen on port {port} of 127.0.0.1: {error}"))
+}
+
+/// Builds the tree in memory and serves it from now on. Returns how many agents it has.
+fn update(
+    preview: &Preview,
+    directory: &Path,
+    base_url: &str,
+    capabilities: &Capabilities,
+    global: &Global,
+    ui: &Ui,
+) -> Result<usize, Failure> {
+    let (config, allowed_hosts) = (global.config_of(directory)?, global.allowed_hosts()?);
+    let levels = configured_levels(&config)?;
+    let registry = Registry::load(directory)?;
+    let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+    let checked = check(&registry, &options, &Selection::All);
+    show_errors(&registry, &checked, ui);
+    let options = index::Options { base_url: Some(base_url), check: &options, previous: None };
+    let built = index::build(&registry, &checked, &options)?;
+    let tree = with_site(built.tree, base_url, capabilities)?;
+    let files: BTreeMap<String, Vec<u8>> =
+        tree.files().map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).collect();
+    preview.replace(files);
+    Ok(built.agents.len())
+}

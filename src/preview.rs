@@ -1,0 +1,158 @@
+//! A published tree in memory, served over HTTP to a browser on this machine.
+//!
+//! * [`Preview`]: the files, which can be replaced while they are served
+//! * [`router`]: answers with the headers that a host of the site should send
+//! * [`fingerprint`]: whether a directory has changed
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use tower_http::compression::CompressionLayer;
+
+use crate::site::{CSP, ICON_CSP};
+
+/// Reloads a page when the files have changed.
+const RELOAD: &str = "let known;\nsetInterval(async () => {\n  try {\n    const now = await (await fetch('/-/version')).text();\n    \
+    if (known && now !== known) location.reload();\n    known = now;\n  } catch { /* the server has ended */ }\n}, 1000);\n";
+
+/// The element that loads it.
+const RELOAD_ELEMENT: &str = "<script src=\"/-/reload.js\" defer></script>";
+
+/// Files by name, as they are served.
+#[derive(Debug, Default)]
+pub struct Preview {
+    files: RwLock<Arc<BTreeMap<String, Vec<u8>>>>,
+}
+
+impl Preview {
+    /// Replaces all files at once.
+    pub fn replace(&self, files: BTreeMap<String, Vec<u8>>) {
+        *self.files.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(files);
+    }
+
+    fn files(&self) -> Arc<BTreeMap<String, Vec<u8>>> {
+        Arc::clone(&self.files.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The server's answers, compressed where the browser takes that.
+pub fn router(preview: Arc<Preview>) -> Router {
+    Router::new().fallback(answer).with_state(preview).layer(CompressionLayer::new())
+}
+
+async fn answer(State(preview): State<Arc<Preview>>, request: Request) -> Response {
+    // A page elsewhere whose name leads to this machine must not read what is served here.
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    if !["127.0.0.1", "localhost"].contains(&host.split(':').next().unwrap_or_default()) {
+        return (StatusCode::MISDIRECTED_REQUEST, "only 127.0.0.1 and localhost are served\n").into_response();
+    }
+    if !request.method().is_safe() {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    }
+    let files = preview.files();
+    let path = request.uri().path().trim_start_matches('/');
+    match path {
+        "-/reload.js" => return file("reload.js", RELOAD.as_bytes(), StatusCode::OK),
+        "-/version" => {
+            let version = files.get("SHA256SUMS").map(hash_of).unwrap_or_default();
+            return file("version.txt", version.to_string().as_bytes(), StatusCode::OK);
+        }
+        _ => {}
+    }
+    let is_folder = path.is_empty() || path.ends_with('/');
+    let name = if is_folder { format!("{path}index.html") } else { path.to_owned() };
+    if let Some(bytes) = files.get(&name) {
+        return file(&name, bytes, StatusCode::OK);
+    }
+    if files.contains_key(&format!("{name}/index.html")) {
+        return Redirect::permanent(&format!("/{name}/")).into_response();
+    }
+    file("404.html", files.get("404.html").map_or(&[][..], Vec::as_slice), StatusCode::NOT_FOUND)
+}
+
+fn file(name: &str, bytes: &[u8], status: StatusCode) -> Response {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let kind = match ending {
+        "html" => "text/html; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "json" => "application/json",
+        "svg" => "image/svg+xml",
+        "xml" => "application/xml",
+        _ => "text/plain; charset=utf-8",
+    };
+    let policy = if ending == "svg" { ICON_CSP.to_owned() } else { format!("{CSP}; frame-ancestors 'none'") };
+    let cache = if name.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let mut body = bytes.to_vec();
+    if ending == "html" {
+        body.extend_from_slice(RELOAD_ELEMENT.as_bytes());
+    }
+    let mut response = (status, body).into_response();
+    let headers = response.headers_mut();
+    for (key, value) in [
+        (header::CONTENT_TYPE, kind),
+        (header::CACHE_CONTROL, cache),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ] {
+        headers.insert(key, HeaderValue::from_static(value));
+    }
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    response
+}
+
+fn hash_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A number that changes when a file of a registry directory is written, added or removed: names, sizes and times of the
+/// directory's files and of those in its folders.
+#[must_use]
+pub fn fingerprint(directory: &Path) -> u64 {
+    let mut seen = Vec::new();
+    let mut folders = vec![(directory.to_owned(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        for item in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let is_hidden = item.file_name().to_string_lossy().starts_with('.');
+            let Ok(metadata) = item.metadata() else { continue };
+            if metadata.is_dir() && depth == 0 && !is_hidden {
+                folders.push((item.path(), 1));
+            } else if metadata.is_file() {
+                seen.push((item.path(), metadata.len(), metadata.modified().ok()));
+            }
+        }
+    }
+    seen.sort();
+    hash_of(&seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_sees_what_is_written_added_and_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, agent) = (folder.path(), folder.path().join("a/agent.json"));
+        let empty = fingerprint(path);
+        fs::create_dir(path.join("a")).unwrap();
+        fs::write(&agent, "1").unwrap();
+        let first = fingerprint(path);
+        assert_eq!(first, fingerprint(path));
+        fs::write(&agent, "12").unwrap();
+        let second = fingerprint(path);
+        fs::remove_file(&agent).unwrap();
+        assert!(empty != first && first != second && fingerprint(path) == empty);
+    }
+}

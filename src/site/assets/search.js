@@ -1,0 +1,299 @@
+// Search and filters of the home page. The address is the state: typing replaces it, deliberate changes push it.
+(() => {
+  'use strict';
+  const STEP = 24;
+  const at = (id) => document.getElementById(id);
+  const root = document.documentElement;
+  const form = at('search'), box = at('q'), sort = at('sort'), list = at('list'), count = at('count'), live = at('live');
+  const more = at('more'), clear = at('clear'), nothing = at('nothing'), chosen = at('chosen'), template = at('card').content;
+
+  const groups = [...form.querySelectorAll('fieldset')].map((set) => ({
+    column: +set.dataset.column,
+    all: 'all' in set.dataset,
+    want: 0,
+    values: [...set.querySelectorAll('input')].map((input) => ({
+      input, bits: +input.dataset.bits, label: input.nextElementSibling.textContent, out: set.querySelector(`[value="${input.value}"] ~ small`), n: 0,
+    })),
+  }));
+  const columns = [...new Set(groups.map((group) => group.column))];
+
+  let data, loading, found = [], shown = 0, similar = false, idle, speak, started = false;
+
+  const fold = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+
+  // ---- catalog
+
+  const load = () => loading ||= fetch(form.dataset.catalog).then((answer) => {
+    if (!answer.ok) throw new Error(answer.status);
+    return answer.json();
+  }).then((json) => {
+    json.name = json.name.map((name, i) => name || json.id[i].replaceAll('-', ' '));
+    json.bits = Object.values(json.bits);
+    json.fields = json.id.map((id, i) => [fold(json.name[i]), id, fold(json.by[i]), fold(json.text[i])]);
+    data = json;
+  }).catch((error) => {
+    loading = undefined;
+    root.classList.remove('pending');
+    count.textContent = 'The catalog could not be loaded; try again.';
+    throw error;
+  });
+
+  // ---- search
+
+  const isStart = (text, i) => i === 0 || !/[\p{L}\p{N}]/u.test(text[i - 1]);
+
+  // How well a word fits an agent: 0 is not at all.
+  const score = ([name, id, by, text], word) => {
+    if (name === word || id === word) return 100;
+    let i = name.indexOf(word);
+    if (i === 0) return 40;
+    if (i > 0) return isStart(name, i) ? 25 : 12;
+    i = id.indexOf(word);
+    if (i >= 0) return isStart(id, i) ? 20 : 10;
+    i = by.indexOf(word);
+    if (i >= 0) return isStart(by, i) ? 6 : 3;
+    i = text.indexOf(word);
+    return i < 0 ? 0 : isStart(text, i) ? 4 : 1;
+  };
+
+  const rank = (words, query) => {
+    const scores = new Float64Array(data.id.length);
+    data.fields.forEach((fields, i) => {
+      let sum = 0;
+      for (const word of words) {
+        const one = score(fields, word);
+        if (!one) return;
+        sum += one;
+      }
+      scores[i] = (sum || 1) + (words.length > 1 && fields[0].includes(query) ? 50 : 0);
+    });
+    return scores;
+  };
+
+  // Optimal string alignment, given up beyond `max`; the end of `b` may be missing in `a`.
+  const distance = (a, b, max) => {
+    let before = [], last = [], row = [];
+    for (let j = 0; j <= b.length; j++) last[j] = j;
+    let best = last[b.length];
+    for (let i = 1; i <= a.length; i++) {
+      row = [i];
+      let least = i;
+      for (let j = 1; j <= b.length; j++) {
+        row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+        if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1);
+        least = Math.min(least, row[j]);
+      }
+      if (i >= b.length - max) best = Math.min(i === a.length || i >= b.length ? row[b.length] : best, best);
+      if (least > max) break;
+      before = last;
+      last = row;
+    }
+    return best;
+  };
+
+  let vocabulary;
+  const words = () => {
+    if (vocabulary) return vocabulary;
+    vocabulary = new Map();
+    data.fields.forEach((fields, i) => {
+      for (const word of new Set(fields.join(' ').match(/[\p{L}\p{N}]{3,30}/gu))) {
+        const agents = vocabulary.get(word);
+        if (agents) agents.push(i);
+        else if (vocabulary.size < 50000) vocabulary.set(word, [i]);
+      }
+    });
+    return vocabulary;
+  };
+
+  const rankSimilar = (tokens) => {
+    let all;
+    for (const token of tokens) {
+      const max = token.length < 4 ? 0 : token.length < 8 ? 1 : 2;
+      const hits = new Map();
+      const add = (i, value) => { if ((hits.get(i) || 0) < value) hits.set(i, value); };
+      data.fields.forEach((fields, i) => { const one = score(fields, token); if (one) add(i, one); });
+      if (max && token.length <= 30) {
+        for (const [word, agents] of words()) {
+          if (word.length < token.length - max) continue;
+          const d = distance(word, token, max);
+          if (d <= max) for (const i of agents) add(i, 2 / (1 + d) + (data.fields[i][0].includes(word) ? 3 : 0));
+        }
+      }
+      all = all ? new Map([...all].filter(([i]) => hits.has(i)).map(([i, value]) => [i, value + hits.get(i)])) : hits;
+    }
+    const scores = new Float64Array(data.id.length);
+    for (const [i, value] of all) scores[i] = value;
+    return scores;
+  };
+
+  // ---- filters
+
+  const passes = (bits, column) => {
+    let one = -1, any = false;
+    for (const group of groups) {
+      if (group.column !== column || !group.want) continue;
+      if (group.all) { if ((bits & group.want) !== group.want) return false; } else { one &= group.want; any = true; }
+    }
+    return !any || (bits & one) !== 0;
+  };
+
+  // Which agents remain, and how many each value would leave.
+  const filter = (scores) => {
+    const kept = [];
+    for (const group of groups) {
+      group.others = -1;
+      for (const other of groups) if (other !== group && other.column === group.column && other.want && !other.all) group.others &= other.want;
+      for (const value of group.values) value.n = 0;
+    }
+    const used = columns.filter((column) => groups.some((group) => group.column === column && group.want));
+    for (let i = 0; i < scores.length; i++) {
+      if (!scores[i]) continue;
+      let failed = -1, fails = 0;
+      for (const column of used) if (!passes(data.bits[column][i], column)) { failed = column; if (++fails > 1) break; }
+      if (fails > 1) continue;
+      if (!fails) kept.push(i);
+      for (const group of groups) {
+        if (fails && group.column !== failed) continue;
+        const bits = data.bits[group.column][i];
+        if (group.all) {
+          if (fails) continue;
+          for (const value of group.values) if (bits & value.bits) value.n++;
+        } else {
+          for (const value of group.values) if (bits & group.others & value.bits) value.n++;
+        }
+      }
+    }
+    return kept;
+  };
+
+  // ---- page
+
+  const label = (values, bits) => values.filter((value) => value.bits & bits).map((value) => value.label.split(' (')[0]).join(', ');
+  const group = (key) => groups.find(({ values }) => values[0]?.input.name === key);
+  const tags = (i) => ['dist', 'os'].map(group).filter(Boolean).map(({ column, values }) => label(values, data.bits[column][i])).filter(Boolean).join(' · ');
+
+  const card = (i) => {
+    const item = template.cloneNode(true), id = data.id[i];
+    const image = item.querySelector('img'), link = item.querySelector('a'), [version, license] = item.querySelectorAll('bdi');
+    if (data.icon[i]) image.src = `./${id}.svg`;
+    else { const blank = document.createElement('span'); blank.className = 'icon blank'; image.replaceWith(blank); }
+    link.href = `./agents/${id}/`;
+    link.textContent = data.name[i];
+    version.textContent = data.version[i];
+    license.textContent = data.licenses[data.license[i]];
+    item.querySelector('.text').textContent = data.text[i];
+    item.querySelector('.tags').textContent = tags(i);
+    return item;
+  };
+
+  const show = (from) => {
+    const part = document.createDocumentFragment();
+    shown = Math.min(found.length, from + STEP);
+    for (let n = from; n < shown; n++) part.append(card(found[n]));
+    if (from) list.append(part); else list.replaceChildren(part);
+    more.hidden = shown === found.length;
+    count.textContent = `${shown} of ${found.length}${similar ? ', including similar spellings' : ''}`;
+    nothing.hidden = found.length > 0;
+  };
+
+  const announce = () => {
+    clearTimeout(speak);
+    if (started) speak = setTimeout(() => {
+      live.textContent = `${found.length} ${found.length === 1 ? 'agent matches' : 'agents match'}${similar ? ', including similar spellings' : ''}`;
+    }, 300);
+    started = true;
+  };
+
+  const draw = (scores, isSimilar) => {
+    similar = isSimilar;
+    found = filter(scores);
+    const byName = sort.value === 'name' || !box.value.trim();
+    // The catalog is in the order of names.
+    if (sort.value === 'name-desc') found.reverse();
+    else if (!byName) found.sort((a, b) => scores[b] - scores[a] || a - b);
+    for (const { values } of groups) for (const value of values) {
+      value.out.textContent = value.n;
+      value.input.parentElement.classList.toggle('zero', !value.n);
+    }
+    show(0);
+    root.classList.remove('pending');
+    announce();
+  };
+
+  const update = async () => {
+    clearTimeout(idle);
+    let picked = 0;
+    for (const one of groups) {
+      one.want = 0;
+      for (const value of one.values) if (value.input.checked) { one.want |= value.bits; picked++; }
+    }
+    chosen.textContent = picked ? ` (${picked})` : '';
+    clear.hidden = !picked && !box.value.trim();
+    try { await load(); } catch { return; }
+    const query = fold(box.value).trim().replace(/\s+/g, ' ');
+    const tokens = query ? query.split(' ').slice(0, 8) : [];
+    const scores = rank(tokens, query);
+    draw(scores, false);
+    const isStrong = found.some((i) => scores[i] >= 12);
+    if (tokens.length && found.length < 5 && !isStrong) {
+      idle = setTimeout(() => {
+        const wider = rankSimilar(tokens);
+        if (filter(wider).length > found.length) draw(wider, true);
+        else filter(scores);
+      }, 150);
+    }
+  };
+
+  // ---- address
+
+  const address = () => {
+    const state = new URLSearchParams();
+    for (const [key, value] of new FormData(form)) if (value.trim()) state.append(key, value);
+    const text = state.toString();
+    return location.pathname + (text ? `?${text}` : '');
+  };
+  const save = (how) => {
+    const next = address();
+    if (next !== location.pathname + location.search) history[how](null, '', next);
+  };
+  const restore = () => {
+    const state = new URLSearchParams(location.search);
+    box.value = (state.get('q') || '').slice(0, 200);
+    sort.value = state.get('sort') || '';
+    if (sort.selectedIndex < 0) sort.value = '';
+    for (const { values } of groups) for (const { input } of values) input.checked = state.getAll(input.name).includes(input.value);
+  };
+
+  box.addEventListener('input', () => { save('replaceState'); update(); });
+  box.addEventListener('focus', () => { load().catch(() => {}); });
+  form.addEventListener('change', (event) => { if (event.target !== box) { save('pushState'); update(); } });
+  form.addEventListener('submit', (event) => { event.preventDefault(); save('pushState'); update(); });
+  clear.addEventListener('click', () => {
+    box.value = '';
+    for (const { values } of groups) for (const { input } of values) input.checked = false;
+    save('pushState');
+    update();
+    box.focus();
+  });
+  more.addEventListener('click', async () => {
+    const from = list.children.length;
+    if (!data) await update();
+    show(from);
+    list.children[from]?.querySelector('a').focus();
+  });
+  addEventListener('popstate', () => { restore(); update(); });
+  addEventListener('keydown', (event) => {
+    if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'k') {
+      event.preventDefault();
+      box.focus();
+      box.select();
+    }
+  });
+
+  at('toggle').addEventListener('click', ({ currentTarget: button }) => {
+    button.setAttribute('aria-expanded', button.getAttribute('aria-expanded') !== 'true');
+  });
+  restore();
+  if (location.search.length > 1) update();
+  else { root.classList.remove('pending'); started = true; }
+})();

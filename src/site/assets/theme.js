@@ -1,0 +1,24 @@
+// Runs before anything is painted, so that nothing moves or changes colour afterwards.
+(() => {
+  'use strict';
+  const root = document.documentElement;
+  let theme = '';
+  try { theme = localStorage.getItem('theme') || ''; } catch { /* storage may be off */ }
+  const apply = () => { if (theme) root.dataset.theme = theme; else delete root.dataset.theme; };
+  apply();
+  root.classList.add('js');
+  if (location.search.length > 1) {
+    // The list of the page is not the one that the address asks for. If that does not come, this one is better than none.
+    root.classList.add('pending');
+    setTimeout(() => root.classList.remove('pending'), 5000);
+  }
+  addEventListener('DOMContentLoaded', () => {
+    const select = document.getElementById('theme');
+    select.value = theme;
+    select.addEventListener('change', () => {
+      theme = select.value;
+      apply();
+      try { localStorage.setItem('theme', theme); } catch { /* then it lasts for this page */ }
+    });
+  });
+})();

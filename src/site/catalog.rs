@@ -1,0 +1,38 @@
+//! What the script searches: all agents, a column at a time, so that it compresses well.
+
+use serde_json::{Value, json};
+
+use super::facets::COLUMN_NAMES;
+use super::listing::Listing;
+
+/// The catalog as compact JSON.
+pub(super) fn text(listings: &[Listing<'_>]) -> String {
+    let column = |of: &dyn Fn(&Listing<'_>) -> Value| Value::Array(listings.iter().map(of).collect());
+    // A name that follows from the id is left out: the script does the same.
+    let name = |listing: &Listing<'_>| {
+        let follows = listing.id.replace('-', " ") == listing.name;
+        if follows { json!(0) } else { json!(listing.name) }
+    };
+    let mut licenses: Vec<&str> = listings.iter().map(|listing| listing.license.as_str()).collect();
+    licenses.sort_unstable();
+    licenses.dedup();
+    let license = |listing: &Listing<'_>| json!(licenses.binary_search(&listing.license.as_str()).unwrap_or_default());
+    let mut bits = serde_json::Map::new();
+    for (at, key) in COLUMN_NAMES.iter().enumerate() {
+        bits.insert((*key).to_owned(), column(&|listing| json!(listing.bits[at])));
+    }
+    let mut text = json!({
+        "id": column(&|listing| json!(listing.id)),
+        "name": column(&name),
+        "version": column(&|listing| json!(listing.version)),
+        "text": column(&|listing| json!(listing.summary)),
+        "by": column(&|listing| json!(listing.authors.join(", "))),
+        "license": column(&license),
+        "licenses": licenses,
+        "icon": column(&|listing| json!(u8::from(listing.has_icon))),
+        "bits": bits,
+    })
+    .to_string();
+    text.push('\n');
+    text
+}

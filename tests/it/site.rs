@@ -1,0 +1,371 @@
+//! The catalog site: what is on its pages, and what can never be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use acp_registry::site::{Capabilities, Options, render};
+use html5gum::{Token, Tokenizer};
+use serde_json::{Value, json};
+
+use crate::support::{Env, tree};
+
+const BASE: &str = "https://example.com/some/where";
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// An element: its name and its attributes.
+type Element = (String, BTreeMap<String, String>);
+
+fn site_of(agents: &[Value], capabilities: &Value) -> Files {
+    let index = json!({ "version": "1.0.0", "agents": agents }).to_string();
+    let capabilities = Capabilities::parse(capabilities.to_string().as_bytes()).unwrap();
+    let options = Options {
+        index: index.as_bytes(),
+        base_url: BASE,
+        capabilities: &capabilities,
+        has_icon: &|id| id != "no-icon",
+    };
+    render(&options).unwrap()
+}
+
+fn agent(id: &str) -> Value {
+    json!({ "id": id, "name": format!("Agent {id}"), "version": "1.0.0", "description": "Made for a test",
+            "license": "MIT", "distribution": { "npx": { "package": format!("{id}@1.0.0"), "args": ["--acp"] } } })
+}
+
+fn agents(count: usize) -> Vec<Value> {
+    (0..count).map(|number| agent(&format!("a{number:05}"))).collect()
+}
+
+fn snapshot() -> Value {
+    json!({ "agents": [ { "id": "a00000", "version": "1.0.0", "protocol_version": 1, "checked_at": "2026-11-02T00:00:00Z",
+        "auth_methods": [ { "id": "k", "name": "Key", "type": "terminal" } ],
+        "features": { "session/load": true, "session/list": true, "nes": false }, "probes": { "session/list": "auth_required" },
+        "stderr_tail": "THE-STDERR", "command": ["THE-COMMAND"] } ] })
+}
+
+fn hostile() -> Vec<Value> {
+    let texts = [
+        "<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "\"><svg onload=alert(1)>",
+        "' onclick='x", "{{ 7 * 7 }} ${x} `y`", "\u{202e}gnp.exe\u{202c}\u{0}\u{1b}[31m", "עברית عربي",
+        "👩‍👩‍👧 🇬🇧 e\u{301}", "]]><!--", "javascript:alert(1)",
+    ];
+    let long = "x".repeat(10_000);
+    let make = |(number, text): (usize, &str)| {
+        json!({ "id": format!("h{number}"), "name": text, "version": text, "description": format!("{text} {long}"), "license": text,
+            "authors": [text, long], "website": text, "repository": format!("https://example.com/{text}"), "license_url": "http://example.com",
+            "distribution": {
+                "npx": { "package": format!("p@{text}"), "args": [text, "it's", "a\"b", "\\"], "env": { "K": text } },
+                "binary": { "linux-x86_64": { "archive": format!("https://example.com/{text}"), "cmd": format!("./{text}"), "args": [text] },
+                            text: { "archive": "javascript:alert(1)", "cmd": text, "sha256": text } } },
+            "preview": { "version": text } })
+    };
+    texts.iter().copied().chain([long.as_str()]).enumerate().map(make).collect()
+}
+
+fn elements(html: &[u8]) -> Vec<Element> {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let element = |token| match token {
+        Token::StartTag(tag) => {
+            let attributes = tag.attributes.iter().map(|(key, value)| (text(key), text(value))).collect();
+            Some((text(&tag.name), attributes))
+        }
+        Token::Error(error) => panic!("{error:?}"),
+        _ => None,
+    };
+    Tokenizer::new(html).flatten().filter_map(element).collect()
+}
+
+fn pages(files: &Files) -> impl Iterator<Item = (&String, &Vec<u8>)> {
+    files.iter().filter(|(name, _)| Path::new(name).extension().is_some_and(|ending| ending == "html"))
+}
+
+/// The file that a link on a page leads to; `None` for links to elsewhere.
+fn target(page: &str, link: &str) -> Option<String> {
+    let base = url::Url::parse(&format!("{BASE}/{page}")).unwrap();
+    let url = base.join(link).unwrap();
+    let path = url.as_str().split(['?', '#']).next().unwrap().strip_prefix(&format!("{BASE}/"))?.to_owned();
+    Some(if path.is_empty() || path.ends_with('/') { format!("{path}index.html") } else { path })
+}
+
+/// What holds for every page of every site.
+fn check_pages(files: &Files) {
+    let published = ["registry.json", "agent.schema.json", "SHA256SUMS"];
+    let mut seen = 0;
+    for (name, html) in pages(files) {
+        let mut ids = BTreeSet::new();
+        let elements = elements(html);
+        for (element, attributes) in &elements {
+            for (key, value) in attributes {
+                assert!(!key.starts_with("on") && key != "style" && key != "srcdoc", "{name}: {key}");
+                if key == "id" {
+                    assert!(ids.insert(value.clone()), "{name}: {value} is there twice");
+                }
+                if (key != "href" && key != "src" && key != "action")
+                    || attributes.get("rel").is_some_and(|rel| rel == "canonical")
+                {
+                    continue;
+                }
+                seen += 1;
+                if let Some(file) = target(name, value) {
+                    let is_agent = |id| files.contains_key(&format!("agents/{id}/index.html"));
+                    let is_icon = file.strip_suffix(".svg").is_some_and(is_agent);
+                    let is_there = files.contains_key(&file) || published.contains(&file.as_str()) || is_icon;
+                    assert!(is_there, "{name} links to {value}, which is not there");
+                } else {
+                    assert!(element == "a" && value.starts_with("https://"), "{name}: {element} {value}");
+                    assert!(
+                        attributes["rel"].contains("noopener") && attributes["rel"].contains("noreferrer"),
+                        "{name}: {value}"
+                    );
+                }
+            }
+            let kind = attributes.get("type").map(String::as_str);
+            let is_data = kind == Some("application/ld+json");
+            assert!(element != "script" || is_data || attributes.contains_key("src"), "{name} has a script inside");
+            assert!(
+                !["style", "iframe", "object", "embed", "base"].contains(&element.as_str()),
+                "{name} has {element}"
+            );
+        }
+        let policy = elements
+            .iter()
+            .find(|(_, attributes)| attributes.get("http-equiv").is_some_and(|it| it == "Content-Security-Policy"));
+        let policy = &policy.unwrap().1["content"];
+        assert!(
+            !policy.contains("unsafe")
+                && policy.starts_with("default-src 'none'")
+                && policy.contains("trusted-types 'none'")
+        );
+    }
+    assert!(seen > 20);
+}
+
+#[test]
+fn no_page_has_a_dead_link_or_anything_that_its_policy_would_stop() {
+    for count in [0, 1, 24, 25, 101, 230] {
+        let files = site_of(&agents(count), &snapshot());
+        check_pages(&files);
+        let home = String::from_utf8(files["index.html"].clone()).unwrap();
+        assert_eq!(home.matches("<li class=\"card\"><img").count(), count.min(24) + 1, "cards and the template");
+        assert!(home.contains(&format!("<p id=\"count\">{} of {count}</p>", count.min(24))));
+        assert_eq!(home.contains("id=\"more\" class=\"needs-js\" hidden"), count <= 24);
+    }
+}
+
+#[test]
+fn text_of_strangers_stays_text() {
+    let files = site_of(
+        &hostile(),
+        &json!({ "agents": [ { "id": "h0", "protocol_version": 1, "version": "<b>",
+        "auth_methods": [ { "name": "</script><b>", "type": "<i>" } ], "features": { "<u>": true } } ] }),
+    );
+    check_pages(&files);
+    let known: BTreeSet<String> =
+        pages(&site_of(&agents(3), &snapshot())).flat_map(|(_, html)| elements(html)).map(|(name, _)| name).collect();
+    for (name, html) in pages(&files) {
+        // Elements that a page of harmless agents does not have would be theirs.
+        for (element, _) in elements(html) {
+            assert!(
+                known.contains(&element) || ["small", "table", "li"].contains(&element.as_str()),
+                "{name} has {element}"
+            );
+        }
+        let text = std::str::from_utf8(html).unwrap();
+        assert!(!text.contains(['\u{202e}', '\u{0}', '\u{1b}']), "{name} has hidden characters");
+        assert!(name.starts_with("docs/") || html.len() < 100_000, "{name}: {} bytes", html.len());
+    }
+    let catalog = files.iter().find(|(name, _)| name.starts_with("assets/catalog.")).unwrap().1;
+    let catalog: Value = serde_json::from_slice(catalog).unwrap();
+    assert_eq!(catalog["id"].as_array().unwrap().len(), hostile().len());
+    for text in catalog["text"].as_array().unwrap() {
+        assert!(text.as_str().unwrap().chars().count() <= 161);
+    }
+}
+
+#[test]
+fn an_id_that_could_be_a_path_has_no_page() {
+    let mut agents = agents(1);
+    agents.extend(["../x", "", "a/b", "A", "."].map(agent));
+    let files = site_of(&agents, &snapshot());
+    assert_eq!(files.keys().filter(|name| name.starts_with("agents/")).count(), 2);
+    assert!(files.keys().all(|name| !name.contains("..") && !name.starts_with('/')));
+}
+
+#[test]
+fn a_snapshot_tells_four_states_and_nothing_of_the_machine() {
+    let files = site_of(&agents(2), &snapshot());
+    let page = String::from_utf8(files["agents/a00000/index.html"].clone()).unwrap();
+    for row in [
+        "Load sessions</th><td class=\"yes\">Yes",
+        "List sessions</th><td class=\"auth\">Needs sign-in",
+        "Next edit suggestions (NES)</th><td class=\"no\">No",
+        "Fork sessions</th><td class=\"none\">Not tested",
+        "<time datetime=\"2026-11-02\">",
+    ] {
+        assert!(page.contains(row), "{row}");
+    }
+    assert!(String::from_utf8_lossy(&files["agents/a00001/index.html"]).contains("Not tested: there is no answer"));
+    for (name, bytes) in &files {
+        let text = String::from_utf8_lossy(bytes);
+        assert!(!text.contains("THE-STDERR") && !text.contains("THE-COMMAND"), "{name}");
+    }
+}
+
+#[test]
+fn documents_for_machines_parse() {
+    let files = site_of(&[hostile(), agents(3)].concat(), &snapshot());
+    for name in ["sitemap.xml", "opensearch.xml"] {
+        let text = std::str::from_utf8(&files[name]).unwrap();
+        let document = roxmltree::Document::parse(text).unwrap();
+        for place in document.descendants().filter(|node| node.has_tag_name("loc")) {
+            let path = place.text().unwrap().strip_prefix(&format!("{BASE}/")).unwrap();
+            assert!(files.contains_key(&format!("{path}index.html")), "{path}");
+        }
+    }
+    for (name, html) in pages(&files).filter(|(name, _)| name.starts_with("agents/")) {
+        let text = std::str::from_utf8(html).unwrap();
+        let (_, rest) = text.split_once("<script type=\"application/ld+json\">").unwrap();
+        let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+        assert_eq!(data["@type"], "SoftwareApplication", "{name}");
+        let entry: Value = serde_json::from_slice(&files[&name.replace("index.html", "agent.json")]).unwrap();
+        assert_eq!(data["url"], format!("{BASE}/agents/{}/", entry["id"].as_str().unwrap()));
+    }
+    let llms = String::from_utf8(files["llms.txt"].clone()).unwrap();
+    assert_eq!(llms.lines().filter(|line| line.starts_with("- [")).count(), hostile().len() + 3 + 2);
+    assert!(llms.contains("\\<img") && !llms.replace("\\<", "").contains('<'));
+}
+
+/// Brotli at its best, as hosts serve what does not change.
+fn compressed(bytes: &[u8]) -> usize {
+    let mut out = Vec::new();
+    brotli::BrotliCompress(&mut &bytes[..], &mut out, &brotli::enc::BrotliEncoderParams::default()).unwrap();
+    out.len()
+}
+
+#[test]
+fn pages_keep_their_budgets() {
+    let env = Env::empty();
+    let registry = Path::new(env!("CARGO_MANIFEST_DIR")).join("registry");
+    let run = env.run(&["--registry-dir", registry.to_str().unwrap(), "build", "--out", "out"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let files: Files = tree(&env.path("out")).into_iter().collect();
+    let size = |name: &str| compressed(&files[name]);
+    let asset = |stem: &str| {
+        let name = files.keys().find(|name| name.starts_with(&format!("assets/{stem}."))).unwrap();
+        size(name)
+    };
+    let count = serde_json::from_slice::<Value>(&files["registry.json"]).unwrap()["agents"].as_array().unwrap().len();
+    let [style, theme, search, page] = ["style", "theme", "search", "page"].map(asset);
+    let detail =
+        files.keys().filter(|name| name.starts_with("agents/") && name.ends_with("html")).map(|name| size(name)).max();
+    let detail = detail.unwrap();
+    assert!(size("index.html") + style + theme + search <= 15_000);
+    assert!(theme + search + page <= 5_000, "{}", theme + search + page);
+    assert!(detail + style + theme + page <= 12_000);
+    assert!(asset("catalog") <= 45 * count + 2_000);
+    // What a browser fetches before it paints.
+    let blocking = elements(&files["index.html"]).into_iter().filter(|(element, attributes)| {
+        let is = |key: &str, value: &str| attributes.get(key).is_some_and(|it| it == value);
+        (element == "script" && !attributes.contains_key("defer")) || (element == "link" && is("rel", "stylesheet"))
+    });
+    assert!(blocking.count() < 4);
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes_and_check_sees_no_difference() {
+    let env = Env::with(&["one", "two"]).file("caps.json", snapshot().to_string());
+    for out in ["out", "again"] {
+        let run = env.run(&["build", "--out", out, "--capabilities", "caps.json"]);
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    }
+    assert_eq!(tree(&env.path("out")), tree(&env.path("again")));
+    let sums = env.read("out/SHA256SUMS");
+    assert_eq!(sums.lines().count(), tree(&env.path("out")).len() - 1);
+    let check = ["build", "--out", "out", "--capabilities", "caps.json", "--check"];
+    assert_eq!(env.json(&check).0, 0);
+    assert_eq!(env.run(&["build", "--out", "out"]).code, 0, "a tree with folders is replaced");
+
+    // Folders of a tree are looked into: a change in one is seen, and what somebody put there is not deleted.
+    env.write("out/agents/one/index.html", "changed");
+    env.write("out/agents/one/mine.txt", "mine");
+    env.write("out/own/x", "mine");
+    fs::remove_file(env.path("out/404.html")).unwrap();
+    let (code, report) = env.json(&["build", "--out", "out", "--check"]);
+    let kinds: Vec<(&str, &str)> = report["differences"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|difference| (difference["kind"].as_str().unwrap(), difference["file"].as_str().unwrap()))
+        .collect();
+    let expected = [
+        ("missing", "404.html"),
+        ("changed", "agents/one/index.html"),
+        ("extra", "agents/one/mine.txt"),
+        ("extra", "own"),
+    ];
+    assert_eq!((code, kinds.as_slice()), (1, expected.as_slice()));
+    let run = env.run(&["build", "--out", "out"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("agents/one/mine.txt"), "{}", run.stderr);
+    assert!(env.path("out/own/x").exists());
+}
+
+#[test]
+fn without_a_site_there_are_only_the_files_of_the_index() {
+    let env = Env::with(&["one"]);
+    assert_eq!(env.run(&["build", "--out", "out", "--no-site"]).code, 0);
+    let names: Vec<String> = tree(&env.path("out")).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["SHA256SUMS", "agent.schema.json", "one.svg", "registry.json", "registry.schema.json"]);
+}
+
+#[test]
+fn a_snapshot_that_is_none_is_wrong_usage_and_nothing_is_written() {
+    let env = Env::with(&["one"]).file("broken.json", "{").file("other.json", "{}");
+    for (file, message) in [
+        ("broken.json", "broken.json is not JSON"),
+        ("other.json", "holds no list"),
+        ("none.json", "none.json: "),
+        (".", ".: is a directory"),
+    ] {
+        let run = env.run(&["build", "--out", "out", "--capabilities", file]);
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(run.stderr.contains(message), "{}", run.stderr);
+    }
+    assert!(!env.path("out").exists());
+}
+
+#[test]
+fn templates_escape_everything_but_the_data_block() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
+    let mut unescaped = Vec::new();
+    for (name, bytes) in tree(&folder) {
+        let text = String::from_utf8(bytes).unwrap().replace(' ', "");
+        let is_escaped = [".html", ".xml"].iter().any(|ending| name.ends_with(ending));
+        assert!(is_escaped, "{name}: the ending decides how text is escaped");
+        for forbidden in ["|e(", "|escape(", "{%filter", "escape=\"none\"", "style=\"", "<style", "javascript:"] {
+            assert!(!text.contains(forbidden), "{name} has {forbidden}");
+        }
+        unescaped.extend(text.match_indices("|safe").map(|(at, _)| format!("{name}:{}", &text[at - 9..at + 7])));
+    }
+    assert_eq!(unescaped, ["agent.html:{{json_ld|safe}}"]);
+    for (name, bytes) in tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/site")) {
+        let text = String::from_utf8(bytes).unwrap();
+        for forbidden in [
+            "escape = \"none\"", "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(",
+            "MarkupDisplay", "filters::Safe",
+        ] {
+            assert!(!text.contains(forbidden), "{name} has {forbidden}");
+        }
+    }
+}
+
+#[test]
+fn every_rule_is_explained() {
+    let files = site_of(&agents(1), &snapshot());
+    let page = String::from_utf8(files["docs/rules/index.html"].clone()).unwrap();
+    for rule in acp_registry::check::RULES {
+        assert!(page.contains(&format!("id=\"{}\"", rule.name.replace('/', "-"))), "{}", rule.name);
+    }
+}

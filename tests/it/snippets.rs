@@ -1,0 +1,161 @@
+//! Settings for editors: what comes back when the language itself reads them.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use acp_registry::site::snippet::{elisp, lua, shell};
+use acp_registry::site::{Capabilities, Options, render};
+use serde_json::{Value, json};
+
+use crate::support::skipped;
+
+const TEXTS: [&str; 12] = [
+    "plain", "", "it's", "a\"b\\c", "$HOME `id` $(id)", "a\nb\tc", "]] --[[ x", "?\\C-x #1=", "\u{202e}bidi\u{0}1",
+    "é 😀 עברית", "%s {{x}} ${y}", "-n",
+];
+
+/// What a program prints when it is given a script; `None` where it is not installed.
+fn output(program: &str, args: &[&str], script: &str) -> Option<Vec<u8>> {
+    let child =
+        Command::new(program).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let Ok(mut child) = child else {
+        skipped("snippets", &format!("{program} is not installed"));
+        return None;
+    };
+    child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{program}: {}\n{script}", String::from_utf8_lossy(&output.stderr));
+    Some(output.stdout)
+}
+
+/// The texts in hexadecimal, a line each.
+fn hexadecimal(texts: &[&str]) -> String {
+    let line = |text: &&str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>() + "\n";
+    texts.iter().map(line).collect()
+}
+
+#[test]
+fn lua_reads_back_what_was_written() {
+    let script = format!(
+        "for _, text in ipairs({}) do print((text:gsub('.', function(c) return ('%02x'):format(c:byte()) end))) end",
+        lua::list(TEXTS)
+    );
+    if let Some(bytes) = output("lua5.4", &["-"], &script) {
+        assert_eq!(String::from_utf8(bytes).unwrap(), hexadecimal(&TEXTS));
+    }
+}
+
+#[test]
+fn emacs_reads_back_what_was_written() {
+    let script = format!(
+        "(dolist (text {}) (princ (mapconcat (lambda (c) (format \"%02x\" c)) (encode-coding-string text 'utf-8 t) \"\")) (terpri))",
+        elisp::list(TEXTS)
+    );
+    let file = tempfile::Builder::new().suffix(".el").tempfile().unwrap();
+    std::fs::write(file.path(), format!(";; -*- coding: utf-8; lexical-binding: t -*-\n{script}")).unwrap();
+    if let Some(bytes) = output("emacs", &["--batch", "-Q", "-l", file.path().to_str().unwrap()], "") {
+        assert_eq!(String::from_utf8(bytes).unwrap(), hexadecimal(&TEXTS));
+    }
+}
+
+#[test]
+fn the_shell_reads_back_what_was_written() {
+    let kept: Vec<&str> = TEXTS.into_iter().filter(|text| shell::word(text).is_some()).collect();
+    assert_eq!(kept.len(), TEXTS.len() - 2, "only line ends and hidden characters have no form");
+    let words: Vec<String> = kept.iter().filter_map(|text| shell::word(text)).collect();
+    let script = format!("printf '%s\\0' {}", words.join(" "));
+    if let Some(bytes) = output("sh", &["-s"], &script) {
+        let read: Vec<&[u8]> = bytes.split(|byte| *byte == 0).collect();
+        let expected: Vec<&[u8]> = kept.iter().map(|text| text.as_bytes()).chain([&b""[..]]).collect();
+        assert_eq!(read, expected);
+    }
+    let env = [("K".to_owned(), "it's $x".to_owned())];
+    let script = shell::command(&env, ["sh", "-c", "printf %s \"$K\""]).unwrap();
+    if let Some(bytes) = output("sh", &["-s"], &script) {
+        assert_eq!(bytes, b"it's $x");
+    }
+}
+
+/// The snippets of an agent's page, by their names.
+fn snippets(agent: &Value) -> Vec<(String, String)> {
+    let index = json!({ "agents": [agent] }).to_string();
+    let capabilities = Capabilities::default();
+    let options = Options {
+        index: index.as_bytes(),
+        base_url: "https://example.com",
+        capabilities: &capabilities,
+        has_icon: &|_| false,
+    };
+    let page = String::from_utf8(render(&options).unwrap()["agents/x/index.html"].clone()).unwrap();
+    let unescape = |text: &str| {
+        let text = text.replace("&#60;", "<").replace("&#62;", ">").replace("&#34;", "\"").replace("&#39;", "'");
+        text.replace("&#38;", "&")
+    };
+    page.split("<pre ")
+        .skip(1)
+        .map(|part| {
+            let name = part.split_once("aria-label=\"").unwrap().1.split_once('"').unwrap().0;
+            let text = part.split_once("<code>").unwrap().1.split_once("</code>").unwrap().0;
+            (name.to_owned(), unescape(text))
+        })
+        .collect()
+}
+
+#[test]
+fn settings_on_pages_start_what_the_manifest_says() {
+    let args: Vec<&str> = TEXTS.to_vec();
+    let agent = json!({ "id": "x", "name": "X <\"'&> \\", "distribution": {
+        "npx": { "package": "@a/b@1.0.0", "args": args, "env": { "K": "it's <\"v\">" } } } });
+    let snippets = snippets(&agent);
+    let named = |name: &str| {
+        &snippets.iter().find(|(known, _)| known == name).unwrap_or_else(|| panic!("{name}: {snippets:?}")).1
+    };
+    let expected: Vec<&str> = ["-y", "@a/b@1.0.0"].into_iter().chain(args).collect();
+    for (name, pointer) in [
+        ("Zed, As your own command", "/agent_servers/x"),
+        ("JetBrains, Settings", "/agent_servers/X <\"'&> \\"),
+        ("VS Code, Settings", "/acp.agents/X <\"'&> \\"),
+    ] {
+        let settings: Value = serde_json::from_str(named(name)).unwrap();
+        let server = settings.pointer(pointer).unwrap();
+        assert_eq!(
+            (&server["command"], &server["args"], &server["env"]["K"]),
+            (&json!("npx"), &json!(expected), &json!("it's <\"v\">"))
+        );
+    }
+    for name in ["CodeCompanion, Settings", "avante, Settings"] {
+        // The functions that the settings call are replaced by ones that print what they are given.
+        let script = format!(
+            "local function show(t) io.write('npx' == (t.command or t.commands.default[1]) and '' or 'wrong')\n\
+             for i, v in ipairs(t.args or t.commands.default) do if t.args or i > 1 then io.write(v, '\\1') end end io.write(t.env.K) end\n\
+             package.preload.codecompanion = function() return {{ setup = function(o) for _, f in pairs(o.adapters.acp) do show(f()) end end }} end\n\
+             package.preload['codecompanion.adapters'] = function() return {{ extend = function(_, o) return o end }} end\n\
+             package.preload.avante = function() return {{ setup = function(o) show(o.acp_providers[o.provider]) end }} end\n{}",
+            named(name)
+        );
+        if let Some(bytes) = output("lua5.4", &["-"], &script) {
+            let text: String = expected.iter().map(|arg| format!("{arg}\u{1}")).collect();
+            assert_eq!(String::from_utf8(bytes).unwrap(), format!("{text}it's <\"v\">"), "{name}");
+        }
+    }
+    // A word with hidden characters has no form in a shell, so that there is no command to copy.
+    assert!(!snippets.iter().any(|(name, _)| name.contains("PowerShell") || name.contains("POSIX")));
+    assert_eq!(named("Command line, With acp-registry"), "acp-registry run x");
+}
+
+#[test]
+fn emacs_takes_the_settings_for_agent_shell() {
+    let agent = json!({ "id": "x", "name": "X \"y\" \\", "distribution": { "uvx": { "package": "p==1", "args": ["a\"b\\"], "env": { "K": "v w" } } } });
+    let snippets = snippets(&agent);
+    let text = &snippets.iter().find(|(name, _)| name.starts_with("agent-shell")).unwrap().1;
+    let script = format!(
+        ";; -*- lexical-binding: t -*-\n(defun agent-shell-make-agent-config (&rest plist) plist)\n(defun acp-make-client (&rest plist) plist)\n\
+         (cl-defun agent-shell-start (&key config) (prin1 (funcall (plist-get config :client-maker) nil)))\n{text}\n(agent-shell-start-x)"
+    );
+    let file = tempfile::Builder::new().suffix(".el").tempfile().unwrap();
+    std::fs::write(file.path(), script).unwrap();
+    if let Some(bytes) = output("emacs", &["--batch", "-Q", "-l", "cl-lib", "-l", file.path().to_str().unwrap()], "") {
+        let expected = r#"(:command "uvx" :command-params ("p==1" "a\"b\\") :environment-variables ("K=v w") :context-buffer nil)"#;
+        assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+    }
+}
