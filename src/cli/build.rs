@@ -32,7 +32,7 @@ pub(super) struct Args {
     #[arg(long)]
     no_site: bool,
 
-    /// A capability snapshot, for the site's tables and filters
+    /// A capability snapshot, for the site's tables and filters [default: `capabilities.json` in the registry directory]
     #[arg(long, value_name = "FILE", conflicts_with = "no_site")]
     capabilities: Option<PathBuf>,
 
@@ -59,7 +59,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let registry = Registry::load(&global.registry_dir())?;
     let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
     let checked = check(&registry, &options, &Selection::All);
-    let capabilities = args.capabilities.as_deref().map_or_else(|| Ok(Capabilities::default()), read_capabilities)?;
+    let capabilities = if args.no_site {
+        Capabilities::default()
+    } else {
+        capabilities(args.capabilities.as_deref(), &global.registry_dir())?
+    };
     let previous = args.previous.as_deref().map(|place| previous::open(place, &allowed_hosts)).transpose()?;
     let options = index::Options { base_url: args.base_url.as_deref(), check: &options, previous: previous.as_deref() };
     let built = index::build(&registry, &checked, &options);
@@ -107,7 +111,17 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 /// The largest snapshot that is read, in bytes.
 const SNAPSHOT_LIMIT: u64 = 256 << 20;
 
-pub(super) fn read_capabilities(path: &Path) -> Result<Capabilities, Failure> {
+/// The snapshot that a flag names, or else the one that lies in the registry, if there is one.
+pub(super) fn capabilities(named: Option<&Path>, registry: &Path) -> Result<Capabilities, Failure> {
+    let usual = registry.join("capabilities.json");
+    match named {
+        Some(path) => read_capabilities(path),
+        None if usual.is_file() => read_capabilities(&usual),
+        None => Ok(Capabilities::default()),
+    }
+}
+
+fn read_capabilities(path: &Path) -> Result<Capabilities, Failure> {
     let shown = path.display();
     let real = path.canonicalize().map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
     let bytes =

@@ -16,7 +16,7 @@ use acp_registry::report::plural;
 use acp_registry::site::Capabilities;
 use tokio::net::TcpListener;
 
-use super::build::{read_capabilities, show_errors, with_site};
+use super::build::{capabilities, show_errors, with_site};
 use super::exit::{Exit, Failure};
 use super::global::{Global, configured_levels};
 use super::signals;
@@ -35,14 +35,14 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value = "8017")]
     port: u16,
 
-    /// A capability snapshot, for the site's tables and filters
+    /// A capability snapshot, for the site's tables and filters [default: `capabilities.json` in the registry]
     #[arg(long, value_name = "FILE")]
     capabilities: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let directory = args.directory.clone().unwrap_or_else(|| global.registry_dir());
-    let capabilities = args.capabilities.as_deref().map_or_else(|| Ok(Capabilities::default()), read_capabilities)?;
+    let capabilities = capabilities(args.capabilities.as_deref(), &directory)?;
     let preview = Arc::new(Preview::default());
     let (stop, stopped) = channel::<()>();
     std::thread::scope(|scope| {

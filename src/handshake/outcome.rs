@@ -108,13 +108,22 @@ pub struct Outcome {
     pub isolation: &'static str,
 }
 
+/// What stands in the place of a path that is another in each run.
+const SANDBOX: &str = "$SANDBOX";
+
 impl Outcome {
     /// Puts `$SANDBOX` in the place of a path that is another in each run, in all that the agent has answered.
     pub fn hide_path(&mut self, path: &Path) {
         let Some(path) = path.to_str() else { return };
         let hide = |text: &mut String| {
             if text.contains(path) {
-                *text = text.replace(path, "$SANDBOX");
+                *text = text.replace(path, SANDBOX);
+                // Below it each check has a directory with a name that nobody chose.
+                let below = format!("{SANDBOX}/acp-registry-");
+                while let Some(at) = text.find(&below) {
+                    let end = text[at + below.len()..].find('/').map_or(text.len(), |length| at + below.len() + length);
+                    text.replace_range(at + SANDBOX.len()..end, "");
+                }
             }
         };
         let handshake = &mut self.handshake;
