@@ -102,6 +102,8 @@ pub struct Checked {
     pub findings: Vec<Finding>,
     /// All agents of the registry, by folder name.
     pub agents: Vec<AgentStatus>,
+    /// What was not checked although it was asked for, and why.
+    pub notes: Vec<String>,
 }
 
 impl Checked {
@@ -150,7 +152,8 @@ pub fn check(registry: &Registry, options: &Options<'_>, selection: &Selection) 
         }
     };
     let agents = registry.entries.iter().map(|entry| AgentStatus { id: entry.id.clone(), status: status(&entry.id) });
-    Checked { agents: agents.collect(), findings }
+    let notes = options.survey.map_or_else(Vec::new, |survey| survey.notes.clone());
+    Checked { agents: agents.collect(), findings, notes }
 }
 
 fn check_entry(entry: &Entry, rules: &[&'static Rule], options: &Options<'_>) -> Vec<Finding> {

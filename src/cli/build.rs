@@ -143,7 +143,7 @@ pub(super) fn show_errors(registry: &Registry, checked: &Checked, ui: &Ui) {
     if findings.is_empty() {
         return;
     }
-    let errors = Checked { findings, agents: checked.agents.clone() };
+    let errors = Checked { findings, agents: checked.agents.clone(), notes: Vec::new() };
     let text = |file: &str| registry.text(file);
     let report =
         Report { checked: &errors, duration: Duration::ZERO, text: &text, prefix: "", color: ui.color_stderr() };

@@ -36,15 +36,19 @@ pub(super) struct Needs {
 }
 
 /// Finds the package registries and GitHub, and makes a client that may speak to them, with their secrets. What is needed
-/// and not known is a warning.
+/// and not known is a warning, which is also returned.
 pub(super) fn connect(
     allowed: &AllowedHosts,
     needs: Needs,
     use_cache: bool,
     ui: &Ui,
-) -> Result<(Client, Sources), Failure> {
+) -> Result<(Client, Sources, Vec<String>), Failure> {
     let mut settings = settings(allowed);
-    let sources = sources(needs, &mut settings.credentials, ui)?;
+    let (sources, unknown) = sources(needs, &mut settings.credentials)?;
+    let notes: Vec<String> = unknown.iter().map(|unknown| format!("packages were not checked: {unknown}")).collect();
+    for note in &notes {
+        ui.warning(note);
+    }
     // What the person's own package managers are configured with may be a mirror in a private network.
     let npm = sources.npm.iter().flat_map(Registry::bases);
     let pypi = sources.pypi.iter().map(|index| &index.base);
@@ -56,10 +60,10 @@ pub(super) fn connect(
         settings.cache = cache(ui);
     }
     let client = Client::new(settings).map_err(Failure::unable)?;
-    Ok((client, sources))
+    Ok((client, sources, notes))
 }
 
-fn sources(needs: Needs, credentials: &mut Credentials, ui: &Ui) -> Result<Sources, Failure> {
+fn sources(needs: Needs, credentials: &mut Credentials) -> Result<(Sources, Vec<UnknownBase>), Failure> {
     let variable = |name: &str| env::var(name).ok();
     let api = variable("GITHUB_API_URL").filter(|api| !api.trim().is_empty());
     let github = Github::new(api.as_deref().unwrap_or(DEFAULT_API))
@@ -75,10 +79,10 @@ fn sources(needs: Needs, credentials: &mut Credentials, ui: &Ui) -> Result<Sourc
     );
     credentials.extend(of_npm);
     credentials.extend(of_pypi);
-    let warn = |unknown: &UnknownBase| ui.warning(&format!("packages were not checked: {unknown}"));
-    let npm = npm.and_then(|npm| npm.inspect_err(warn).ok());
-    let pypi = pypi.and_then(|pypi| pypi.inspect_err(warn).ok());
-    Ok(Sources { npm, pypi, github })
+    let mut unknown = Vec::new();
+    let npm = npm.and_then(|npm| npm.map_err(|error| unknown.push(error)).ok());
+    let pypi = pypi.and_then(|pypi| pypi.map_err(|error| unknown.push(error)).ok());
+    Ok((Sources { npm, pypi, github }, unknown))
 }
 
 /// What package managers know, by their own configuration.

@@ -50,14 +50,15 @@ pub(super) fn run(
         npm: args.urls && has(|distribution| distribution.npx.is_some()),
         pypi: args.urls && has(|distribution| distribution.uvx.is_some()),
     };
-    let (client, sources) = network::connect(allowed, needs, !args.no_cache, ui)?;
+    let (client, sources, notes) = network::connect(allowed, needs, !args.no_cache, ui)?;
     let progress = Progress::new(ui);
-    let survey = {
+    let mut survey = {
         let show = |event| progress.show(event);
         let surveyor = Surveyor { client: &client, sources: &sources, scope, progress: &show };
         signals::run_and_forget(surveyor.survey(agents))?
     };
     drop(progress);
+    survey.notes = notes;
     Ok(Some(survey))
 }
 

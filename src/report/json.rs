@@ -14,6 +14,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
         "command": "validate",
         "findings": checked.findings.iter().map(finding).collect::<Vec<_>>(),
         "agents": agents.collect::<Vec<_>>(),
+        "notes": checked.notes,
         "summary": {
             "agents": checked.agents.len(),
             "errors": checked.count(Level::Error),

@@ -19,6 +19,9 @@ pub(super) fn render(report: &Report<'_>) -> String {
         plural(checked.count(Level::Error), "error"),
         plural(checked.count(Level::Warning), "warning"),
     );
+    for note in &checked.notes {
+        out.push_str(&format!("\n⚠️ {}\n", escape(&printable(note))));
+    }
     let mut left_out = 0;
     for group in checked.findings.chunk_by(|a, b| a.agent == b.agent) {
         let mut table = format!("\n### {}\n\n", title(&group[0]));

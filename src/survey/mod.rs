@@ -36,6 +36,8 @@ pub struct Survey {
     pub assets: BTreeMap<String, (ReleaseId, String)>,
     /// Archives that were fetched, by the address as the manifest writes it.
     pub archives: BTreeMap<String, Result<Archive, FetchError>>,
+    /// What was not asked, and why: for whoever reads the result.
+    pub notes: Vec<String>,
     /// What this machine itself could not do, such as storing an archive: nothing is known then of what was asked.
     pub troubles: Vec<FetchError>,
     /// Whether anything was asked and nothing at all answered.

@@ -258,8 +258,10 @@ fn a_package_registry_that_nobody_knows_is_a_warning_with_its_remedy() {
     command.env("PATH", "").env("PIP_CONFIG_FILE", "/nonexistent").env("UV_CONFIG_FILE", "/nonexistent");
     let run = Run::of(&mut command);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    for part in ["ACP_REGISTRY_NPM", "ACP_REGISTRY_PYPI"] {
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    for (at, part) in ["ACP_REGISTRY_NPM", "ACP_REGISTRY_PYPI"].into_iter().enumerate() {
         assert!(run.stderr.contains(part), "{}", run.stderr);
+        assert!(report["notes"][at].as_str().unwrap().contains(part), "{report}");
     }
 }
 
