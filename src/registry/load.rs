@@ -99,7 +99,7 @@ pub struct Stray {
 pub struct Quarantine {
     /// The document, for its places.
     pub document: Manifest,
-    /// Reason by agent id; members that are not strings are left out.
+    /// Reason by agent id. A member that is no text keeps its agent from being started all the same.
     pub reasons: BTreeMap<String, String>,
 }
 
@@ -231,7 +231,8 @@ fn misnamed_manifest(folder: &Path) -> Option<String> {
 fn load_quarantine(root: &Path) -> Loaded<Quarantine> {
     load_text(&root.join("quarantine.json"), root, MANIFEST_LIMIT).and_then(parse).and_then(|document| {
         let members = document.value().as_object().into_iter().flatten();
-        let reasons = members.filter_map(|(id, reason)| Some((id.clone(), reason.as_str()?.to_owned()))).collect();
+        let text = |reason: &serde_json::Value| reason.as_str().unwrap_or("no reason is given").to_owned();
+        let reasons = members.map(|(id, reason)| (id.clone(), text(reason))).collect();
         Loaded::Present(Quarantine { document, reasons })
     })
 }

@@ -342,6 +342,11 @@ fn quarantined_agents_are_skipped_unless_they_are_named() {
     let (code, document) = verify.json(&[]);
     assert_eq!((code, rows(&document)), (0, vec![("good", "pass", ""), ("held", "skipped", "quarantined")]));
     assert_eq!(row(&document, "held")["message"], "in quarantine: `crashes\\u{1b}[2J`");
+    // A wrong reason is no leave to start it.
+    verify.env.write("r/quarantine.json", r#"{ "held": { "until": "2026-12-31" } }"#);
+    let (_, document) = verify.json(&[]);
+    assert_eq!(rows(&document)[1], ("held", "skipped", "quarantined"));
+    verify.env.write("r/quarantine.json", r#"{ "held": "crashes" }"#);
     let (code, document) = verify.json(&["held"]);
     assert_eq!((code, rows(&document)), (1, vec![("held", "fail", "exited")]));
     for broken in ["[]", "{"] {
