@@ -127,9 +127,13 @@ fn an_exhausted_rate_limit_is_no_refusal() {
 
 #[test]
 fn redirects_are_followed_to_their_end() {
-    let server = Server::answering(|asked| match asked.path[1..].parse::<u32>() {
+    let server = Server::answering(|asked| match asked.path[1..].parse::<usize>() {
         Ok(0) => ok("end"),
-        Ok(left) => redirect(format!("/{}", left - 1)),
+        Ok(left) => {
+            let (_, headers, body) = redirect(format!("/{}", left - 1));
+            // Every status that redirects.
+            ([301, 302, 303, 307, 308][left % 5], headers, body)
+        }
         Err(_) => redirect("/loop"),
     });
     let client = client(&[&server]);
