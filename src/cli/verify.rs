@@ -3,14 +3,14 @@
 use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use acp_registry::archive::Limits;
 use acp_registry::handshake::Options;
 use acp_registry::install::{Installer, Kind};
 use acp_registry::manifest::Platform;
 use acp_registry::net::Client;
-use acp_registry::registry::{Loaded, Registry};
+use acp_registry::registry::{Loaded, Registry, today};
 use acp_registry::report;
 use acp_registry::sys::fs::{PathError, ReadError, write_atomic};
 use acp_registry::sys::process::{self, Environment, Orphans};
@@ -200,8 +200,14 @@ fn tasks(args: &Args, registry: &Registry, ui: &Ui) -> Result<Vec<Task>, Failure
         Dist::Uvx => Kind::Uvx,
         Dist::Binary => Kind::Binary,
     });
-    let selection =
-        Selection { ids: args.ids.clone(), kinds: kinds.collect(), shard: args.shard, platform: Platform::host() };
+    let today = Some(today(SystemTime::now()));
+    let selection = Selection {
+        ids: args.ids.clone(),
+        kinds: kinds.collect(),
+        shard: args.shard,
+        platform: Platform::host(),
+        today,
+    };
     Ok(plan(registry, &selection, earlier.as_ref()))
 }
 

@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
-use super::Snapshot;
+use time::Date;
+
+use super::{Held, Snapshot};
 use crate::install::{Kind, Source};
 use crate::manifest::{Channel, Platform, Release};
 use crate::registry::{Entry, Loaded, Registry};
@@ -11,7 +13,7 @@ use crate::text::quote;
 /// What is wanted.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Ids of agents; empty for all that are not in quarantine.
+    /// Ids of agents, whether in quarantine or not; empty for all that are not.
     pub ids: Vec<String>,
     /// Kinds of distributions; empty for all.
     pub kinds: Vec<Kind>,
@@ -19,6 +21,8 @@ pub struct Selection {
     pub shard: Option<Shard>,
     /// The platform of this host.
     pub platform: Option<Platform>,
+    /// Today's date, in UTC: agents whose quarantine has ended before are checked again. `None` for not to.
+    pub today: Option<Date>,
 }
 
 /// One of several equal parts.
@@ -55,6 +59,8 @@ pub struct Task {
     pub channel: Channel,
     /// The kind of distribution; `None` where the manifest has none, or cannot be read.
     pub kind: Option<Kind>,
+    /// That the agent is in quarantine, if it is.
+    pub held: Option<Held>,
     /// What is to be done.
     pub work: Work,
 }
@@ -88,7 +94,8 @@ pub fn plan(registry: &Registry, selection: &Selection, earlier: Option<&Snapsho
     let tasks = tasks.enumerate().filter(|(at, _)| is_in_shard(*at)).map(|(_, task)| task);
     tasks
         .map(|mut task| {
-            if let (Work::Check(_), Some(snapshot)) = (&task.work, earlier)
+            // Of an agent in quarantine, people want to know how it is now.
+            if let (Work::Check(_), None, Some(snapshot)) = (&task.work, &task.held, earlier)
                 && let Some(row) = snapshot.passed(&task)
             {
                 task.work = Work::Reuse(row.clone());
@@ -102,9 +109,10 @@ fn of_entry(registry: &Registry, entry: &Entry, selection: &Selection) -> Vec<Ta
     let Loaded::Present(manifest) = &entry.manifest else {
         let work = Work::Broken("agent.json cannot be read; `acp-registry validate` says why".to_owned());
         let (id, version) = (entry.id.clone(), String::new());
-        return vec![Task { id, version, channel: Channel::Stable, kind: None, work }];
+        return vec![Task { id, version, channel: Channel::Stable, kind: None, held: None, work }];
     };
-    let quarantine = registry.quarantine.present().and_then(|quarantine| quarantine.reasons.get(&entry.id));
+    let hold = registry.quarantine.present().and_then(|quarantine| quarantine.holds.get(&entry.id));
+    let held = hold.map(|hold| Held::new(hold, !selection.ids.is_empty(), selection.today));
     let mut tasks = Vec::new();
     for release in manifest.agent().releases() {
         let task = |kind: Option<Kind>, work: Work| Task {
@@ -112,10 +120,12 @@ fn of_entry(registry: &Registry, entry: &Entry, selection: &Selection) -> Vec<Ta
             version: release.version.to_owned(),
             channel: release.channel,
             kind,
+            held: held.clone(),
             work,
         };
-        if let Some(reason) = quarantine.filter(|_| selection.ids.is_empty()) {
-            let message = format!("in quarantine: {}", quote(reason));
+        if let Some(held) = held.as_ref().filter(|held| !held.is_checked()) {
+            let until = held.hold.until.map_or_else(String::new, |until| format!(" until {until}"));
+            let message = format!("in quarantine{until}: {}", quote(&held.hold.reason));
             tasks.push(task(None, Work::Skip { reason: "quarantined", message }));
             continue;
         }

@@ -192,6 +192,7 @@ fn unfinished(task: &Task) -> Row {
         version: task.version.clone(),
         channel: task.channel,
         kind: task.kind,
+        held: task.held.clone(),
         install: Duration::ZERO,
         state: State::NotStarted { verdict: Verdict::Error, reason: "spawn_failed", message, stderr: String::new() },
     }
