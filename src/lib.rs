@@ -69,10 +69,27 @@ pub mod text;
 pub mod upstream;
 pub mod verify;
 
+use std::fs::File;
+use std::io::{self, Read as _};
+
+use sha2::{Digest as _, Sha256};
+
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// SHA-256 of a file, from where it stands to its end, in lower-case hexadecimal.
+pub(crate) fn hash(mut file: &File) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 17];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(&hash.finalize())),
+            count => hash.update(&buffer[..count]),
+        }
+    }
+}
 
 /// Bytes in lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {

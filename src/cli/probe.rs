@@ -50,7 +50,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SandboxKind {
+pub(super) enum SandboxKind {
     /// Bubblewrap, which must be installed
     Bwrap,
 }

@@ -13,7 +13,7 @@ use acp_registry::net::Client;
 use acp_registry::registry::{Loaded, Registry, today};
 use acp_registry::report;
 use acp_registry::sys::fs::{PathError, ReadError, write_atomic};
-use acp_registry::sys::process::{self, Environment, Orphans};
+use acp_registry::sys::process::{self, Environment, Isolation, Orphans};
 use acp_registry::text::nearest;
 use acp_registry::upstream::{npm_variables, uv_variables};
 use acp_registry::verify::{Row, Selection, Shard, Snapshot, SnapshotError, Summary, Task, Verifier, plan};
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use super::exit::{Exit, Failure};
 use super::global::Global;
 use super::network;
-use super::probe::seconds;
+use super::probe::{SandboxKind, seconds};
 use super::progress::Running;
 use super::signals;
 use super::survey::limits;
@@ -70,9 +70,17 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR")]
     keep_sandboxes: Option<PathBuf>,
 
+    /// Hide the host's files from the agents; package managers still see them
+    #[arg(long, value_name = "PROGRAM")]
+    sandbox: Option<SandboxKind>,
+
     /// Send nothing after `initialize`
     #[arg(long)]
     no_probe: bool,
+
+    /// Fetch archives anew, and keep none for the next run
+    #[arg(long)]
+    no_cache: bool,
 
     /// Form of the result
     #[arg(long, value_name = "FORMAT", default_value = "human")]
@@ -113,7 +121,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         std::fs::create_dir_all(folder).map_err(PathError::at(folder))?;
     }
     let keep = args.keep_sandboxes.as_ref().map(|folder| folder.canonicalize().map_err(PathError::at(folder)));
-    let settings = network::settings(&allowed);
+    let mut settings = network::settings(&allowed);
+    if !args.no_cache {
+        settings.cache = network::cache(ui);
+    }
     let limits = limits(&config.archive_limits);
     let verifier = verifier(args, Client::new(settings).map_err(Failure::unable)?, limits, keep.transpose()?);
 
@@ -124,13 +135,20 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     // Before any child, and ended after all: what hides from its tree comes here.
     let orphans = process::adopt_orphans();
     let shown = progress.clone();
-    let rows = signals::run_with_threads(
-        jobs,
-        Arc::new(verifier).verify(tasks, jobs, Arc::new(move |event| shown.show(event))),
-    );
+    let rows = signals::run_with_threads(jobs, async {
+        if verifier.is_sandboxed {
+            let isolation = Isolation::Bwrap { readable: Vec::new() };
+            isolation.check(&verifier.environment).await?;
+        }
+        let shown = Arc::new(move |event| shown.show(event));
+        Ok::<_, Failure>(Arc::new(verifier).verify(tasks, jobs, shown).await)
+    });
     let hidden = orphans.map_or(0, Orphans::end);
     progress.clear();
-    let rows = rows?;
+    let rows = rows??;
+    for error in rows.iter().filter_map(|row| row.left.as_ref()) {
+        ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
+    }
     if hidden > 0 {
         ui.warning(&format!("agents had hidden processes, which were ended as well: {hidden}"));
     }
@@ -230,7 +248,7 @@ fn verifier(args: &Args, client: Client, limits: Limits, keep: Option<PathBuf>) 
         platform: Platform::host(),
         timeout: args.install_timeout.unwrap_or(Duration::from_mins(5)),
     };
-    Verifier { installer, environment, handshake, keep }
+    Verifier { installer, environment, is_sandboxed: args.sandbox.is_some(), handshake, keep }
 }
 
 fn usual_jobs() -> usize {

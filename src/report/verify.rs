@@ -27,7 +27,7 @@ pub fn verify(rows: &[Row], duration: Duration, color: bool) -> String {
         out.push('\n');
         out.push_str(&details(row, color));
     }
-    let _ = writeln!(out, "\n{}", summary(rows, duration));
+    let _ = writeln!(out, "\n{}{}", isolation(rows), summary(rows, duration));
     out
 }
 
@@ -44,7 +44,14 @@ pub fn verify_markdown(rows: &[Row], duration: Duration) -> String {
         let text: String = details(row, false).lines().map(|line| format!("    {line}\n")).collect();
         let _ = write!(out, "\n{text}");
     }
+    let _ = write!(out, "\n{}", isolation(rows));
     out
+}
+
+/// How the agents were kept apart, which is the same for all.
+fn isolation(rows: &[Row]) -> String {
+    let name = rows.iter().find_map(Row::isolation);
+    name.map_or_else(String::new, |name| format!("isolation: {}\n", super::outcome::isolation(name)))
 }
 
 fn summary(rows: &[Row], duration: Duration) -> String {

@@ -9,9 +9,10 @@ use super::Held;
 use crate::handshake::{self, Handshake, Outcome};
 use crate::install::Kind;
 use crate::manifest::Channel;
+use crate::sys::fs::PathError;
 
 /// What came of one distribution of one release of an agent.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Row {
     /// The agent.
     pub id: String,
@@ -25,6 +26,8 @@ pub struct Row {
     pub held: Option<Held>,
     /// How long the installation took; zero without one.
     pub install: Duration,
+    /// What of its temporary files could not be removed.
+    pub left: Option<PathError>,
     /// How far it came.
     pub state: State,
 }
@@ -178,6 +181,12 @@ impl Row {
             State::Checked { outcome, .. } => outcome.message.as_deref(),
             State::Reused(_) => None,
         }
+    }
+
+    /// What kept the agent apart from the host, if it was started.
+    #[must_use]
+    pub fn isolation(&self) -> Option<&'static str> {
+        if let State::Checked { outcome, .. } = &self.state { Some(outcome.isolation) } else { None }
     }
 
     /// The kind of distribution, or a dash.

@@ -29,3 +29,4 @@ mod support;
 mod urls;
 mod validate;
 mod verify;
+mod verify_places;

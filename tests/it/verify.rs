@@ -32,6 +32,8 @@ case $name in
   no-bin) echo '{}' > "$folder/package.json" ;;
   outside) ln -s /bin/sh "$folder/x"; echo '{"bin":"x"}' > "$folder/package.json" ;;
   script) echo '{"bin":"./cli.js"}' > "$folder/package.json"; echo "console.log(1)" > "$folder/cli.js" ;;
+  sticky) echo '{"bin":"run.sh"}' > "$folder/package.json"
+     printf '#!/bin/sh\nexec "AGENT" "$@"\n' > "$folder/run.sh"; chmod +x "$folder/run.sh"; chattr +i "$folder/run.sh" ;;
   registry) echo "npm error $npm_config_userconfig $MY_TOKEN $OTHER_TOKEN $HOME" >&2; exit 1 ;;
   *) echo '{"bin":{"other":"b.sh","'"$name"'":"run.sh"}}' > "$folder/package.json"
      printf '#!/bin/sh\nexec "AGENT" "$@"\n' > "$folder/run.sh"; chmod +x "$folder/run.sh" ;;
@@ -50,13 +52,13 @@ printf '#!/bin/sh\nexec "AGENT" "$@"\n' > "$UV_TOOL_BIN_DIR/$name"; chmod +x "$U
 const NODE: &str = "#!/bin/sh\n[ -f \"$1\" ] || exit 9\nshift\nexec \"AGENT\" \"$@\"\n";
 
 /// A registry, package managers, and a temporary directory of its own, which must be empty afterwards.
-struct Verify {
-    env: Env,
-    tag: String,
+pub(crate) struct Verify {
+    pub(crate) env: Env,
+    pub(crate) tag: String,
 }
 
 impl Verify {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let env = Env::empty();
         fs::create_dir(env.path("tmp")).unwrap();
         for (name, script) in [("npm", NPM), ("uv", UV), ("node", NODE)] {
@@ -68,22 +70,22 @@ impl Verify {
     }
 
     /// Adds an agent whose package is named like it.
-    fn npx(&self, id: &str, case: &[&str]) -> &Self {
+    pub(crate) fn npx(&self, id: &str, case: &[&str]) -> &Self {
         self.agent(id, &json!({ "npx": self.package(&format!("{id}@1.0.0"), case) }))
     }
 
-    fn package(&self, package: &str, case: &[&str]) -> Value {
+    pub(crate) fn package(&self, package: &str, case: &[&str]) -> Value {
         json!({ "package": package, "args": case, "env": { "FAKE_AGENT_TAG": self.tag } })
     }
 
-    fn agent(&self, id: &str, distribution: &Value) -> &Self {
+    pub(crate) fn agent(&self, id: &str, distribution: &Value) -> &Self {
         let mut agent: Value = serde_json::from_str(&manifest(id)).unwrap();
         agent["distribution"] = distribution.clone();
         self.env.write(&format!("r/{id}/agent.json"), agent.to_string());
         self
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.env.command(&[&["verify"], arguments].concat());
         let path = std::env::var("PATH").unwrap();
         command.env("PATH", format!("{}:{path}", self.env.path("bin").display()));
@@ -91,20 +93,20 @@ impl Verify {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Run {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
         let run = Run::of(&mut self.command(arguments));
         self.assert_clean();
         run
     }
 
-    fn json(&self, arguments: &[&str]) -> (i32, Value) {
+    pub(crate) fn json(&self, arguments: &[&str]) -> (i32, Value) {
         let run = self.run(&[arguments, &["--json"]].concat());
         assert!(run.stdout.is_ascii());
         let document = serde_json::from_str(&run.stdout);
         (run.code, document.unwrap_or_else(|error| panic!("{error}: {}{}", run.stdout, run.stderr)))
     }
 
-    fn assert_clean(&self) {
+    pub(crate) fn assert_clean(&self) {
         assert_eq!(left_with("environ", &self.tag), [] as [u32; 0]);
         // What package managers have started.
         let place = format!("ACP_REGISTRY_SANDBOX={}", self.env.path("tmp").canonicalize().unwrap().display());
@@ -114,7 +116,7 @@ impl Verify {
 }
 
 /// Id, verdict and reason of every row.
-fn rows(document: &Value) -> Vec<(&str, &str, &str)> {
+pub(crate) fn rows(document: &Value) -> Vec<(&str, &str, &str)> {
     let rows = document["results"].as_array().unwrap().iter();
     rows.map(|row| {
         (row["id"].as_str().unwrap(), row["verdict"].as_str().unwrap(), row["reason"].as_str().unwrap_or_default())
@@ -122,7 +124,7 @@ fn rows(document: &Value) -> Vec<(&str, &str, &str)> {
     .collect()
 }
 
-fn row<'a>(document: &'a Value, id: &str) -> &'a Value {
+pub(crate) fn row<'a>(document: &'a Value, id: &str) -> &'a Value {
     document["results"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap()
 }
 
