@@ -8,7 +8,7 @@
 //! Data flows one way; a later stage never calls an earlier one, and a test holds the edges.
 //!
 //! ```text
-//! validate   registry ── (survey ──) check ── report
+//! validate   registry ── (survey, verify ──) check ── report
 //! build      registry ── check ── index ── site
 //! serve      registry ── check ── index ── site ── preview
 //! verify     registry ── install ── handshake ── report
@@ -20,7 +20,7 @@
 //! | [`manifest`] | LOAD: the text of one `agent.json` as a typed value that knows its places; versions, package specifications, archive addresses |
 //! | [`registry`] | LOAD: a registry directory, its quarantine list and its configuration |
 //! | [`upstream`] | where agents are published: npm, the Python package index, GitHub; what they say of a package or a release |
-//! | [`survey`] | GATHER: what the world outside says of everything that manifests name, each thing asked for once |
+//! | [`survey`] | GATHER: what the world outside says of everything that manifests name, each thing asked for once; and, put in beside it, how agents behave |
 //! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry, and a survey if there is one, to findings |
 //! | [`handshake`] | HANDSHAKE: an agent is started, spoken to, judged and ended; a command to an outcome |
 //! | [`install`] | INSTALL: what a manifest names, put below a directory by npm, uv or the HTTP client; a distribution to a program |

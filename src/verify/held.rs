@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use time::{Date, Duration};
 
-use super::Verdict;
+use super::{Verdict, WhenHeld};
 use crate::registry::Hold;
 
 /// For how many days more an agent that is still broken may be held, before it is looked at again.
@@ -34,8 +34,12 @@ pub enum Advice {
 }
 
 impl Held {
-    pub(super) fn new(hold: &Hold, is_named: bool, today: Option<Date>) -> Self {
-        Self { hold: hold.clone(), is_named, over: today.filter(|today| hold.is_over(*today)) }
+    pub(super) fn new(hold: &Hold, when: WhenHeld) -> Self {
+        let over = match when {
+            WhenHeld::CheckWhenOver(today) => Some(today).filter(|today| hold.is_over(*today)),
+            WhenHeld::Skip | WhenHeld::Check => None,
+        };
+        Self { hold: hold.clone(), is_named: when == WhenHeld::Check, over }
     }
 
     /// Whether the agent is started although it is in quarantine.
@@ -97,7 +101,8 @@ mod tests {
     use super::*;
 
     fn held(until: Option<Date>, is_named: bool) -> Held {
-        Held::new(&Hold { reason: "x".to_owned(), until }, is_named, Some(date!(2026 - 12 - 15)))
+        let when = if is_named { WhenHeld::Check } else { WhenHeld::CheckWhenOver(date!(2026 - 12 - 15)) };
+        Held::new(&Hold { reason: "x".to_owned(), until }, when)
     }
 
     #[test]
@@ -111,7 +116,7 @@ mod tests {
             assert_eq!(held(until, is_named).is_checked(), is_checked, "{until:?} {is_named}");
         }
         let hold = Hold { reason: String::new(), until: Some(date!(2000 - 01 - 01)) };
-        assert!(!Held::new(&hold, false, None).is_checked());
+        assert!(!Held::new(&hold, WhenHeld::Skip).is_checked());
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod run;
 mod snapshot;
 
 pub use held::{Advice, Held};
-pub use plan::{Selection, Shard, ShardError, Task, Work, plan};
+pub use plan::{Selection, Shard, ShardError, Task, WhenHeld, Work, plan};
 pub use row::{Row, State, Summary, Verdict};
 pub use run::{Event, Verifier};
 pub use snapshot::{SCHEMA, Snapshot, SnapshotError};

@@ -1,5 +1,6 @@
 //! From a registry to tasks.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use time::Date;
@@ -13,16 +14,28 @@ use crate::text::quote;
 /// What is wanted.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Ids of agents, whether in quarantine or not; empty for all that are not.
-    pub ids: Vec<String>,
+    /// Ids of agents; `None` for all.
+    pub ids: Option<BTreeSet<String>>,
+    /// What is done with those that are in quarantine.
+    pub held: WhenHeld,
     /// Kinds of distributions; empty for all.
     pub kinds: Vec<Kind>,
     /// Which part of the whole.
     pub shard: Option<Shard>,
     /// The platform of this host.
     pub platform: Option<Platform>,
-    /// Today's date, in UTC: agents whose quarantine has ended before are checked again. `None` for not to.
-    pub today: Option<Date>,
+}
+
+/// What is done with agents that are in quarantine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WhenHeld {
+    /// They are skipped.
+    #[default]
+    Skip,
+    /// They are checked as all others: somebody has asked for them.
+    Check,
+    /// Those whose last day was before this date, in UTC, are checked.
+    CheckWhenOver(Date),
 }
 
 /// One of several equal parts.
@@ -87,7 +100,7 @@ pub enum Work {
 /// not checked again where id, version and distribution are the same and the agent had passed.
 #[must_use]
 pub fn plan(registry: &Registry, selection: &Selection, earlier: Option<&Snapshot>) -> Vec<Task> {
-    let is_selected = |entry: &&Entry| selection.ids.is_empty() || selection.ids.contains(&entry.id);
+    let is_selected = |entry: &&Entry| selection.ids.as_ref().is_none_or(|ids| ids.contains(&entry.id));
     let entries = registry.entries.iter().filter(is_selected);
     let tasks = entries.flat_map(|entry| of_entry(registry, entry, selection));
     let is_in_shard = |at: usize| selection.shard.is_none_or(|shard| at % shard.count == shard.index - 1);
@@ -112,7 +125,7 @@ fn of_entry(registry: &Registry, entry: &Entry, selection: &Selection) -> Vec<Ta
         return vec![Task { id, version, channel: Channel::Stable, kind: None, held: None, work }];
     };
     let hold = registry.quarantine.present().and_then(|quarantine| quarantine.holds.get(&entry.id));
-    let held = hold.map(|hold| Held::new(hold, !selection.ids.is_empty(), selection.today));
+    let held = hold.map(|hold| Held::new(hold, selection.held));
     let mut tasks = Vec::new();
     for release in manifest.agent().releases() {
         let task = |kind: Option<Kind>, work: Work| Task {

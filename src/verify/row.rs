@@ -157,6 +157,16 @@ impl Row {
         !is_excused && matches!(self.verdict(), Verdict::Fail | Verdict::Error)
     }
 
+    /// The end of what the agent, or the package manager, wrote to stderr, as it was written: escape it before it is shown.
+    #[must_use]
+    pub fn stderr(&self) -> &str {
+        match &self.state {
+            State::NotStarted { stderr, .. } => stderr,
+            State::Checked { outcome, .. } => &outcome.stderr_tail,
+            State::Skipped { .. } | State::Reused(_) => "",
+        }
+    }
+
     /// What the check means for an agent in quarantine, as a sentence.
     #[must_use]
     pub fn advice(&self) -> Option<String> {

@@ -16,8 +16,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("upstream", &["net", "sys"]),
     ("archive", &["manifest", "sys", "text"]),
     ("registry", &["manifest", "net", "sys"]),
-    ("survey", &["archive", "manifest", "net", "sys", "upstream"]),
-    ("check", &["archive", "finding", "manifest", "net", "registry", "source", "survey", "sys", "text", "upstream"]),
+    ("survey", &["archive", "manifest", "net", "sys", "upstream", "verify"]),
+    (
+        "check",
+        &[
+            "archive", "finding", "handshake", "install", "manifest", "net", "registry", "source", "survey", "sys",
+            "text", "upstream", "verify",
+        ],
+    ),
     ("handshake", &["manifest", "sys", "text"]),
     ("install", &["archive", "manifest", "net", "sys", "text", "upstream"]),
     ("verify", &["handshake", "install", "json", "manifest", "registry", "sys", "text"]),

@@ -28,5 +28,7 @@ mod snippets;
 mod support;
 mod urls;
 mod validate;
+#[cfg(unix)]
+mod validate_handshake;
 mod verify;
 mod verify_places;

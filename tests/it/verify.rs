@@ -86,7 +86,12 @@ impl Verify {
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.env.command(&[&["verify"], arguments].concat());
+        self.program(&[&["verify"], arguments].concat())
+    }
+
+    /// Any command of the program, with the package managers of this place.
+    pub(crate) fn program(&self, arguments: &[&str]) -> Command {
+        let mut command = self.env.command(arguments);
         let path = std::env::var("PATH").unwrap();
         command.env("PATH", format!("{}:{path}", self.env.path("bin").display()));
         command.env("TMPDIR", self.env.path("tmp")).env("HOME", self.env.path("home"));
