@@ -20,6 +20,7 @@ use super::ui::Ui;
 const SHOWN: usize = 10;
 
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(super) struct SurveyArgs {
     /// Check also that addresses answer and that packages have the versions named
     #[arg(long)]

@@ -124,8 +124,8 @@ fn of_entry(registry: &Registry, entry: &Entry, selection: &Selection) -> Vec<Ta
         let (id, version) = (entry.id.clone(), String::new());
         return vec![Task { id, version, channel: Channel::Stable, kind: None, held: None, work }];
     };
-    let hold = registry.quarantine.present().and_then(|quarantine| quarantine.holds.get(&entry.id));
-    let held = hold.map(|hold| Held::new(hold, selection.held));
+    let quarantine = registry.quarantine.present().and_then(|quarantine| quarantine.holds.get(&entry.id));
+    let held = quarantine.map(|hold| Held::new(hold, selection.held));
     let mut tasks = Vec::new();
     for release in manifest.agent().releases() {
         let task = |kind: Option<Kind>, work: Work| Task {

@@ -66,7 +66,7 @@ fn main() {
         network::urls(&folder, addresses);
     }
     if is_wanted("handshake") {
-        handshake::compare();
+        handshake::compare(&folder);
     }
     if is_wanted("archives") {
         network::archives(&folder);

@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
                 survey,
                 Some((Reason::InvalidResponse, "`authMethods` is null, not an array")),
                 Handshake::default(),
-            )
+            );
         },
     }),
     marks: MARKS,

@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
                 survey,
                 Some((Reason::Exited, "the agent ended before it answered (exit code 1)")),
                 Handshake::default(),
-            )
+            );
         },
     }),
     marks: MARKS,

@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
                 survey,
                 Some((Reason::NoSupportedAuthType, "the only way to sign in is of type `env_var`")),
                 Handshake::default(),
-            )
+            );
         },
     }),
     marks: MARKS,

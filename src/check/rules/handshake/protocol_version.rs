@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
                 survey,
                 Some((Reason::ProtocolVersion, "the agent chose version 99 of the protocol")),
                 Handshake::default(),
-            )
+            );
         },
     }),
     marks: MARKS,

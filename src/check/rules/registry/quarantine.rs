@@ -104,7 +104,7 @@ fn check_entry(id: &str, entry: &Value, pointer: &str, report: &mut Reporter<'_>
     for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
         let member = format!("{pointer}/{}", escape_segment(name));
         let draft = report.key(member, format!("the entry of {id} has a member {}, which nobody reads", quote(name)));
-        match nearest(name, MEMBERS.into_iter()) {
+        match nearest(name, MEMBERS) {
             Some(near) => draft.help(format!("did you mean `{near}`?")),
             None => draft.help("remove it"),
         };
