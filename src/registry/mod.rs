@@ -7,8 +7,10 @@
 
 mod config;
 mod load;
+mod site;
 
 pub use config::{
     AgentChanges, ArchiveLimits, Config, ConfigError, DEFAULT_BASE_URL, LevelSetting, View, check_base_url,
 };
 pub use load::{Entry, ICON_LIMIT, ID_LIMIT, LoadError, Loaded, MANIFEST_LIMIT, Quarantine, Registry, Stray};
+pub use site::{AgentFile, SiteConfig};
