@@ -63,7 +63,8 @@ fn follow(log: &Log, heads: &HashMap<String, Head>) -> History {
     let mut events = Vec::new();
     for commit in log.commits.iter().rev() {
         let Some(time) = Moment::from_unix(commit.time) else { continue };
-        for Change { path, blob, is_new } in &commit.changes {
+        // Backwards, as all is turned around in the end: the agents of a commit are then from A to Z.
+        for Change { path, blob, is_new } in commit.changes.iter().rev() {
             let Some(id) = path.strip_suffix("/agent.json").filter(|id| is_id(id)) else { continue };
             // Where a shallow clone begins, everything looks new; where a long log was cut, the first change seen does.
             let is_start = match log.cut {
@@ -149,9 +150,9 @@ mod tests {
     fn only_new_versions_count_and_what_cannot_be_read_changes_nothing() {
         let heads = heads(&[("a1", "1"), ("a1-edited", "1"), ("a2", "2"), ("a3", "3")]);
         let history = follow(&log(COMMITS, None), &heads);
-        let expected = ["added b 2", "updated a 3", "withdrawn b 1", "updated a 2", "added b 1", "added a 1"];
+        let expected = ["updated a 3", "added b 2", "withdrawn b 1", "updated a 2", "added b 1", "added a 1"];
         assert_eq!((shown(&history).as_slice(), history.extent()), (&expected.map(String::from)[..], &Extent::Whole));
-        assert_eq!(history.events()[1].kind, Kind::Updated { from: "2".to_owned() });
+        assert_eq!(history.events()[0].kind, Kind::Updated { from: "2".to_owned() });
     }
 
     #[test]

@@ -121,7 +121,7 @@ impl Moment {
 impl History {
     /// Events in the order in which they happened, oldest first.
     fn new(mut events: Vec<Event>, extent: Extent) -> Self {
-        // Events of one commit are in the order of ids; stable, so that those of one agent keep theirs.
+        // Stable, so that those of one agent at one time keep their order.
         events.sort_by(|a, b| a.time.cmp(&b.time));
         events.reverse();
         Self { events, extent }

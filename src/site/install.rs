@@ -23,6 +23,13 @@ pub(super) struct Client {
     settings: fn(&Listing<'_>, &Launch) -> Vec<Snippet>,
 }
 
+impl Client {
+    /// [`Client::place`] as a sentence of its own.
+    pub(super) fn step(&self) -> String {
+        format!("{}.", self.place.trim_end_matches(':'))
+    }
+}
+
 /// All clients.
 pub(super) const CLIENTS: [Client; 7] = [
     Client {

@@ -41,8 +41,8 @@ fn events(path: &Path) -> (Vec<String>, Extent) {
 fn commits_tell_what_came_changed_and_went() {
     let env = env();
     let expected = [
-        "2026-01-04 withdrawn b 1.0.0", "2026-01-02 updated a 1.1.0", "2026-01-01 added b 1.0.0",
-        "2026-01-01 added a 1.0.0",
+        "2026-01-04 withdrawn b 1.0.0", "2026-01-02 updated a 1.1.0", "2026-01-01 added a 1.0.0",
+        "2026-01-01 added b 1.0.0",
     ];
     assert_eq!(events(&env.path("r")), (expected.map(String::from).to_vec(), Extent::Whole));
     // What is not committed has no date.
