@@ -53,6 +53,7 @@ pub mod archive;
 pub mod check;
 pub mod finding;
 pub mod handshake;
+pub mod history;
 pub mod index;
 pub mod install;
 pub mod json;

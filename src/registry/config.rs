@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::site::SiteConfig;
 use crate::manifest::Channel;
 use crate::net;
 use crate::sys::fs::{ReadError, read_bounded};
@@ -19,7 +20,7 @@ pub const DEFAULT_BASE_URL: &str = "https://cdn.agentclientprotocol.com/registry
 const CONFIG_LIMIT: u64 = 1 << 20;
 
 /// Names in the published tree that a view cannot take.
-const TAKEN: &[&str] = &["agent.schema.json", "registry.schema.json"];
+const TAKEN: &[&str] = &["agent.schema.json", "registry.schema.json", "history.json"];
 
 /// The configuration of a registry.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -31,6 +32,8 @@ pub struct Config {
     pub rules: BTreeMap<String, LevelSetting>,
     /// How much archives may ask for.
     pub archive_limits: ArchiveLimits,
+    /// The catalog site.
+    pub site: SiteConfig,
     /// The published views; empty for one `registry.json` of the stable channel.
     #[serde(rename = "view")]
     pub views: Vec<View>,
@@ -196,6 +199,7 @@ impl Config {
         for address in self.base_url.iter().chain(self.views.iter().filter_map(|view| view.base_url.as_ref())) {
             check_base_url(address)?;
         }
+        self.site.check()?;
         let mut names = BTreeSet::new();
         for view in &self.views {
             let file = view.file.as_str();

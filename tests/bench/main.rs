@@ -18,6 +18,7 @@ mod agent;
 mod generate;
 mod handshake;
 mod network;
+mod site;
 
 use std::env;
 use std::fs;
@@ -61,6 +62,13 @@ fn main() {
             generate::registry(&registry, agents).expect("a synthetic registry");
         }
         compare(&folder, &registry, agents);
+    }
+    for agents in [40, 10_000].into_iter().filter(|_| is_wanted("site")) {
+        let registry = folder.join(format!("registry-{agents}"));
+        if !registry.exists() {
+            generate::registry(&registry, agents).expect("a synthetic registry");
+        }
+        site::compare(&folder, &registry, agents);
     }
     for addresses in [126, 2775].into_iter().filter(|_| is_wanted("urls")) {
         network::urls(&folder, addresses);

@@ -25,11 +25,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("handshake", &["manifest", "sys", "text"]),
+    ("history", &["json", "sys", "text"]),
     ("install", &["archive", "manifest", "net", "sys", "text", "upstream"]),
     ("verify", &["handshake", "install", "json", "manifest", "registry", "sys", "text"]),
     ("report", &["check", "finding", "handshake", "json", "source", "text", "verify"]),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
-    ("site", &["check", "json", "manifest", "text"]),
+    ("site", &["check", "history", "json", "manifest", "registry", "text"]),
     ("preview", &["site"]),
 ];
 
