@@ -9,8 +9,8 @@
 //!
 //! ```text
 //! validate   registry ── (survey, verify ──) check ── report
-//! build      registry ── check ── index ── site
-//! serve      registry ── check ── index ── site ── preview
+//! build      registry ── check ── index ── (history ──) site
+//! serve      registry ── check ── index ── (history ──) site ── preview
 //! verify     registry ── install ── handshake ── report
 //! probe      handshake ── report
 //! ```
@@ -28,6 +28,7 @@
 //! | [`finding`] | what a check says: the one type between checks and reports |
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
 //! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
+//! | [`history`] | LOAD: when agents came, changed and went, from git or a file |
 //! | [`site`] | RENDER: a published index to the pages of the catalog site |
 //! | [`preview`] | a tree in memory, served over HTTP on this machine |
 //! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
@@ -41,12 +42,13 @@
 //! |---|---|---|
 //! | `<id>/agent.json`, `<id>/icon.svg` | [`registry::Registry::load`] | an agent |
 //! | `quarantine.json` | [`registry::Registry::load`] | agents that are published but not started or updated |
-//! | `registry.toml` | [`registry::Config::read`] | rule levels and published views |
+//! | `registry.toml` | [`registry::Config::read`] | rule levels, the site and published views |
+//! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents came, changed and went |
 //! | `~/.cache/acp-registry` | [`net::Cache`] | answers of earlier runs |
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`index`] (published) | the contracts |
 //! | `capabilities.json` | [`verify::Snapshot`] | what agents can do |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`index`] | the published tree |
-//! | `index.html`, `agents/`, `assets/` and other pages | [`site`] | the catalog site, a part of that tree |
+//! | `index.html`, `agents/`, `assets/` and more ([`site::CONTENTS`]) | [`site`] | the catalog site, a part of that tree |
 //! | `templates/`, `src/site/assets/` | [`site`] (embedded) | what pages look like, and their scripts |
 
 pub mod archive;

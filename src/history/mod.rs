@@ -122,7 +122,7 @@ impl History {
     /// Events in the order in which they happened, oldest first.
     fn new(mut events: Vec<Event>, extent: Extent) -> Self {
         // Stable, so that those of one agent at one time keep their order.
-        events.sort_by(|a, b| a.time.cmp(&b.time));
+        events.sort_by_key(|event| event.time);
         events.reverse();
         Self { events, extent }
     }

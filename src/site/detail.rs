@@ -11,6 +11,7 @@ use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::{json_in_html, link, shown};
 use super::{File, SiteError, badge, markdown, page};
+use crate::history::Moment;
 use crate::manifest::BinaryTarget;
 use crate::registry::AgentFile;
 
@@ -106,9 +107,9 @@ fn facts(listing: &Listing<'_>) -> Facts {
     let version = listing.row.and_then(|row| row.version.as_deref()).map(|text| shown(text, 40));
     let (added, updated) = (listing.added(), listing.updated());
     Facts {
-        added: added.map(|time| time.day()),
+        added: added.map(Moment::day),
         // What has not changed since it came was not updated.
-        updated: updated.filter(|time| Some(*time) != added).map(|time| time.day()),
+        updated: updated.filter(|time| Some(*time) != added).map(Moment::day),
         sign_in: match listing.row {
             None => "Not tested".to_owned(),
             Some(row) if row.auth_methods.is_empty() => "None offered".to_owned(),
