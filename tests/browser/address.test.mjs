@@ -47,7 +47,7 @@ test('Back and Forward bring back words, filters, order and results', () => open
   assert.equal(new URL(page.url()).search, '');
   for (let step = 0; step < 3; step++) await page.goForward();
   await settled(page, opened.length);
-  await page.waitForFunction((name) => document.querySelector('#list h3').textContent === name, last[0]);
+  await page.waitForFunction((name) => document.querySelector('#list h3')?.textContent === name, last[0]);
   assert.deepEqual(await cards(page), last);
 }));
 

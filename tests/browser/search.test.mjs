@@ -71,10 +71,10 @@ test('without a result the page says what to do, and one click starts over', () 
 test('orders by name', () => open('', async (page) => {
   const names = data('bundled').agents.map(({ name }) => name).sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
   await page.locator('#sort').selectOption('name-desc');
-  await page.waitForFunction((last) => document.querySelector('#list h3').textContent === last, names.at(-1));
+  await page.waitForFunction((last) => document.querySelector('#list h3')?.textContent === last, names.at(-1));
   assert.deepEqual(await cards(page), [...names].reverse().slice(0, 24));
   await page.locator('#sort').selectOption('name');
-  await page.waitForFunction((first) => document.querySelector('#list h3').textContent === first, names[0]);
+  await page.waitForFunction((first) => document.querySelector('#list h3')?.textContent === first, names[0]);
   assert.deepEqual(await cards(page), names.slice(0, 24));
 }));
 
@@ -110,5 +110,5 @@ test('a catalog that cannot be had is said, and tried again', () => open('', asy
   assert.ok((await cards(page)).length > 0, 'the list stays');
   await page.unroute('**/catalog.*');
   await page.locator('#q').fill('goos');
-  await page.waitForFunction(() => document.querySelector('#list h3').textContent === 'goose');
+  await page.waitForFunction(() => document.querySelector('#list h3')?.textContent === 'goose');
 }, { allow: /ERR_FAILED/ }));

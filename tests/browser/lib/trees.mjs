@@ -16,10 +16,9 @@ const REGISTRIES = {
 
 export const tree = (name) => path.join(work, 'trees', name);
 
-/// Builds a tree anew. A new build of the program or of a registry must not meet an old tree.
+/// Builds a tree, over the one that is there.
 export const build = (name) => {
   const started = Date.now();
-  fs.rmSync(tree(name), { recursive: true, force: true });
   const registry = REGISTRIES[name]();
   try {
     execFileSync(program, ['--registry-dir', registry, 'build', '--out', tree(name), '--base-url', BASE], { stdio: 'pipe', maxBuffer: 1 << 26 });
@@ -56,16 +55,19 @@ export const pages = (name) => {
   return found.sort();
 };
 
-/// One page of each type: the home page, one of each folder, and one without and one with an answer of the agent. New types
-/// of pages are covered by being there.
+/// One page of each type: the home page, one of each folder, one of all filters, and one with and one without an answer of
+/// the agent. New types of pages are covered by being there.
 export const pageTypes = (name) => {
   const types = new Map();
+  const home = fs.readFileSync(path.join(tree(name), 'index.html'), 'utf8');
+  const filters = new Set([...home.matchAll(/type="checkbox" name="([^"]+)"/g)].map(([, key]) => key));
   const { agents, answers } = data(name);
   const chosen = ['agents/goose/'];
   const untested = agents.find(({ id }) => !answers.has(id));
   if (untested) chosen.push(`agents/${untested.id}/`);
   for (const page of pages(name)) {
-    const [folder] = page.split('/');
+    const [first] = page.split('/');
+    const folder = filters.has(first) ? 'filter' : first;
     if (chosen.includes(page)) types.set(page, page);
     else if (folder === 'agents' && page.split('/').length === 3) types.set('agents/', types.get('agents/') || page);
     else if (!types.has(folder)) types.set(folder, page);
