@@ -8,7 +8,7 @@ OUT ?= dist
 # The port of `make serve`.
 PORT ?= 8017
 
-.PHONY: help setup tools serve demo test browser test-real lint ci bench fuzz deny
+.PHONY: help setup tools serve demo test browser budgets test-real lint ci bench fuzz deny
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -56,6 +56,9 @@ browser: tools $(BROWSER_MODULES) ## the site in a real browser; TESTS="search.t
 	cargo build --quiet --all-features
 	@if command -v node >/dev/null; then node tests/browser/run.mjs $(TESTS); \
 		else echo "SKIPPED: browser tests: no Node.js"; [ -z "$$CI" ]; fi
+
+budgets: ## what the site takes to load and to answer, with 37 and with 10,000 agents; fails when a budget is missed
+	BUDGETS=strict $(MAKE) --no-print-directory browser TESTS="measure-interaction.test.mjs measure-lighthouse.test.mjs"
 
 test-real: tools ## start all agents of the bundled registry that npm and uv can install: minutes and gigabytes
 	ACP_REGISTRY_REAL=1 cargo test --all-features --test it real::

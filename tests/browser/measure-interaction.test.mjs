@@ -31,6 +31,24 @@ const interact = async (page) => {
   await pause();
 };
 
+/// Processor time, in milliseconds, of the longest piece of work of the page's main thread. Unlike what a clock says, it does
+/// not grow when something else keeps the machine busy.
+const longestTask = (events) => {
+  const scripts = events.find(({ name }) => name === 'FunctionCall');
+  const tasks = events.filter(({ name, ph, pid, tid, tdur }) => /RunTask$/.test(name) && ph === 'X' && tdur && pid === scripts.pid && tid === scripts.tid);
+  assert.ok(tasks.length > 50, 'tasks were seen');
+  return Math.max(...tasks.map(({ tdur }) => tdur)) / 1000;
+};
+
+test('the longest task of an interaction', (context) => open('', async (page) => {
+  const browser = page.context().browser();
+  await browser.startTracing(page, { categories: ['devtools.timeline', 'toplevel', 'disabled-by-default-devtools.timeline'] });
+  await interact(page);
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
+  const longest = Number(longestTask(traceEvents).toFixed(1));
+  timed(context, 'longest task, ms of processor time', longest, 50);
+}, { name: 'made-10000' }));
+
 for (const [rate, limit] of [[1, 100], [4, 200]]) {
   test(`the worst interaction at ${rate}× slower`, (context) => open('', async (page) => {
     const session = await page.context().newCDPSession(page);

@@ -1,11 +1,10 @@
-// Runs the suite: `node run.mjs [--keep] [FILE…]`. Builds the trees, unless told to keep those there are, then runs the
-// tests; what is measured runs last and alone.
+// Runs the suite: `node run.mjs [FILE…]`. Builds the trees, then runs the tests; what is measured runs last and alone.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { chromium } from './lib/chromium.mjs';
 import { here, program, screenshots, work } from './lib/paths.mjs';
-import { build, names, tree } from './lib/trees.mjs';
+import { build, names } from './lib/trees.mjs';
 
 const skip = (why) => {
   // A developer without a browser can still run the rest. Where the suite must run, as in CI, it is no choice.
@@ -23,9 +22,8 @@ const started = Date.now();
 const seconds = (since) => `${((Date.now() - since) / 1000).toFixed(1)} s`;
 fs.mkdirSync(work, { recursive: true });
 fs.rmSync(screenshots, { recursive: true, force: true });
-const asked = process.argv.slice(2).filter((word) => word !== '--keep');
-const isKept = process.argv.includes('--keep');
-for (const name of names) if (!isKept || !fs.existsSync(tree(name))) console.log(`tree ${name}: ${(build(name) / 1000).toFixed(1)} s`);
+const asked = process.argv.slice(2);
+for (const name of names) console.log(`tree ${name}: ${((await build(name)) / 1000).toFixed(1)} s`);
 
 const all = fs.readdirSync(here).filter((file) => file.endsWith('.test.mjs')).sort();
 const files = asked.length ? asked : all;

@@ -58,7 +58,11 @@ const answer = (number, { id, version }) => ({
 });
 
 const write = (folder, agents, answers, config) => {
-  fs.rmSync(folder, { recursive: true, force: true });
+  // Files of the same names are written over; others have no place here.
+  const ids = new Set(agents.map(({ id }) => id));
+  for (const item of fs.existsSync(folder) ? fs.readdirSync(folder) : []) {
+    if (!ids.has(item)) fs.rmSync(path.join(folder, item), { recursive: true, force: true });
+  }
   for (const one of agents) {
     const place = path.join(folder, one.id);
     fs.mkdirSync(place, { recursive: true });

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import zlib from 'node:zlib';
-import { tree } from './trees.mjs';
+import { SAMPLED, STAND_IN, tree } from './trees.mjs';
 
 const KINDS = {
   html: 'text/html; charset=utf-8', css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', json: 'application/json',
@@ -50,6 +50,7 @@ export const serve = async (name) => {
     const inside = pathname.startsWith(ROOT) ? decodeURIComponent(pathname.slice(ROOT.length)) : undefined;
     let file = inside === undefined || inside.includes('..') ? undefined : path.join(folder, inside);
     if (file && (inside === '' || inside.endsWith('/'))) file = path.join(file, 'index.html');
+    if (SAMPLED.has(name) && /^[^/]+\.svg$/.test(inside || '')) file = path.join(folder, STAND_IN);
     const isThere = file && fs.existsSync(file) && fs.statSync(file).isFile();
     if (!isThere) file = path.join(folder, '404.html');
     for (const [key, value] of headersOf(blocks, `/${inside ?? ''}`)) response.setHeader(key, value);
