@@ -8,7 +8,7 @@ OUT ?= dist
 # The port of `make serve`.
 PORT ?= 8017
 
-.PHONY: help setup tools serve demo test test-real lint ci bench fuzz deny
+.PHONY: help setup tools serve demo test browser budgets test-real lint ci bench fuzz deny
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -20,10 +20,14 @@ setup: ## install what is missing: a C linker, git, Rust
 		$$sudo apt-get update && $$sudo apt-get install -y build-essential curl git; }
 	@command -v cargo >/dev/null || curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --no-modify-path
 
-tools: setup ## install what some tests use: Node.js with npm, and uv; tests say what they skip without them
+tools: setup ## install what some tests use: Node.js with npm, Chromium, and uv; tests say what they skip without them
 	@command -v npm >/dev/null || ! command -v apt-get >/dev/null || { \
 		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 		$$sudo apt-get update && $$sudo apt-get install -y nodejs npm; } || echo "no npm: tests that need it are skipped" >&2
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+		|| [ -n "$$CHROMIUM" ] || ! command -v apt-get >/dev/null || { \
+		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$sudo apt-get update && $$sudo apt-get install -y chromium; } || echo "no chromium: tests in a browser are skipped" >&2
 	@command -v uv >/dev/null || { python3 -m venv target/tools/uv && target/tools/uv/bin/pip install --quiet uv; } \
 		|| { ! command -v apt-get >/dev/null || { \
 		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
@@ -40,6 +44,21 @@ demo: setup ## validate the bundled registry and build its published tree
 
 test: tools ## run all tests
 	cargo test --all-features
+	@$(MAKE) --no-print-directory browser
+
+# What npm installs stays as it is until the lock file changes.
+BROWSER_MODULES = tests/browser/node_modules/.package-lock.json
+$(BROWSER_MODULES): tests/browser/package-lock.json
+	@! command -v npm >/dev/null || { cd tests/browser && npm ci --loglevel=error && touch node_modules/.package-lock.json; } \
+		|| echo "npm cannot install what tests in a browser need: they are skipped" >&2
+
+browser: tools $(BROWSER_MODULES) ## the site in a real browser; TESTS="search.test.mjs …" runs some files only
+	cargo build --quiet --all-features
+	@if command -v node >/dev/null; then node tests/browser/run.mjs $(TESTS); \
+		else echo "SKIPPED: browser tests: no Node.js"; [ -z "$$CI" ]; fi
+
+budgets: ## what the site takes to load and to answer, with 37 and with 10,000 agents; fails when a budget is missed
+	BUDGETS=strict $(MAKE) --no-print-directory browser TESTS="measure-interaction.test.mjs measure-lighthouse.test.mjs"
 
 test-real: tools ## start all agents of the bundled registry that npm and uv can install: minutes and gigabytes
 	ACP_REGISTRY_REAL=1 cargo test --all-features --test it real::

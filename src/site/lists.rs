@@ -6,7 +6,7 @@ use super::capabilities::State;
 use super::facets::capabilities;
 use super::listing::Listing;
 use super::pages::{Frame, List, Matrix, MatrixRow, Site};
-use super::text::shown;
+use super::text::{agents_that_speak, shown};
 use super::{File, SiteError, page};
 
 /// Agents on a page.
@@ -49,7 +49,7 @@ fn pages(
         let path = address(number);
         let is_near = |other: &usize| *other == 1 || *other == count || other.abs_diff(number) <= 3;
         let title = if count == 1 { heading.to_owned() } else { format!("{heading}, page {number}") };
-        let description = format!("{heading}: {} agents that speak the Agent Client Protocol.", agents.len());
+        let description = format!("{heading}: {} the Agent Client Protocol.", agents_that_speak(agents.len()));
         let list = List {
             f: Frame::new(site, &path, &format!("{title} – ACP agents"), &description),
             heading,

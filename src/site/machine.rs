@@ -64,10 +64,10 @@ fn sitemaps(base_url: &str, paths: &[String], limit: usize) -> Result<Vec<File>,
 
 fn llms(site: &Site, listings: &[Listing<'_>]) -> String {
     let mut out = format!(
-        "# ACP agents\n\n> {} agents that speak the Agent Client Protocol, with the ways to install and start them.\n\n## Data\n\n\
+        "# ACP agents\n\n> {} the Agent Client Protocol, with the ways to install and start them.\n\n## Data\n\n\
          - [registry.json]({base}/registry.json): all agents\n- [agent.schema.json]({base}/agent.schema.json): what a member means\n\
          - [All files]({base}/api/): what else there is\n\n## Agents\n\n",
-        listings.len(),
+        text::agents_that_speak(listings.len()),
         base = site.base_url
     );
     let has = |file| site.config.agent_files.contains(&file);

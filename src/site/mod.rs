@@ -161,8 +161,14 @@ fn shown_groups(listings: &[Listing<'_>]) -> Vec<ShownGroup> {
 
 fn home<'a>(site: &'a Site, listings: &'a [Listing<'a>]) -> Home<'a> {
     let (shown, total) = (listings.len().min(FIRST), listings.len());
-    let description = format!("Find, compare and set up {total} agents that speak the Agent Client Protocol.");
-    Home { f: Frame::new(site, "", "ACP agents", &description), cards: &listings[..shown], shown, total }
+    let description = format!("Find, compare and set up {} the Agent Client Protocol.", text::agents_that_speak(total));
+    Home {
+        f: Frame::new(site, "", "ACP agents", &description),
+        agents: text::agents_that_speak(total),
+        cards: &listings[..shown],
+        shown,
+        total,
+    }
 }
 
 /// The page is shown in place of any other, so that its links begin at the root of the host.

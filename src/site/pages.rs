@@ -63,6 +63,8 @@ impl<'a> Frame<'a> {
 #[template(path = "home.html")]
 pub(super) struct Home<'a> {
     pub(super) f: Frame<'a>,
+    /// How many there are, in words.
+    pub(super) agents: String,
     pub(super) cards: &'a [Listing<'a>],
     pub(super) shown: usize,
     pub(super) total: usize,

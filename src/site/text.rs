@@ -24,6 +24,11 @@ pub(super) fn shown(text: &str, limit: usize) -> String {
     out
 }
 
+/// How many agents there are, as the beginning of a sentence about them.
+pub(super) fn agents_that_speak(count: usize) -> String {
+    if count == 1 { "1 agent that speaks".to_owned() } else { format!("{count} agents that speak") }
+}
+
 /// The address, if it is one that a page may link to: https, with a host, without a user, and of sensible length.
 pub(super) fn link(address: &str) -> Option<String> {
     if address.len() > 2000 {
@@ -63,6 +68,14 @@ mod tests {
         assert_eq!(shown("a\u{ffff}\u{1fffe}\u{fdd0}b", 10), "ab");
         assert_eq!(shown(&"x".repeat(10_000), 200).chars().count(), 201);
         assert_eq!(shown("عربي 😀", 20), "عربي 😀");
+    }
+
+    #[test]
+    fn one_agent_is_not_agents() {
+        assert_eq!(
+            [0, 1, 2].map(agents_that_speak),
+            ["0 agents that speak", "1 agent that speaks", "2 agents that speak"]
+        );
     }
 
     #[test]

@@ -102,7 +102,7 @@ fn no_host_of_a_package_registry_is_named() {
         for path in fs::read_dir(folder).unwrap().map(|item| item.unwrap().path()) {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if path.is_dir() {
-                if ![".git", "target", "dist", "proptest-regressions"].contains(&name.as_str()) {
+                if ![".git", "target", "dist", "node_modules", "proptest-regressions"].contains(&name.as_str()) {
                     folders.push(path);
                 }
             } else if name != "Cargo.lock" {

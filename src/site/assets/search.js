@@ -5,9 +5,10 @@
   const at = (id) => document.getElementById(id);
   const root = document.documentElement;
   const form = at('search'), box = at('q'), sort = at('sort'), list = at('list'), count = at('count'), live = at('live');
-  const more = at('more'), clear = at('clear'), nothing = at('nothing'), drop = at('drop'), chosen = at('chosen'), template = at('card').content;
+  const more = at('more'), clear = at('clear'), nothing = at('nothing'), chosen = at('chosen'), template = at('card').content;
 
   const groups = [...form.querySelectorAll('fieldset')].map((set) => ({
+    title: set.firstElementChild.textContent,
     column: +set.dataset.column,
     all: 'all' in set.dataset,
     want: 0,
@@ -17,7 +18,15 @@
   }));
   const columns = [...new Set(groups.map((group) => group.column))];
 
-  let data, loading, found = [], shown = 0, similar = false, idle, speak, started = false;
+  let data, loading, found = [], shown = 0, similar = false, asked = 0, idle, speak, started = false;
+
+  // Long work is done in pieces, between which the page answers.
+  const pieces = async (list, size, use) => {
+    for (let i = 0; i < list.length; i++) {
+      if (i && i % size === 0) await new Promise((next) => { setTimeout(next); });
+      use(list[i], i);
+    }
+  };
 
   const fold = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
@@ -26,10 +35,11 @@
   const load = () => loading ||= fetch(form.dataset.catalog).then((answer) => {
     if (!answer.ok) throw new Error(answer.status);
     return answer.json();
-  }).then((json) => {
+  }).then(async (json) => {
     json.name = json.name.map((name, i) => name || json.id[i].replaceAll('-', ' '));
     json.bits = Object.values(json.bits);
-    json.fields = json.id.map((id, i) => [fold(json.name[i]), id, fold(json.by[i]), fold(json.text[i])]);
+    json.fields = [];
+    await pieces(json.id, 1000, (id, i) => json.fields.push([fold(json.name[i]), id, fold(json.by[i]), fold(json.text[i])]));
     data = json;
   }).catch((error) => {
     loading = undefined;
@@ -91,21 +101,21 @@
     return best;
   };
 
+  // The words of all agents, each with the agents that have it.
   let vocabulary;
-  const words = () => {
-    if (vocabulary) return vocabulary;
-    vocabulary = new Map();
-    data.fields.forEach((fields, i) => {
+  const words = () => vocabulary ||= (async () => {
+    const found = new Map();
+    await pieces(data.fields, 500, (fields, i) => {
       for (const word of new Set(fields.join(' ').match(/[\p{L}\p{N}]{3,30}/gu))) {
-        const agents = vocabulary.get(word);
+        const agents = found.get(word);
         if (agents) agents.push(i);
-        else if (vocabulary.size < 50000) vocabulary.set(word, [i]);
+        else if (found.size < 50000) found.set(word, [i]);
       }
     });
-    return vocabulary;
-  };
+    return [...found];
+  })();
 
-  const rankSimilar = (tokens) => {
+  const rankSimilar = async (tokens) => {
     let all;
     for (const token of tokens) {
       const max = token.length < 4 ? 0 : token.length < 8 ? 1 : 2;
@@ -113,11 +123,11 @@
       const add = (i, value) => { if ((hits.get(i) || 0) < value) hits.set(i, value); };
       data.fields.forEach((fields, i) => { const one = score(fields, token); if (one) add(i, one); });
       if (max && token.length <= 30) {
-        for (const [word, agents] of words()) {
-          if (word.length < token.length - max) continue;
+        await pieces(await words(), 1000, ([word, agents]) => {
+          if (word.length < token.length - max) return;
           const d = distance(word, token, max);
           if (d <= max) for (const i of agents) add(i, 2 / (1 + d) + (data.fields[i][0].includes(word) ? 3 : 0));
-        }
+        });
       }
       all = all ? new Map([...all].filter(([i]) => hits.has(i)).map(([i, value]) => [i, value + hits.get(i)])) : hits;
     }
@@ -174,9 +184,13 @@
 
   const card = (i) => {
     const item = template.cloneNode(true), id = data.id[i];
-    const image = item.querySelector('img'), link = item.querySelector('a'), [version, license] = item.querySelectorAll('bdi');
-    if (data.icon[i]) image.src = `./${id}.svg`;
-    else { const blank = document.createElement('span'); blank.className = 'icon blank'; image.replaceWith(blank); }
+    const link = item.querySelector('a'), [version, license] = item.querySelectorAll('bdi');
+    if (data.icon[i]) {
+      const image = new Image(32, 32);
+      // The address comes last: it is what starts the loading.
+      Object.assign(image, { className: 'icon', alt: '', loading: 'lazy', decoding: 'async', src: `./${id}.svg` });
+      item.querySelector('.blank').replaceWith(image);
+    }
     link.href = `./agents/${id}/`;
     link.textContent = data.name[i];
     version.textContent = data.version[i];
@@ -194,21 +208,6 @@
     more.hidden = shown === found.length;
     count.textContent = `${shown} of ${found.length}${similar ? ', including similar spellings' : ''}`;
     nothing.hidden = found.length > 0;
-    drop.replaceChildren(...(found.length ? [] : groups.flatMap(({ values }) => values.filter(({ input }) => input.checked).map(without))));
-  };
-
-  // Takes one filter back, where nothing is left.
-  const without = ({ input, label }) => {
-    const button = document.createElement('button');
-    button.type = 'button';
-    button.textContent = `Without “${label}”`;
-    button.addEventListener('click', async () => {
-      input.checked = false;
-      save('pushState');
-      await update();
-      (found.length ? clear.hidden ? box : clear : drop.querySelector('button') || box).focus();
-    });
-    return button;
   };
 
   const announce = () => {
@@ -217,6 +216,35 @@
       live.textContent = `${found.length} ${found.length === 1 ? 'agent matches' : 'agents match'}${similar ? ', including similar spellings' : ''}`;
     }, 300);
     started = true;
+  };
+
+  // Where nothing is left: what to take back, and what that would leave.
+  const offer = (scores) => {
+    const choices = groups.filter((one) => one.want).map((one) => {
+      const { want } = one;
+      one.want = 0;
+      const n = filter(scores).length;
+      one.want = want;
+      const chosen = one.values.filter(({ input }) => input.checked);
+      return { n, text: `${one.title}: ${chosen.map((value) => value.label).join(', ')}`, undo() { for (const { input } of chosen) input.checked = false; } };
+    });
+    if (choices.length && box.value.trim()) {
+      choices.push({ n: filter(rank([], '')).length, text: `“${box.value.trim()}”`, undo() { box.value = ''; } });
+    }
+    const useful = choices.filter(({ n }) => n).sort((a, b) => b.n - a.n);
+    at('advice').textContent = useful.length ? 'Without one part of it, there are:' : 'Search for less, or take back more than one filter.';
+    at('offers').replaceChildren(...useful.map(({ n, text, undo }) => {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.textContent = `${n} without ${text}`;
+      button.addEventListener('click', () => {
+        undo();
+        save('pushState');
+        update();
+        at('results-title').focus();
+      });
+      return button;
+    }));
   };
 
   const draw = (scores, isSimilar) => {
@@ -233,12 +261,14 @@
       value.input.parentElement.classList.toggle('zero', !value.n);
     }
     show(0);
+    if (!found.length) offer(scores);
     root.classList.remove('pending');
     announce();
   };
 
   const update = async () => {
     clearTimeout(idle);
+    const mine = ++asked;
     let picked = 0;
     for (const one of groups) {
       one.want = 0;
@@ -247,14 +277,17 @@
     chosen.textContent = picked ? ` (${picked})` : '';
     clear.hidden = !picked && !box.value.trim();
     try { await load(); } catch { return; }
+    // Something else has been asked since; here and below.
+    if (mine !== asked) return;
     const query = fold(box.value).trim().replace(/\s+/g, ' ');
     const tokens = query ? query.split(' ').slice(0, 8) : [];
     const scores = rank(tokens, query);
     draw(scores, false);
     const isStrong = found.some((i) => scores[i] >= 12);
     if (tokens.length && found.length < 5 && !isStrong) {
-      idle = setTimeout(() => {
-        const wider = rankSimilar(tokens);
+      idle = setTimeout(async () => {
+        const wider = await rankSimilar(tokens);
+        if (mine !== asked) return;
         if (filter(wider).length > found.length) draw(wider, true);
         else filter(scores);
       }, 150);

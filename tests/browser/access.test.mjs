@@ -1,0 +1,57 @@
+// axe finds nothing on any type of page, in any of the ways to look at it.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { open, site, withSites } from './lib/browser.mjs';
+import { pageTypes } from './lib/trees.mjs';
+
+withSites('bundled', 'hostile');
+
+const AXE = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const violations = async (page, context) => {
+  // The policy of the page stops scripts that a page adds; the debugger's own are not the page's.
+  const session = await context.newCDPSession(page);
+  await session.send('Runtime.evaluate', { expression: AXE });
+  await session.detach();
+  return page.evaluate(async () => {
+    for (const part of document.querySelectorAll('details')) part.open = true;
+    const { violations: found } = await globalThis.axe.run(document, {
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+    });
+    return found.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 120)} ${node.failureSummary.split('\n').at(-1).trim()}`));
+  });
+};
+
+const MODES = {
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  'at 320 px': { viewport: { width: 320, height: 640 }, hasTouch: true },
+  'in forced colours': { forcedColors: 'active' },
+};
+const STATES = ['?q=code&os=linux', '?q=qqqxxx', '?sort=name-desc&cap=session-load'];
+
+for (const [mode, options] of Object.entries(MODES)) {
+  test(`no page has a barrier, ${mode}`, async () => {
+    const addresses = [...pageTypes('bundled'), ...STATES];
+    assert.ok(addresses.length >= 12);
+    await open('', async (page, context) => {
+      for (const address of addresses) {
+        await page.goto(site().url + address);
+        await page.waitForFunction(() => !document.documentElement.classList.contains('pending'));
+        if (mode === 'at 320 px' && await page.locator('#toggle').isVisible()) await page.locator('#toggle').click();
+        assert.deepEqual(await violations(page, context), [], address);
+      }
+    }, options);
+  });
+}
+
+test('no page of hostile texts has a barrier', async () => {
+  await open('', async (page, context) => {
+    for (const address of ['', 'all/1/', 'matrix/', 'agents/hostile-markup/', 'agents/hostile-rtl/', 'agents/hostile-spaceless/']) {
+      await page.goto(site('hostile').url + address);
+      assert.deepEqual(await violations(page, context), [], address);
+    }
+  }, { name: 'hostile' });
+});

@@ -1,0 +1,74 @@
+// Pages of a tree in the browser. Whatever a page should never do is found at the end of every test.
+import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
+import { chromium as playwright } from 'playwright-core';
+import { FLAGS, chromium } from './chromium.mjs';
+import { serve } from './server.mjs';
+
+let browser;
+const servers = new Map();
+
+/// Starts the browser and a server for each tree, for the tests of this file.
+export const withSites = (...names) => {
+  before(async () => {
+    browser = await playwright.launch({ executablePath: chromium(), args: FLAGS });
+    for (const name of names) servers.set(name, await serve(name));
+  });
+  after(async () => {
+    await browser?.close();
+    for (const server of servers.values()) await server.close();
+  });
+};
+
+export const site = (name = 'bundled') => servers.get(name);
+
+/// Opens a page in a context of its own, gives it to `use`, and then looks at what it has done: no message on the console, no
+/// error, no violation of the policy, no request to another host. `allow` is a pattern of messages that are meant.
+export const open = async (address, use, { name = 'bundled', allow, ...options } = {}) => {
+  const { url } = site(name);
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  context.setDefaultTimeout(10_000);
+  const wrong = [];
+  const note = (text) => { if (!allow?.test(text)) wrong.push(text); };
+  try {
+    await context.addInitScript(() => {
+      globalThis.violations = [];
+      addEventListener('securitypolicyviolation', (event) => globalThis.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
+    });
+    context.on('request', (request) => {
+      if (!request.url().startsWith(new URL(url).origin)) note(`request to ${request.url()}`);
+    });
+    context.on('page', (page) => {
+      page.on('console', (message) => note(`console ${message.type()}: ${message.text()} ${message.location().url}`));
+      page.on('pageerror', (error) => note(`error: ${error.message}`));
+      page.on('dialog', (dialog) => { note(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+    });
+    const page = await context.newPage();
+    await page.goto(url + address);
+    const result = await use(page, context);
+    if (!page.isClosed() && options.javaScriptEnabled !== false) {
+      for (const violation of await page.evaluate(() => globalThis.violations)) note(`violation: ${violation}`);
+    }
+    assert.deepEqual(wrong, [], address);
+    return result;
+  } finally {
+    await context.close();
+  }
+};
+
+/// The names of the agents that are shown.
+export const cards = (page) => page.locator('#list .card h3 a').allTextContents();
+
+/// What the page says of its results: how many are shown, and of how many.
+export const count = async (page) => {
+  const [shown, total] = (await page.locator('#count').textContent()).match(/\d+/g).map(Number);
+  return { shown, total };
+};
+
+/// Waits until a search has been answered.
+export const settled = async (page, expected) => {
+  await page.waitForFunction((total) => {
+    const numbers = document.getElementById('count').textContent.match(/\d+/g);
+    return numbers && +numbers[1] === total && !document.documentElement.classList.contains('pending');
+  }, expected);
+};

@@ -1,0 +1,149 @@
+// Themes, print, narrow windows, large text, and pages that hold still.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { open, site, withSites } from './lib/browser.mjs';
+import { screenshots } from './lib/paths.mjs';
+import { pageTypes } from './lib/trees.mjs';
+
+withSites('bundled', 'made-10000');
+
+const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+const isDark = async (page) => (await background(page)).match(/\d+/g).slice(0, 3).every((part) => Number(part) < 80);
+
+test('the theme follows the system, or the choice, which is kept', () => open('', async (page) => {
+  await page.emulateMedia({ colorScheme: 'dark' });
+  assert.ok(await isDark(page));
+  await page.emulateMedia({ colorScheme: 'light' });
+  assert.ok(!await isDark(page));
+  await page.locator('#theme').selectOption('dark');
+  assert.ok(await isDark(page));
+  for (const address of ['agents/goose/', 'matrix/', '']) {
+    await page.goto(site().url + address);
+    assert.ok(await isDark(page), address);
+    assert.equal(await page.locator('#theme').inputValue(), 'dark');
+  }
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.locator('#theme').selectOption('light');
+  assert.ok(!await isDark(page));
+  await page.locator('#theme').selectOption('');
+  assert.ok(await isDark(page));
+}));
+
+test('the theme is there before the first paint', () => open('', async (page) => {
+  await page.evaluate(() => localStorage.setItem('theme', 'dark'));
+  await page.route('**/search.*', (route) => setTimeout(() => route.continue(), 500));
+  const loading = page.reload();
+  await page.waitForFunction(() => document.querySelector('h1'));
+  assert.ok(await isDark(page));
+  await loading;
+}));
+
+test('icons can be seen in both themes', () => open('', async (page) => {
+  const filter = () => page.locator('#list .icon').first().evaluate((icon) => getComputedStyle(icon).filter);
+  await page.locator('#theme').selectOption('dark');
+  assert.equal(await filter(), 'invert(1)');
+  await page.locator('#theme').selectOption('light');
+  assert.equal(await filter(), 'invert(0)');
+}));
+
+test('no page is wider than a window of 320 px, nor with text twice as large', async () => {
+  for (const options of [{ viewport: { width: 320, height: 640 } }, { viewport: { width: 640, height: 800 } }]) {
+    await open('', async (page) => {
+      for (const address of [...pageTypes('bundled'), '?q=code&os=linux']) {
+        await page.goto(site().url + address);
+        await page.evaluate(() => {
+          for (const part of document.querySelectorAll('details')) part.open = true;
+          document.getElementById('toggle')?.setAttribute('aria-expanded', 'true');
+        });
+        if (options.viewport.width === 640) {
+          const session = await page.context().newCDPSession(page);
+          await session.send('Emulation.setDeviceMetricsOverride', { width: 320, height: 400, deviceScaleFactor: 2, mobile: false });
+          await session.detach();
+        }
+        const [scroll, inner] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+        assert.ok(scroll <= inner, `${address}: ${scroll} px in ${inner} px`);
+        const cut = await page.evaluate(() => [...document.querySelectorAll('h1, h2, h3, p, dd, li, summary, button, a')].filter((element) => {
+          const { left, right } = element.getBoundingClientRect();
+          return right > left && (right > innerWidth + 1 || left < -1) && !element.closest('.scroll, pre, .sr, .skip');
+        }).map((element) => element.outerHTML.slice(0, 100)));
+        assert.deepEqual(cut, [], address);
+      }
+    }, options);
+  }
+});
+
+test('what can be clicked is at least 24 px high and wide', () => open('', async (page) => {
+  for (const address of pageTypes('bundled')) {
+    await page.goto(site().url + address);
+    const small = await page.evaluate(() => [...document.querySelectorAll('button, select, summary, nav a, fieldset label, .pages a, header a')].filter((element) => {
+      const { width, height } = element.getBoundingClientRect();
+      return width && (width < 24 || height < 24) && !element.closest('.sr') && !element.matches('.skip, .crumbs a');
+    }).map((element) => `${element.outerHTML.slice(0, 90)} ${Math.round(element.getBoundingClientRect().height)} px`));
+    assert.deepEqual(small, [], address);
+  }
+}, { viewport: { width: 320, height: 640 } }));
+
+test('paper gets the content and nothing to press', () => open('agents/goose/', async (page) => {
+  await page.emulateMedia({ media: 'print' });
+  for (const selector of ['.top', 'footer', '.copy', '.skip']) assert.ok(!await page.locator(selector).first().isVisible(), selector);
+  assert.ok(await page.locator('h1').isVisible() && await page.locator('#zed pre').first().isVisible());
+  const text = await page.locator('#zed pre').first().evaluate((element) => [element.scrollWidth, element.clientWidth]);
+  assert.ok(text[0] <= text[1] + 1, 'settings are not cut off');
+  await page.goto(`${site().url}matrix/`);
+  assert.ok(await page.locator('.scroll').evaluate((part) => getComputedStyle(part).overflowX === 'visible'), 'the table is not cut off');
+  const pdf = await page.pdf({ format: 'A4' });
+  assert.ok(pdf.length > 5000);
+}));
+
+test('forced colours keep edges, and icons on a plate', () => open('', async (page) => {
+  const style = (selector, key) => page.locator(selector).first().evaluate((element, name) => getComputedStyle(element)[name], key);
+  assert.equal(await style('#list .icon', 'filter'), 'none');
+  assert.equal(await style('#list .icon', 'backgroundColor'), 'rgb(255, 255, 255)');
+  assert.notEqual(await style('#list .card', 'borderTopWidth'), '0px');
+}, { forcedColors: 'active' }));
+
+test('nothing moves', () => open('', async (page) => {
+  const moving = await page.evaluate(() => [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).filter((rule) => /transition|animation/.test(rule.cssText)).length);
+  assert.equal(moving, 0, 'there is nothing to switch off for those who wish less motion');
+}));
+
+test('pages hold still while they load', async () => {
+  const addresses = [...pageTypes('bundled'), '?q=code', '?os=windows&arch=aarch64&license=open'];
+  for (const viewport of [{ width: 1280, height: 900 }, { width: 360, height: 740 }]) {
+    for (const name of ['bundled', 'made-10000']) {
+      await open('', async (page) => {
+        await page.addInitScript(() => {
+          globalThis.shift = 0;
+          new PerformanceObserver((list) => { for (const entry of list.getEntries()) globalThis.shift += entry.value; }).observe({ type: 'layout-shift', buffered: true });
+        });
+        for (const address of name === 'bundled' ? addresses : ['', '?q=code', '?os=windows&license=open']) {
+          await page.goto(site(name).url + address);
+          await page.waitForFunction(() => !document.documentElement.classList.contains('pending'));
+          await page.waitForTimeout(150);
+          const shift = await page.evaluate(() => globalThis.shift);
+          assert.ok(shift <= 0.05, `${name} ${address} at ${viewport.width} px: layout shift ${shift}`);
+        }
+      }, { name, viewport });
+    }
+  }
+});
+
+for (const [size, viewport] of Object.entries({ desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } })) {
+  for (const colorScheme of ['light', 'dark']) {
+    test(`pictures, ${size}, ${colorScheme}`, async () => {
+      fs.mkdirSync(screenshots, { recursive: true });
+      await open('', async (page) => {
+        for (const [title, address] of Object.entries({ home: '', filtered: '?q=code&license=open', agent: 'agents/goose/', matrix: 'matrix/', rules: 'docs/rules/' })) {
+          await page.goto(site().url + address);
+          await page.waitForLoadState('networkidle');
+          const file = path.join(screenshots, `${title}-${size}-${colorScheme}.png`);
+          await page.screenshot({ path: file });
+          assert.ok(fs.statSync(file).size > 5000);
+          if (['agent', 'home'].includes(title)) await page.screenshot({ path: file.replace('.png', '-whole.png'), fullPage: true });
+        }
+      }, { viewport, colorScheme });
+    });
+  }
+}

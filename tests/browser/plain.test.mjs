@@ -1,0 +1,87 @@
+// Without JavaScript, without a network, in old and narrow places.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cards, open, settled, site, withSites } from './lib/browser.mjs';
+import { BASE, data, pageTypes } from './lib/trees.mjs';
+
+withSites('bundled', 'made-1', 'made-24', 'made-25', 'made-10000');
+
+test('without JavaScript all but the search works', () => open('', async (page) => {
+  assert.equal(await page.locator('#list .card').count(), 24);
+  assert.ok(await page.locator('noscript p').isVisible());
+  // Nothing that does nothing.
+  for (const selector of ['#search', '#more', '#theme', '#clear']) assert.ok(!await page.locator(selector).isVisible(), selector);
+  await page.getByRole('link', { name: 'from A to Z' }).first().click();
+  await page.waitForURL(/all\/1\/$/);
+  assert.equal(await page.locator('.card').count(), data('bundled').agents.length);
+  await page.getByRole('navigation', { name: 'Browse' }).getByRole('link', { name: 'Windows' }).click();
+  await page.waitForURL(/os\/windows\/$/);
+  assert.ok(!await page.getByText('Combine with other filters').isVisible());
+  await page.locator('.card h3 a').first().click();
+  await page.waitForURL(/\/agents\//);
+  assert.ok(!await page.locator('.copy').first().isVisible());
+  const zed = page.locator('#zed');
+  assert.ok(await zed.evaluate((part) => part.open));
+  await page.locator('#cli summary').click();
+  assert.ok(await page.locator('#cli pre').first().isVisible());
+}, { javaScriptEnabled: false }));
+
+test('a page without JavaScript looks the same to those who read', async () => {
+  for (const address of ['agents/goose/', 'matrix/', 'all/1/', 'docs/rules/']) {
+    await open(address, async (page) => {
+      assert.ok((await page.locator('main').innerText()).length > 200, address);
+    }, { javaScriptEnabled: false });
+  }
+});
+
+test('search works offline after the first use', () => open('', async (page, context) => {
+  await page.locator('#q').fill('goose');
+  await page.waitForFunction(() => document.querySelector('#list h3')?.textContent === 'goose');
+  await context.setOffline(true);
+  await page.locator('#q').fill('cline');
+  await page.waitForFunction(() => document.querySelector('#list h3')?.textContent === 'Cline');
+  await page.locator('#q').fill('opencdoe');
+  await page.waitForFunction(() => document.querySelector('#list h3')?.textContent === 'OpenCode');
+  await page.locator('#q').fill('');
+  await page.locator('input[value="open"]').check();
+  await page.waitForFunction(() => document.querySelectorAll('#list .card').length > 5);
+}, { allow: /ERR_INTERNET_DISCONNECTED/ }));
+
+for (const count of [1, 24, 25, 10_000]) {
+  test(`a registry of ${count}`, () => open('', async (page) => {
+    const known = data(`made-${count}`);
+    assert.match(await page.locator('.lead').textContent(), count === 1 ? /^1 agent that speaks/ : new RegExp(`^${count} agents that speak`));
+    assert.equal(await page.locator('#list .card').count(), Math.min(24, count));
+    assert.equal(await page.locator('#more').isVisible(), count > 24);
+    // A number in every name, so that each is found alone.
+    const last = known.agents.at(-1);
+    await page.locator('#q').fill(last.id.split('-').at(-1));
+    await page.waitForFunction((name) => document.querySelector('#list h3')?.textContent === name, last.name);
+    await page.locator('#q').fill('qqqxxx');
+    await settled(page, 0);
+    assert.deepEqual(await cards(page), []);
+  }, { name: `made-${count}` }));
+}
+
+test('a page that is not there says so, below any path, and leads on', async () => {
+  await open('agents/nobody/', async (page) => {
+    assert.equal(await page.locator('h1').textContent(), 'There is no such page');
+    const links = await page.locator('main a').evaluateAll((list) => list.map((link) => link.getAttribute('href')));
+    assert.equal(links[0], new URL(`${BASE}/`).pathname);
+    await page.locator('main a').first().click();
+    await page.waitForURL(site().url);
+  }, { allow: /404/ });
+});
+
+test('nothing is asked of another host, by any page', async () => {
+  for (const address of pageTypes('bundled')) await open(address, (page) => page.waitForLoadState('networkidle'));
+});
+
+test('text cannot become markup by script', () => open('', async (page) => {
+  const outcome = await page.evaluate(() => {
+    try { document.body.innerHTML = '<b>x</b>'; } catch (error) { return error.name; }
+    return 'done';
+  });
+  assert.equal(outcome, 'TypeError');
+  await page.evaluate(() => { globalThis.violations.length = 0; });
+}, { allow: /TrustedHTML/ }));

@@ -1,0 +1,114 @@
+// Search by words, with typos, over all fields.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cards, count, open, settled, site, withSites } from './lib/browser.mjs';
+import { data } from './lib/trees.mjs';
+
+withSites('bundled');
+
+const search = async (page, text) => {
+  await page.locator('#q').fill(text);
+  await page.waitForTimeout(50);
+};
+
+test('words are found in names, ids, descriptions and authors, best first', () => open('', async (page) => {
+  const { agents } = data('bundled');
+  for (const { name } of agents.filter((_, at) => at % 6 === 0)) {
+    await search(page, name);
+    assert.equal((await cards(page))[0], name);
+  }
+  // The middle of a compound name.
+  await search(page, 'code');
+  const found = await cards(page);
+  assert.ok(found.includes('OpenCode') && found.includes('Qwen Code'), found.join());
+  const { authors, name } = agents.find((agent) => agent.authors?.length && !agent.name.includes(agent.authors[0].split(' ')[0]));
+  await search(page, authors[0].split(' ')[0]);
+  assert.ok((await cards(page)).includes(name), `${authors[0]} → ${name}`);
+}));
+
+test('every word must be there, in any field, whatever its case and accents', () => open('', async (page) => {
+  const { agents } = data('bundled');
+  const words = 'TERMINAL agent'.toLowerCase().split(' ');
+  const text = (agent) => [agent.name, agent.id, agent.description, ...(agent.authors || [])].join(' ').toLowerCase();
+  const expected = agents.filter((agent) => words.every((word) => text(agent).includes(word))).length;
+  assert.ok(expected > 0 && expected < agents.length);
+  await search(page, '  TÉRMINAL   agent ');
+  await settled(page, expected);
+}));
+
+test('a typo still finds the agent, and the page says so', () => open('', async (page) => {
+  for (const [typed, name] of [['opencdoe', 'OpenCode'], ['mistrel', 'Mistral Vibe'], ['gose', 'goose'], ['juni', 'Junie']]) {
+    await search(page, typed);
+    await page.waitForFunction((wanted) => [...document.querySelectorAll('#list h3')].some((title) => title.textContent === wanted), name);
+    if (typed !== 'juni') assert.match(await page.locator('#count').textContent(), /including similar spellings/);
+  }
+}));
+
+test('the number of results is announced once, after typing, and not on arrival', () => open('', async (page) => {
+  assert.equal(await page.locator('#live').textContent(), '');
+  assert.equal(await page.locator('#live').getAttribute('role'), 'status');
+  await page.evaluate(() => {
+    globalThis.said = [];
+    new MutationObserver(() => globalThis.said.push(document.getElementById('live').textContent)).observe(document.getElementById('live'), { childList: true });
+  });
+  await page.locator('#q').pressSequentially('goose', { delay: 30 });
+  await page.waitForTimeout(700);
+  const { total } = await count(page);
+  assert.deepEqual(await page.evaluate(() => globalThis.said), [`${total} ${total === 1 ? 'agent matches' : 'agents match'}`]);
+}));
+
+test('without a result the page says what to do, and one click starts over', () => open('', async (page) => {
+  await search(page, 'qqqqxxxxzzzz');
+  await settled(page, 0);
+  assert.ok(await page.locator('#nothing').isVisible());
+  assert.equal((await cards(page)).length, 0);
+  await page.locator('#clear').click();
+  await settled(page, data('bundled').agents.length);
+  assert.ok(!await page.locator('#nothing').isVisible());
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'q');
+}));
+
+test('orders by name', () => open('', async (page) => {
+  const names = data('bundled').agents.map(({ name }) => name).sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
+  await page.locator('#sort').selectOption('name-desc');
+  await page.waitForFunction((last) => document.querySelector('#list h3')?.textContent === last, names.at(-1));
+  assert.deepEqual(await cards(page), [...names].reverse().slice(0, 24));
+  await page.locator('#sort').selectOption('name');
+  await page.waitForFunction((first) => document.querySelector('#list h3')?.textContent === first, names[0]);
+  assert.deepEqual(await cards(page), names.slice(0, 24));
+}));
+
+test('the cards of the script are those of the page', () => open('', async (page) => {
+  // Elements, attributes in any order, and text.
+  const html = () => page.locator('#list').evaluate((list) => [...list.querySelectorAll('*')].map((element) => [
+    element.localName, ...[...element.attributes].map(({ name, value }) => `${name}=${value}`).sort(), element.children.length ? '' : element.textContent,
+  ].join(' ')));
+  const before = await html();
+  await page.locator('#sort').selectOption('name');
+  await page.waitForFunction(() => location.search === '?sort=name');
+  await page.waitForTimeout(200);
+  const after = await html();
+  assert.equal(after.length, before.length);
+  after.forEach((line, at) => assert.equal(line, before[at]));
+}));
+
+test('the catalog is fetched once, and only when it is needed', () => open('', async (page) => {
+  const asked = () => site().requests.filter((path) => path.includes('/catalog.')).length;
+  const before = asked();
+  await page.waitForLoadState('networkidle');
+  assert.equal(asked(), before);
+  await search(page, 'goose');
+  await page.locator('#q').fill('cline');
+  await settled(page, (await count(page)).total);
+  assert.equal(asked(), before + 1);
+}));
+
+test('a catalog that cannot be had is said, and tried again', () => open('', async (page) => {
+  await page.route('**/catalog.*', (route) => route.abort());
+  await page.locator('#q').fill('goose');
+  await page.getByText('could not be loaded').waitFor();
+  assert.ok((await cards(page)).length > 0, 'the list stays');
+  await page.unroute('**/catalog.*');
+  await page.locator('#q').fill('goos');
+  await page.waitForFunction(() => document.querySelector('#list h3')?.textContent === 'goose');
+}, { allow: /ERR_FAILED/ }));
