@@ -50,6 +50,7 @@
 //! | `templates/`, `src/site/assets/` | [`site`] (embedded) | what pages look like, and their scripts |
 
 pub mod archive;
+pub mod bump;
 pub mod check;
 pub mod finding;
 pub mod handshake;
