@@ -107,7 +107,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let started = Instant::now();
     let config = global.config()?;
     let allowed = global.allowed_hosts()?;
-    let registry = load(args, global)?;
+    let registry = load(&args.ids, global)?;
     let tasks = tasks(args, &registry, ui)?;
     if let Some(folder) = &args.keep_sandboxes {
         std::fs::create_dir_all(folder).map_err(PathError::at(folder))?;
@@ -160,7 +160,8 @@ fn has_run(row: &Row) -> bool {
     row.verdict() != acp_registry::verify::Verdict::Skipped
 }
 
-fn load(args: &Args, global: &Global) -> Result<Registry, Failure> {
+/// Loads a registry for a command that works on agents, and must know which of them are in quarantine.
+pub(super) fn load(wanted: &[String], global: &Global) -> Result<Registry, Failure> {
     let directory = global.registry_dir();
     let registry = Registry::load(&directory)?;
     if registry.entries.is_empty() {
@@ -168,7 +169,7 @@ fn load(args: &Args, global: &Global) -> Result<Registry, Failure> {
         return Err(Failure::usage(format!("{directory} holds no agents; name the registry with --registry-dir")));
     }
     let ids = || registry.entries.iter().map(|entry| entry.id.as_str());
-    if let Some(id) = args.ids.iter().find(|id| registry.entry(id).is_none()) {
+    if let Some(id) = wanted.iter().find(|id| registry.entry(id).is_none()) {
         let meant = nearest(id, ids()).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         return Err(Failure::usage(format!("there is no agent {}{meant}", acp_registry::text::quote(id))));
     }

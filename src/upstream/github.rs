@@ -62,6 +62,15 @@ pub struct Release {
     pub assets: Vec<Asset>,
 }
 
+/// The address of a file in another release of the repository in which a file of an address is.
+#[must_use]
+pub fn address_of(archive: &str, tag: &str, name: &str) -> Option<String> {
+    const DOWNLOADS: &str = "/releases/download/";
+    let end = archive.find(DOWNLOADS)? + DOWNLOADS.len();
+    let tag = tag.split('/').map(segment).collect::<Vec<_>>().join("/");
+    Some(format!("{}{tag}/{}", &archive[..end], segment(name)))
+}
+
 /// A file of a release.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asset {
@@ -99,6 +108,31 @@ impl Github {
         // Tags may have slashes in them.
         let id = ReleaseId { owner: owner.clone(), repository: repository.clone(), tag: tag.join("/") };
         Some((id, file.clone()))
+    }
+
+    /// Whether an address is on this GitHub's pages, or those of the public one.
+    #[must_use]
+    pub fn is_page(&self, url: &Url) -> bool {
+        let is_own = self.pages().is_some_and(|own| own.host_str() == url.host_str() && own.port() == url.port());
+        is_own || ["github.com", "www.github.com"].contains(&url.host_str().unwrap_or_default())
+    }
+
+    /// Address of a page, by the parts of its path.
+    #[must_use]
+    pub fn page(&self, parts: &[&str]) -> Option<String> {
+        let mut url = self.pages()?;
+        url.path_segments_mut().ok()?.clear().extend(parts);
+        Some(url.to_string())
+    }
+
+    /// Where people read this GitHub: beside the programs' host `api.`, or on the same one.
+    fn pages(&self) -> Option<Url> {
+        let mut url = self.api.clone();
+        url.set_path("/");
+        if let Some(host) = self.api.host_str()?.strip_prefix("api.") {
+            url.set_host(Some(host)).ok()?;
+        }
+        Some(url)
     }
 
     /// Asks for a release; `None` when there is none with this tag.

@@ -1,0 +1,178 @@
+//! `acp-registry bump`
+
+use std::fs;
+use std::time::Duration;
+
+use acp_registry::bump::{Bumped, Bumper, ErrorKind, Outcome};
+use acp_registry::manifest::Channel;
+use acp_registry::registry::{Entry, Loaded, Registry};
+use acp_registry::report::BumpReport;
+use acp_registry::source::{Edit, apply};
+use acp_registry::sys::fs::write_atomic;
+use clap::ValueEnum;
+use time::OffsetDateTime;
+
+use super::duration;
+use super::exit::{Exit, Failure};
+use super::global::{Global, configured_levels};
+use super::network::{self, Needs};
+use super::signals;
+use super::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Agents to look at, also those in quarantine [default: all others]
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+
+    /// Write the newer versions into the manifests
+    #[arg(long)]
+    apply: bool,
+
+    /// Look at this channel only (repeatable) [default: both]
+    #[arg(long, value_name = "CHANNEL")]
+    channel: Vec<ChannelName>,
+
+    /// Take in only what has been out for this long, such as 3d, 12h or 90m
+    #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
+    min_age: Duration,
+
+    /// Ask for everything anew, and keep nothing for the next run
+    #[arg(long)]
+    no_cache: bool,
+
+    /// Form of the result
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+
+    /// The same as `--format json`
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+    Markdown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ChannelName {
+    Stable,
+    Preview,
+}
+
+impl Args {
+    pub(super) fn is_json(&self) -> bool {
+        self.json || self.format == Format::Json
+    }
+
+    fn channels(&self) -> Vec<Channel> {
+        if self.channel.is_empty() {
+            return vec![Channel::Stable, Channel::Preview];
+        }
+        let channel = |name: &ChannelName| match name {
+            ChannelName::Stable => Channel::Stable,
+            ChannelName::Preview => Channel::Preview,
+        };
+        self.channel.iter().map(channel).collect()
+    }
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let config = global.config()?;
+    let levels = configured_levels(&config)?;
+    let allowed = global.allowed_hosts()?;
+    let registry = super::verify::load(&args.ids, global)?;
+    let (entries, quarantined) = entries(args, &registry);
+    let distributions = || {
+        let manifests = entries.iter().filter_map(|entry| entry.manifest.present());
+        manifests.flat_map(|manifest| manifest.agent().releases()).map(|release| release.distribution)
+    };
+    let needs = Needs {
+        npm: distributions().any(|distribution| distribution.npx.is_some()),
+        pypi: distributions().any(|distribution| distribution.uvx.is_some()),
+    };
+    let (client, sources, _) = network::connect(&allowed, needs, !args.no_cache, ui)?;
+    let bumper = Bumper {
+        client: &client,
+        sources: &sources,
+        config: &config,
+        levels: &levels,
+        allowed_hosts: &allowed,
+        min_age: args.min_age,
+        now: OffsetDateTime::now_utc(),
+    };
+    let done = |id: &str| ui.detail(&format!("{id}: looked at"));
+    let mut bumped = signals::run_and_forget(bumper.run(&registry, &entries, &args.channels(), &done))?;
+    if args.apply {
+        write(&registry, &mut bumped);
+    }
+
+    let report = BumpReport { bumped: &bumped, quarantined: &quarantined, is_applied: args.apply };
+    ui.result(&if args.is_json() {
+        acp_registry::json::to_string(&report.to_json())
+    } else if args.format == Format::Markdown {
+        report.markdown()
+    } else {
+        report.human()
+    })?;
+    ui.detail(&format!("answers from the network: {}", client.answers()));
+    let has_update = bumped.iter().any(|one| matches!(one.result, Ok(Outcome::Update(_))));
+    Ok(if !bumped.is_empty() && bumped.iter().all(|one| one.result.is_err()) {
+        Exit::Unable
+    } else if has_update && !args.apply {
+        Exit::Findings
+    } else {
+        Exit::Success
+    })
+}
+
+/// The agents to look at, and those that are passed over.
+fn entries<'a>(args: &Args, registry: &'a Registry) -> (Vec<&'a Entry>, Vec<String>) {
+    let is_quarantined = |entry: &&Entry| match &registry.quarantine {
+        Loaded::Present(quarantine) => quarantine.reasons.contains_key(&entry.id),
+        _ => false,
+    };
+    if !args.ids.is_empty() {
+        return (registry.entries.iter().filter(|entry| args.ids.contains(&entry.id)).collect(), Vec::new());
+    }
+    let (quarantined, entries): (Vec<&Entry>, Vec<&Entry>) = registry.entries.iter().partition(is_quarantined);
+    (entries, quarantined.into_iter().map(|entry| entry.id.clone()).collect())
+}
+
+/// Writes the updates, agent by agent. What cannot be written becomes an error of its agent.
+fn write(registry: &Registry, bumped: &mut [Bumped]) {
+    for of_agent in bumped.chunk_by_mut(|a, b| a.id == b.id) {
+        let edits: Vec<Edit> = of_agent.iter().flat_map(|one| updates(one)).collect();
+        if edits.is_empty() {
+            continue;
+        }
+        let written = write_one(registry, &of_agent[0].id, &edits);
+        if let Err(message) = written {
+            for one in of_agent.iter_mut().filter(|one| updates(one).next().is_some()) {
+                one.result = Err(ErrorKind::NotWritten.because(message.clone()));
+            }
+        }
+    }
+}
+
+fn updates(bumped: &Bumped) -> impl Iterator<Item = Edit> {
+    let update = match &bumped.result {
+        Ok(Outcome::Update(update)) => Some(update),
+        _ => None,
+    };
+    update.into_iter().flat_map(|update| update.edits.clone())
+}
+
+fn write_one(registry: &Registry, id: &str, edits: &[Edit]) -> Result<(), String> {
+    let file = format!("{id}/agent.json");
+    let path = registry.root.join(&file);
+    let text = registry.text(&file).unwrap_or_default();
+    // Between reading and now somebody may have worked on it.
+    if fs::read_to_string(&path).ok().as_deref() != Some(text) {
+        return Err(format!("{} has changed meanwhile; run again", path.display()));
+    }
+    write_atomic(&path, apply(text, edits).as_bytes()).map_err(|error| error.to_string())
+}

@@ -1,0 +1,183 @@
+//! What came of looking for newer versions: as JSON, for people, and for a job's summary.
+
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::markdown::escape;
+use super::plural;
+use crate::bump::{Bumped, Held, Outcome, Update};
+use crate::manifest::Channel;
+use crate::text::printable;
+
+/// What came of all agents.
+#[derive(Debug)]
+pub struct BumpReport<'a> {
+    /// One for each channel of each agent.
+    pub bumped: &'a [Bumped],
+    /// Folders of agents that were passed over because they are in quarantine.
+    pub quarantined: &'a [String],
+    /// Whether updates were written into the manifests.
+    pub is_applied: bool,
+}
+
+impl BumpReport<'_> {
+    /// The document of the command-line contract.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let (mut updates, mut errors, mut held, mut unlisted) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for Bumped { id, channel, result } in self.bumped {
+            let channel = name(*channel);
+            match result {
+                Ok(Outcome::Update(update)) => updates.push(self.update(id, update)),
+                Ok(Outcome::Held { version, reason, message }) => {
+                    let (reason, until) = held_words(reason);
+                    held.push(json!({ "id": id, "channel": channel, "to": version, "reason": reason, "until": until, "message": message }));
+                }
+                Ok(Outcome::Unlisted) => unlisted.push(json!({ "id": id, "channel": channel })),
+                Ok(Outcome::UpToDate) => {}
+                Err(error) => errors.push(json!({ "id": id, "channel": channel, "kind": error.kind.as_str(), "message": error.message })),
+            }
+        }
+        json!({
+            "schema": 1, "command": "bump", "updates": updates, "errors": errors, "up_to_date": self.up_to_date(),
+            "held": held, "unlisted": unlisted, "quarantined": self.quarantined,
+        })
+    }
+
+    fn update(&self, id: &str, update: &Update) -> Value {
+        let edits: Vec<Value> = update
+            .changes
+            .iter()
+            .map(|change| json!({ "pointer": change.pointer, "from": change.from, "to": change.to }))
+            .collect();
+        json!({
+            "id": id, "channel": name(update.channel), "from": update.from, "to": update.to,
+            "sources": update.sources.iter().map(|source| source.as_str()).collect::<Vec<_>>(),
+            "straightforward": update.is_straightforward(), "reasons": update.reasons, "edits": edits,
+            "links": update.links, "applied": self.is_applied,
+        })
+    }
+
+    /// Agents all of whose channels have the newest version.
+    fn up_to_date(&self) -> Vec<&str> {
+        let agents = self.bumped.chunk_by(|a, b| a.id == b.id);
+        let is_current = |of: &&[Bumped]| of.iter().all(|one| matches!(one.result, Ok(Outcome::UpToDate)));
+        agents.filter(is_current).map(|of| of[0].id.as_str()).collect()
+    }
+
+    fn count(&self, is: fn(&Result<Outcome, crate::bump::Error>) -> bool) -> usize {
+        self.bumped.iter().filter(|one| is(&one.result)).count()
+    }
+
+    fn summary(&self) -> String {
+        let updates = self.count(|result| matches!(result, Ok(Outcome::Update(_))));
+        let errors = self.count(Result::is_err);
+        let held = self.count(|result| matches!(result, Ok(Outcome::Held { .. })));
+        let verb = if self.is_applied { "written" } else { "found" };
+        let mut text = format!(
+            "{} {verb}, {} up to date, {held} held back, {}",
+            plural(updates, "update"),
+            self.up_to_date().len(),
+            plural(errors, "error")
+        );
+        let unlisted = self.count(|result| matches!(result, Ok(Outcome::Unlisted)));
+        if unlisted > 0 {
+            text.push_str(&format!(", {unlisted} without a list of versions"));
+        }
+        if !self.quarantined.is_empty() {
+            text.push_str(&format!(", {} in quarantine", self.quarantined.len()));
+        }
+        text
+    }
+
+    /// A line for each agent with news, and the summary.
+    #[must_use]
+    pub fn human(&self) -> String {
+        let mut out = String::new();
+        for Bumped { id, channel, result } in self.bumped {
+            let Some((word, text)) = line(result) else { continue };
+            out.push_str(&format!("{word:<7} {}{}: {}\n", printable(id), of_channel(*channel), printable(&text)));
+            if let Ok(Outcome::Update(update)) = result {
+                for change in &update.changes {
+                    let value = |value: &Option<String>| printable(value.as_deref().unwrap_or("(nothing)")).into_owned();
+                    out.push_str(&format!("          {}: {} → {}\n", printable(&change.pointer), value(&change.from), value(&change.to)));
+                }
+                for reason in &update.reasons {
+                    out.push_str(&format!("          look at it: {}\n", printable(reason)));
+                }
+            }
+        }
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out + &self.summary() + "\n"
+    }
+
+    /// A table for GitHub.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut out = format!("### Newer versions\n\n{}.\n", self.summary());
+        let rows = self.bumped.iter().filter_map(|one| {
+            let (word, text) = line(&one.result)?;
+            let reasons = match &one.result {
+                Ok(Outcome::Update(update)) if !update.is_straightforward() => format!(" Look at it: {}", update.reasons.join("; ")),
+                _ => String::new(),
+            };
+            let text = escape(&printable(&format!("{text}{reasons}")));
+            Some(format!("| {} | {} | {word} | {text} |\n", escape(&printable(&one.id)), name(one.channel)))
+        });
+        let rows: String = rows.collect();
+        if !rows.is_empty() {
+            out.push_str(&format!("\n| agent | channel | | |\n|---|---|---|---|\n{rows}"));
+        }
+        out
+    }
+}
+
+fn line(result: &Result<Outcome, crate::bump::Error>) -> Option<(&'static str, String)> {
+    Some(match result {
+        Ok(Outcome::UpToDate) => return None,
+        Ok(Outcome::Update(update)) => {
+            let sources: Vec<&str> = update.sources.iter().map(|source| source.as_str()).collect();
+            ("update", format!("{} → {} ({})", update.from, update.to, sources.join(", ")))
+        }
+        Ok(Outcome::Held { version, reason, message }) => {
+            let why = match reason {
+                Held::MinAge { until } => format!("is too young until {}", date(*until)),
+                Held::UnknownAge => "has no known age".to_owned(),
+                Held::Incomplete => "cannot be had everywhere yet".to_owned(),
+            };
+            ("held", format!("{version} {why}: {message}"))
+        }
+        Ok(Outcome::Unlisted) => ("unknown", "no source lists its versions; `[bump]` in registry.toml can name one".to_owned()),
+        Err(error) => ("error", format!("{}: {}", error.kind.as_str(), error.message)),
+    })
+}
+
+fn held_words(reason: &Held) -> (&'static str, Option<String>) {
+    match reason {
+        Held::MinAge { until } => ("min-age", Some(date(*until))),
+        Held::UnknownAge => ("unknown-age", None),
+        Held::Incomplete => ("incomplete", None),
+    }
+}
+
+fn date(time: OffsetDateTime) -> String {
+    let whole = time.replace_nanosecond(0).unwrap_or(time);
+    whole.format(&Rfc3339).unwrap_or_default()
+}
+
+fn name(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Stable => "stable",
+        Channel::Preview => "preview",
+    }
+}
+
+fn of_channel(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Stable => "",
+        Channel::Preview => " (preview)",
+    }
+}
