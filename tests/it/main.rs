@@ -11,6 +11,7 @@ mod architecture;
 mod archives;
 mod bad_input;
 mod build;
+mod bump;
 mod contract;
 mod corpus;
 mod docs;
