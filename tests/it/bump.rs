@@ -257,3 +257,82 @@ fn every_scenario_ends_as_it_says() {
         play(&file);
     }
 }
+
+/// The layouts that people write, with the same agent in each.
+const STYLES: &[(&str, &str)] = &[
+    ("two spaces", "{\n  \"id\": \"a\",\n  \"name\": \"N\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": {\n      \"package\": \"a@1.0.0\"\n    }\n  }\n}\n"),
+    ("tabs", "{\n\t\"id\": \"a\",\n\t\"name\": \"N\",\n\t\"version\": \"1.0.0\",\n\t\"description\": \"1.0.0 of it\",\n\t\"license\": \"MIT\",\n\t\"distribution\": {\n\t\t\"npx\": {\n\t\t\t\"package\": \"a@1.0.0\"\n\t\t}\n\t}\n}\n"),
+    ("carriage returns", "{\r\n  \"id\": \"a\",\r\n  \"name\": \"N\",\r\n  \"version\": \"1.0.0\",\r\n  \"description\": \"Made for a test\",\r\n  \"license\": \"MIT\",\r\n  \"distribution\": {\r\n    \"npx\": { \"package\": \"a@1.0.0\" }\r\n  }\r\n}\r\n"),
+    ("no final newline", "{\n  \"id\": \"a\",\n  \"name\": \"N\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": { \"package\": \"a@1.0.0\" }\n  }\n}"),
+    ("inline arrays", "{\n  \"id\": \"a\",\n  \"name\": \"N\",\n  \"authors\": [\"x\", \"y\"],\n  \"version\": \"1.0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": { \"args\": [\"--acp\", \"1.0.0\"], \"package\": \"a@1.0.0\" }\n  }\n}\n"),
+    ("escapes", "{\n  \"id\": \"a\",\n  \"name\": \"N\\u2019s \\u00e9\\/\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Made \\\"for\\\" a test’s\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": { \"package\": \"\\u0061@1.0.0\" }\n  }\n}\n"),
+    ("another order", "{\n    \"distribution\": {\n        \"npx\": { \"package\": \"a@1.0.0\" }\n    },\n    \"version\": \"1.0.0\",\n    \"license\": \"MIT\",\n    \"name\": \"N\",\n    \"description\": \"Made for a test\",\n    \"id\": \"a\"\n}\n"),
+    ("blanks before colons", "{\n  \"id\" : \"a\",\n  \"name\" : \"N\",\n  \"version\"   :   \"1.0.0\",\n  \"description\" : \"Made for a test\",\n  \"license\" : \"MIT\",\n  \"distribution\" : {\n    \"npx\" : { \"package\" : \"a@1.0.0\" }\n  }\n}\n\n\n"),
+    ("blank lines", "{\n\n  \"id\": \"a\",\n\n  \"name\": \"N\",\n\n  \"version\": \"1.0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n\n  \"distribution\": {\n    \"npx\": { \"package\": \"a@1.0.0\" }\n  }\n}\n"),
+    ("an escaped version", "{\n  \"id\": \"a\",\n  \"name\": \"N\",\n  \"version\": \"1\\u002e0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": { \"package\": \"a@1.0.0\" }\n  }\n}\n"),
+];
+
+#[test]
+fn only_the_lines_that_must_change_do() {
+    let package = json!({ "dist-tags": { "latest": "1.1.0" }, "versions": {
+        "1.0.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } }, "1.1.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } },
+    } });
+    let server = Server::answering(move |asked| if asked.path == "/npm/a" { ok(package.to_string()) } else { not_found() });
+    for (style, text) in STYLES {
+        let env = Env::empty().file("r/a/agent.json", text).file("r/a/icon.svg", ICON);
+        let run = command(&env, &server, &["--apply"]);
+        assert_eq!(run.code, 0, "{style}: {} {}", run.stdout, run.stderr);
+        let after = env.read("r/a/agent.json");
+        // Of `1.0.0` only the middle changes, and only in the two values.
+        let changed: Vec<(&str, &str)> =
+            text.split('\n').zip(after.split('\n')).filter(|(before, after)| before != after).collect();
+        assert_eq!(text.split('\n').count(), after.split('\n').count(), "{style}");
+        assert_eq!(changed.len(), 2, "{style}: {changed:?}");
+        for (before, after) in changed {
+            let expected = if before.contains("@1.0.0") {
+                before.replace("@1.0.0", "@1.1.0")
+            } else {
+                before.replace("1.0.0", "1.1.0").replace("1\\u002e0.0", "1\\u002e1.0")
+            };
+            assert_eq!(after, expected, "{style}");
+        }
+        assert_eq!(serde_json::from_str::<Value>(&after).unwrap()["distribution"]["npx"]["package"], "a@1.1.0");
+    }
+}
+
+#[test]
+fn a_trouble_of_one_agent_is_no_concern_of_the_others() {
+    let package = json!({ "dist-tags": { "latest": "1.1.0" }, "versions": {
+        "1.0.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } }, "1.1.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } },
+    } });
+    let server = Server::answering(move |asked| match asked.path.as_str() {
+        "/npm/good" | "/npm/other" => ok(package.to_string()),
+        "/npm/down" => status(500),
+        _ => not_found(),
+    });
+    let env = Env::with(&["down", "gone", "good", "other", "quarantined"]);
+    env.write("r/broken/agent.json", "{ not json");
+    env.write("r/twice/agent.json", "{\"id\":\"twice\",\"version\":\"1.0.0\",\"version\":\"1.0.0\"}");
+    env.write("r/quarantine.json", "{ \"quarantined\": \"it hangs\" }");
+    let run = command(&env, &server, &["--apply", "--json"]);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let ids = |list: &str, key: &str| -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        report[list].as_array().unwrap().iter().map(|one| (text(&one["id"]), text(&one[key]))).collect()
+    };
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    assert_eq!(ids("updates", "to"), [pair("good", "1.1.0"), pair("other", "1.1.0")]);
+    assert_eq!(
+        ids("errors", "kind"),
+        [pair("broken", "manifest"), pair("down", "source_unavailable"), pair("gone", "not_found"), pair("twice", "manifest")]
+    );
+    assert_eq!(report["quarantined"], json!(["quarantined"]));
+    assert_eq!(run.code, 0);
+    assert!(env.read("r/good/agent.json").contains("good@1.1.0"));
+    assert!(env.read("r/down/agent.json").contains("down@1.0.0"));
+    // Named, an agent in quarantine is looked at.
+    let run = command(&env, &server, &["quarantined", "--json"]);
+    assert_eq!(run.code, 3, "{}", run.stdout);
+    let run = command(&env, &server, &["godo"]);
+    assert!(run.code == 2 && run.stderr.contains("did you mean `good`"), "{}", run.stderr);
+}
