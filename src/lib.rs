@@ -60,6 +60,7 @@ pub mod json;
 pub mod manifest;
 pub mod net;
 pub mod preview;
+pub mod propose;
 pub mod registry;
 pub mod report;
 pub mod site;

@@ -5,10 +5,14 @@ use std::time::Duration;
 
 use acp_registry::bump::{Bumped, Bumper, ErrorKind, Outcome};
 use acp_registry::manifest::Channel;
+use acp_registry::net::Client;
+use acp_registry::propose::{Proposal, Proposer, Slug, Wanted};
 use acp_registry::registry::{Entry, Loaded, Registry};
 use acp_registry::report::BumpReport;
 use acp_registry::source::{Edit, apply};
+use acp_registry::sys::branch::Remote;
 use acp_registry::sys::fs::write_atomic;
+use acp_registry::upstream::github::Github;
 use clap::ValueEnum;
 use time::OffsetDateTime;
 
@@ -36,6 +40,26 @@ pub(super) struct Args {
     /// Take in only what has been out for this long, such as 3d, 12h or 90m
     #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
     min_age: Duration,
+
+    /// Open or update a pull request for each update, and close those that are obsolete
+    #[arg(long, conflicts_with = "apply")]
+    pull_requests: bool,
+
+    /// The git remote that pull requests are for
+    #[arg(long, value_name = "NAME", default_value = "origin", requires = "pull_requests")]
+    remote: String,
+
+    /// The repository that gets the pull requests [default: `GITHUB_REPOSITORY`, else the address of the remote]
+    #[arg(long, value_name = "OWNER/NAME", requires = "pull_requests")]
+    repository: Option<Slug>,
+
+    /// The branch that pull requests are to be merged into [default: the one that is checked out]
+    #[arg(long, value_name = "BRANCH", requires = "pull_requests")]
+    base: Option<String>,
+
+    /// The label of pull requests that may be merged without a person: of straightforward updates
+    #[arg(long, value_name = "LABEL", requires = "pull_requests")]
+    label: Option<String>,
 
     /// Ask for everything anew, and keep nothing for the next run
     #[arg(long)]
@@ -110,7 +134,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         write(&registry, &mut bumped);
     }
 
-    let report = BumpReport { bumped: &bumped, quarantined: &quarantined, is_applied: args.apply };
+    let proposals = if args.pull_requests { propose(args, &registry, &bumped, &client, &sources.github)? } else { Vec::new() };
+
+    let report = BumpReport { proposals: &proposals, bumped: &bumped, quarantined: &quarantined, is_applied: args.apply };
     ui.result(&if args.is_json() {
         acp_registry::json::to_string(&report.to_json())
     } else if args.format == Format::Markdown {
@@ -119,14 +145,54 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         report.human()
     })?;
     ui.detail(&format!("answers from the network: {}", client.answers()));
+    if proposals.iter().any(|proposal| proposal.result.is_err()) && proposals.iter().all(|proposal| proposal.result.is_err()) {
+        return Ok(Exit::Unable);
+    }
     let has_update = bumped.iter().any(|one| matches!(one.result, Ok(Outcome::Update(_))));
     Ok(if !bumped.is_empty() && bumped.iter().all(|one| one.result.is_err()) {
         Exit::Unable
-    } else if has_update && !args.apply {
+    } else if has_update && !args.apply && !args.pull_requests {
         Exit::Findings
     } else {
         Exit::Success
     })
+}
+
+/// Proposes the updates, and takes back proposals of agents that need none any more.
+fn propose(
+    args: &Args,
+    registry: &Registry,
+    bumped: &[Bumped],
+    client: &Client,
+    github: &Github,
+) -> Result<Vec<Proposal>, Failure> {
+    let remote = Remote::new(&registry.root, &args.remote);
+    let usage = |message: &str| Failure::usage(message);
+    let named = std::env::var("GITHUB_REPOSITORY").ok().filter(|name| !name.is_empty());
+    let slug = match (&args.repository, named) {
+        (Some(slug), _) => slug.clone(),
+        (None, Some(name)) => name.parse().map_err(|error| Failure::usage(format!("GITHUB_REPOSITORY {error}")))?,
+        (None, None) => Slug::of_remote(&remote.address().map_err(Failure::unable)?)
+            .ok_or_else(|| usage("the remote is no repository on GitHub; name it with --repository"))?,
+    };
+    let base = args.base.clone().or_else(|| remote.current_branch());
+    let base = base.ok_or_else(|| usage("no branch is checked out; name the one to merge into with --base"))?;
+    let identity = remote
+        .configured_identity()
+        .ok_or_else(|| usage("git does not know who commits: set user.name and user.email with `git config`"))?;
+    let proposer = Proposer { client, github, slug, remote, base, identity, label: args.label.clone() };
+    let text = |id: &str| registry.text(&format!("{id}/agent.json")).unwrap_or_default();
+    let wanted = bumped.iter().filter_map(|one| match &one.result {
+        Ok(Outcome::Update(update)) => {
+            let manifest = apply(text(&one.id), &update.edits);
+            Some(Wanted { id: &one.id, update, manifest, notes: String::new() })
+        }
+        _ => None,
+    });
+    let wanted: Vec<Wanted<'_>> = wanted.collect();
+    let settled = bumped.iter().filter(|one| matches!(one.result, Ok(Outcome::UpToDate)));
+    let settled: Vec<(String, Channel)> = settled.map(|one| (one.id.clone(), one.channel)).collect();
+    signals::run_and_forget(proposer.propose(&wanted, &settled))?.map_err(Failure::unable)
 }
 
 /// The agents to look at, and those that are passed over.

@@ -8,6 +8,7 @@ use super::markdown::escape;
 use super::plural;
 use crate::bump::{Bumped, Held, Outcome, Update};
 use crate::manifest::Channel;
+use crate::propose::{Done, Proposal};
 use crate::text::printable;
 
 /// What came of all agents.
@@ -17,6 +18,8 @@ pub struct BumpReport<'a> {
     pub bumped: &'a [Bumped],
     /// Folders of agents that were passed over because they are in quarantine.
     pub quarantined: &'a [String],
+    /// What became of pull requests.
+    pub proposals: &'a [Proposal],
     /// Whether updates were written into the manifests.
     pub is_applied: bool,
 }
@@ -41,7 +44,7 @@ impl BumpReport<'_> {
         }
         json!({
             "schema": 1, "command": "bump", "updates": updates, "errors": errors, "up_to_date": self.up_to_date(),
-            "held": held, "unlisted": unlisted, "quarantined": self.quarantined,
+            "held": held, "unlisted": unlisted, "quarantined": self.quarantined, "pull_requests": self.proposals(),
         })
     }
 
@@ -57,6 +60,26 @@ impl BumpReport<'_> {
             "straightforward": update.is_straightforward(), "reasons": update.reasons, "edits": edits,
             "links": update.links, "applied": self.is_applied,
         })
+    }
+
+    fn proposals(&self) -> Vec<Value> {
+        let proposal = |one: &Proposal| {
+            json!({
+                "id": one.id, "channel": name(one.channel), "url": one.address,
+                "done": one.result.as_ref().ok().map(|done| done.as_str()), "error": one.result.as_ref().err(),
+            })
+        };
+        self.proposals.iter().map(proposal).collect()
+    }
+
+    /// What became of a pull request, in words.
+    fn proposal(one: &Proposal) -> String {
+        let address = one.address.as_deref().unwrap_or_default();
+        match &one.result {
+            Ok(Done::LeftAlone) => format!("left alone, since a person has worked on it {address}"),
+            Ok(done) => format!("{} {address}", done.as_str()),
+            Err(error) => format!("failed: {error}"),
+        }
     }
 
     /// Agents all of whose channels have the newest version.
@@ -108,6 +131,10 @@ impl BumpReport<'_> {
                 }
             }
         }
+        for one in self.proposals {
+            let text = Self::proposal(one);
+            out.push_str(&format!("request {}{}: {}\n", printable(&one.id), of_channel(one.channel), printable(text.trim_end())));
+        }
         if !out.is_empty() {
             out.push('\n');
         }
@@ -124,10 +151,14 @@ impl BumpReport<'_> {
                 Ok(Outcome::Update(update)) if !update.is_straightforward() => format!(" Look at it: {}", update.reasons.join("; ")),
                 _ => String::new(),
             };
-            let text = escape(&printable(&format!("{text}{reasons}")));
-            Some(format!("| {} | {} | {word} | {text} |\n", escape(&printable(&one.id)), name(one.channel)))
+            let text = escape(&format!("{text}{reasons}"));
+            Some(format!("| {} | {} | {word} | {text} |\n", escape(&one.id), name(one.channel)))
         });
-        let rows: String = rows.collect();
+        let mut rows: String = rows.collect();
+        for one in self.proposals {
+            let text = escape(&Self::proposal(one));
+            rows.push_str(&format!("| {} | {} | pull request | {text} |\n", escape(&one.id), name(one.channel)));
+        }
         if !rows.is_empty() {
             out.push_str(&format!("\n| agent | channel | | |\n|---|---|---|---|\n{rows}"));
         }

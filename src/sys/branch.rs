@@ -68,6 +68,13 @@ impl Remote {
         self.text(&["symbolic-ref", "--quiet", "--short", "HEAD"]).ok()
     }
 
+    /// Who git is configured to commit as; `None` where it is not.
+    #[must_use]
+    pub fn configured_identity(&self) -> Option<Identity> {
+        let value = |key: &str| self.text(&["config", "--get", key]).ok().filter(|value| !value.is_empty());
+        Some(Identity { name: value("user.name")?, email: value("user.email")? })
+    }
+
     /// The remote's address, as git is configured.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ mod docs;
 mod handshake;
 mod net;
 mod previous;
+mod propose;
 mod probe;
 mod real;
 mod reports;
