@@ -45,7 +45,8 @@ struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done; no errors
-  1  findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`)
+  1  findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`);
+     updates (`bump`)
   2  wrong usage
   3  the work could not be done: network, disk, package managers
   4  integrity refused
