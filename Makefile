@@ -8,10 +8,10 @@ OUT ?= dist
 # The port of `make serve`.
 PORT ?= 8017
 
-.PHONY: help setup tools serve demo test lint ci bench fuzz deny
+.PHONY: help setup tools serve demo test test-real lint ci bench fuzz deny
 
 help:
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: ## install what is missing: a C linker, git, Rust
 	@command -v cc >/dev/null && command -v git >/dev/null || { \
@@ -40,6 +40,9 @@ demo: setup ## validate the bundled registry and build its published tree
 
 test: tools ## run all tests
 	cargo test --all-features
+
+test-real: tools ## start all agents of the bundled registry that npm and uv can install: minutes and gigabytes
+	ACP_REGISTRY_REAL=1 cargo test --all-features --test it real::
 
 lint: setup ## formatting, clippy, and the links of the documentation
 	cargo fmt --check

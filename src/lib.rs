@@ -8,7 +8,7 @@
 //! Data flows one way; a later stage never calls an earlier one, and a test holds the edges.
 //!
 //! ```text
-//! validate   registry ── (survey ──) check ── report
+//! validate   registry ── (survey, verify ──) check ── report
 //! build      registry ── check ── index ── site
 //! serve      registry ── check ── index ── site ── preview
 //! verify     registry ── install ── handshake ── report
@@ -21,7 +21,7 @@
 //! | [`manifest`] | LOAD: the text of one `agent.json` as a typed value that knows its places; versions, package specifications, archive addresses |
 //! | [`registry`] | LOAD: a registry directory, its quarantine list and its configuration |
 //! | [`upstream`] | where agents are published: npm, the Python package index, GitHub; what they say of a package or a release |
-//! | [`survey`] | GATHER: what the world outside says of everything that manifests name, each thing asked for once |
+//! | [`survey`] | GATHER: what the world outside says of everything that manifests name, each thing asked for once; and, put in beside it, how agents behave |
 //! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry, and a survey if there is one, to findings |
 //! | [`handshake`] | HANDSHAKE: an agent is started, spoken to, judged and ended; a command to an outcome |
 //! | [`install`] | INSTALL: what a manifest names, put below a directory by npm, uv or the HTTP client; a distribution to a program |
@@ -57,6 +57,7 @@ pub mod bump;
 pub mod check;
 pub mod finding;
 pub mod handshake;
+pub mod history;
 pub mod index;
 pub mod install;
 pub mod json;
@@ -74,10 +75,27 @@ pub mod text;
 pub mod upstream;
 pub mod verify;
 
+use std::fs::File;
+use std::io::{self, Read as _};
+
+use sha2::{Digest as _, Sha256};
+
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// SHA-256 of a file, from where it stands to its end, in lower-case hexadecimal.
+pub(crate) fn hash(mut file: &File) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 17];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(&hash.finalize())),
+            count => hash.update(&buffer[..count]),
+        }
+    }
+}
 
 /// Bytes in lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {

@@ -17,6 +17,9 @@ pub const REGISTRY: &str = include_str!("../../schemas/registry.schema.json");
 /// The schema of `registry.toml`.
 pub const CONFIG: &str = include_str!("../../schemas/registry.toml.schema.json");
 
+/// The schema of `quarantine.json`.
+pub const QUARANTINE: &str = include_str!("../../schemas/quarantine.schema.json");
+
 static AGENT_VALUE: LazyLock<Value> = LazyLock::new(|| parse(AGENT));
 
 #[expect(clippy::expect_used, reason = "the schema is part of the program, and a test compiles it")]

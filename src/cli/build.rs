@@ -1,12 +1,14 @@
 //! `acp-registry build`
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use acp_registry::check::{Checked, Options as CheckOptions, Selection, check};
 use acp_registry::finding::Level;
+use acp_registry::history::History;
 use acp_registry::index::{self, Built, Difference, Outcome, Tree};
-use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
+use acp_registry::registry::{Config, DEFAULT_BASE_URL, Registry};
 use acp_registry::report::{Format, Report, finding_json, plural};
 use acp_registry::site::{self, Capabilities};
 use acp_registry::sys::fs::read_bounded;
@@ -36,6 +38,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "no_site")]
     capabilities: Option<PathBuf>,
 
+    /// When agents came, changed and went [default: `history.json` in the registry directory, else its git commits]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_site")]
+    history: Option<PathBuf>,
+
     /// A published tree from which agents with errors keep their last form
     #[arg(long, value_name = "DIR|URL")]
     previous: Option<String>,
@@ -56,14 +62,15 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let allowed_hosts = global.allowed_hosts()?;
     let levels = configured_levels(&config)?;
-    let registry = Registry::load(&global.registry_dir())?;
+    let directory = global.registry_dir();
+    let registry = Registry::load(&directory)?;
     let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
-    let checked = check(&registry, &options, &Selection::All);
-    let capabilities = if args.no_site {
-        Capabilities::default()
-    } else {
-        capabilities(args.capabilities.as_deref(), &global.registry_dir())?
+    let knowledge = || {
+        let (capabilities, history) = (args.capabilities.as_deref(), args.history.as_deref());
+        (!args.no_site).then(|| Knowledge::read(capabilities, history, &directory)).transpose()
     };
+    let (checked, knowledge) = rayon::join(|| check(&registry, &options, &Selection::All), knowledge);
+    let knowledge = knowledge?;
     let previous = args.previous.as_deref().map(|place| previous::open(place, &allowed_hosts)).transpose()?;
     let options = index::Options { base_url: args.base_url.as_deref(), check: &options, previous: previous.as_deref() };
     let built = index::build(&registry, &checked, &options);
@@ -76,7 +83,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         Err(error) => {
             let failure = Failure::from(error);
             if args.format.is_json() {
-                ui.result(&document(args, &checked, None, &[], Some(&failure), started.elapsed()))?;
+                ui.result(&result(args, &checked, None, &[], None, Some(&failure), started.elapsed()))?;
                 ui.error(&failure.to_string());
                 return Ok(failure.exit);
             }
@@ -86,20 +93,20 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     for (id, view) in &built.missing {
         ui.warning(&format!("{id} is missing from {view}: it has errors, and no earlier form there"));
     }
-    if !args.no_site {
+    if let Some(knowledge) = &knowledge {
         let base_url = args.base_url.as_deref().or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL);
-        built.tree = with_site(built.tree, base_url.trim_end_matches('/'), &capabilities)?;
+        let base_url = base_url.trim_end_matches('/');
+        built.tree = with_site(built.tree, base_url, base_url, &config, knowledge)?;
     }
-    let differences = if args.check {
-        built.tree.differences(&args.out)?
+    let (differences, changed) = if args.check {
+        (built.tree.differences(&args.out)?, None)
     } else {
-        built.tree.write(&args.out, &registry.root)?;
-        Vec::new()
+        (Vec::new(), Some(built.tree.write(&args.out, &registry.root)?))
     };
     if args.format.is_json() {
-        ui.result(&document(args, &checked, Some(&built), &differences, None, started.elapsed()))?;
+        ui.result(&result(args, &checked, Some(&built), &differences, changed, None, started.elapsed()))?;
     } else {
-        ui.result(&summary(args, &checked, &built, &differences))?;
+        ui.result(&summary(args, &checked, &built, &differences, changed))?;
     }
     let exit = if differences.is_empty() { Exit::Success } else { Exit::Findings };
     // The process ends: giving back a large registry piece by piece would be a tenth of its work.
@@ -108,32 +115,60 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(exit)
 }
 
-/// The largest snapshot that is read, in bytes.
-const SNAPSHOT_LIMIT: u64 = 256 << 20;
+/// The largest snapshot or history that is read, in bytes.
+const DOCUMENT_LIMIT: u64 = 256 << 20;
 
-/// The snapshot that a flag names, or else the one that lies in the registry, if there is one.
-pub(super) fn capabilities(named: Option<&Path>, registry: &Path) -> Result<Capabilities, Failure> {
-    let usual = registry.join("capabilities.json");
-    match named {
-        Some(path) => read_capabilities(path),
-        None if usual.is_file() => read_capabilities(&usual),
-        None => Ok(Capabilities::default()),
+/// What is known of agents besides their entries.
+pub(super) struct Knowledge {
+    capabilities: Capabilities,
+    history: History,
+}
+
+impl Knowledge {
+    /// Reads the files that flags name, or else those that lie in the registry, if they do; the history, if there is no
+    /// file, from git.
+    pub(super) fn read(capabilities: Option<&Path>, history: Option<&Path>, registry: &Path) -> Result<Self, Failure> {
+        let usual = |name: &str| Some(registry.join(name)).filter(|path| path.is_file());
+        let capabilities = match capabilities.map(ToOwned::to_owned).or_else(|| usual("capabilities.json")) {
+            Some(path) => document(&path, Capabilities::parse)?,
+            None => Capabilities::default(),
+        };
+        let history = match history.map(ToOwned::to_owned).or_else(|| usual("history.json")) {
+            Some(path) => document(&path, History::parse)?,
+            None => History::of_registry(registry),
+        };
+        Ok(Self { capabilities, history })
     }
 }
 
-fn read_capabilities(path: &Path) -> Result<Capabilities, Failure> {
+fn document<T, E: Display>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, E>) -> Result<T, Failure> {
     let shown = path.display();
     let real = path.canonicalize().map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
     let bytes =
-        read_bounded(&real, &real, SNAPSHOT_LIMIT).map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
-    Capabilities::parse(&bytes).map_err(|error| Failure::usage(format!("{shown} {error}")))
+        read_bounded(&real, &real, DOCUMENT_LIMIT).map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
+    parse(&bytes).map_err(|error| Failure::usage(format!("{shown} {error}")))
 }
 
-/// The tree with the site for the agents of its main index.
-pub(super) fn with_site<'a>(tree: Tree<'a>, base_url: &str, capabilities: &Capabilities) -> Result<Tree<'a>, Failure> {
+/// The tree with the site for the agents of its main index. `published` is the address under which people will find it.
+pub(super) fn with_site<'a>(
+    tree: Tree<'a>,
+    base_url: &str,
+    published: &str,
+    config: &Config,
+    knowledge: &Knowledge,
+) -> Result<Tree<'a>, Failure> {
     let index = tree.file("registry.json").unwrap_or(b"{}");
     let has_icon = |id: &str| tree.file(&format!("{id}.svg")).is_some();
-    let files = site::render(&site::Options { index, base_url, capabilities, has_icon: &has_icon })?;
+    let registry_url = (published != DEFAULT_BASE_URL).then(|| format!("{published}/registry.json"));
+    let files = site::render(&site::Options {
+        index,
+        base_url,
+        registry_url: registry_url.as_deref(),
+        config: &config.site,
+        capabilities: &knowledge.capabilities,
+        history: &knowledge.history,
+        has_icon: &has_icon,
+    })?;
     Ok(tree.with(files))
 }
 
@@ -162,7 +197,13 @@ fn name_of(difference: &Difference) -> (&'static str, &str) {
     }
 }
 
-fn summary(args: &Args, checked: &Checked, built: &Built<'_>, differences: &[Difference]) -> String {
+fn summary(
+    args: &Args,
+    checked: &Checked,
+    built: &Built<'_>,
+    differences: &[Difference],
+    changed: Option<usize>,
+) -> String {
     let mut out = String::new();
     for id in kept(built) {
         out.push_str(&format!("kept the last published form of {id}\n"));
@@ -177,21 +218,26 @@ fn summary(args: &Args, checked: &Checked, built: &Built<'_>, differences: &[Dif
         (true, false) => "differs:",
     };
     let warnings = checked.count(Level::Warning);
+    let files = built.tree.files().count();
     out.push_str(&format!(
-        "{verb} {} ({}, {}{})\n",
+        "{verb} {} ({}, {}{}{})\n",
         printable(&args.out.display().to_string()),
         plural(built.agents.len(), "agent"),
-        plural(built.tree.files().count(), "file"),
+        plural(files, "file"),
+        changed
+            .filter(|changed| *changed < files)
+            .map_or_else(String::new, |changed| format!(", {changed} of them new or changed")),
         if warnings == 0 { String::new() } else { format!("; {}, see `validate`", plural(warnings, "warning")) },
     ));
     out
 }
 
-fn document(
+fn result(
     args: &Args,
     checked: &Checked,
     built: Option<&Built<'_>>,
     differences: &[Difference],
+    changed: Option<usize>,
     failure: Option<&Failure>,
     duration: Duration,
 ) -> String {
@@ -202,6 +248,7 @@ fn document(
         "command": "build",
         "out": args.out.display().to_string(),
         "written": built.is_some() && !args.check,
+        "changed_files": changed,
         "findings": checked.findings.iter().map(finding_json).collect::<Vec<Value>>(),
         "agents": agents.map(|agent| json!({ "id": agent.id, "status": agent.outcome.as_str() })).collect::<Vec<Value>>(),
         "files": files.map(|(name, bytes)| json!({ "name": name, "size": bytes.len() })).collect::<Vec<Value>>(),

@@ -101,7 +101,7 @@ impl From<UnknownRule> for Failure {
 impl From<git::Error> for Failure {
     fn from(error: git::Error) -> Self {
         match error {
-            git::Error::Start(_) => Self::unable(error),
+            git::Error::Start(_) | git::Error::Answer { .. } => Self::unable(error),
             git::Error::Failed { .. } | git::Error::NoRepository => Self::usage(error),
         }
     }

@@ -9,6 +9,7 @@ mod exit;
 mod explain;
 mod fix;
 mod global;
+mod live;
 mod log;
 mod network;
 mod previous;
@@ -54,7 +55,7 @@ Exit codes:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Check a registry: manifests and icons, and on demand addresses, packages and archives
+    /// Check a registry: manifests and icons, and on demand addresses, packages, archives and agents
     Validate(validate::Args),
     /// Build the published tree: indexes, icons, schemas, checksums
     Build(build::Args),

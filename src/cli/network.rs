@@ -100,7 +100,7 @@ fn ask(program: &str, arguments: &[&str]) -> Option<String> {
 }
 
 /// The cache is a help, not a need: without one everything is fetched anew.
-fn cache(ui: &Ui) -> Option<Cache> {
+pub(super) fn cache(ui: &Ui) -> Option<Cache> {
     let directory = cache_dir()?;
     match Cache::open(&directory, CACHE_LIMIT) {
         Ok(cache) => Some(cache),

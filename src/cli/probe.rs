@@ -50,7 +50,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SandboxKind {
+pub(super) enum SandboxKind {
     /// Bubblewrap, which must be installed
     Bwrap,
 }
@@ -73,6 +73,9 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let mut outcome = outcome??;
     if hidden > 0 {
         outcome.handshake.warnings.push(format!("had hidden processes, which were ended as well: {hidden}"));
+    }
+    if let Some(error) = &outcome.left {
+        ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
     }
     let text = if args.format.is_json() {
         acp_registry::json::to_string(&document(&outcome))

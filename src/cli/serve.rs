@@ -11,12 +11,11 @@ use std::time::Duration;
 use acp_registry::check::{Options as CheckOptions, Selection, check};
 use acp_registry::index;
 use acp_registry::preview::{Preview, fingerprint, router};
-use acp_registry::registry::Registry;
+use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry::report::plural;
-use acp_registry::site::Capabilities;
 use tokio::net::TcpListener;
 
-use super::build::{capabilities, show_errors, with_site};
+use super::build::{Knowledge, show_errors, with_site};
 use super::exit::{Exit, Failure};
 use super::global::{Global, configured_levels};
 use super::signals;
@@ -38,11 +37,14 @@ pub(super) struct Args {
     /// A capability snapshot, for the site's tables and filters [default: `capabilities.json` in the registry]
     #[arg(long, value_name = "FILE")]
     capabilities: Option<PathBuf>,
+
+    /// When agents came, changed and went [default: `history.json` in the registry, else its git commits]
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let directory = args.directory.clone().unwrap_or_else(|| global.registry_dir());
-    let capabilities = capabilities(args.capabilities.as_deref(), &directory)?;
     let preview = Arc::new(Preview::default());
     let (stop, stopped) = channel::<()>();
     std::thread::scope(|scope| {
@@ -54,9 +56,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             let address = listener.local_addr().map_err(Failure::unable)?;
             let base_url = format!("http://{address}");
             let mut known = fingerprint(&directory);
-            let count = update(&preview, &directory, &base_url, &capabilities, global, ui)?;
+            let count = update(&preview, &directory, &base_url, args, global, ui)?;
             ui.result(&format!("{} at {base_url}/ (Ctrl-C ends)\n", plural(count, "agent")))?;
-            let (preview_of_watcher, directory, capabilities) = (Arc::clone(&preview), &directory, &capabilities);
+            let (preview_of_watcher, directory) = (Arc::clone(&preview), &directory);
             scope.spawn(move || {
                 while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(INTERVAL) {
                     let now = fingerprint(directory);
@@ -64,7 +66,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
                         continue;
                     }
                     known = now;
-                    match update(&preview_of_watcher, directory, &base_url, capabilities, global, ui) {
+                    match update(&preview_of_watcher, directory, &base_url, args, global, ui) {
                         Ok(count) => ui.note(&format!("the registry has changed: {}", plural(count, "agent"))),
                         Err(failure) => ui.warning(&format!("the site stays as it was: {failure}")),
                     }
@@ -89,19 +91,21 @@ fn update(
     preview: &Preview,
     directory: &Path,
     base_url: &str,
-    capabilities: &Capabilities,
+    args: &Args,
     global: &Global,
     ui: &Ui,
 ) -> Result<usize, Failure> {
     let (config, allowed_hosts) = (global.config_of(directory)?, global.allowed_hosts()?);
     let levels = configured_levels(&config)?;
+    let knowledge = Knowledge::read(args.capabilities.as_deref(), args.history.as_deref(), directory)?;
     let registry = Registry::load(directory)?;
     let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
     let checked = check(&registry, &options, &Selection::All);
     show_errors(&registry, &checked, ui);
     let options = index::Options { base_url: Some(base_url), check: &options, previous: None };
     let built = index::build(&registry, &checked, &options)?;
-    let tree = with_site(built.tree, base_url, capabilities)?;
+    let published = config.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL);
+    let tree = with_site(built.tree, base_url, published, &config, &knowledge)?;
     let files: BTreeMap<String, Vec<u8>> =
         tree.files().map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).collect();
     preview.replace(files);

@@ -124,6 +124,9 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     } else if survey.as_ref().is_some_and(|survey| survey.is_cut_off) {
         ui.error("no host could be reached: nothing is known of addresses and packages");
         Exit::Unable
+    } else if survey.as_ref().is_some_and(|survey| survey.lacks_package_managers) {
+        ui.error("nothing could be installed: the package managers are missing");
+        Exit::Unable
     } else if checked.count(Level::Error) > 0 {
         Exit::Findings
     } else {

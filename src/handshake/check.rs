@@ -71,6 +71,7 @@ pub async fn check(launch: &Launch, options: &Options) -> Result<Outcome, SetupE
         exit: None,
         stderr_tail: String::new(),
         isolation: launch.isolation.as_str(),
+        left: None,
     };
     // Before the tree, so that it outlives it.
     let sandbox = Sandbox::below(&options.temporary).map_err(SetupError::Sandbox)?;
@@ -95,7 +96,7 @@ pub async fn check(launch: &Launch, options: &Options) -> Result<Outcome, SetupE
     if options.keep {
         sandbox.keep();
     } else if let Err(error) = sandbox.remove() {
-        outcome.handshake.warnings.push(format!("the temporary directory could not be removed: {error}"));
+        outcome.left = Some(error.to_string());
     }
     outcome.timing.total = started.elapsed();
     Ok(outcome)

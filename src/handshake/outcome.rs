@@ -106,6 +106,9 @@ pub struct Outcome {
     pub stderr_tail: String,
     /// What kept the agent apart from the host.
     pub isolation: &'static str,
+    /// The directory of the check, and why it could not be removed. It says nothing of the agent, and is no part of what
+    /// serialises.
+    pub left: Option<String>,
 }
 
 /// What stands in the place of a path that is another in each run.

@@ -45,9 +45,26 @@ impl Probes {
         self.0.iter().find(|(known, _)| *known == method).map(|(_, probe)| *probe)
     }
 
+    /// A sentence for each method that the agent should have and says it has not; [`Handshake::warnings`] holds it too.
+    pub fn missing(&self) -> impl Iterator<Item = String> + '_ {
+        self.iter().filter(|(_, probe)| *probe == Probe::MethodNotFound).map(|(method, _)| {
+            if method == NEW {
+                format!("answers {} as if there was no such method, which every agent must have", quote(method))
+            } else {
+                format!("advertises {}, but answers that there is no such method", quote(method))
+            }
+        })
+    }
+
     /// All methods with their outcomes.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Probe)> + '_ {
         self.0.iter().copied()
+    }
+}
+
+impl FromIterator<(&'static str, Probe)> for Probes {
+    fn from_iter<T: IntoIterator<Item = (&'static str, Probe)>>(outcomes: T) -> Self {
+        Self(outcomes.into_iter().collect())
     }
 }
 
@@ -137,7 +154,7 @@ pub(super) async fn run(
             break;
         }
     }
-    warn(handshake);
+    handshake.warnings.extend(handshake.probes.missing());
 }
 
 fn stopped(silence: Silence) -> String {
@@ -196,16 +213,6 @@ fn outcome(method: &str, response: &Response, handshake: &mut Handshake) -> Prob
 fn has_boolean_option(result: &Value) -> bool {
     let options = result.get("configOptions").and_then(Value::as_array);
     options.is_some_and(|options| options.iter().any(|option| option.get("type").is_some_and(|kind| kind == "boolean")))
-}
-
-fn warn(handshake: &mut Handshake) {
-    for (method, _) in handshake.probes.iter().filter(|(_, probe)| *probe == Probe::MethodNotFound) {
-        handshake.warnings.push(if method == NEW {
-            format!("answers {} as if there was no such method, which every agent must have", quote(method))
-        } else {
-            format!("advertises {}, but answers that there is no such method", quote(method))
-        });
-    }
 }
 
 #[cfg(test)]

@@ -103,25 +103,36 @@ impl<'a> Tree<'a> {
         self.files.iter().map(|(name, content)| (name.as_str(), content.bytes()))
     }
 
-    /// Makes a directory hold exactly this tree. The old content is replaced as a whole, or stays.
+    /// Makes a directory hold exactly this tree, and returns how many files had to be written. The old content is replaced
+    /// as a whole, or stays; files that are the same stay what they are, with the time at which they were written.
     ///
     /// # Errors
     /// [`TreeError`]; the directory is then as it was.
-    pub fn write(&self, directory: &Path, registry: &Path) -> Result<(), TreeError> {
+    pub fn write(&self, directory: &Path, registry: &Path) -> Result<usize, TreeError> {
         refuse_loss(directory, registry)?;
-        let staging = Staging::beside(directory)?;
         let files: Vec<(&String, &Content<'_>)> = self.files.iter().collect();
+        let is_same: Vec<bool> =
+            files.par_iter().map(|(name, content)| holds(&directory.join(name), content.bytes())).collect();
+        let changed = is_same.iter().filter(|is_same| !**is_same).count();
+        if changed == 0 && self.extra(directory)?.is_empty() {
+            return Ok(0);
+        }
+        let staging = Staging::beside(directory)?;
         let folders: BTreeSet<&str> = files.iter().flat_map(|(name, _)| folders(name)).collect();
         for folder in folders {
             let path = staging.path().join(folder);
             fs::create_dir(&path).map_err(PathError::at(&path))?;
         }
-        files.into_par_iter().try_for_each(|(name, content)| {
+        files.into_par_iter().zip(is_same).try_for_each(|((name, content), is_same)| {
             let path = staging.path().join(name);
+            // Not every file system has links; then the file is new.
+            if is_same && fs::hard_link(directory.join(name), &path).is_ok() {
+                return Ok(());
+            }
             fs::write(&path, content.bytes()).map_err(PathError::at(&path))
         })?;
         staging.replace()?;
-        Ok(())
+        Ok(changed)
     }
 
     /// How a directory differs from this tree, by name.
@@ -141,6 +152,13 @@ impl<'a> Tree<'a> {
             };
             found.insert(name.clone(), difference);
         }
+        let extra = self.extra(directory)?;
+        found.extend(extra.into_iter().map(|name| (name.clone(), Difference::Extra(name))));
+        Ok(found.into_values().collect())
+    }
+
+    /// What a directory holds that is no part of this tree.
+    fn extra(&self, directory: &Path) -> Result<Vec<String>, PathError> {
         let folders: BTreeSet<&str> = self.files.keys().flat_map(|name| folders(name)).collect();
         let mut extra = Vec::new();
         list(directory, "", &mut |name| {
@@ -150,9 +168,16 @@ impl<'a> Tree<'a> {
             }
             is_folder
         })?;
-        found.extend(extra.into_iter().map(|name| (name.clone(), Difference::Extra(name))));
-        Ok(found.into_values().collect())
+        Ok(extra)
     }
+}
+
+/// Whether there is a file of its own, no link, with these bytes.
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    let is_alike = |metadata: fs::Metadata| metadata.is_file() && metadata.len() == bytes.len() as u64;
+    // Most files of a new tree are not there, or have another size: only the others are read.
+    path.symlink_metadata().is_ok_and(is_alike)
+        && read_bounded(path, Path::new("/"), bytes.len() as u64).is_ok_and(|found| found == bytes)
 }
 
 /// The folders that a name of a tree stands in, outermost first.

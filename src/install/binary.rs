@@ -5,17 +5,16 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use url::Url;
 
 use super::{Error, Installer};
 use crate::archive::{self, Limits, unpack};
-use crate::hex;
 use crate::manifest::{BinaryTarget, Platform};
 use crate::net::Sink;
 use crate::sys::fs::PathError;
+use crate::{hash, hex};
 
 /// Fetches the archive, compares its digest with the manifest's, and unpacks it; returns the program.
 pub(super) async fn install(
@@ -30,9 +29,35 @@ pub(super) async fn install(
     };
     let address = |error: url::ParseError| Error::Address { url: target.archive.clone(), message: error.to_string() };
     let url = Url::parse(&target.archive).map_err(address)?;
-    let file = NamedTempFile::new_in(temporary).map_err(PathError::at(temporary))?;
-    let mut sink = Receiver { file: file.as_file(), hash: Sha256::new() };
-    let download = installer.client.download(&url, installer.limits.compressed, &mut sink);
+    let file = match &target.sha256 {
+        Some(sha256) => cached(installer, &url, sha256).await,
+        None => None,
+    };
+    let file = match file {
+        Some(file) => file,
+        None => fetch(installer, target, &url, temporary).await?,
+    };
+    let (cmd, limits, into) = (target.cmd.clone(), installer.limits, directory.to_owned());
+    let unpacked = spawn_blocking(move || unpack_program(&file, &cmd, platform, &limits, &into)).await;
+    unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))
+}
+
+/// The archive of an earlier run, if it still has its digest. What may not be fetched is not taken from there either.
+async fn cached(installer: &Installer, url: &Url, sha256: &str) -> Option<File> {
+    let sha256 = sha256.to_ascii_lowercase();
+    let path = installer.client.cached_file(url, &sha256).filter(|_| installer.client.may_ask(url))?;
+    let checked = spawn_blocking(move || {
+        let file = File::open(path).ok()?;
+        (hash(&file).ok()? == sha256).then_some(file)
+    });
+    checked.await.ok()?
+}
+
+/// Fetches the archive into a file without a name, and compares its digest.
+async fn fetch(installer: &Installer, target: &BinaryTarget, url: &Url, temporary: &Path) -> Result<File, Error> {
+    let file = tempfile::tempfile_in(temporary).map_err(PathError::at(temporary))?;
+    let mut sink = Receiver { file: &file, hash: Sha256::new() };
+    let download = installer.client.download(url, installer.limits.compressed, &mut sink);
     timeout(installer.timeout, download).await.map_err(|_| Error::Slow(installer.timeout))??;
     let found = hex(&sink.hash.finalize());
     if let Some(wanted) = &target.sha256
@@ -40,9 +65,16 @@ pub(super) async fn install(
     {
         return Err(Error::DigestMismatch { found, wanted: wanted.clone() });
     }
-    let (cmd, limits, into) = (target.cmd.clone(), installer.limits, directory.to_owned());
-    let unpacked = spawn_blocking(move || unpack_program(file.as_file(), &cmd, platform, &limits, &into)).await;
-    unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))
+    if target.sha256.is_some() {
+        let (client, url) = (installer.client.clone(), url.clone());
+        // A large file takes a moment to copy; should that fail, it is fetched again the next time.
+        let kept = spawn_blocking(move || {
+            client.keep_file(&url, &found, &file);
+            file
+        });
+        return kept.await.map_err(|error| archive::Error::Read(io::Error::other(error)).into());
+    }
+    Ok(file)
 }
 
 fn unpack_program(file: &File, cmd: &str, platform: Platform, limits: &Limits, into: &Path) -> Result<PathBuf, Error> {

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::bump_config::{BumpSource, Feed};
+use super::site::SiteConfig;
 use crate::manifest::Channel;
 use crate::net;
 use crate::sys::fs::{ReadError, read_bounded};
@@ -20,7 +21,7 @@ pub const DEFAULT_BASE_URL: &str = "https://cdn.agentclientprotocol.com/registry
 const CONFIG_LIMIT: u64 = 1 << 20;
 
 /// Names in the published tree that a view cannot take.
-const TAKEN: &[&str] = &["agent.schema.json", "registry.schema.json"];
+const TAKEN: &[&str] = &["agent.schema.json", "registry.schema.json", "history.json"];
 
 /// The configuration of a registry.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -34,6 +35,8 @@ pub struct Config {
     pub archive_limits: ArchiveLimits,
     /// Where newer versions of agents are found, by id.
     pub bump: BTreeMap<String, BumpSource>,
+    /// The catalog site.
+    pub site: SiteConfig,
     /// The published views; empty for one `registry.json` of the stable channel.
     #[serde(rename = "view")]
     pub views: Vec<View>,
@@ -212,6 +215,7 @@ impl Config {
         for (id, source) in &self.bump {
             source.check(id)?;
         }
+        self.site.check()?;
         let mut names = BTreeSet::new();
         for view in &self.views {
             let file = view.file.as_str();

@@ -1,11 +1,11 @@
 //! From a directory to a [`Registry`].
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use super::Quarantine;
 use crate::manifest::{Manifest, SyntaxError};
 use crate::sys::fs::{PathError, ReadError, read_bounded, resolve_below};
 
@@ -92,15 +92,6 @@ pub struct Stray {
     pub name: String,
     /// A file in it whose name is nearly `agent.json`.
     pub misnamed: Option<String>,
-}
-
-/// `quarantine.json`: agents that are published but not started or updated.
-#[derive(Debug)]
-pub struct Quarantine {
-    /// The document, for its places.
-    pub document: Manifest,
-    /// Reason by agent id. A member that is no text keeps its agent from being started all the same.
-    pub reasons: BTreeMap<String, String>,
 }
 
 /// Why a directory is no registry.
@@ -229,10 +220,6 @@ fn misnamed_manifest(folder: &Path) -> Option<String> {
 }
 
 fn load_quarantine(root: &Path) -> Loaded<Quarantine> {
-    load_text(&root.join("quarantine.json"), root, MANIFEST_LIMIT).and_then(parse).and_then(|document| {
-        let members = document.value().as_object().into_iter().flatten();
-        let text = |reason: &serde_json::Value| reason.as_str().unwrap_or("no reason is given").to_owned();
-        let reasons = members.map(|(id, reason)| (id.clone(), text(reason))).collect();
-        Loaded::Present(Quarantine { document, reasons })
-    })
+    let text = load_text(&root.join("quarantine.json"), root, MANIFEST_LIMIT);
+    text.and_then(parse).and_then(|document| Loaded::Present(Quarantine::of(document)))
 }

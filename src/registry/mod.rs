@@ -8,9 +8,13 @@
 mod bump_config;
 mod config;
 mod load;
+mod quarantine;
+mod site;
 
 pub use bump_config::{BumpSource, Feed};
 pub use config::{
     AgentChanges, ArchiveLimits, Config, ConfigError, DEFAULT_BASE_URL, LevelSetting, View, check_base_url,
 };
-pub use load::{Entry, ICON_LIMIT, ID_LIMIT, LoadError, Loaded, MANIFEST_LIMIT, Quarantine, Registry, Stray};
+pub use load::{Entry, ICON_LIMIT, ID_LIMIT, LoadError, Loaded, MANIFEST_LIMIT, Registry, Stray};
+pub use quarantine::{Hold, Quarantine, date, today};
+pub use site::{AgentFile, SiteConfig};

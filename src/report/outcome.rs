@@ -86,7 +86,7 @@ fn times(outcome: &Outcome) -> String {
     format!("{response}{total:.2} s in all{end}")
 }
 
-fn isolation(name: &str) -> &str {
+pub(super) fn isolation(name: &str) -> &str {
     match name {
         "bwrap" => "bwrap: the host's files and processes were hidden",
         _ => "own environment, home and session; the host's files were within reach",

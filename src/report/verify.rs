@@ -23,11 +23,11 @@ pub fn verify(rows: &[Row], duration: Duration, color: bool) -> String {
     for (row, cells) in rows.iter().zip(&cells) {
         out.push_str(&line(cells, &widths, color.then(|| code(row.verdict()))));
     }
-    for row in rows.iter().filter(|row| row.verdict() != Verdict::Pass) {
+    for row in rows.iter().filter(|row| has_details(row)) {
         out.push('\n');
         out.push_str(&details(row, color));
     }
-    let _ = writeln!(out, "\n{}", summary(rows, duration));
+    let _ = writeln!(out, "\n{}{}", isolation(rows), summary(rows, duration));
     out
 }
 
@@ -39,18 +39,32 @@ pub fn verify_markdown(rows: &[Row], duration: Duration) -> String {
     for row in rows {
         let _ = writeln!(out, "| {} |", cells(row).map(|cell| super::markdown::escape(&cell)).join(" | "));
     }
-    for row in rows.iter().filter(|row| row.verdict() != Verdict::Pass) {
+    for row in rows.iter().filter(|row| has_details(row)) {
         // Indented by four, a text is shown as it is, whatever is in it.
         let text: String = details(row, false).lines().map(|line| format!("    {line}\n")).collect();
         let _ = write!(out, "\n{text}");
     }
+    let _ = write!(out, "\n{}", isolation(rows));
     out
 }
 
+/// How the agents were kept apart, which is the same for all.
+fn isolation(rows: &[Row]) -> String {
+    let name = rows.iter().find_map(Row::isolation);
+    name.map_or_else(String::new, |name| format!("isolation: {}\n", super::outcome::isolation(name)))
+}
+
 fn summary(rows: &[Row], duration: Duration) -> String {
-    let Summary { passed, failed, errors, skipped, reused } = Summary::of(rows);
+    let Summary { passed, failed, errors, skipped, reused, held } = Summary::of(rows);
     let seconds = duration.as_secs_f64();
-    format!("{passed} passed, {failed} failed, {errors} errors, {skipped} skipped, {reused} reused in {seconds:.1} s")
+    let held = if held > 0 { format!(", {held} still held") } else { String::new() };
+    format!(
+        "{passed} passed, {failed} failed, {errors} errors, {skipped} skipped, {reused} reused{held} in {seconds:.1} s"
+    )
+}
+
+fn has_details(row: &Row) -> bool {
+    row.verdict() != Verdict::Pass || row.advice().is_some()
 }
 
 fn cells(row: &Row) -> [String; 7] {
@@ -95,6 +109,14 @@ fn code(verdict: Verdict) -> &'static str {
 }
 
 fn details(row: &Row, color: bool) -> String {
+    let mut out = state(row, color);
+    if let (Some(held), Some(advice)) = (&row.held, row.advice()) {
+        let _ = write!(out, "  held      {}\n            {}\n", cut(&held.hold.reason), printable(&advice));
+    }
+    out
+}
+
+fn state(row: &Row, color: bool) -> String {
     let name = format!("{} {} ({})", row.id, row.version, row.distribution());
     if let State::Checked { outcome: checked, .. } = &row.state {
         return outcome(checked, &name, color);

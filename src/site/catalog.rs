@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::facets::COLUMN_NAMES;
 use super::listing::Listing;
+use crate::history::Moment;
 
 /// The catalog as compact JSON.
 pub(super) fn text(listings: &[Listing<'_>]) -> String {
@@ -12,6 +13,13 @@ pub(super) fn text(listings: &[Listing<'_>]) -> String {
     let name = |listing: &Listing<'_>| {
         let follows = listing.id.replace('-', " ") == listing.name;
         if follows { json!(0) } else { json!(listing.name) }
+    };
+    // Days since 1970; 0 where nothing is known.
+    let days = |of: &dyn Fn(&Listing<'_>) -> Option<Moment>| {
+        if listings.iter().all(|listing| listing.events.is_empty()) {
+            return Value::Null;
+        }
+        column(&|listing| json!(of(listing).map_or(0, Moment::days)))
     };
     let mut licenses: Vec<&str> = listings.iter().map(|listing| listing.license.as_str()).collect();
     licenses.sort_unstable();
@@ -31,6 +39,8 @@ pub(super) fn text(listings: &[Listing<'_>]) -> String {
         "licenses": licenses,
         "icon": column(&|listing| json!(u8::from(listing.has_icon))),
         "bits": bits,
+        "added": days(&|listing| listing.added()),
+        "updated": days(&|listing| listing.updated()),
     })
     .to_string();
     text.push('\n');

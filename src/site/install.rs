@@ -8,18 +8,93 @@ use super::snippet::{elisp, lua, powershell, shell};
 /// Longer settings are not for people to copy, in bytes.
 const LIMIT: usize = 16 << 10;
 
-/// A client, and what to put where.
+/// A client of the protocol, the same for every agent.
 pub(super) struct Client {
-    /// Fragment of the address.
+    /// Fragment of the address on an agent's page, and name of the client's own page.
     pub(super) id: &'static str,
     /// Name.
     pub(super) title: &'static str,
+    /// What it is.
+    pub(super) about: &'static str,
     /// Where the settings go.
     pub(super) place: &'static str,
-    /// What to copy, each with a title.
-    pub(super) snippets: Vec<Snippet>,
     /// What else to know.
     pub(super) note: &'static str,
+    settings: fn(&Listing<'_>, &Launch) -> Vec<Snippet>,
+}
+
+impl Client {
+    /// [`Client::place`] as a sentence of its own.
+    pub(super) fn step(&self) -> String {
+        format!("{}.", self.place.trim_end_matches(':'))
+    }
+}
+
+/// All clients.
+pub(super) const CLIENTS: [Client; 7] = [
+    Client {
+        id: "zed",
+        title: "Zed",
+        about: "the editor Zed",
+        place: "Run “zed: acp registry” from the command palette, or put this in settings.json:",
+        note: "The first form needs the agent to be in the registry that Zed reads; the second starts it directly.",
+        settings: zed,
+    },
+    Client {
+        id: "jetbrains",
+        title: "JetBrains",
+        about: "the JetBrains IDEs",
+        place: "Choose “Install From ACP Registry” in the agent menu, or put this in ~/.jetbrains/acp.json:",
+        note: "The command may have to be an absolute path.",
+        settings: |listing, launch| one(&named("agent_servers", listing, launch)),
+    },
+    Client {
+        id: "codecompanion",
+        title: "CodeCompanion",
+        about: "CodeCompanion, a plugin for Neovim",
+        place: "In your Neovim configuration:",
+        note: "CodeCompanion builds every ACP adapter on one of its own; this one replaces its command.",
+        settings: |listing, launch| one(&code_companion(listing, launch)),
+    },
+    Client {
+        id: "avante",
+        title: "avante",
+        about: "avante, a plugin for Neovim",
+        place: "In your Neovim configuration:",
+        note: "",
+        settings: |listing, launch| one(&avante(&listing.id, launch)),
+    },
+    Client {
+        id: "emacs",
+        title: "agent-shell",
+        about: "agent-shell, a package for Emacs",
+        place: "In your Emacs configuration; then M-x eval-defun:",
+        note: "",
+        settings: |listing, launch| one(&agent_shell(listing, launch)),
+    },
+    Client {
+        id: "vscode",
+        title: "VS Code",
+        about: "ACP Client, an extension of VS Code",
+        place: "With the extension ACP Client, in settings.json:",
+        note: "",
+        settings: |listing, launch| one(&named("acp.agents", listing, launch)),
+    },
+    Client {
+        id: "cli",
+        title: "Command line",
+        about: "the command line",
+        place: "The agent then speaks ACP on its standard input and output:",
+        note: "acp-registry fetches the version in the registry, checks its digest where one is stated, and starts it.",
+        settings: command_line,
+    },
+];
+
+/// A client with what to copy for one agent.
+pub(super) struct Setup {
+    pub(super) client: &'static Client,
+    /// What to copy, each with a title; none where that would be too long to be read.
+    pub(super) snippets: Vec<Snippet>,
 }
 
 /// Something to copy.
@@ -33,22 +108,28 @@ struct Launch {
     program: &'static str,
     args: Vec<String>,
     env: Vec<(String, String)>,
+    /// The same by `acp-registry`, which also knows what to do with archives.
+    run: Vec<String>,
 }
+
+const PROGRAM: &str = "acp-registry";
 
 impl Launch {
     /// A package runner starts a package at once; an archive has to be fetched first, which `acp-registry run` does.
-    fn of(listing: &Listing<'_>) -> Self {
+    fn of(listing: &Listing<'_>, index: Option<&str>) -> Self {
+        let index = index.into_iter().flat_map(|index| ["--index", index]);
+        let run: Vec<String> =
+            [PROGRAM, "run"].into_iter().chain(index).chain([listing.id.as_str()]).map(ToOwned::to_owned).collect();
         let distribution = &listing.agent.distribution;
         let (program, first, package) = match (&distribution.npx, &distribution.uvx) {
             (Some(package), _) => ("npx", Some("-y"), package),
             (None, Some(package)) => ("uvx", None, package),
             (None, None) => {
-                let args = vec!["run".to_owned(), listing.id.clone()];
-                return Self { program: "acp-registry", args, env: Vec::new() };
+                return Self { program: PROGRAM, args: run.iter().skip(1).cloned().collect(), env: Vec::new(), run };
             }
         };
         let args = first.map(ToOwned::to_owned).into_iter().chain([package.package.clone()]);
-        Self { program, args: args.chain(package.args.iter().cloned()).collect(), env: package.env.clone() }
+        Self { program, args: args.chain(package.args.iter().cloned()).collect(), env: package.env.clone(), run }
     }
 
     fn words(&self) -> impl Iterator<Item = &str> {
@@ -65,88 +146,45 @@ fn snippet(title: &str, text: &str) -> Option<Snippet> {
     (text.len() <= LIMIT).then(|| Snippet { title: title.to_owned(), text: text.trim_end().to_owned() })
 }
 
-/// All clients, the same for every agent.
-pub(super) fn clients(listing: &Listing<'_>) -> Vec<Client> {
-    let launch = Launch::of(listing);
-    let id = listing.id.as_str();
-    let named = |key: &str, name: &str| {
-        let server = Map::from_iter([(name.to_owned(), launch.json())]);
-        crate::json::to_string(&json!({ key: server }))
-    };
-    let zed_registry = json!({ "agent_servers": { id: { "type": "registry" } } });
-    let mut zed_custom = launch.json();
-    if let Some(server) = zed_custom.as_object_mut() {
-        server.shift_insert(0, "type".to_owned(), json!("custom"));
-    }
-    let zed_custom = json!({ "agent_servers": { id: zed_custom } });
-    let one = |text: String| snippet("Settings", &text).into_iter().collect();
-    vec![
-        Client {
-            id: "zed",
-            title: "Zed",
-            place: "Run “zed: acp registry” from the command palette, or put this in settings.json:",
-            snippets: snippet("From the registry", &crate::json::to_string(&zed_registry))
-                .into_iter()
-                .chain(snippet("As your own command", &crate::json::to_string(&zed_custom)))
-                .collect(),
-            note: "The first form needs the agent to be in the registry that Zed reads; the second starts it directly.",
-        },
-        Client {
-            id: "jetbrains",
-            title: "JetBrains",
-            place: "Choose “Install From ACP Registry” in the agent menu, or put this in ~/.jetbrains/acp.json:",
-            snippets: one(named("agent_servers", &listing.name)),
-            note: "The command may have to be an absolute path.",
-        },
-        Client {
-            id: "codecompanion",
-            title: "CodeCompanion",
-            place: "In your Neovim configuration:",
-            snippets: one(code_companion(listing, &launch)),
-            note: "CodeCompanion builds every ACP adapter on one of its own; this one replaces its command.",
-        },
-        Client {
-            id: "avante",
-            title: "avante",
-            place: "In your Neovim configuration:",
-            snippets: one(avante(id, &launch)),
-            note: "",
-        },
-        Client {
-            id: "emacs",
-            title: "agent-shell",
-            place: "In your Emacs configuration; then M-x eval-defun:",
-            snippets: one(agent_shell(listing, &launch)),
-            note: "",
-        },
-        Client {
-            id: "vscode",
-            title: "VS Code",
-            place: "With the extension ACP Client, in settings.json:",
-            snippets: one(named("acp.agents", &listing.name)),
-            note: "",
-        },
-        command_line(listing, &launch),
-    ]
+/// How an agent is set up in every client. `index` is the address that `acp-registry` must be given, if any.
+pub(super) fn setups(listing: &Listing<'_>, index: Option<&str>) -> Vec<Setup> {
+    let launch = Launch::of(listing, index);
+    CLIENTS.iter().map(|client| Setup { client, snippets: (client.settings)(listing, &launch) }).collect()
 }
 
-fn command_line(listing: &Listing<'_>, launch: &Launch) -> Client {
-    let mut snippets: Vec<Snippet> =
-        snippet("With acp-registry", &format!("acp-registry run {}", listing.id)).into_iter().collect();
-    if launch.program != "acp-registry" {
-        let posix = shell::command(&launch.env, launch.words());
+fn one(text: &str) -> Vec<Snippet> {
+    snippet("Settings", text).into_iter().collect()
+}
+
+fn named(key: &str, listing: &Listing<'_>, launch: &Launch) -> String {
+    let server = Map::from_iter([(listing.name.clone(), launch.json())]);
+    crate::json::to_string(&json!({ key: server }))
+}
+
+fn zed(listing: &Listing<'_>, launch: &Launch) -> Vec<Snippet> {
+    let id = listing.id.as_str();
+    let registry = json!({ "agent_servers": { id: { "type": "registry" } } });
+    let mut custom = launch.json();
+    if let Some(server) = custom.as_object_mut() {
+        server.shift_insert(0, "type".to_owned(), json!("custom"));
+    }
+    let custom = json!({ "agent_servers": { id: custom } });
+    let forms = [("From the registry", registry), ("As your own command", custom)];
+    forms.iter().filter_map(|(title, value)| snippet(title, &crate::json::to_string(value))).collect()
+}
+
+fn command_line(_: &Listing<'_>, launch: &Launch) -> Vec<Snippet> {
+    let posix = |env: &[(String, String)], words: Vec<&str>| shell::command(env, words);
+    let run = posix(&[], launch.run.iter().map(String::as_str).collect());
+    let mut snippets: Vec<Snippet> = run.and_then(|text| snippet("With acp-registry", &text)).into_iter().collect();
+    if launch.program != PROGRAM {
         let args = launch.args.iter().map(String::as_str);
         let windows = powershell::command(&launch.env, launch.program, args);
-        snippets.extend(posix.and_then(|text| snippet("In a POSIX shell", &text)));
+        snippets
+            .extend(posix(&launch.env, launch.words().collect()).and_then(|text| snippet("In a POSIX shell", &text)));
         snippets.extend(windows.and_then(|text| snippet("In PowerShell", &text)));
     }
-    Client {
-        id: "cli",
-        title: "Command line",
-        place: "The agent then speaks ACP on its standard input and output:",
-        snippets,
-        note: "acp-registry fetches the version in the registry, checks its digest where one is stated, and starts it.",
-    }
+    snippets
 }
 
 fn code_companion(listing: &Listing<'_>, launch: &Launch) -> String {

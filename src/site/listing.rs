@@ -1,12 +1,13 @@
 //! AGGREGATE: what pages say of one agent, taken together once.
 
-use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::capabilities::{Capabilities, Row};
 use super::facets::{self, COLUMNS, GROUPS};
 use super::text::{link, shown};
+use crate::history::{Event, Kind, Moment};
 use crate::manifest::Agent;
 
 /// Limits of what is shown of a member, in Unicode scalar values.
@@ -34,6 +35,8 @@ pub(super) struct Listing<'a> {
     pub(super) has_icon: bool,
     pub(super) bits: [u32; COLUMNS],
     pub(super) row: Option<&'a Row>,
+    /// What happened to it, newest first.
+    pub(super) events: Vec<&'a Event>,
     pub(super) agent: Agent,
     /// The entry of the index.
     pub(super) entry: &'a Value,
@@ -44,6 +47,7 @@ impl<'a> Listing<'a> {
     pub(super) fn new(
         entry: &'a Value,
         capabilities: &'a Capabilities,
+        history: &BTreeMap<&str, Vec<&'a Event>>,
         has_icon: &(impl Fn(&str) -> bool + ?Sized),
     ) -> Option<Self> {
         let agent = Agent::from_json(entry);
@@ -69,14 +73,26 @@ impl<'a> Listing<'a> {
             has_icon: has_icon(&agent.id),
             bits: facets::bits(&agent, row),
             row,
+            events: history.get(agent.id.as_str()).cloned().unwrap_or_default(),
             agent,
             entry,
         })
     }
 
+    /// When it came, for the last time.
+    pub(super) fn added(&self) -> Option<Moment> {
+        self.events.iter().find(|event| event.kind == Kind::Added).map(|event| event.time)
+    }
+
+    /// When it got the version that it has.
+    pub(super) fn updated(&self) -> Option<Moment> {
+        let last = self.events.first().filter(|event| event.kind != Kind::Withdrawn)?;
+        (last.version == self.agent.version).then_some(last.time)
+    }
+
     /// By name as people read it, then by id.
-    pub(super) fn order(&self, other: &Self) -> Ordering {
-        (self.name.to_lowercase(), &self.id).cmp(&(other.name.to_lowercase(), &other.id))
+    pub(super) fn order(&self) -> (String, String) {
+        (self.name.to_lowercase(), self.id.clone())
     }
 
     /// What the card says below the description: the ways to run, then the systems.

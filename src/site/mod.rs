@@ -2,19 +2,26 @@
 //!
 //! * [`render`]: index and capability snapshot to files, without touching the disk
 //! * [`Capabilities`]: the snapshot
+//! * [`CONTENTS`]: what is in a published tree
 //! * [`snippet`]: serialisers for the languages of settings
 //!
 //! Pages are templates in `templates/`; style and scripts are plain files in `src/site/assets/`. Links are relative, so that
 //! the site works below any path. What manifests say is bounded and escaped; nothing on a page comes from another host.
 
 mod assets;
+mod badge;
 mod capabilities;
 mod catalog;
+mod changes;
+mod contents;
 mod detail;
+mod editors;
 mod facets;
 mod install;
 mod listing;
 mod lists;
+mod machine;
+mod markdown;
 mod pages;
 mod rules;
 pub mod snippet;
@@ -27,9 +34,13 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 pub use capabilities::{Capabilities, SnapshotError};
+pub use contents::{CONTENTS, Published};
 use facets::GROUPS;
 use listing::Listing;
-use pages::{Frame, Home, NotFound, OpenSearch, ShownGroup, ShownValue, Site, Sitemap};
+use pages::{Frame, Home, NotFound, ShownGroup, ShownValue, Site};
+
+use crate::history::History;
+use crate::registry::SiteConfig;
 
 /// How many agents the home page shows at a time.
 const FIRST: usize = 24;
@@ -47,8 +58,14 @@ pub struct Options<'a> {
     pub index: &'a [u8],
     /// Address under which the tree will be found, without a slash at the end.
     pub base_url: &'a str,
+    /// Address of the index, where people have to name it to `acp-registry`.
+    pub registry_url: Option<&'a str>,
+    /// What the configuration says of the site.
+    pub config: &'a SiteConfig,
     /// What agents answered when they were last started.
     pub capabilities: &'a Capabilities,
+    /// When agents came, changed and went.
+    pub history: &'a History,
     /// Whether `<id>.svg` is published for an agent.
     pub has_icon: &'a (dyn Fn(&str) -> bool + Sync),
 }
@@ -74,40 +91,50 @@ type File = (String, Vec<u8>);
 pub fn render(options: &Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteError> {
     let index: Value = serde_json::from_slice(options.index)?;
     let entries = index.get("agents").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let mut listings: Vec<Listing<'_>> =
-        entries.par_iter().filter_map(|entry| Listing::new(entry, options.capabilities, options.has_icon)).collect();
-    listings.par_sort_by(Listing::order);
+    let events = options.history.by_agent();
+    let listing = |entry| Listing::new(entry, options.capabilities, &events, options.has_icon);
+    let mut listings: Vec<Listing<'_>> = entries.par_iter().filter_map(listing).collect();
+    listings.par_sort_by_cached_key(Listing::order);
 
     let (assets, mut files) = assets::Assets::all();
     let catalog_text = catalog::text(&listings);
     let catalog = assets::hashed("catalog", "json", catalog_text.as_bytes());
     files.push((catalog.clone(), catalog_text.into_bytes()));
-    let site =
-        Site { base_url: options.base_url.to_owned(), csp: CSP, assets, catalog, groups: shown_groups(&listings) };
+    let site = Site {
+        base_url: options.base_url.to_owned(),
+        registry_url: options.registry_url.map(ToOwned::to_owned),
+        config: options.config.clone(),
+        csp: CSP,
+        assets,
+        catalog,
+        groups: shown_groups(&listings),
+        has_feeds: listings.iter().any(|listing| !listing.events.is_empty()),
+    };
 
-    files.extend(
-        listings
-            .par_iter()
-            .map(|listing| detail::files(&site, listing))
-            .collect::<Result<Vec<_>, _>>()?
-            .into_iter()
-            .flatten(),
-    );
+    let details: Result<Vec<Vec<File>>, SiteError> =
+        listings.par_iter().map(|listing| detail::files(&site, listing)).collect();
+    files.extend(details?.into_iter().flatten());
     files.push(page("", &home(&site, &listings))?);
     files.extend(lists::all(&site, &listings)?);
     files.extend(lists::by_facet(&site, &listings)?);
     files.extend(lists::matrix(&site, &listings)?);
+    files.extend(editors::pages(&site, &listings)?);
+    let told = changes::Told::new(&site, options.history, &listings);
+    files.extend(told.pages()?);
+    files.extend(told.feeds()?);
+    files.extend(told.json(options.history));
     files.push(page("docs/rules/", &rules::page(&site))?);
+    files.push(page("api/", &contents::page(&site, &|path| is_there(&files, path)))?);
+    let pages: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+    files.extend(machine::files(&site, &listings, pages.iter().map(String::as_str))?);
     files.push(("404.html".to_owned(), not_found(&site).render()?.into_bytes()));
-    files.push(("opensearch.xml".to_owned(), OpenSearch { base_url: &site.base_url }.render()?.into_bytes()));
-    files.push(("sitemap.xml".to_owned(), sitemap(&site, &listings).render()?.into_bytes()));
-    files.push((
-        "robots.txt".to_owned(),
-        format!("User-agent: *\nAllow: /\nSitemap: {}/sitemap.xml\n", site.base_url).into_bytes(),
-    ));
-    files.push(("llms.txt".to_owned(), llms(&site, &listings).into_bytes()));
-    files.push(("_headers".to_owned(), headers().into_bytes()));
     Ok(files.into_iter().collect())
+}
+
+/// Whether a file without a variable part in its name is in the tree.
+fn is_there(files: &[File], path: &str) -> bool {
+    let is_optional = ["history.json", "new.atom", "updated.atom"].contains(&path);
+    !path.contains('{') && (!is_optional || files.iter().any(|(name, _)| name == path))
 }
 
 /// The file of a page at a path that ends in a slash.
@@ -144,36 +171,4 @@ fn not_found(site: &Site) -> NotFound<'_> {
     let root = format!("{}/", path.trim_end_matches('/'));
     let frame = Frame::new(site, "", "There is no such page", "There is no such page.");
     NotFound { f: Frame { root, path: None, ..frame } }
-}
-
-fn sitemap<'a>(site: &'a Site, listings: &[Listing<'_>]) -> Sitemap<'a> {
-    let mut paths = vec![String::new(), "all/1/".to_owned(), "matrix/".to_owned(), "docs/rules/".to_owned()];
-    for group in &site.groups {
-        paths.extend(group.values.iter().map(|value| format!("{}/{}/", group.key, value.slug)));
-    }
-    paths.extend(listings.iter().map(|listing| format!("agents/{}/", listing.id)));
-    Sitemap { base_url: &site.base_url, paths }
-}
-
-fn llms(site: &Site, listings: &[Listing<'_>]) -> String {
-    let mut out = format!(
-        "# ACP agents\n\n> {} agents that speak the Agent Client Protocol, with the ways to install and start them.\n\n## Data\n\n\
-         - [registry.json]({base}/registry.json): all agents\n- [agent.schema.json]({base}/agent.schema.json): what a member means\n\n## Agents\n\n",
-        listings.len(),
-        base = site.base_url
-    );
-    for listing in listings {
-        let [name, summary] = [&listing.name, &listing.summary].map(|text| text::markdown(text));
-        out.push_str(&format!("- [{name}]({}/agents/{}/agent.json): {summary}\n", site.base_url, listing.id));
-    }
-    out
-}
-
-/// For hosts that read `_headers`. Icons get a policy of their own instead of the pages'.
-fn headers() -> String {
-    format!(
-        "/*\n  Content-Security-Policy: {CSP}; frame-ancestors 'none'\n  X-Content-Type-Options: nosniff\n  Referrer-Policy: no-referrer\n\
-         /*.svg\n  ! Content-Security-Policy\n  Content-Security-Policy: {ICON_CSP}\n\
-         /assets/*\n  Cache-Control: public, max-age=31536000, immutable\n"
-    )
 }

@@ -3,19 +3,23 @@
 use askama::Template;
 
 use super::assets::Assets;
-use super::capabilities::State;
-use super::install::Client;
 use super::listing::Listing;
+use crate::registry::SiteConfig;
 
 /// What all pages share.
 pub(super) struct Site {
     pub(super) base_url: String,
+    /// Address of the index, where people have to name it.
+    pub(super) registry_url: Option<String>,
+    pub(super) config: SiteConfig,
     pub(super) csp: &'static str,
     pub(super) assets: Assets,
     /// Path of the catalog file.
     pub(super) catalog: String,
     /// The groups of filters that have values.
     pub(super) groups: Vec<ShownGroup>,
+    /// Whether anything is known of when agents came and changed.
+    pub(super) has_feeds: bool,
 }
 
 /// A group of filters, with the values that at least one agent has.
@@ -82,32 +86,6 @@ pub(super) struct List<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "agent.html")]
-pub(super) struct Detail<'a> {
-    pub(super) f: Frame<'a>,
-    pub(super) a: &'a Listing<'a>,
-    pub(super) json_ld: String,
-    pub(super) preview: Option<String>,
-    pub(super) clients: Vec<Client>,
-    pub(super) packages: Vec<(&'static str, String)>,
-    pub(super) targets: Vec<Target>,
-    pub(super) row_version: String,
-    pub(super) capabilities: Vec<(&'static str, State)>,
-    /// Names and types of the ways to sign in.
-    pub(super) auth: Vec<(String, String)>,
-}
-
-/// The archive of a platform.
-pub(super) struct Target {
-    pub(super) os: String,
-    pub(super) arch: String,
-    pub(super) url: Option<String>,
-    pub(super) file: String,
-    pub(super) digest: Option<String>,
-    pub(super) start: Option<String>,
-}
-
-#[derive(Template)]
 #[template(path = "matrix.html")]
 pub(super) struct Matrix<'a> {
     pub(super) f: Frame<'a>,
@@ -162,17 +140,4 @@ pub(super) struct ShownExample {
 #[template(path = "404.html")]
 pub(super) struct NotFound<'a> {
     pub(super) f: Frame<'a>,
-}
-
-#[derive(Template)]
-#[template(path = "sitemap.xml")]
-pub(super) struct Sitemap<'a> {
-    pub(super) base_url: &'a str,
-    pub(super) paths: Vec<String>,
-}
-
-#[derive(Template)]
-#[template(path = "opensearch.xml")]
-pub(super) struct OpenSearch<'a> {
-    pub(super) base_url: &'a str,
 }

@@ -9,7 +9,9 @@ pub(super) fn shown(text: &str, limit: usize) -> String {
     for c in text.trim().chars() {
         // Line ends and tabs separate words; the other hidden characters have no place in a page.
         let c = if c.is_whitespace() { ' ' } else { c };
-        if is_hidden(c) || (c == ' ' && out.ends_with(' ')) {
+        // XML and HTML have no place for what is no character.
+        let is_character = u32::from(c) & 0xFFFE != 0xFFFE && !('\u{FDD0}'..='\u{FDEF}').contains(&c);
+        if is_hidden(c) || !is_character || (c == ' ' && out.ends_with(' ')) {
             continue;
         }
         if count == limit {
@@ -58,6 +60,7 @@ mod tests {
     fn what_is_hidden_goes_and_long_text_ends() {
         assert_eq!(shown(" a\n\tb\u{202e}c\u{0} ", 10), "a bc");
         assert_eq!(shown("ééé", 2), "éé…");
+        assert_eq!(shown("a\u{ffff}\u{1fffe}\u{fdd0}b", 10), "ab");
         assert_eq!(shown(&"x".repeat(10_000), 200).chars().count(), 201);
         assert_eq!(shown("عربي 😀", 20), "عربي 😀");
     }

@@ -12,9 +12,9 @@ use url::Url;
 
 use super::Event;
 use crate::archive::{self, CmdNotFound, Format, Limits, Listing, Program};
-use crate::hex;
 use crate::net::{Answer, Client, FetchError, Problem, Sink, shown};
 use crate::sys::fs::read_at;
+use crate::{hash, hex};
 
 /// An archive that was fetched.
 #[derive(Debug)]
@@ -150,17 +150,6 @@ async fn inspect(file: Arc<File>, cmd: &str, limits: Limits) -> Result<Inspectio
     let inspected =
         spawn_blocking(move || archive::list(&*file, &cmd, &limits).map(|listing| Inspection::of(&listing, &cmd)));
     inspected.await.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error))))
-}
-
-fn hash(mut file: &File) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 17];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hex(&hash.finalize())),
-            count => hash.update(&buffer[..count]),
-        }
-    }
 }
 
 /// Takes the bytes of a download: to the file, into the hash, and past the eyes of whoever waits for them.

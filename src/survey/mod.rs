@@ -3,6 +3,8 @@
 //! * [`Survey`]: the answers, by what was asked; rules read it and nothing else
 //! * [`Surveyor`] asks
 //!
+//! How agents behave when they are started comes from [`crate::verify`], and is put in beside the rest.
+//!
 //! Each thing is asked for once, however many agents name it, and all of them at the same time.
 
 mod archives;
@@ -17,6 +19,7 @@ pub use surveyor::{Event, Scope, Sources, Surveyor};
 use crate::net::{Answer, FetchError};
 use crate::upstream::github::{Release, ReleaseId};
 use crate::upstream::{SourceError, npm, pypi};
+use crate::verify::Row;
 
 /// What a source says of one thing; `None` when there is no such thing.
 pub type Found<T> = Result<Option<T>, SourceError>;
@@ -36,10 +39,14 @@ pub struct Survey {
     pub assets: BTreeMap<String, (ReleaseId, String)>,
     /// Archives that were fetched, by the address as the manifest writes it.
     pub archives: BTreeMap<String, Result<Archive, FetchError>>,
+    /// What came of starting agents, by id.
+    pub agents: BTreeMap<String, Vec<Row>>,
     /// What was not asked, and why: for whoever reads the result.
     pub notes: Vec<String>,
     /// What this machine itself could not do, such as storing an archive: nothing is known then of what was asked.
     pub troubles: Vec<FetchError>,
+    /// Whether no agent could be installed because this machine has no package managers.
+    pub lacks_package_managers: bool,
     /// Whether anything was asked and nothing at all answered.
     pub is_cut_off: bool,
 }

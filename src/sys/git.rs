@@ -1,15 +1,17 @@
-//! The `git` program, asked which files have changed.
+//! The `git` program, asked which files have changed, and when.
 
 use std::collections::BTreeSet;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
 
 /// Why git could not tell.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The program could not be started.
     #[error("cannot start `git`: {0}")]
-    Start(std::io::Error),
+    Start(io::Error),
     /// There is no work tree of git around the directory.
     #[error("the registry is in no git repository, so nothing is known of its changes")]
     NoRepository,
@@ -21,6 +23,61 @@ pub enum Error {
         /// What git wrote, on one line and without control characters.
         message: String,
     },
+    /// It answered something that it should not, or more than is read.
+    #[error("`git {command}` gave an answer that cannot be used: {message}")]
+    Answer {
+        /// The subcommand.
+        command: &'static str,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+/// How many commits a log goes back at most.
+pub const COMMIT_LIMIT: usize = 20_000;
+
+/// The longest log that is read, in bytes.
+const LOG_LIMIT: u64 = 256 << 20;
+
+/// What happened to some files of a directory, commit by commit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Log {
+    /// The commits of the first line of descent that change one of the files, newest first.
+    pub commits: Vec<Commit>,
+    /// Whether earlier commits are missing: the clone is shallow, or there are more than [`COMMIT_LIMIT`].
+    pub cut: Option<Cut>,
+}
+
+/// Why a log does not go back to the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// The clone is shallow. The commit without parents, if it is in the log, is where the clone begins: its files were
+    /// there before.
+    Shallow,
+    /// There are too many commits.
+    Long,
+}
+
+/// A commit and what it changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Commit {
+    /// When it was committed, in seconds since 1970.
+    pub time: i64,
+    /// Whether it has no parents, as far as is known here.
+    pub is_root: bool,
+    /// The files that it changes.
+    pub changes: Vec<Change>,
+}
+
+/// What a commit does to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Path relative to the directory.
+    pub path: String,
+    /// The blob that the file is since; `None` for one that went.
+    pub blob: Option<String>,
+    /// Whether the file was not there before.
+    pub is_new: bool,
 }
 
 /// Paths below `directory`, relative to it, that differ between the revision and the working tree, including files that
@@ -36,30 +93,190 @@ pub fn changed_paths(directory: &Path, revision: &str) -> Result<BTreeSet<String
     Ok(paths)
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is where git is started")]
+/// What happened to the files below `directory` that match a pattern, such as `*/x.json`, in one pass over the history.
+///
+/// Merges count as one change, at the time of the merge.
+///
+/// # Errors
+/// [`Error`] when git is missing, `directory` is in no work tree, or there is no commit.
+pub fn log(directory: &Path, pattern: &str) -> Result<Log, Error> {
+    let is_shallow = output(directory, "rev-parse", &["--is-shallow-repository"], 100)?.starts_with(b"true");
+    let count = format!("--max-count={}", COMMIT_LIMIT + 1);
+    let pattern = format!(":(glob){pattern}");
+    let arguments = [
+        "--first-parent", "-m", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv",
+        "--no-show-signature", "--no-decorate", "--no-notes", "--relative", "-z", "--format=%x01%ct%x02%P", &count,
+        "HEAD", "--", &pattern,
+    ];
+    let bytes = output(directory, "log", &arguments, LOG_LIMIT)?;
+    let mut commits = parse_log(&bytes)
+        .ok_or_else(|| Error::Answer { command: "log", message: "it is not in the form that was asked for".into() })?;
+    let is_long = commits.len() > COMMIT_LIMIT;
+    commits.truncate(COMMIT_LIMIT);
+    let cut = if is_long { Some(Cut::Long) } else { is_shallow.then_some(Cut::Shallow) };
+    Ok(Log { commits, cut })
+}
+
+fn parse_log(bytes: &[u8]) -> Option<Vec<Commit>> {
+    let mut commits: Vec<Commit> = Vec::new();
+    let mut tokens = bytes.split(|&b| b == 0).map(|token| token.strip_prefix(b"\n").unwrap_or(token));
+    while let Some(token) = tokens.next() {
+        if let Some(head) = token.strip_prefix(b"\x01") {
+            let (time, parents) = std::str::from_utf8(head).ok()?.split_once('\x02')?;
+            let is_root = parents.trim().is_empty();
+            commits.push(Commit { time: time.parse().ok()?, is_root, changes: Vec::new() });
+        } else if let Some(raw) = token.strip_prefix(b":") {
+            // Modes, blobs and status: `100644 100644 OLD NEW M`.
+            let mut fields = std::str::from_utf8(raw).ok()?.split(' ').skip(3);
+            let (new, status) = (fields.next()?, fields.next()?);
+            let path = String::from_utf8_lossy(tokens.next()?).into_owned();
+            let blob = (status != "D").then(|| new.to_owned());
+            commits.last_mut()?.changes.push(Change { path, blob, is_new: status == "A" });
+        } else if !token.is_empty() {
+            return None;
+        }
+    }
+    Some(commits)
+}
+
+/// Reads blobs one after the other and shows each to `visit`, in the order of their names; one that is larger than `limit`,
+/// or not there, is passed over.
+///
+/// # Errors
+/// [`Error`] when git is missing or fails.
+pub fn blobs(
+    directory: &Path,
+    names: &BTreeSet<&str>,
+    limit: u64,
+    mut visit: impl FnMut(&str, &[u8]) + Send,
+) -> Result<(), Error> {
+    let mut input = Vec::with_capacity(names.len() * 41);
+    for name in names {
+        input.extend_from_slice(name.as_bytes());
+        input.push(b'\n');
+    }
+    let command = "cat-file";
+    talk(directory, command, &["--batch", "--buffer"], &input, |answer| {
+        let mut answer = BufReader::with_capacity(1 << 16, answer);
+        let (mut head, mut bytes) = (Vec::new(), Vec::new());
+        loop {
+            head.clear();
+            // A head is a name, a word and a number.
+            if answer.by_ref().take(1 << 12).read_until(b'\n', &mut head)? == 0 {
+                return Ok(());
+            }
+            let head = String::from_utf8_lossy(&head);
+            let mut fields = head.split_whitespace();
+            let (Some(name), Some(kind)) = (fields.next(), fields.next()) else {
+                return Err(io::Error::other("a blob without a name"));
+            };
+            let Some(size) = fields.next().and_then(|size| size.parse::<u64>().ok()) else { continue };
+            if size > limit {
+                io::copy(&mut answer.by_ref().take(size + 1), &mut io::sink())?;
+                continue;
+            }
+            bytes.clear();
+            answer.by_ref().take(size + 1).read_to_end(&mut bytes)?;
+            if bytes.pop() != Some(b'\n') {
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+            }
+            if kind == "blob" {
+                visit(name, &bytes);
+            }
+        }
+    })
+}
+
 fn run(directory: &Path, command: &'static str, arguments: &[&str]) -> Result<BTreeSet<String>, Error> {
-    let output = Command::new("git")
+    let paths = output(directory, command, arguments, LOG_LIMIT)?;
+    let paths = paths.split(|&b| b == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+}
+
+/// What git writes to stdout, of at most `limit` bytes.
+fn output(directory: &Path, command: &'static str, arguments: &[&str], limit: u64) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    talk(directory, command, arguments, &[], |answer| {
+        answer.take(limit + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > limit { Err(io::Error::other(format!("longer than {limit} bytes"))) } else { Ok(()) }
+    })?;
+    Ok(bytes)
+}
+
+/// Runs git with an input. An error of `read` ends it, and is returned.
+#[expect(clippy::disallowed_methods, reason = "this is where git is started")]
+fn talk(
+    directory: &Path,
+    command: &'static str,
+    arguments: &[&str],
+    input: &[u8],
+    read: impl FnOnce(&mut dyn Read) -> io::Result<()>,
+) -> Result<(), Error> {
+    let answer = |error: io::Error| Error::Answer { command, message: error.to_string() };
+    let mut child = Command::new("git")
         // A checkout must not be able to name a program that git would run.
         .args(["-c", "core.fsmonitor=false", "--no-pager"])
         .arg(command)
         .args(arguments)
         .current_dir(directory)
         .env("GIT_OPTIONAL_LOCKS", "0")
+        // Nor may it make git fetch what a partial clone lacks.
+        .env("GIT_NO_LAZY_FETCH", "1")
         .env("LC_ALL", "C")
-        .output()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .map_err(Error::Start)?;
-    if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr);
-        if text.to_lowercase().contains("not a git repository") {
-            return Err(Error::NoRepository);
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (was_read, text) = thread::scope(|scope| {
+        // Git may end before it has read everything; its exit status tells.
+        scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
+        let errors = scope.spawn(move || {
+            let mut text = Vec::new();
+            if let Some(mut stderr) = stderr {
+                // What could not be read, and what is beyond the first lines, is not missed.
+                let _ = stderr.by_ref().take(1 << 16).read_to_end(&mut text);
+                let _ = io::copy(&mut stderr, &mut io::sink());
+            }
+            text
+        });
+        let was_read = stdout.map_or(Ok(()), |mut stdout| read(&mut stdout));
+        if was_read.is_err() {
+            // It may have ended by itself.
+            let _ = child.kill();
         }
-        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message");
-        return Err(Error::Failed { command, message: crate::text::printable(first).into_owned() });
+        (was_read, errors.join().unwrap_or_default())
+    });
+    let status = child.wait().map_err(answer)?;
+    was_read.map_err(answer)?;
+    if status.success() {
+        return Ok(());
     }
-    Ok(output
-        .stdout
-        .split(|&b| b == 0)
-        .filter(|path| !path.is_empty())
-        .map(|path| String::from_utf8_lossy(path).into_owned())
-        .collect())
+    let text = String::from_utf8_lossy(&text);
+    if text.to_lowercase().contains("not a git repository") {
+        return Err(Error::NoRepository);
+    }
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message");
+    Err(Error::Failed { command, message: crate::text::printable(first).into_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_read_commit_by_commit() {
+        let bytes = b"\x012\x02abc\0\n:100644 100644 1 22 M\0a/x\0:100644 000000 1 0 D\0b/\xff\0\x011\x02\0\x010\x02\0\n:0 1 0 33 A\0a/x\0";
+        let commits = parse_log(bytes).unwrap();
+        let changes = [("a/x", Some("22".to_owned())), ("b/\u{fffd}", None)];
+        let changes = changes.map(|(path, blob)| Change { path: path.to_owned(), blob, is_new: false });
+        assert_eq!(commits[0], Commit { time: 2, is_root: false, changes: changes.into() });
+        assert!(commits[2].changes[0].is_new);
+        assert_eq!((commits[1].is_root, commits[1].changes.len(), commits.len()), (true, 0, 3));
+        for broken in [&b"x"[..], b"\x01x\x02\0", b":1 1 1 2 M\0a\0", b"\x011\x02\0:1 1 1 2 M", b"\x011\x02\0:1 1\0a\0"]
+        {
+            assert_eq!(parse_log(broken), None, "{broken:?}");
+        }
+    }
 }

@@ -10,12 +10,14 @@
 //! * [`Row`]: what came of one task, with its JSON form
 //! * [`Snapshot`]: what agents can do, as a file that the next run and the catalog read
 
+mod held;
 mod plan;
 mod row;
 mod run;
 mod snapshot;
 
-pub use plan::{Selection, Shard, ShardError, Task, Work, plan};
+pub use held::{Advice, Held};
+pub use plan::{Selection, Shard, ShardError, Task, WhenHeld, Work, plan};
 pub use row::{Row, State, Summary, Verdict};
 pub use run::{Event, Verifier};
 pub use snapshot::{SCHEMA, Snapshot, SnapshotError};

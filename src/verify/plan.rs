@@ -1,8 +1,11 @@
 //! From a registry to tasks.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
-use super::Snapshot;
+use time::Date;
+
+use super::{Held, Snapshot};
 use crate::install::{Kind, Source};
 use crate::manifest::{Channel, Platform, Release};
 use crate::registry::{Entry, Loaded, Registry};
@@ -11,14 +14,28 @@ use crate::text::quote;
 /// What is wanted.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Ids of agents; empty for all that are not in quarantine.
-    pub ids: Vec<String>,
+    /// Ids of agents; `None` for all.
+    pub ids: Option<BTreeSet<String>>,
+    /// What is done with those that are in quarantine.
+    pub held: WhenHeld,
     /// Kinds of distributions; empty for all.
     pub kinds: Vec<Kind>,
     /// Which part of the whole.
     pub shard: Option<Shard>,
     /// The platform of this host.
     pub platform: Option<Platform>,
+}
+
+/// What is done with agents that are in quarantine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WhenHeld {
+    /// They are skipped.
+    #[default]
+    Skip,
+    /// They are checked as all others: somebody has asked for them.
+    Check,
+    /// Those whose last day was before this date, in UTC, are checked.
+    CheckWhenOver(Date),
 }
 
 /// One of several equal parts.
@@ -55,6 +72,8 @@ pub struct Task {
     pub channel: Channel,
     /// The kind of distribution; `None` where the manifest has none, or cannot be read.
     pub kind: Option<Kind>,
+    /// That the agent is in quarantine, if it is.
+    pub held: Option<Held>,
     /// What is to be done.
     pub work: Work,
 }
@@ -81,14 +100,15 @@ pub enum Work {
 /// not checked again where id, version and distribution are the same and the agent had passed.
 #[must_use]
 pub fn plan(registry: &Registry, selection: &Selection, earlier: Option<&Snapshot>) -> Vec<Task> {
-    let is_selected = |entry: &&Entry| selection.ids.is_empty() || selection.ids.contains(&entry.id);
+    let is_selected = |entry: &&Entry| selection.ids.as_ref().is_none_or(|ids| ids.contains(&entry.id));
     let entries = registry.entries.iter().filter(is_selected);
     let tasks = entries.flat_map(|entry| of_entry(registry, entry, selection));
     let is_in_shard = |at: usize| selection.shard.is_none_or(|shard| at % shard.count == shard.index - 1);
     let tasks = tasks.enumerate().filter(|(at, _)| is_in_shard(*at)).map(|(_, task)| task);
     tasks
         .map(|mut task| {
-            if let (Work::Check(_), Some(snapshot)) = (&task.work, earlier)
+            // Of an agent in quarantine, people want to know how it is now.
+            if let (Work::Check(_), None, Some(snapshot)) = (&task.work, &task.held, earlier)
                 && let Some(row) = snapshot.passed(&task)
             {
                 task.work = Work::Reuse(row.clone());
@@ -102,9 +122,10 @@ fn of_entry(registry: &Registry, entry: &Entry, selection: &Selection) -> Vec<Ta
     let Loaded::Present(manifest) = &entry.manifest else {
         let work = Work::Broken("agent.json cannot be read; `acp-registry validate` says why".to_owned());
         let (id, version) = (entry.id.clone(), String::new());
-        return vec![Task { id, version, channel: Channel::Stable, kind: None, work }];
+        return vec![Task { id, version, channel: Channel::Stable, kind: None, held: None, work }];
     };
-    let quarantine = registry.quarantine.present().and_then(|quarantine| quarantine.reasons.get(&entry.id));
+    let quarantine = registry.quarantine.present().and_then(|quarantine| quarantine.holds.get(&entry.id));
+    let held = quarantine.map(|hold| Held::new(hold, selection.held));
     let mut tasks = Vec::new();
     for release in manifest.agent().releases() {
         let task = |kind: Option<Kind>, work: Work| Task {
@@ -112,10 +133,12 @@ fn of_entry(registry: &Registry, entry: &Entry, selection: &Selection) -> Vec<Ta
             version: release.version.to_owned(),
             channel: release.channel,
             kind,
+            held: held.clone(),
             work,
         };
-        if let Some(reason) = quarantine.filter(|_| selection.ids.is_empty()) {
-            let message = format!("in quarantine: {}", quote(reason));
+        if let Some(held) = held.as_ref().filter(|held| !held.is_checked()) {
+            let until = held.hold.until.map_or_else(String::new, |until| format!(" until {until}"));
+            let message = format!("in quarantine{until}: {}", quote(&held.hold.reason));
             tasks.push(task(None, Work::Skip { reason: "quarantined", message }));
             continue;
         }

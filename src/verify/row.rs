@@ -5,12 +5,14 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::Held;
 use crate::handshake::{self, Handshake, Outcome};
 use crate::install::Kind;
 use crate::manifest::Channel;
+use crate::sys::fs::PathError;
 
 /// What came of one distribution of one release of an agent.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Row {
     /// The agent.
     pub id: String,
@@ -20,8 +22,12 @@ pub struct Row {
     pub channel: Channel,
     /// The kind of distribution, if there is any.
     pub kind: Option<Kind>,
+    /// That the agent is in quarantine, if it is.
+    pub held: Option<Held>,
     /// How long the installation took; zero without one.
     pub install: Duration,
+    /// What of its temporary files could not be removed.
+    pub left: Option<PathError>,
     /// How far it came.
     pub state: State,
 }
@@ -85,6 +91,8 @@ pub struct Summary {
     pub skipped: usize,
     /// Agents that had passed in an earlier run.
     pub reused: usize,
+    /// Agents in quarantine that were checked because their time was over, and did not pass.
+    pub held: usize,
 }
 
 impl Summary {
@@ -95,6 +103,7 @@ impl Summary {
         for row in rows {
             *match (&row.state, row.verdict()) {
                 (State::Reused(_), _) => &mut summary.reused,
+                (_, Verdict::Fail | Verdict::Error) if !row.is_finding() => &mut summary.held,
                 (_, Verdict::Pass) => &mut summary.passed,
                 (_, Verdict::Fail) => &mut summary.failed,
                 (_, Verdict::Error) => &mut summary.errors,
@@ -140,10 +149,28 @@ impl Row {
         }
     }
 
-    /// Whether somebody has to do something about it.
+    /// Whether somebody has to do something about it. Of an agent in quarantine nobody has expected anything else, unless
+    /// somebody has asked for it.
     #[must_use]
     pub fn is_finding(&self) -> bool {
-        matches!(self.verdict(), Verdict::Fail | Verdict::Error)
+        let is_excused = self.held.as_ref().is_some_and(Held::is_excused);
+        !is_excused && matches!(self.verdict(), Verdict::Fail | Verdict::Error)
+    }
+
+    /// The end of what the agent, or the package manager, wrote to stderr, as it was written: escape it before it is shown.
+    #[must_use]
+    pub fn stderr(&self) -> &str {
+        match &self.state {
+            State::NotStarted { stderr, .. } => stderr,
+            State::Checked { outcome, .. } => &outcome.stderr_tail,
+            State::Skipped { .. } | State::Reused(_) => "",
+        }
+    }
+
+    /// What the check means for an agent in quarantine, as a sentence.
+    #[must_use]
+    pub fn advice(&self) -> Option<String> {
+        self.held.as_ref()?.message(self.verdict())
     }
 
     /// The name of the reason for which it has not passed.
@@ -166,6 +193,12 @@ impl Row {
         }
     }
 
+    /// What kept the agent apart from the host, if it was started.
+    #[must_use]
+    pub fn isolation(&self) -> Option<&'static str> {
+        if let State::Checked { outcome, .. } = &self.state { Some(outcome.isolation) } else { None }
+    }
+
     /// The kind of distribution, or a dash.
     #[must_use]
     pub fn distribution(&self) -> &'static str {
@@ -179,6 +212,7 @@ impl Row {
             "id": self.id, "version": self.version, "channel": channel(self.channel),
             "distribution": self.kind.map(Kind::as_str), "verdict": self.verdict(), "reason": self.reason(),
             "message": self.message(), "reused": matches!(self.state, State::Reused(_)),
+            "quarantine": self.held.as_ref().map(|held| held.to_json(self.verdict())),
         });
         let found = match &self.state {
             State::Checked { outcome, .. } => members(&**outcome),

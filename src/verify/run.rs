@@ -1,7 +1,7 @@
 //! Doing the tasks.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{Row, State, Task, Verdict, Work};
 use crate::handshake::{Options, Outcome, check, set_variables};
-use crate::install::{self, Installer, Source};
+use crate::install::{self, Installer, Kind, Source};
 use crate::sys::fs::PathError;
 use crate::sys::process::{Environment, Isolation, Launch, Scratch};
 
@@ -21,6 +21,8 @@ pub struct Verifier {
     pub installer: Installer,
     /// What agents may see of the host.
     pub environment: Environment,
+    /// Whether agents run in bubblewrap, where they see of the host's files the system alone. Package managers do not.
+    pub is_sandboxed: bool,
     /// How the handshake is made; its `temporary` is where all places are made.
     pub handshake: Options,
     /// Where the places stay instead, for people to look at.
@@ -36,6 +38,13 @@ pub enum Event {
     Checking(usize),
     /// Nothing is left to do for it.
     Done(usize),
+}
+
+/// What came of a task besides its state.
+#[derive(Default)]
+struct Done {
+    install: Duration,
+    left: Option<PathError>,
 }
 
 /// What came of a task before its agent could be started.
@@ -91,9 +100,9 @@ impl Verifier {
             }
             match running.join_next().await {
                 None => return rows,
-                Some(Ok((number, (install, state)))) => {
+                Some(Ok((number, (done, state)))) => {
                     if let Some(row) = rows.get_mut(number) {
-                        (row.install, row.state) = (install, state);
+                        (row.install, row.left, row.state) = (done.install, done.left, state);
                     }
                 }
                 // The row says already that it was not finished.
@@ -102,25 +111,23 @@ impl Verifier {
         }
     }
 
-    async fn settle(&self, number: usize, work: Work, progress: &(dyn Fn(Event) + Send + Sync)) -> (Duration, State) {
-        match work {
-            Work::Skip { reason, message } => (Duration::ZERO, State::Skipped { reason, message }),
-            Work::Reuse(row) => (Duration::ZERO, State::Reused(row)),
+    async fn settle(&self, number: usize, work: Work, progress: &(dyn Fn(Event) + Send + Sync)) -> (Done, State) {
+        let mut done = Done::default();
+        let state = match work {
+            Work::Skip { reason, message } => State::Skipped { reason, message },
+            Work::Reuse(row) => State::Reused(row),
             Work::Broken(message) => {
                 let (verdict, stderr) = (Verdict::Fail, String::new());
-                (Duration::ZERO, State::NotStarted { verdict, reason: "install_failed", message, stderr })
+                State::NotStarted { verdict, reason: "install_failed", message, stderr }
             }
-            Work::Check(source) => {
-                let mut install = Duration::ZERO;
-                let state = match self.install_and_check(number, &source, progress, &mut install).await {
-                    Ok(outcome) => State::Checked { outcome: Box::new(outcome), at: SystemTime::now() },
-                    Err(Stop { verdict, reason, message, stderr }) => {
-                        State::NotStarted { verdict, reason, message, stderr }
-                    }
-                };
-                (install, state)
-            }
-        }
+            Work::Check(source) => match self.install_and_check(number, &source, progress, &mut done).await {
+                Ok(outcome) => State::Checked { outcome: Box::new(outcome), at: SystemTime::now() },
+                Err(Stop { verdict, reason, message, stderr }) => {
+                    State::NotStarted { verdict, reason, message, stderr }
+                }
+            },
+        };
+        (done, state)
     }
 
     async fn install_and_check(
@@ -128,26 +135,39 @@ impl Verifier {
         number: usize,
         source: &Source,
         progress: &(dyn Fn(Event) + Send + Sync),
-        install: &mut Duration,
+        done: &mut Done,
     ) -> Result<Outcome, Stop> {
         let place = match &self.keep {
             Some(folder) => Scratch::at(&folder.join(format!("{:03}-{}", number + 1, source.kind().as_str())))?,
             None => Scratch::below(&self.handshake.temporary)?,
         };
         progress(Event::Installing(number));
-        let result = self.in_place(number, source, &place, progress, install).await;
+        let result = self.in_place(number, source, &place, progress, &mut done.install).await;
         if self.keep.is_some() {
             place.keep();
             return result;
         }
         // Packages have tens of thousands of files.
         let removed = spawn_blocking(move || place.remove()).await;
-        result.map(|mut outcome| {
-            if let Ok(Err(error)) = removed {
-                outcome.handshake.warnings.push(format!("the temporary directory could not be removed: {error}"));
-            }
-            outcome
-        })
+        done.left = removed.ok().and_then(Result::err);
+        result
+    }
+
+    /// What keeps an agent apart that was installed in this directory.
+    fn isolation(&self, kind: Kind, directory: &Path) -> Isolation {
+        if !self.is_sandboxed {
+            return Isolation::Environment;
+        }
+        let interpreter = match kind {
+            Kind::Npx => self.environment.find("node"),
+            Kind::Uvx => self.environment.find("python3"),
+            Kind::Binary => None,
+        };
+        let mut readable = vec![directory.to_owned()];
+        if let Some(path) = interpreter {
+            readable.extend(folders_of(&path));
+        }
+        Isolation::Bwrap { readable }
     }
 
     async fn in_place(
@@ -174,7 +194,7 @@ impl Verifier {
             arguments: installed.arguments.into_iter().map(Into::into).collect(),
             directory: None,
             environment,
-            isolation: Isolation::Environment,
+            isolation: self.isolation(source.kind(), &directory),
         };
         let options =
             Options { temporary: place.path().to_owned(), keep: self.keep.is_some(), ..self.handshake.clone() };
@@ -182,6 +202,20 @@ impl Verifier {
         outcome.hide_path(place.path());
         Ok(outcome)
     }
+}
+
+/// What an interpreter needs of the host: the folder where it is found and, where it lies in a `bin`, the folder around
+/// that one, with its libraries. They matter only where they are no part of the system.
+fn folders_of(interpreter: &Path) -> Vec<PathBuf> {
+    let real = interpreter.canonicalize().ok();
+    let mut folders: Vec<PathBuf> = interpreter.parent().map(Path::to_owned).into_iter().collect();
+    if let Some(folder) = real.as_deref().and_then(Path::parent) {
+        let is_bin = folder.file_name().is_some_and(|name| name == "bin");
+        // `~/bin` must not open all of the home.
+        let around = folder.parent().filter(|around| is_bin && around.join("lib").is_dir());
+        folders.push(around.filter(|around| around.components().count() > 3).unwrap_or(folder).to_owned());
+    }
+    folders
 }
 
 /// A row for a task that somehow never ends.
@@ -192,7 +226,9 @@ fn unfinished(task: &Task) -> Row {
         version: task.version.clone(),
         channel: task.channel,
         kind: task.kind,
+        held: task.held.clone(),
         install: Duration::ZERO,
+        left: None,
         state: State::NotStarted { verdict: Verdict::Error, reason: "spawn_failed", message, stderr: String::new() },
     }
 }

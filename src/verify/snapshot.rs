@@ -108,7 +108,7 @@ fn of_row(row: &Row) -> Option<Value> {
     let mut agent = json!({
         "id": row.id, "version": row.version, "channel": channel(row.channel),
         "distribution": row.kind.map(Kind::as_str), "verdict": row.verdict(), "reason": row.reason(),
-        "checked_at": checked_at, "timing": result["timing"],
+        "checked_at": checked_at, "isolation": row.isolation(), "timing": result["timing"],
     });
     if let Value::Object(agent) = &mut agent {
         agent.extend(kept);

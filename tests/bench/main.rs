@@ -18,6 +18,7 @@ mod agent;
 mod generate;
 mod handshake;
 mod network;
+mod site;
 
 use std::env;
 use std::fs;
@@ -62,11 +63,18 @@ fn main() {
         }
         compare(&folder, &registry, agents);
     }
+    for agents in [40, 10_000].into_iter().filter(|_| is_wanted("site")) {
+        let registry = folder.join(format!("registry-{agents}"));
+        if !registry.exists() {
+            generate::registry(&registry, agents).expect("a synthetic registry");
+        }
+        site::compare(&folder, &registry, agents);
+    }
     for addresses in [126, 2775].into_iter().filter(|_| is_wanted("urls")) {
         network::urls(&folder, addresses);
     }
     if is_wanted("handshake") {
-        handshake::compare();
+        handshake::compare(&folder);
     }
     if is_wanted("archives") {
         network::archives(&folder);

@@ -77,7 +77,7 @@ pub(crate) fn archives(folder: &Path) {
     }
 }
 
-fn agent(registry: &Path, id: &str, targets: &serde_json::Map<String, serde_json::Value>) {
+pub(crate) fn agent(registry: &Path, id: &str, targets: &serde_json::Map<String, serde_json::Value>) {
     let manifest = json!({
         "id": id, "name": "An agent", "version": "1.0.0", "description": "Made for a benchmark", "license": "MIT",
         "distribution": { "binary": targets },
@@ -108,7 +108,7 @@ fn tar_gz() -> Vec<u8> {
 }
 
 /// Answers every request with these bytes, each after a delay, on any number of connections. Returns `127.0.0.1:port`.
-fn serve(body: Arc<Vec<u8>>, delay: Duration) -> String {
+pub(crate) fn serve(body: Arc<Vec<u8>>, delay: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let host = listener.local_addr().expect("its address").to_string();
     thread::spawn(move || {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,12 @@ pub(crate) fn fake_agent() -> PathBuf {
         "the fake agent is not built; run `cargo build --example fake-agent`, or all of `cargo test`"
     );
     path
+}
+
+/// Whether bubblewrap is there and may do its work.
+pub(crate) fn bwrap_works() -> bool {
+    let arguments = ["--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"];
+    Command::new("bwrap").args(arguments).output().is_ok_and(|output| output.status.success())
 }
 
 /// A value that no other run has, for finding processes again.

@@ -16,16 +16,23 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("upstream", &["net", "sys"]),
     ("archive", &["manifest", "sys", "text"]),
     ("registry", &["manifest", "net", "sys"]),
-    ("survey", &["archive", "manifest", "net", "sys", "upstream"]),
-    ("check", &["archive", "finding", "manifest", "net", "registry", "source", "survey", "sys", "text", "upstream"]),
+    ("survey", &["archive", "manifest", "net", "sys", "upstream", "verify"]),
+    (
+        "check",
+        &[
+            "archive", "finding", "handshake", "install", "manifest", "net", "registry", "source", "survey", "sys",
+            "text", "upstream", "verify",
+        ],
+    ),
     ("handshake", &["manifest", "sys", "text"]),
+    ("history", &["json", "sys", "text"]),
     ("install", &["archive", "manifest", "net", "sys", "text", "upstream"]),
     ("verify", &["handshake", "install", "json", "manifest", "registry", "sys", "text"]),
     ("bump", &["check", "finding", "manifest", "net", "registry", "source", "survey", "upstream"]),
     ("propose", &["bump", "manifest", "net", "sys", "text", "upstream"]),
     ("report", &["bump", "check", "finding", "handshake", "json", "manifest", "propose", "source", "text", "verify"]),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
-    ("site", &["check", "json", "manifest", "text"]),
+    ("site", &["check", "history", "json", "manifest", "registry", "text"]),
     ("preview", &["site"]),
 ];
 

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::agent::{fake_agent, left_with, tag};
+use crate::agent::{bwrap_works, fake_agent, left_with, tag};
 use crate::support::{Env, Run};
 
 /// The program on the fake agent in a case, with a temporary directory of its own, which must be empty afterwards.
@@ -205,9 +205,7 @@ fn bwrap_that_is_not_installed_is_said() {
 
 #[test]
 fn bwrap_hides_the_files_of_the_host() {
-    let works =
-        Command::new("bwrap").args(["--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"]).output();
-    if !works.is_ok_and(|output| output.status.success()) {
+    if !bwrap_works() {
         crate::support::skipped("bwrap_hides_the_files_of_the_host", "bwrap is not installed, or does not work here");
         return;
     }

@@ -2,6 +2,7 @@
 //! nothing.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -121,6 +122,94 @@ fn pack(package: &str, folder: &Path) -> Option<Vec<u8>> {
     fs::read(folder.join(name.trim())).ok().filter(|_| output.status.success())
 }
 
+/// The document of `verify`, which gets the configuration of the package managers but no token of CI.
+fn verify(env: &Env, global: &[&str], arguments: &[&str]) -> Value {
+    let mut command = env.command(&[global, &["verify", "--json", "--timeout", "120"], arguments].concat());
+    for (name, value) in std::env::vars().filter(|(name, _)| name != "GITHUB_TOKEN") {
+        command.env(name, value);
+    }
+    let run = Run::of(&mut command);
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error} {}", run.stderr))
+}
+
+#[test]
+fn a_real_native_program_is_started_from_its_archive() {
+    const TEST: &str = "a_real_native_program_is_started_from_its_archive";
+    if !is_there("npm") || !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return skipped(TEST, "npm is not installed, or this is no Linux on Intel");
+    }
+    let env = Env::empty();
+    let Some(archive) = pack("@zed-industries/codex-acp-linux-x64@0.9.2", &env.path("")) else {
+        return skipped(TEST, "the npm registry cannot be reached");
+    };
+    let digest = crate::archives::sha256(&archive);
+    let server = Server::answering(move |_| ok(archive.clone()));
+    let archive = server.url("/0.9.2/linux.tgz");
+    let target = json!({ "archive": archive, "sha256": digest, "cmd": "./package/bin/codex-acp" });
+    agent(&env, "native", "0.9.2", &json!({ "binary": { "linux-x86_64": target } }));
+    let document = verify(&env, &["--allow-host", &server.host], &[]);
+    let row = &document["results"][0];
+    assert_eq!((&row["verdict"], &row["distribution"]), (&"pass".into(), &"binary".into()), "{row}");
+    assert_eq!(row["handshake"]["agent_info"]["name"], "codex-acp", "{row}");
+}
+
+/// Takes minutes and gigabytes: `make test-real` asks for it.
+#[test]
+fn the_agents_of_the_bundled_registry_answer() {
+    const TEST: &str = "the_agents_of_the_bundled_registry_answer";
+    if std::env::var_os("ACP_REGISTRY_REAL").is_none() {
+        return skipped(TEST, "it takes minutes and gigabytes; `make test-real` runs it");
+    }
+    if !is_there("npm") || !is_there("uv") {
+        return skipped(TEST, "npm or uv is not installed");
+    }
+    let env = Env::empty();
+    let registry = Path::new(env!("CARGO_MANIFEST_DIR")).join("registry");
+    let flags = ["--registry-dir", registry.to_str().unwrap()];
+    let kinds = ["--dist", "npx", "--dist", "uvx", "--install-timeout", "900", "--out", "capabilities.json"];
+    let document = verify(&env, &flags, &kinds);
+    let rows = document["results"].as_array().unwrap();
+    let mut errors = std::io::stderr();
+    for row in rows {
+        let text = |name: &str| row[name].as_str().unwrap_or_default();
+        let time = |name: &str| row["timing"][name].as_f64().map_or_else(String::new, |time| format!("{time:.1}"));
+        let line = ["id", "version", "distribution", "verdict", "reason"].map(text).join("\t");
+        let times = [time("install_seconds"), time("start_to_response_seconds")].join("\t");
+        // Past the test runner, for whoever reads the nightly log.
+        let _ = writeln!(errors, "{line}\t{times}\t{}", text("message"));
+    }
+    let passed: Vec<&Value> = rows.iter().filter(|row| row["verdict"] == "pass").collect();
+    let of = |kind: &str| passed.iter().filter(|row| row["distribution"] == kind).count();
+    if passed.is_empty() && rows.iter().all(|row| row["reason"] == "install_failed") {
+        return skipped(TEST, "no package registry can be reached");
+    }
+    assert!(of("npx") >= 10, "{} of npm pass", of("npx"));
+    let lacks_python = rows.iter().any(|row| row["stderr_tail"].as_str().unwrap().contains("does not satisfy Python"));
+    if lacks_python && of("uvx") < 2 {
+        skipped(TEST, "the Python agents need other versions of Python than this machine has");
+    } else {
+        assert!(of("uvx") >= 2, "{} of the Python index pass", of("uvx"));
+    }
+    let signs_in = |kind: &str| {
+        let has = |row: &&&Value| {
+            row["handshake"]["auth_methods"].as_array().unwrap().iter().any(|method| method["type"] == kind)
+        };
+        passed.iter().filter(has).count()
+    };
+    assert!(signs_in("terminal") >= 1 && signs_in("agent") >= 1);
+    assert!(passed.iter().any(|row| row["handshake"]["features"]["nes"] == true));
+    // A failure explains itself.
+    for row in rows.iter().filter(|row| row["verdict"] != "pass") {
+        assert!(!row["message"].as_str().unwrap().is_empty(), "{row}");
+        assert!(row["reason"] == "timeout" || !row["stderr_tail"].as_str().unwrap().trim().is_empty(), "{row}");
+    }
+    // What is published says nothing of this machine.
+    let snapshot = env.read("capabilities.json");
+    for private in [std::env::temp_dir(), std::env::home_dir().unwrap(), env.path("")] {
+        assert!(!snapshot.contains(&format!("{}/", private.display())), "{}", private.display());
+    }
+}
+
 #[test]
 fn real_agents_are_installed_and_answer() {
     const TEST: &str = "real_agents_are_installed_and_answer";
@@ -139,12 +228,7 @@ fn real_agents_are_installed_and_answer() {
     if expected.is_empty() {
         return skipped(TEST, "neither npm nor uv is installed");
     }
-    let mut command = env.command(&["verify", "--json", "--timeout", "120"]);
-    for (name, value) in std::env::vars().filter(|(name, _)| name != "GITHUB_TOKEN") {
-        command.env(name, value);
-    }
-    let run = Run::of(&mut command);
-    let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error} {}", run.stderr));
+    let document = verify(&env, &[], &[]);
     for id in expected {
         let row = document["results"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap();
         if row["reason"] == "install_failed" {

@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use acp_registry::history::History;
+use acp_registry::registry::SiteConfig;
 use acp_registry::site::snippet::{elisp, lua, shell};
 use acp_registry::site::{Capabilities, Options, render};
 use serde_json::{Value, json};
@@ -80,7 +82,11 @@ fn the_shell_reads_back_what_was_written() {
 fn snippets(agent: &Value) -> Vec<(String, String)> {
     let index = json!({ "agents": [agent] }).to_string();
     let capabilities = Capabilities::default();
+    let (config, history) = (SiteConfig::default(), History::default());
     let options = Options {
+        registry_url: None,
+        config: &config,
+        history: &history,
         index: index.as_bytes(),
         base_url: "https://example.com",
         capabilities: &capabilities,

@@ -166,5 +166,10 @@ pub(crate) fn tree(directory: &Path) -> Vec<(String, Vec<u8>)> {
 
 /// Says that a test did not run, and why. Written past the test runner, which would keep it to itself.
 pub(crate) fn skipped(test: &str, why: &str) {
-    let _ = writeln!(io::stderr(), "SKIPPED {test}: {why}");
+    told(&format!("SKIPPED {test}: {why}"));
+}
+
+/// Says what a test has found out, past the test runner, which would keep it to itself.
+pub(crate) fn told(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }

@@ -32,6 +32,8 @@ case $name in
   no-bin) echo '{}' > "$folder/package.json" ;;
   outside) ln -s /bin/sh "$folder/x"; echo '{"bin":"x"}' > "$folder/package.json" ;;
   script) echo '{"bin":"./cli.js"}' > "$folder/package.json"; echo "console.log(1)" > "$folder/cli.js" ;;
+  sticky) echo '{"bin":"run.sh"}' > "$folder/package.json"
+     printf '#!/bin/sh\nexec "AGENT" "$@"\n' > "$folder/run.sh"; chmod +x "$folder/run.sh"; chattr +i "$folder/run.sh" ;;
   registry) echo "npm error $npm_config_userconfig $MY_TOKEN $OTHER_TOKEN $HOME" >&2; exit 1 ;;
   *) echo '{"bin":{"other":"b.sh","'"$name"'":"run.sh"}}' > "$folder/package.json"
      printf '#!/bin/sh\nexec "AGENT" "$@"\n' > "$folder/run.sh"; chmod +x "$folder/run.sh" ;;
@@ -50,13 +52,13 @@ printf '#!/bin/sh\nexec "AGENT" "$@"\n' > "$UV_TOOL_BIN_DIR/$name"; chmod +x "$U
 const NODE: &str = "#!/bin/sh\n[ -f \"$1\" ] || exit 9\nshift\nexec \"AGENT\" \"$@\"\n";
 
 /// A registry, package managers, and a temporary directory of its own, which must be empty afterwards.
-struct Verify {
-    env: Env,
-    tag: String,
+pub(crate) struct Verify {
+    pub(crate) env: Env,
+    pub(crate) tag: String,
 }
 
 impl Verify {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let env = Env::empty();
         fs::create_dir(env.path("tmp")).unwrap();
         for (name, script) in [("npm", NPM), ("uv", UV), ("node", NODE)] {
@@ -68,43 +70,48 @@ impl Verify {
     }
 
     /// Adds an agent whose package is named like it.
-    fn npx(&self, id: &str, case: &[&str]) -> &Self {
+    pub(crate) fn npx(&self, id: &str, case: &[&str]) -> &Self {
         self.agent(id, &json!({ "npx": self.package(&format!("{id}@1.0.0"), case) }))
     }
 
-    fn package(&self, package: &str, case: &[&str]) -> Value {
+    pub(crate) fn package(&self, package: &str, case: &[&str]) -> Value {
         json!({ "package": package, "args": case, "env": { "FAKE_AGENT_TAG": self.tag } })
     }
 
-    fn agent(&self, id: &str, distribution: &Value) -> &Self {
+    pub(crate) fn agent(&self, id: &str, distribution: &Value) -> &Self {
         let mut agent: Value = serde_json::from_str(&manifest(id)).unwrap();
         agent["distribution"] = distribution.clone();
         self.env.write(&format!("r/{id}/agent.json"), agent.to_string());
         self
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.env.command(&[&["verify"], arguments].concat());
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        self.program(&[&["verify"], arguments].concat())
+    }
+
+    /// Any command of the program, with the package managers of this place.
+    pub(crate) fn program(&self, arguments: &[&str]) -> Command {
+        let mut command = self.env.command(arguments);
         let path = std::env::var("PATH").unwrap();
         command.env("PATH", format!("{}:{path}", self.env.path("bin").display()));
         command.env("TMPDIR", self.env.path("tmp")).env("HOME", self.env.path("home"));
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Run {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
         let run = Run::of(&mut self.command(arguments));
         self.assert_clean();
         run
     }
 
-    fn json(&self, arguments: &[&str]) -> (i32, Value) {
+    pub(crate) fn json(&self, arguments: &[&str]) -> (i32, Value) {
         let run = self.run(&[arguments, &["--json"]].concat());
         assert!(run.stdout.is_ascii());
         let document = serde_json::from_str(&run.stdout);
         (run.code, document.unwrap_or_else(|error| panic!("{error}: {}{}", run.stdout, run.stderr)))
     }
 
-    fn assert_clean(&self) {
+    pub(crate) fn assert_clean(&self) {
         assert_eq!(left_with("environ", &self.tag), [] as [u32; 0]);
         // What package managers have started.
         let place = format!("ACP_REGISTRY_SANDBOX={}", self.env.path("tmp").canonicalize().unwrap().display());
@@ -114,7 +121,7 @@ impl Verify {
 }
 
 /// Id, verdict and reason of every row.
-fn rows(document: &Value) -> Vec<(&str, &str, &str)> {
+pub(crate) fn rows(document: &Value) -> Vec<(&str, &str, &str)> {
     let rows = document["results"].as_array().unwrap().iter();
     rows.map(|row| {
         (row["id"].as_str().unwrap(), row["verdict"].as_str().unwrap(), row["reason"].as_str().unwrap_or_default())
@@ -122,7 +129,7 @@ fn rows(document: &Value) -> Vec<(&str, &str, &str)> {
     .collect()
 }
 
-fn row<'a>(document: &'a Value, id: &str) -> &'a Value {
+pub(crate) fn row<'a>(document: &'a Value, id: &str) -> &'a Value {
     document["results"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap()
 }
 
@@ -343,7 +350,7 @@ fn quarantined_agents_are_skipped_unless_they_are_named() {
     assert_eq!((code, rows(&document)), (0, vec![("good", "pass", ""), ("held", "skipped", "quarantined")]));
     assert_eq!(row(&document, "held")["message"], "in quarantine: `crashes\\u{1b}[2J`");
     // A wrong reason is no leave to start it.
-    verify.env.write("r/quarantine.json", r#"{ "held": { "until": "2026-12-31" } }"#);
+    verify.env.write("r/quarantine.json", r#"{ "held": { "until": "2001-01-01" } }"#);
     let (_, document) = verify.json(&[]);
     assert_eq!(rows(&document)[1], ("held", "skipped", "quarantined"));
     verify.env.write("r/quarantine.json", r#"{ "held": "crashes" }"#);
@@ -354,6 +361,61 @@ fn quarantined_agents_are_skipped_unless_they_are_named() {
         let run = verify.run(&[]);
         assert!(run.code == 3 && run.stderr.contains("quarantine.json"), "{}", run.stderr);
     }
+}
+
+#[test]
+fn after_its_last_day_an_agent_in_quarantine_is_tested_again() {
+    let verify = Verify::new();
+    verify.npx("healed", &["ok"]).npx("broken", &["exit", "1", "why"]).npx("absent", &[]).npx("held", &["deaf"]);
+    let quarantine = json!({
+        "healed": { "reason": "crashed\u{1b}[2J", "until": "2001-01-01" }, "broken": { "reason": "x", "until": "2001-01-01" },
+        "absent": { "reason": "x", "until": "2001-01-01" }, "held": { "reason": "hangs", "until": "9999-12-31" },
+    });
+    verify.env.write("r/quarantine.json", quarantine.to_string());
+    let (code, document) = verify.json(&["--out", "c.json"]);
+    // What is in quarantine because it fails, and fails, is no news.
+    assert_eq!(code, 0);
+    assert_eq!(
+        rows(&document),
+        [
+            ("absent", "error", "install_failed"),
+            ("broken", "fail", "exited"),
+            ("healed", "pass", ""),
+            ("held", "skipped", "quarantined"),
+        ]
+    );
+    let summary = &document["summary"];
+    let count = |name: &str| summary[name].as_u64().unwrap();
+    assert_eq!(["passed", "failed", "errors", "skipped", "held"].map(count), [1, 0, 0, 1, 2]);
+    let advice = |id: &str| row(&document, id)["quarantine"]["advice"].clone();
+    assert_eq!(
+        ["absent", "broken", "healed", "held"].map(advice),
+        ["retry".into(), "extend".into(), "release".into(), Value::Null]
+    );
+    assert_eq!(row(&document, "healed")["quarantine"]["until"], "2001-01-01");
+    let suggested = row(&document, "broken")["quarantine"]["suggested_until"].as_str().unwrap();
+    assert!(
+        acp_registry::registry::date(suggested).unwrap() > acp_registry::registry::today(std::time::SystemTime::now())
+    );
+    assert_eq!(row(&document, "held")["message"], "in quarantine until 9999-12-31: `hangs`");
+
+    for format in ["human", "markdown"] {
+        let run = verify.run(&["--format", format, "--color", "never"]);
+        assert_eq!(run.code, 0);
+        for part in
+            ["1 skipped, 0 reused, 2 still held", "it works again, and may be released", suggested, "crashed\\u{1b}[2J"]
+        {
+            assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+        }
+        assert!(!run.stdout.contains('\u{1b}'), "{}", run.stdout);
+    }
+    // That it once passed says nothing of today.
+    let (_, document) = verify.json(&["--reuse", "c.json"]);
+    assert_eq!((&document["summary"]["passed"], &document["summary"]["reused"]), (&1.into(), &0.into()));
+    // Whoever asks for an agent wants to know.
+    let (code, document) = verify.json(&["broken", "healed"]);
+    assert_eq!((code, &document["summary"]["failed"]), (1, &1.into()));
+    assert_eq!(row(&document, "healed")["quarantine"]["advice"], "release");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod archive;
 mod distribution;
 mod github;
+mod handshake;
 mod icon;
 mod manifest;
 mod npm;
@@ -37,6 +38,14 @@ pub static RULES: &[&Rule] = &[
     &distribution::version_mismatch::RULE,
     &distribution::version_unverifiable::RULE,
     &github::asset_not_found::RULE,
+    &handshake::install_failed::RULE,
+    &handshake::invalid_answer::RULE,
+    &handshake::missing_method::RULE,
+    &handshake::missing_runtime::RULE,
+    &handshake::no_answer::RULE,
+    &handshake::no_supported_auth::RULE,
+    &handshake::protocol_version::RULE,
+    &handshake::untidy::RULE,
     &icon::active_content::RULE,
     &icon::comment::RULE,
     &icon::external_reference::RULE,

@@ -5,7 +5,7 @@
   const at = (id) => document.getElementById(id);
   const root = document.documentElement;
   const form = at('search'), box = at('q'), sort = at('sort'), list = at('list'), count = at('count'), live = at('live');
-  const more = at('more'), clear = at('clear'), nothing = at('nothing'), chosen = at('chosen'), template = at('card').content;
+  const more = at('more'), clear = at('clear'), nothing = at('nothing'), drop = at('drop'), chosen = at('chosen'), template = at('card').content;
 
   const groups = [...form.querySelectorAll('fieldset')].map((set) => ({
     column: +set.dataset.column,
@@ -194,6 +194,21 @@
     more.hidden = shown === found.length;
     count.textContent = `${shown} of ${found.length}${similar ? ', including similar spellings' : ''}`;
     nothing.hidden = found.length > 0;
+    drop.replaceChildren(...(found.length ? [] : groups.flatMap(({ values }) => values.filter(({ input }) => input.checked).map(without))));
+  };
+
+  // Takes one filter back, where nothing is left.
+  const without = ({ input, label }) => {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = `Without “${label}”`;
+    button.addEventListener('click', async () => {
+      input.checked = false;
+      save('pushState');
+      await update();
+      (found.length ? clear.hidden ? box : clear : drop.querySelector('button') || box).focus();
+    });
+    return button;
   };
 
   const announce = () => {
@@ -209,7 +224,9 @@
     found = filter(scores);
     const byName = sort.value === 'name' || !box.value.trim();
     // The catalog is in the order of names.
+    const days = data[sort.value === 'added' || sort.value === 'updated' ? sort.value : ''];
     if (sort.value === 'name-desc') found.reverse();
+    else if (days) found.sort((a, b) => days[b] - days[a] || a - b);
     else if (!byName) found.sort((a, b) => scores[b] - scores[a] || a - b);
     for (const { values } of groups) for (const value of values) {
       value.out.textContent = value.n;

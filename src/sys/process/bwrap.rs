@@ -86,3 +86,42 @@ impl Isolation {
         ("bwrap".into(), arguments)
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sandbox_comes_last_and_the_agent_behind_the_dashes() {
+        let temporary = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::below(temporary.path()).unwrap();
+        let launch = Launch {
+            program: "/place/install/agent".into(),
+            arguments: vec!["--bind".into(), "/".into()],
+            directory: None,
+            environment: Environment::default(),
+            isolation: Isolation::Bwrap { readable: vec!["/place/install".into()] },
+        };
+        let (program, arguments) = launch.isolation.command(&launch, &sandbox);
+        assert_eq!(program, "bwrap");
+        let text: Vec<&str> = arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
+        let at = |words: &[&str]| text.windows(words.len()).position(|window| window == words);
+        let own = sandbox.path().to_str().unwrap();
+        let (temporary, install) =
+            (at(&["--tmpfs", "/tmp"]), at(&["--ro-bind-try", "/place/install", "/place/install"]));
+        let (writable, work) = (at(&["--bind", own, own]), sandbox.work());
+        assert!(temporary.is_some() && temporary < install && install < writable, "{text:?}");
+        let end = ["--chdir", work.to_str().unwrap(), "--", "/place/install/agent", "--bind", "/"];
+        assert!(text.ends_with(&end), "{text:?}");
+        // The agent's own words are no option of bwrap.
+        let options = &text[..text.len() - 3];
+        assert_eq!(options.iter().filter(|word| **word == "--bind").count(), 1);
+        for needed in ["--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc"] {
+            assert!(options.contains(&needed), "{needed}");
+        }
+        // The network is how an agent reaches its service.
+        assert!(!options.contains(&"--unshare-net"));
+        let plain = Isolation::Environment.command(&launch, &sandbox);
+        assert_eq!(plain, (launch.program.clone(), launch.arguments.clone()));
+    }
+}

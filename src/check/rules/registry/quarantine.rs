@@ -1,9 +1,11 @@
+use serde_json::Value;
+
 use crate::check::reporter::{About, Reporter};
 use crate::check::rule::{Check, Example, Rule};
 use crate::check::run::Options;
 use crate::finding::Level;
 use crate::manifest::{SyntaxError, escape_segment};
-use crate::registry::{Loaded, Quarantine, Registry};
+use crate::registry::{Loaded, Quarantine, Registry, date};
 use crate::text::{nearest, quote};
 
 pub(crate) static RULE: Rule = Rule {
@@ -11,8 +13,10 @@ pub(crate) static RULE: Rule = Rule {
     level: Level::Warning,
     summary: "quarantine.json names no agent, or cannot be read",
     why: "The list keeps broken agents from being started and updated. An id that belongs to nobody protects nobody. A list \
-          that cannot be read is an error: without it every quarantined agent would be let loose.",
-    fix: "The file is one JSON object: `{ \"<id>\": \"<reason>\" }`. Remove ids of agents that have left.",
+          that cannot be read is an error: without it every quarantined agent would be let loose. An entry of a wrong form \
+          is an error too: it holds its agent for ever, whatever it was meant to say.",
+    fix: "The file is one JSON object: `{ \"<id>\": \"<reason>\" }`, or, with the last day of the quarantine, \
+          `{ \"<id>\": { \"reason\": \"<reason>\", \"until\": \"YYYY-MM-DD\" } }`. Remove ids of agents that have left.",
     fails: Example::Files(&[("quarantine.json", "{ \"nobody\": \"crashes at start\" }\n")]),
     marks: "\"nobody\"",
     passes: Example::Files(&[("quarantine.json", "{}\n")]),
@@ -20,6 +24,10 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 const FORM: &str = "the file is one object: { \"<id>\": \"<reason>\" }";
+
+const ENTRY: &str = "write \"<reason>\", or { \"reason\": \"<reason>\", \"until\": \"YYYY-MM-DD\" }";
+
+const MEMBERS: [&str; 2] = ["reason", "until"];
 
 fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>) {
     let about = About { file: "quarantine.json", ..About::default() };
@@ -51,16 +59,120 @@ fn check_members(registry: &Registry, quarantine: &Quarantine, report: &mut Repo
     for (pointer, range) in quarantine.document.places().repeated_keys(50) {
         report.member(pointer, range, "the same id stands twice").help("keep one of the two members");
     }
-    for (id, reason) in members {
+    for (id, entry) in members {
         let pointer = format!("/{}", escape_segment(id));
-        if !reason.is_string() {
-            report.value(pointer, format!("the reason for {} is not a string", quote(id))).grave().help(FORM);
-        } else if registry.entry(id).is_none() {
+        check_entry(id, entry, &pointer, report);
+        if registry.entry(id).is_none() {
             let draft = report.key(pointer, format!("there is no agent {}", quote(id)));
             match nearest(id, registry.entries.iter().map(|entry| entry.id.as_str())) {
                 Some(near) => draft.help(format!("did you mean `{near}`?")),
                 None => draft.help("remove the id"),
             };
+        }
+    }
+}
+
+fn check_entry(id: &str, entry: &Value, pointer: &str, report: &mut Reporter<'_>) {
+    let id = quote(id);
+    let members = match entry {
+        Value::String(_) => return,
+        Value::Object(members) => members,
+        _ => {
+            report.value(pointer, format!("the entry of {id} is neither a string nor an object")).grave().help(ENTRY);
+            return;
+        }
+    };
+    match members.get("reason") {
+        Some(Value::String(_)) => {}
+        Some(_) => {
+            let message = format!("the reason for {id} is not a string");
+            report.value(format!("{pointer}/reason"), message).grave().help(ENTRY);
+        }
+        None => {
+            report.value(pointer, format!("the entry of {id} has no reason")).grave().help(ENTRY);
+        }
+    }
+    if let Some(until) = members.get("until")
+        && until.as_str().and_then(date).is_none()
+    {
+        let shown = until.as_str().map_or_else(|| "what stands there".to_owned(), quote);
+        report
+            .value(format!("{pointer}/until"), format!("{shown} is no date until which {id} is held"))
+            .grave()
+            .help("write the last day as \"YYYY-MM-DD\", or leave `until` out for a quarantine without end");
+    }
+    for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
+        let member = format!("{pointer}/{}", escape_segment(name));
+        let draft = report.key(member, format!("the entry of {id} has a member {}, which nobody reads", quote(name)));
+        match nearest(name, MEMBERS) {
+            Some(near) => draft.help(format!("did you mean `{near}`?")),
+            None => draft.help("remove it"),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::check::{Levels, Options, Selection, check, schema};
+    use crate::finding::Level;
+    use crate::net::AllowedHosts;
+    use crate::registry::{Config, Registry};
+
+    /// The errors, and then the warnings, each with the text that it underlines.
+    fn findings(entry: &str) -> Vec<(Level, String, String)> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("held")).unwrap();
+        fs::write(folder.path().join("held/agent.json"), "{}").unwrap();
+        fs::write(folder.path().join("quarantine.json"), format!("{{ \"held\": {entry} }}")).unwrap();
+        let registry = Registry::load(folder.path()).unwrap();
+        let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
+        let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+        let found = check(&registry, &options, &Selection::All).findings;
+        let own = found.into_iter().filter(|finding| finding.rule == super::RULE.name);
+        own.map(|finding| {
+            let text = registry.text("quarantine.json").unwrap();
+            (finding.level, text[finding.span.unwrap().bytes(text)].to_owned(), finding.message)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn entries_of_both_forms_are_in_order_and_the_schema_thinks_the_same() {
+        let schema: serde_json::Value = serde_json::from_str(schema::QUARANTINE).unwrap();
+        let validator = jsonschema::draft7::options().should_validate_formats(true).build(&schema).unwrap();
+        let obeys = |entry: &str| validator.is_valid(&serde_json::from_str(&format!("{{\"held\":{entry}}}")).unwrap());
+        let fine = [r#""x""#, r#"{ "reason": "x" }"#, r#"{ "reason": "x", "until": "2026-12-31" }"#];
+        for entry in fine {
+            assert_eq!(findings(entry), [], "{entry}");
+            assert!(obeys(entry), "{entry}");
+        }
+        for (entry, level, marks, message) in [
+            ("7", Level::Error, "7", "the entry of `held` is neither a string nor an object"),
+            ("{}", Level::Error, "{}", "the entry of `held` has no reason"),
+            (r#"{ "reason": 7 }"#, Level::Error, "7", "the reason for `held` is not a string"),
+            (
+                r#"{ "reason": "x", "until": "2026-02-30" }"#,
+                Level::Error,
+                "\"2026-02-30\"",
+                "`2026-02-30` is no date until which `held` is held",
+            ),
+            (
+                r#"{ "reason": "x", "until": 20261231 }"#,
+                Level::Error,
+                "20261231",
+                "what stands there is no date until which `held` is held",
+            ),
+            (
+                r#"{ "reason": "x", "untill": "2026-12-31" }"#,
+                Level::Warning,
+                "\"untill\"",
+                "the entry of `held` has a member `untill`, which nobody reads",
+            ),
+        ] {
+            assert_eq!(findings(entry), [(level, marks.to_owned(), message.to_owned())], "{entry}");
+            assert!(!obeys(entry), "{entry}");
         }
     }
 }

@@ -1,0 +1,31 @@
+use super::{AGENT, MARKS, not_started, passed, report};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Survey;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "handshake/missing-runtime",
+    level: Level::Error,
+    summary: "an agent was not started, for this machine has no npm or uv",
+    why: "Nothing is known of the agent. Without this finding, a machine that lacks a program would pass every agent that needs it.",
+    fix: "Install Node.js with npm, or uv; or switch the rule off on machines that are not meant to check such agents.",
+    fails: Example::Online(&Online {
+        manifest: AGENT,
+        world: "npm is not installed.",
+        answers: |survey| not_started(survey, "missing_runtime", "npm is not in PATH; install Node.js with npm"),
+    }),
+    marks: MARKS,
+    passes: Example::Online(&Online {
+        manifest: AGENT,
+        world: "The agent answers `initialize`, and a person can sign in.",
+        answers: passed,
+    }),
+    check: Check::Online(check),
+};
+
+pub(super) const REASONS: &[&str] = &["missing_runtime"];
+
+fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
+    report(subject, survey, REASONS, "install it, or allow handshake/missing-runtime on this machine", reporter);
+}

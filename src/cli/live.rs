@@ -1,0 +1,144 @@
+//! Installing and starting agents, as `verify` does, and `validate --handshake`.
+
+use std::env;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use acp_registry::archive::Limits;
+use acp_registry::handshake::Options;
+use acp_registry::install::{Installer, Kind};
+use acp_registry::manifest::Platform;
+use acp_registry::net::{AllowedHosts, Client};
+use acp_registry::registry::{Loaded, Registry};
+use acp_registry::sys::process::{self, Environment, Isolation, Orphans};
+use acp_registry::upstream::{npm_variables, uv_variables};
+use acp_registry::verify::{Row, Task, Verdict, Verifier};
+
+use super::exit::Failure;
+use super::network;
+use super::probe::{SandboxKind, seconds};
+use super::progress::Running;
+use super::signals;
+use super::ui::Ui;
+
+/// How many agents are started at once when nobody says: more than this only slow each other down.
+const JOBS: usize = 4;
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Installing and starting agents")]
+pub(super) struct LiveArgs {
+    /// How many agents are installed and started at once [default: the processors, at most 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    jobs: Option<u16>,
+
+    /// How long an agent may take to answer `initialize`, in seconds [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+
+    /// How long an installation may take, in seconds [default: 300]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    install_timeout: Option<Duration>,
+
+    /// Hide the host's files from the agents; package managers still see them
+    #[arg(long, value_name = "PROGRAM")]
+    sandbox: Option<SandboxKind>,
+}
+
+impl LiveArgs {
+    /// Whether any of the flags was given.
+    pub(super) fn is_set(&self) -> bool {
+        self.jobs.is_some() || self.timeout.is_some() || self.install_timeout.is_some() || self.sandbox.is_some()
+    }
+}
+
+/// What else is wanted of a run.
+pub(super) struct Settings<'a> {
+    pub(super) allowed: &'a AllowedHosts,
+    pub(super) limits: Limits,
+    /// Where the places of agents stay.
+    pub(super) keep: Option<PathBuf>,
+    /// Whether anything is sent after `initialize`.
+    pub(super) probes: bool,
+    pub(super) use_cache: bool,
+}
+
+/// Does the tasks, with a progress display, and says on stderr what is left of them.
+pub(super) fn run(args: &LiveArgs, settings: Settings<'_>, tasks: Vec<Task>, ui: &Ui) -> Result<Vec<Row>, Failure> {
+    let verifier = verifier(args, settings, ui)?;
+    let names = tasks.iter().map(name).collect();
+    let progress = Arc::new(Running::new(ui, names));
+    let jobs = args.jobs.map_or_else(usual_jobs, usize::from);
+    ui.detail(&format!("{} to check, {jobs} at once", tasks.len()));
+    // Before any child, and ended after all: what hides from its tree comes here.
+    let orphans = process::adopt_orphans();
+    let shown = progress.clone();
+    let rows = signals::run_with_threads(jobs, async {
+        if verifier.is_sandboxed {
+            let isolation = Isolation::Bwrap { readable: Vec::new() };
+            isolation.check(&verifier.environment).await?;
+        }
+        let shown = Arc::new(move |event| shown.show(event));
+        Ok::<_, Failure>(Arc::new(verifier).verify(tasks, jobs, shown).await)
+    });
+    let hidden = orphans.map_or(0, Orphans::end);
+    progress.clear();
+    let rows = rows??;
+    for error in rows.iter().filter_map(|row| row.left.as_ref()) {
+        ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
+    }
+    if hidden > 0 {
+        ui.warning(&format!("agents had hidden processes, which were ended as well: {hidden}"));
+    }
+    Ok(rows)
+}
+
+/// Whether the list of agents that must not be started is known. Without it, every one of them would be let loose.
+pub(super) fn knows_quarantine(registry: &Registry) -> bool {
+    match &registry.quarantine {
+        Loaded::Missing => true,
+        Loaded::Present(quarantine) => quarantine.document.value().is_object(),
+        _ => false,
+    }
+}
+
+/// Whether agents failed for nothing else than that the package managers are missing.
+pub(super) fn lacks_package_managers(rows: &[Row]) -> bool {
+    let is_lacking = |row: &Row| row.reason() == Some("missing_runtime");
+    rows.iter().any(Row::is_finding) && rows.iter().all(|row| is_lacking(row) || row.verdict() == Verdict::Skipped)
+}
+
+fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier, Failure> {
+    let Settings { allowed, limits, keep, probes, use_cache } = settings;
+    let mut network = network::settings(allowed);
+    if use_cache {
+        network.cache = network::cache(ui);
+    }
+    let environment = Environment::from_host(env::vars_os());
+    let variable = |name: &str| env::var(name).ok();
+    let surroundings = network::surroundings(&variable);
+    let temporary = env::temp_dir();
+    // What is installed is started by its absolute path.
+    let temporary = temporary.canonicalize().unwrap_or(temporary);
+    let mut handshake = Options::new(temporary);
+    handshake.timeout = args.timeout.unwrap_or(handshake.timeout);
+    handshake.probe = handshake.probe.filter(|_| probes);
+    let installer = Installer {
+        environment: environment.clone(),
+        npm: npm_variables(&surroundings),
+        uv: uv_variables(&surroundings),
+        client: Arc::new(Client::new(network).map_err(Failure::unable)?),
+        limits,
+        platform: Platform::host(),
+        timeout: args.install_timeout.unwrap_or(Duration::from_mins(5)),
+    };
+    Ok(Verifier { installer, environment, is_sandboxed: args.sandbox.is_some(), handshake, keep })
+}
+
+fn usual_jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(JOBS)
+}
+
+fn name(task: &Task) -> String {
+    format!("{} ({})", task.id, task.kind.map_or("-", Kind::as_str))
+}

@@ -1,0 +1,101 @@
+//! The `[site]` table of `registry.toml`.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+/// What the catalog site is told about the registry.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct SiteConfig {
+    /// Address of the repository, for people.
+    pub repository: Option<String>,
+    /// Address at which the entry `{id}` can be edited.
+    pub edit: Option<String>,
+    /// Which files each agent has besides its page.
+    pub agent_files: BTreeSet<AgentFile>,
+}
+
+/// A file of an agent besides its page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentFile {
+    /// `agent.json`, the entry.
+    Json,
+    /// `index.md`, the page as Markdown.
+    Markdown,
+    /// `feed.atom`, its versions.
+    Feed,
+    /// `badge.svg`, to show elsewhere.
+    Badge,
+}
+
+impl Default for SiteConfig {
+    fn default() -> Self {
+        let agent_files = [AgentFile::Json, AgentFile::Markdown, AgentFile::Feed, AgentFile::Badge].into();
+        Self { repository: None, edit: None, agent_files }
+    }
+}
+
+impl SiteConfig {
+    pub(super) fn check(&self) -> Result<(), String> {
+        for (key, address) in [("repository", &self.repository), ("edit", &self.edit)] {
+            let Some(address) = address else { continue };
+            let example = address.replace("{id}", "id");
+            let url = url::Url::parse(&example).ok().filter(|url| url.scheme() == "https" && url.has_host());
+            if url.is_none_or(|url| !url.username().is_empty() || url.password().is_some()) {
+                return Err(format!("`{key}` of `[site]` is {address:?}, which is not an https address"));
+            }
+        }
+        if self.edit.as_ref().is_some_and(|edit| !edit.contains("{id}")) {
+            return Err("`edit` of `[site]` must hold `{id}`, which stands for the agent's id".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Where the entry of an agent can be edited, and whether the address leads to that entry: without `edit`, it is the
+    /// entry on GitHub, or elsewhere the repository.
+    #[must_use]
+    pub fn edit_url(&self, id: &str) -> Option<(String, bool)> {
+        if let Some(edit) = &self.edit {
+            return Some((edit.replace("{id}", id), true));
+        }
+        let repository = self.repository.as_deref()?.trim_end_matches('/');
+        // What GitHub calls HEAD is the branch that a repository shows first.
+        let is_github = repository.strip_prefix("https://github.com/").is_some_and(|path| path.split('/').count() == 2);
+        let entry = || (format!("{}/blob/HEAD/{id}/agent.json", repository.trim_end_matches(".git")), true);
+        Some(if is_github { entry() } else { (repository.to_owned(), false) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(repository: Option<&str>, edit: Option<&str>) -> SiteConfig {
+        let [repository, edit] = [repository, edit].map(|text| text.map(ToOwned::to_owned));
+        SiteConfig { repository, edit, ..SiteConfig::default() }
+    }
+
+    #[test]
+    fn entries_are_edited_where_the_configuration_says() {
+        let of = |repository, edit| site(repository, edit).edit_url("a");
+        assert_eq!(of(None, None), None);
+        let entry = |text: &str| Some((text.to_owned(), true));
+        assert_eq!(
+            of(Some("https://github.com/o/r.git"), None),
+            entry("https://github.com/o/r/blob/HEAD/a/agent.json")
+        );
+        assert_eq!(of(Some("https://example.com/r/"), None), Some(("https://example.com/r".to_owned(), false)));
+        assert_eq!(of(None, Some("https://example.com/{id}?x")), entry("https://example.com/a?x"));
+    }
+
+    #[test]
+    fn only_https_is_linked() {
+        for address in ["http://example.com", "javascript:alert(1)", "https://u@example.com", "x"] {
+            assert!(site(Some(address), None).check().unwrap_err().contains("not an https address"), "{address}");
+        }
+        assert!(site(None, Some("https://example.com/")).check().unwrap_err().contains("{id}"));
+        assert!(site(Some("https://example.com"), Some("https://example.com/{id}")).check().is_ok());
+    }
+}

@@ -1,0 +1,193 @@
+//! What came, changed and went: `/changes/`, feeds and `history.json`.
+
+use std::collections::BTreeSet;
+
+use askama::Template;
+
+use super::listing::Listing;
+use super::pages::{Frame, Site};
+use super::text::shown;
+use super::{File, SiteError, page};
+use crate::history::{Event, Extent, History, Kind};
+
+/// Events on a page.
+const PAGE: usize = 100;
+
+/// Pages of events; `history.json` has them all.
+const PAGES: usize = 20;
+
+/// Entries of a feed.
+const ENTRIES: usize = 50;
+
+/// An event as pages show it.
+pub(super) struct Change {
+    pub(super) id: String,
+    pub(super) kind: &'static str,
+    pub(super) label: &'static str,
+    pub(super) name: String,
+    pub(super) version: String,
+    /// The version before, of an update.
+    pub(super) from: Option<String>,
+    pub(super) time: String,
+    pub(super) day: String,
+    /// Whether the agent has a page.
+    pub(super) is_there: bool,
+}
+
+impl Change {
+    fn new(event: &Event, is_there: bool) -> Self {
+        let name = shown(&event.name, 80);
+        let (label, from) = match &event.kind {
+            Kind::Added => ("New", None),
+            Kind::Updated { from } => ("Updated", Some(shown(from, 40))),
+            Kind::Withdrawn => ("Withdrawn", None),
+        };
+        Self {
+            id: event.id.clone(),
+            kind: event.kind.as_str(),
+            label,
+            name: if name.is_empty() { event.id.clone() } else { name },
+            version: shown(&event.version, 40),
+            from,
+            time: event.time.rfc3339(),
+            day: event.time.day(),
+            is_there,
+        }
+    }
+
+    /// The events of an agent.
+    pub(super) fn of(listing: &Listing<'_>) -> Vec<Self> {
+        listing.events.iter().take(ENTRIES).map(|event| Self::new(event, true)).collect()
+    }
+}
+
+/// The events of one day.
+struct Day {
+    day: String,
+    changes: Vec<Change>,
+}
+
+#[derive(Template)]
+#[template(path = "changes.html")]
+struct Changes<'a> {
+    f: Frame<'a>,
+    days: Vec<Day>,
+    total: usize,
+    /// Why there is no more, or nothing.
+    why: Option<&'a str>,
+    page: usize,
+    pages: usize,
+    is_last: bool,
+}
+
+/// A feed, in the form of RFC 4287.
+#[derive(Template)]
+#[template(path = "feed.xml")]
+struct Feed<'a> {
+    base_url: &'a str,
+    /// Path of the feed.
+    path: String,
+    /// Path of the page with the same.
+    page: &'a str,
+    title: String,
+    /// Time of the newest event.
+    updated: String,
+    changes: Vec<Change>,
+}
+
+/// What a site needs to tell of changes.
+pub(super) struct Told<'a> {
+    site: &'a Site,
+    extent: &'a Extent,
+    events: Vec<&'a Event>,
+    present: BTreeSet<&'a str>,
+}
+
+impl<'a> Told<'a> {
+    /// Agents that are in the registry, but not in the index, are nobody's business: only what is published, and what was
+    /// withdrawn, counts.
+    pub(super) fn new(site: &'a Site, history: &'a History, listings: &'a [Listing<'_>]) -> Self {
+        let present: BTreeSet<&str> = listings.iter().map(|listing| listing.id.as_str()).collect();
+        let agents = history.by_agent();
+        let is_gone = |id: &str| agents[id].first().is_some_and(|event| event.kind == Kind::Withdrawn);
+        let is_told = |event: &&Event| present.contains(event.id.as_str()) || is_gone(&event.id);
+        let events = history.events().iter().filter(is_told).collect();
+        Self { site, extent: history.extent(), events, present }
+    }
+
+    fn change(&self, event: &Event) -> Change {
+        Change::new(event, self.present.contains(event.id.as_str()))
+    }
+
+    /// `/changes/`, and `/changes/N/` for what does not fit one page.
+    pub(super) fn pages(&self) -> Result<Vec<File>, SiteError> {
+        let pages = self.events.len().div_ceil(PAGE).clamp(1, PAGES);
+        let one = |number: usize| {
+            let mut days: Vec<Day> = Vec::new();
+            for event in self.events.chunks(PAGE).nth(number - 1).unwrap_or_default() {
+                let change = self.change(event);
+                match days.last_mut().filter(|day| day.day == change.day) {
+                    Some(day) => day.changes.push(change),
+                    None => days.push(Day { day: change.day.clone(), changes: vec![change] }),
+                }
+            }
+            let path = if number == 1 { "changes/".to_owned() } else { format!("changes/{number}/") };
+            let title = if pages == 1 { "Changes".to_owned() } else { format!("Changes, page {number}") };
+            let description = "Agents that are new, have a new version, or were withdrawn.";
+            let why = match self.extent {
+                Extent::Whole => None,
+                Extent::Part(why) | Extent::Nothing(why) => Some(why.as_str()),
+            };
+            let f = Frame::new(self.site, &path, &format!("{title} – ACP agents"), description);
+            page(
+                &path,
+                &Changes { f, days, total: self.events.len(), why, page: number, pages, is_last: number == pages },
+            )
+        };
+        (1..=pages).map(one).collect()
+    }
+
+    /// `new.atom` and `updated.atom`. Without any event there is no time that a feed could have, and no feed.
+    pub(super) fn feeds(&self) -> Result<Vec<File>, SiteError> {
+        let Some(newest) = self.events.first() else { return Ok(Vec::new()) };
+        let feed = |path: &str, title: &str, is_in: fn(&Kind) -> bool| -> Result<File, SiteError> {
+            let events = self.events.iter().filter(|event| is_in(&event.kind)).take(ENTRIES);
+            let feed = Feed {
+                base_url: &self.site.base_url,
+                path: path.to_owned(),
+                page: "changes/",
+                title: title.to_owned(),
+                updated: newest.time.rfc3339(),
+                changes: events.map(|event| self.change(event)).collect(),
+            };
+            Ok((path.to_owned(), feed.render()?.into_bytes()))
+        };
+        Ok(vec![
+            feed("new.atom", "New ACP agents", |kind| *kind == Kind::Added)?,
+            feed("updated.atom", "New versions of ACP agents", |kind| matches!(kind, Kind::Updated { .. }))?,
+        ])
+    }
+
+    /// All of it for programs.
+    pub(super) fn json(&self, history: &History) -> Option<File> {
+        let told: BTreeSet<&str> = self.events.iter().map(|event| event.id.as_str()).collect();
+        let text = history.to_json(|event| told.contains(event.id.as_str()))?;
+        Some(("history.json".to_owned(), text.into_bytes()))
+    }
+}
+
+/// The feed of an agent, if anything is known of it.
+pub(super) fn agent_feed(site: &Site, listing: &Listing<'_>) -> Result<Option<File>, SiteError> {
+    let Some(newest) = listing.events.first() else { return Ok(None) };
+    let page = format!("agents/{}/", listing.id);
+    let path = format!("{page}feed.atom");
+    let feed = Feed {
+        base_url: &site.base_url,
+        path: path.clone(),
+        page: &page,
+        title: format!("{}: versions", listing.name),
+        updated: newest.time.rfc3339(),
+        changes: Change::of(listing),
+    };
+    Ok(Some((path, feed.render()?.into_bytes())))
+}

@@ -1,0 +1,93 @@
+//! The page of an agent as Markdown, for programs that read text.
+
+use super::changes::Change;
+use super::detail::{Facts, target};
+use super::install::Setup;
+use super::listing::Listing;
+use super::text::{markdown as text, shown};
+
+/// The page; whatever a manifest holds is text in it, not markup.
+pub(super) fn page(base_url: &str, listing: &Listing<'_>, setups: &[Setup], facts: &Facts) -> String {
+    let mut out = format!("# {}\n\n", text(&listing.name));
+    if !listing.description.is_empty() {
+        out.push_str(&format!("{}\n\n", text(&listing.description)));
+    }
+    let mut fact = |key: &str, value: &str| out.push_str(&format!("- {key}: {}\n", text(value)));
+    fact("Id", &listing.id);
+    fact("Version", &listing.version);
+    for (key, value) in [("Added", &facts.added), ("Updated", &facts.updated)] {
+        if let Some(day) = value {
+            fact(key, day);
+        }
+    }
+    fact("Licence", &listing.license);
+    fact("Runs as", &listing.labels("dist"));
+    fact("Sign-in", &facts.sign_in);
+    if !listing.authors.is_empty() {
+        fact("By", &listing.authors.join(", "));
+    }
+    for (key, value) in [("Website", &listing.website), ("Source", &listing.repository)] {
+        if let Some(address) = value {
+            // The URL parser has percent-encoded what could end an autolink.
+            out.push_str(&format!("- {key}: <{address}>\n"));
+        }
+    }
+    out.push_str("\n## Set up\n\nThe agent runs as a program on your computer, with your permissions.\n");
+    for setup in setups {
+        out.push_str(&format!("\n### {}\n\n{}\n", setup.client.title, setup.client.place));
+        for snippet in &setup.snippets {
+            let fence = fence(&snippet.text);
+            out.push_str(&format!("\n{}:\n\n{fence}\n{}\n{fence}\n", snippet.title, snippet.text));
+        }
+    }
+    out.push_str("\n## Platforms\n\n");
+    for (kind, package) in &facts.packages {
+        out.push_str(&format!("- {} by {kind}, on macOS, Linux and Windows\n", text(package)));
+    }
+    for one in listing.agent.distribution.binary.iter().take(20).map(target) {
+        let digest =
+            one.digest.map_or_else(|| "no digest stated".to_owned(), |digest| format!("SHA-256 {}", text(&digest)));
+        let address = one.url.map_or_else(|| "no download".to_owned(), |url| format!("<{url}>"));
+        out.push_str(&format!("- {} {}: {address}, {digest}\n", text(&one.os), text(&one.arch)));
+    }
+    out.push_str("\n## Capabilities\n\n");
+    match listing.row {
+        None => out.push_str("Not tested.\n"),
+        Some(row) => {
+            let day = row.day.as_deref().map_or_else(String::new, |day| format!(" on {day}"));
+            out.push_str(&format!("What version {} answered{day}:\n\n", text(&facts.row_version)));
+            for (label, state) in &facts.capabilities {
+                out.push_str(&format!("- {label}: {}\n", state.label()));
+            }
+        }
+    }
+    if !listing.events.is_empty() {
+        out.push_str("\n## Versions\n\n");
+        for change in Change::of(listing) {
+            out.push_str(&format!(
+                "- {}: {} {}\n",
+                change.day,
+                change.label.to_lowercase(),
+                text(&shown(&change.version, 40))
+            ));
+        }
+    }
+    out.push_str(&format!("\nMore: <{base_url}/agents/{}/>\n", listing.id));
+    out
+}
+
+/// A fence that no line of the text is.
+fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    "`".repeat((longest + 1).max(3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_is_longer_than_what_it_holds() {
+        assert_eq!((fence("a").as_str(), fence("a ```` b").as_str()), ("```", "`````"));
+    }
+}

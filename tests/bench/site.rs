@@ -1,0 +1,72 @@
+//! How long a site takes, for a new directory and for one that has it already, and how much a browser has to fetch.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use super::{PROGRAM, ROUNDS, Sample, measure, median};
+
+/// The most that each size may take, in milliseconds.
+const BUDGETS: [(usize, f64); 2] = [(40, 60.0), (10_000, 5_000.0)];
+
+/// Builds the site of a synthetic registry again and again, each time in a directory of its own: a file system that has just
+/// lost as many files as it gains is another one.
+pub(super) fn compare(folder: &Path, registry: &Path, agents: usize) {
+    let work = tempfile::Builder::new().prefix("site-").tempdir_in(folder).expect("a directory");
+    let rounds = if agents > 1000 { 3 } else { ROUNDS };
+    let build = |number: usize| -> Sample {
+        let out = work.path().join(number.to_string());
+        let [registry, out] = [registry, &out].map(|path| path.to_str().expect("a path in UTF-8").to_owned());
+        measure(&[PROGRAM, "--registry-dir", &registry, "build", "-q", "--out", &out])
+    };
+    // The first round only warms the cache of the file system.
+    build(0);
+    let mut new: Vec<Sample> = (1..=rounds).map(build).collect();
+    let mut again: Vec<Sample> = (1..=rounds).map(build).collect();
+    println!("site of {agents} agents, medians of {rounds} runs");
+    for (name, samples) in [("new", &mut new), ("unchanged", &mut again)] {
+        let sample = median(samples);
+        let [wall, cpu] = [sample.wall, sample.cpu].map(|time| time.as_secs_f64() * 1000.0);
+        let budget = BUDGETS.iter().find(|(of, _)| *of == agents).map(|(_, budget)| *budget);
+        let verdict = match budget {
+            Some(budget) if wall > budget => format!("MORE than the budget of {budget} ms"),
+            Some(budget) => format!("within the budget of {budget} ms"),
+            None => String::new(),
+        };
+        println!(
+            "  {name:10} {wall:9.1} ms {cpu:9.1} ms CPU {:7.1} MiB   {verdict}",
+            sample.memory_kib as f64 / 1024.0
+        );
+    }
+    sizes(&work.path().join("1"), agents);
+}
+
+/// What a browser fetches, as brotli at its best.
+fn sizes(out: &Path, agents: usize) {
+    let size = |name: &str| {
+        let bytes = fs::read(out.join(name)).expect("a file of the site");
+        let mut compressed = Vec::new();
+        let parameters = brotli::enc::BrotliEncoderParams::default();
+        brotli::BrotliCompress(&mut &bytes[..], &mut compressed, &parameters).expect("compression");
+        compressed.len()
+    };
+    let names = fs::read_dir(out.join("assets")).expect("assets").map(|item| item.expect("an item").file_name());
+    let assets: BTreeMap<String, usize> = names
+        .map(|name| name.to_string_lossy().into_owned())
+        .map(|name| (name.split('.').next().unwrap_or_default().to_owned(), size(&format!("assets/{name}"))))
+        .collect();
+    let detail = fs::read_dir(out.join("agents")).expect("agents").next().expect("an agent").expect("an item");
+    let detail = size(&format!("agents/{}/index.html", detail.file_name().to_string_lossy()));
+    let scripts = assets["theme"] + assets["search"] + assets["page"];
+    let home = size("index.html") + assets["style"] + assets["theme"] + assets["search"];
+    let detail = detail + assets["style"] + assets["theme"] + assets["page"];
+    for (name, bytes, budget) in [
+        ("home", home, 15_000),
+        ("scripts", scripts, 5_000),
+        ("an agent", detail, 12_000),
+        ("catalog", assets["catalog"], 45 * agents + 2_000),
+    ] {
+        println!("  {name:10} {bytes:9} B brotli, budget {budget}");
+        assert!(bytes <= budget, "{name} is larger than its budget");
+    }
+}

@@ -1,0 +1,175 @@
+//! The published tree as a whole: what is in it, what is written again, and that no link in it is dead.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::time::SystemTime;
+
+use acp_registry::site::CONTENTS;
+
+use crate::support::{Env, manifest, tree};
+
+fn told() -> String {
+    let event = |id: &str, event: &str, day: &str| {
+        format!(
+            r#"{{ "time": "2026-01-{day}T00:00:00Z", "event": "{event}", "id": "{id}", "name": "An agent", "version": "1.0.0", "from": "0.9.0" }}"#
+        )
+    };
+    let events = [
+        event("a", "updated", "05"),
+        event("gone", "withdrawn", "04"),
+        event("a", "added", "03"),
+        event("gone", "added", "02"),
+    ];
+    format!(r#"{{ "schema": 1, "events": [{}] }}"#, events.join(","))
+}
+
+fn names(env: &Env) -> BTreeSet<String> {
+    tree(&env.path("out")).into_iter().map(|(name, _)| name).collect()
+}
+
+/// Whether a name is of the kind that a path of the table describes.
+fn is_of(pattern: &str, name: &str) -> bool {
+    let (patterns, parts): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), name.split('/').collect());
+    patterns.len() == parts.len() && patterns.iter().zip(parts).all(|(pattern, part)| is_part(pattern, part))
+}
+
+fn is_part(pattern: &str, part: &str) -> bool {
+    let Some((before, rest)) = pattern.split_once('{') else { return pattern == part };
+    let Some(part) = part.strip_prefix(before) else { return false };
+    let (kind, after) = rest.split_once('}').unwrap();
+    let is_allowed = |text: &str| match kind {
+        "N" => !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()),
+        "digest" => text.len() == 12 && text.bytes().all(|b| b.is_ascii_hexdigit()),
+        _ => !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'),
+    };
+    (1..=part.len()).any(|end| is_allowed(&part[..end]) && is_part(after, &part[end..]))
+}
+
+#[test]
+fn the_table_of_files_and_the_tree_agree() {
+    // 101 agents fill more than one page of everything.
+    let ids: Vec<String> = (0..100).map(|number| format!("x{number}")).chain(["a".to_owned()]).collect();
+    let env = Env::with(&ids.iter().map(String::as_str).collect::<Vec<_>>()).file("r/history.json", told());
+    let rows: Vec<String> = ids.iter().map(|id| format!(r#"{{ "id": "{id}", "protocol_version": 1 }}"#)).collect();
+    env.write("r/capabilities.json", format!(r#"{{ "agents": [{}] }}"#, rows.join(",")));
+    let events: Vec<String> = ids
+        .iter()
+        .map(|id| {
+            format!(r#"{{ "time": "2026-01-01T00:00:00Z", "event": "added", "id": "{id}", "version": "1.0.0" }}"#)
+        })
+        .collect();
+    env.write("r/history.json", told().replace("] }", &format!(", {}] }}", events.join(","))));
+    let run = env.run(&["build", "--out", "out"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let names = names(&env);
+    for name in &names {
+        assert!(CONTENTS.iter().any(|row| is_of(row.path, name)), "{name} is in the tree, but not in the table");
+    }
+    for row in CONTENTS {
+        // That needs 50,000 pages.
+        let is_there = names.iter().any(|name| is_of(row.path, name)) || row.path == "sitemap-{N}.xml";
+        assert!(is_there, "{} is in the table, but not in the tree", row.path);
+    }
+    let page = env.read("out/api/index.html");
+    for row in CONTENTS {
+        assert!(page.contains(&format!("<code>{}</code>", row.path)), "{}", row.path);
+    }
+    assert!(env.read("out/matrix/2/index.html").contains("Page 2 of 2"));
+}
+
+#[test]
+fn the_configuration_chooses_the_files_of_agents() {
+    let env = Env::with(&["a"]).file("r/history.json", told());
+    let config = "[site]\nrepository = \"https://example.com/r\"\nagent-files = [\"json\"]\n";
+    env.write("r/registry.toml", config);
+    assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
+    let of_agent = |env: &Env| names(env).into_iter().filter(|name| name.starts_with("agents/")).collect::<Vec<_>>();
+    assert_eq!(of_agent(&env), ["agents/a/agent.json", "agents/a/index.html"]);
+    let page = env.read("out/agents/a/index.html");
+    assert!(
+        page.contains("href=\"https://example.com/r\"") && !page.contains("badge.svg") && !page.contains("index.md")
+    );
+    assert!(!env.read("out/api/index.html").contains("badge.svg"));
+    assert!(env.read("out/llms.txt").contains("agents/a/agent.json"));
+    env.write("r/registry.toml", "[site]\nagent-files = []\nedit = \"https://example.com/edit/{id}\"\n");
+    assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
+    assert_eq!(of_agent(&env), ["agents/a/index.html"]);
+    assert!(
+        env.read("out/agents/a/index.html")
+            .contains("<a href=\"https://example.com/edit/a\" rel=\"noopener noreferrer\">Edit")
+    );
+    for (site, message) in
+        [("repository = \"http://x.example\"", "not an https address"), ("files = 1", "unknown field")]
+    {
+        env.write("r/registry.toml", format!("[site]\n{site}\n"));
+        let run = env.run(&["build", "--out", "out"]);
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.contains(message), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn what_is_the_same_is_not_written_again() {
+    let env = Env::with(&["a", "b"]);
+    assert_eq!(env.json(&["build", "--out", "out"]).1["changed_files"], names(&env).len());
+    let old = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    for name in names(&env) {
+        fs::File::options().write(true).open(env.path("out").join(name)).unwrap().set_modified(old).unwrap();
+    }
+    let is_old = |name: &str| fs::metadata(env.path("out").join(name)).unwrap().modified().unwrap() == old;
+    let (_, report) = env.json(&["build", "--out", "out"]);
+    assert_eq!(report["changed_files"], 0);
+    assert!(names(&env).iter().all(|name| is_old(name)));
+
+    env.write("r/a/agent.json", manifest("a").replace("1.0.0", "1.1.0"));
+    env.write("out/robots.txt", "changed by hand");
+    let run = env.run(&["build", "--out", "out"]);
+    assert!(run.stdout.contains(" of them new or changed"), "{}", run.stdout);
+    for (name, expected) in [
+        ("agents/a/index.html", false),
+        ("registry.json", false),
+        ("robots.txt", false),
+        ("SHA256SUMS", false),
+        ("agents/b/index.html", true),
+        ("a.svg", true),
+        ("404.html", true),
+    ] {
+        // The page of b has the address of the catalog nowhere, so that it stays.
+        assert_eq!(is_old(name), expected, "{name}");
+    }
+    assert!(env.read("out/robots.txt").starts_with("User-agent"));
+    assert_eq!(env.run(&["build", "--out", "out", "--check"]).code, 0);
+    assert_eq!(fs::read_dir(env.path(".")).unwrap().count(), 2, "nothing is left beside the tree");
+
+    // One that went is gone, also when nothing else changes; a link is no file of the tree.
+    #[cfg(unix)]
+    {
+        fs::rename(env.path("out/a.svg"), env.path("a.svg")).unwrap();
+        std::os::unix::fs::symlink(env.path("a.svg"), env.path("out/a.svg")).unwrap();
+        assert_eq!(env.json(&["build", "--out", "out"]).1["changed_files"], 1);
+        assert!(!env.path("out/a.svg").is_symlink());
+    }
+    assert_eq!(env.run(&["build", "--out", "out", "--no-site"]).code, 0);
+    assert!(!env.path("out/index.html").exists());
+}
+
+#[test]
+fn commands_name_the_index_that_is_not_the_usual_one() {
+    let env = Env::with(&["a"]);
+    env.run(&["build", "--out", "out"]);
+    assert!(env.read("out/agents/a/index.html").contains("<code>acp-registry run a</code>"));
+    env.run(&["build", "--out", "out", "--base-url", "https://example.com/x/"]);
+    let page = env.read("out/agents/a/index.html");
+    assert!(page.contains("<code>acp-registry run --index https://example.com/x/registry.json a</code>"), "{page}");
+}
+
+#[test]
+fn the_bundled_registry_has_no_dead_link() {
+    let env = Env::empty();
+    let registry = Path::new(env!("CARGO_MANIFEST_DIR")).join("registry");
+    let registry = registry.to_str().unwrap();
+    let run = env.run(&["--registry-dir", registry, "build", "--out", "out", "--base-url", crate::site::BASE]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    crate::site::check_pages(&tree(&env.path("out")).into_iter().collect());
+}
