@@ -19,6 +19,7 @@ mod offer;
 mod plan;
 mod prove;
 mod run;
+mod troubles;
 
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ pub use newest::{Choice, Held, Policy, choose};
 pub use offer::{Flaw, Offer, Offers, SourceKind, version_of_tag};
 pub use plan::{Change, Outcome, Update};
 pub use run::Bumped;
+pub use troubles::{Trouble, Troubles, TroublesError};
 
 use crate::check::Levels;
 use crate::net::{AllowedHosts, Client};

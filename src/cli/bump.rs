@@ -1,27 +1,35 @@
 //! `acp-registry bump`
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use acp_registry::bump::{Bumped, Bumper, ErrorKind, Outcome};
-use acp_registry::manifest::Channel;
-use acp_registry::net::Client;
+use acp_registry::bump::{Bumped, Bumper, ErrorKind, Outcome, Troubles};
+use acp_registry::manifest::{Channel, Manifest, Platform};
+use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::propose::{Proposal, Proposer, Slug, Wanted};
-use acp_registry::registry::{Entry, Loaded, Registry};
-use acp_registry::report::BumpReport;
+use acp_registry::registry::{Config, Entry, Loaded, Registry};
+use acp_registry::report::{BumpReport, handshake_notes};
 use acp_registry::source::{Edit, apply};
 use acp_registry::sys::branch::Remote;
 use acp_registry::sys::fs::write_atomic;
 use acp_registry::upstream::github::Github;
+use acp_registry::verify::{Selection, Snapshot, Verdict, plan};
 use clap::ValueEnum;
 use time::OffsetDateTime;
 
 use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{Global, configured_levels};
+use super::live::{self, LiveArgs, Settings};
 use super::network::{self, Needs};
 use super::signals;
+use super::survey::limits;
 use super::ui::Ui;
+
+/// What handshakes have shown, for pull requests.
+type Notes = BTreeMap<(String, Channel), String>;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -40,6 +48,18 @@ pub(super) struct Args {
     /// Take in only what has been out for this long, such as 3d, 12h or 90m
     #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
     min_age: Duration,
+
+    /// Install and start the newer versions, and take in only those that pass the handshake
+    #[arg(long)]
+    verify: bool,
+
+    /// Remember in this file for how long agents have had trouble
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+
+    /// Say which agents should be put into quarantine, after so much trouble
+    #[arg(long, value_name = "DURATION", requires = "state", value_parser = duration::parse)]
+    quarantine_after: Option<Duration>,
 
     /// Open or update a pull request for each update, and close those that are obsolete
     #[arg(long, conflicts_with = "apply")]
@@ -72,6 +92,9 @@ pub(super) struct Args {
     /// The same as `--format json`
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    live: LiveArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -108,7 +131,12 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let config = global.config()?;
     let levels = configured_levels(&config)?;
     let allowed = global.allowed_hosts()?;
+    if args.live.is_set() && !args.verify {
+        return Err(Failure::usage("flags for installing and starting agents need --verify"));
+    }
     let registry = super::verify::load(&args.ids, global)?;
+    let mut troubles = args.state.as_deref().map(Troubles::read).transpose().map_err(Failure::usage)?;
+    let now = OffsetDateTime::now_utc();
     let (entries, quarantined) = entries(args, &registry);
     let distributions = || {
         let manifests = entries.iter().filter_map(|entry| entry.manifest.present());
@@ -126,17 +154,33 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         levels: &levels,
         allowed_hosts: &allowed,
         min_age: args.min_age,
-        now: OffsetDateTime::now_utc(),
+        now,
     };
     let done = |id: &str| ui.detail(&format!("{id}: looked at"));
     let mut bumped = signals::run_and_forget(bumper.run(&registry, &entries, &args.channels(), &done))?;
+    let notes = if args.verify { start_newer(args, &registry, &config, &allowed, &mut bumped, ui)? } else { Notes::new() };
+    if let (Some(troubles), Some(path)) = (&mut troubles, &args.state) {
+        troubles.update(&bumped, now);
+        troubles.keep(|id| registry.entry(id).is_some());
+        write_atomic(path, troubles.to_text().as_bytes())?;
+    }
+    let to_hold = to_hold(args, &registry, troubles.as_ref(), now);
+    let (mut bumped, to_release) = released(args, &registry, bumped);
     if args.apply {
         write(&registry, &mut bumped);
     }
 
-    let proposals = if args.pull_requests { propose(args, &registry, &bumped, &client, &sources.github)? } else { Vec::new() };
+    let proposals = if args.pull_requests { propose(args, &registry, &bumped, &notes, &client, &sources.github)? } else { Vec::new() };
 
-    let report = BumpReport { proposals: &proposals, bumped: &bumped, quarantined: &quarantined, is_applied: args.apply };
+    let report = BumpReport {
+        bumped: &bumped,
+        quarantined: &quarantined,
+        proposals: &proposals,
+        troubles: troubles.as_ref(),
+        to_hold: &to_hold,
+        to_release: &to_release,
+        is_applied: args.apply,
+    };
     ui.result(&if args.is_json() {
         acp_registry::json::to_string(&report.to_json())
     } else if args.format == Format::Markdown {
@@ -163,6 +207,7 @@ fn propose(
     args: &Args,
     registry: &Registry,
     bumped: &[Bumped],
+    notes: &Notes,
     client: &Client,
     github: &Github,
 ) -> Result<Vec<Proposal>, Failure> {
@@ -185,7 +230,8 @@ fn propose(
     let wanted = bumped.iter().filter_map(|one| match &one.result {
         Ok(Outcome::Update(update)) => {
             let manifest = apply(text(&one.id), &update.edits);
-            Some(Wanted { id: &one.id, update, manifest, notes: String::new() })
+            let notes = notes.get(&(one.id.clone(), one.channel)).cloned().unwrap_or_default();
+            Some(Wanted { id: &one.id, update, manifest, notes })
         }
         _ => None,
     });
@@ -195,17 +241,95 @@ fn propose(
     signals::run_and_forget(proposer.propose(&wanted, &settled))?.map_err(Failure::unable)
 }
 
-/// The agents to look at, and those that are passed over.
+/// The agents to look at, and those that are passed over: what is in quarantine, unless it is there since updates failed.
 fn entries<'a>(args: &Args, registry: &'a Registry) -> (Vec<&'a Entry>, Vec<String>) {
-    let is_quarantined = |entry: &&Entry| match &registry.quarantine {
-        Loaded::Present(quarantine) => quarantine.reasons.contains_key(&entry.id),
-        _ => false,
-    };
     if !args.ids.is_empty() {
         return (registry.entries.iter().filter(|entry| args.ids.contains(&entry.id)).collect(), Vec::new());
     }
-    let (quarantined, entries): (Vec<&Entry>, Vec<&Entry>) = registry.entries.iter().partition(is_quarantined);
+    let is_passed_over = |entry: &&Entry| held(registry, &entry.id).is_some_and(|reason| !Troubles::is_proposed(reason));
+    let (quarantined, entries): (Vec<&Entry>, Vec<&Entry>) = registry.entries.iter().partition(is_passed_over);
     (entries, quarantined.into_iter().map(|entry| entry.id.clone()).collect())
+}
+
+/// Why an agent is in quarantine, if it is.
+fn held<'a>(registry: &'a Registry, id: &str) -> Option<&'a str> {
+    let Loaded::Present(quarantine) = &registry.quarantine else { return None };
+    quarantine.holds.get(id).map(|hold| hold.reason.as_str())
+}
+
+/// Agents that have had trouble for too long, and why that is to be written into the quarantine list.
+fn to_hold(args: &Args, registry: &Registry, troubles: Option<&Troubles>, now: OffsetDateTime) -> Vec<(String, String)> {
+    let (Some(after), Some(troubles)) = (args.quarantine_after, troubles) else { return Vec::new() };
+    let free = registry.entries.iter().map(|entry| entry.id.as_str()).filter(|id| held(registry, id).is_none());
+    free.filter_map(|id| Some((id.to_owned(), troubles.reason(id, after, now)?))).collect()
+}
+
+/// Takes out of the result what is in quarantine, and names what can leave it.
+fn released(args: &Args, registry: &Registry, bumped: Vec<Bumped>) -> (Vec<Bumped>, Vec<String>) {
+    if !args.ids.is_empty() {
+        return (bumped, Vec::new());
+    }
+    let (held, free): (Vec<Bumped>, Vec<Bumped>) =
+        bumped.into_iter().partition(|one| held(registry, &one.id).is_some());
+    let works = |of: &[Bumped]| of.iter().all(|one| one.result.is_ok());
+    let released = held.chunk_by(|a, b| a.id == b.id).filter(|of| works(of)).map(|of| of[0].id.clone()).collect();
+    (free, released)
+}
+
+/// Starts the newer versions. Those that do not pass become errors of their agents; of the others, what is to be said in a
+/// pull request is returned.
+fn start_newer(
+    args: &Args,
+    registry: &Registry,
+    config: &Config,
+    allowed: &AllowedHosts,
+    bumped: &mut [Bumped],
+    ui: &Ui,
+) -> Result<Notes, Failure> {
+    let earlier = Snapshot::read(&registry.root.join("capabilities.json")).ok();
+    let mut tasks = Vec::new();
+    for one in bumped.iter() {
+        let edits: Vec<Edit> = updates(one).collect();
+        let text = apply(registry.text(&format!("{}/agent.json", one.id)).unwrap_or_default(), &edits);
+        let Ok(manifest) = Manifest::parse(text) else { continue };
+        if edits.is_empty() {
+            continue;
+        }
+        let entry = Entry { id: one.id.clone(), manifest: Loaded::Present(manifest), icon: Loaded::Missing };
+        let alone = Registry {
+            root: registry.root.clone(),
+            entries: vec![entry],
+            strays: Vec::new(),
+            quarantine: Loaded::Missing,
+        };
+        let selection = Selection { platform: Platform::host(), ..Selection::default() };
+        tasks.extend(plan(&alone, &selection, None).into_iter().filter(|task| task.channel == one.channel));
+    }
+    let settings = Settings {
+        allowed,
+        limits: limits(&config.archive_limits),
+        keep: None,
+        probes: true,
+        use_cache: !args.no_cache,
+    };
+    let rows = live::run(&args.live, settings, tasks, ui)?;
+    let mut notes = Notes::new();
+    for row in &rows {
+        let Some(one) = bumped.iter_mut().find(|one| one.id == row.id && one.channel == row.channel) else { continue };
+        let Ok(Outcome::Update(update)) = &mut one.result else { continue };
+        let to = &update.to;
+        if row.is_finding() {
+            let message = row.message().unwrap_or_default();
+            let message = format!("{to} ({}) does not pass the handshake: {message}", row.distribution());
+            one.result = Err(ErrorKind::HandshakeFailed.because(message));
+        } else if row.verdict() == Verdict::Skipped {
+            update.reasons.push(format!("{} was not started: {}", row.distribution(), row.message().unwrap_or_default()));
+        } else {
+            let before = row.kind.and_then(|kind| earlier.as_ref()?.features(&row.id, row.channel, kind));
+            notes.entry((row.id.clone(), row.channel)).or_default().push_str(&handshake_notes(row, before));
+        }
+    }
+    Ok(notes)
 }
 
 /// Writes the updates, agent by agent. What cannot be written becomes an error of its agent.

@@ -1,15 +1,18 @@
 //! What came of looking for newer versions: as JSON, for people, and for a job's summary.
 
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::markdown::escape;
 use super::plural;
-use crate::bump::{Bumped, Held, Outcome, Update};
+use crate::bump::{Bumped, Held, Outcome, Trouble, Troubles, Update};
 use crate::manifest::Channel;
 use crate::propose::{Done, Proposal};
 use crate::text::printable;
+use crate::verify::Row;
 
 /// What came of all agents.
 #[derive(Debug)]
@@ -20,6 +23,12 @@ pub struct BumpReport<'a> {
     pub quarantined: &'a [String],
     /// What became of pull requests.
     pub proposals: &'a [Proposal],
+    /// How long agents have had trouble, if that is known.
+    pub troubles: Option<&'a Troubles>,
+    /// Agents that should be put into quarantine, with the reason.
+    pub to_hold: &'a [(String, String)],
+    /// Agents in quarantine that can be brought up to date again.
+    pub to_release: &'a [String],
     /// Whether updates were written into the manifests.
     pub is_applied: bool,
 }
@@ -29,8 +38,9 @@ impl BumpReport<'_> {
     #[must_use]
     pub fn to_json(&self) -> Value {
         let (mut updates, mut errors, mut held, mut unlisted) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for Bumped { id, channel, result } in self.bumped {
-            let channel = name(*channel);
+        for one in self.bumped {
+            let Bumped { id, channel, result } = one;
+            let channel = channel.as_str();
             match result {
                 Ok(Outcome::Update(update)) => updates.push(self.update(id, update)),
                 Ok(Outcome::Held { version, reason, message }) => {
@@ -39,12 +49,21 @@ impl BumpReport<'_> {
                 }
                 Ok(Outcome::Unlisted) => unlisted.push(json!({ "id": id, "channel": channel })),
                 Ok(Outcome::UpToDate) => {}
-                Err(error) => errors.push(json!({ "id": id, "channel": channel, "kind": error.kind.as_str(), "message": error.message })),
+                Err(error) => {
+                    let mut entry = json!({ "id": id, "channel": channel, "kind": error.kind.as_str(), "message": error.message });
+                    if let Some(trouble) = self.trouble(id, one.channel) {
+                        entry["since"] = date(trouble.since).into();
+                        entry["runs"] = trouble.runs.into();
+                    }
+                    errors.push(entry);
+                }
             }
         }
         json!({
             "schema": 1, "command": "bump", "updates": updates, "errors": errors, "up_to_date": self.up_to_date(),
             "held": held, "unlisted": unlisted, "quarantined": self.quarantined, "pull_requests": self.proposals(),
+            "quarantine": self.to_hold.iter().map(|(id, reason)| json!({ "id": id, "reason": reason })).collect::<Vec<_>>(),
+            "release": self.to_release,
         })
     }
 
@@ -55,17 +74,37 @@ impl BumpReport<'_> {
             .map(|change| json!({ "pointer": change.pointer, "from": change.from, "to": change.to }))
             .collect();
         json!({
-            "id": id, "channel": name(update.channel), "from": update.from, "to": update.to,
+            "id": id, "channel": update.channel.as_str(), "from": update.from, "to": update.to,
             "sources": update.sources.iter().map(|source| source.as_str()).collect::<Vec<_>>(),
             "straightforward": update.is_straightforward(), "reasons": update.reasons, "edits": edits,
             "links": update.links, "applied": self.is_applied,
         })
     }
 
+    fn trouble(&self, id: &str, channel: Channel) -> Option<&Trouble> {
+        self.troubles?.of(id, channel)
+    }
+
+    /// What should be done about the quarantine, in words.
+    fn quarantine(&self) -> Vec<(&'static str, &str, String)> {
+        let hold = self.to_hold.iter().map(|(id, reason)| ("hold", id.as_str(), format!("put it into quarantine: {reason}")));
+        let text = "take it out of quarantine: it can be brought up to date again";
+        let release = self.to_release.iter().map(|id| ("release", id.as_str(), text.to_owned()));
+        hold.chain(release).collect()
+    }
+
+    /// For how long an agent has had trouble, in words.
+    fn duration(&self, id: &str, channel: Channel) -> String {
+        match self.trouble(id, channel) {
+            Some(trouble) if trouble.runs > 1 => format!(" (since {}, in {} runs)", trouble.since.date(), trouble.runs),
+            _ => String::new(),
+        }
+    }
+
     fn proposals(&self) -> Vec<Value> {
         let proposal = |one: &Proposal| {
             json!({
-                "id": one.id, "channel": name(one.channel), "url": one.address,
+                "id": one.id, "channel": one.channel.as_str(), "url": one.address,
                 "done": one.result.as_ref().ok().map(|done| done.as_str()), "error": one.result.as_ref().err(),
             })
         };
@@ -120,6 +159,7 @@ impl BumpReport<'_> {
         let mut out = String::new();
         for Bumped { id, channel, result } in self.bumped {
             let Some((word, text)) = line(result) else { continue };
+            let text = format!("{text}{}", self.duration(id, *channel));
             out.push_str(&format!("{word:<7} {}{}: {}\n", printable(id), of_channel(*channel), printable(&text)));
             if let Ok(Outcome::Update(update)) = result {
                 for change in &update.changes {
@@ -130,6 +170,9 @@ impl BumpReport<'_> {
                     out.push_str(&format!("          look at it: {}\n", printable(reason)));
                 }
             }
+        }
+        for (word, id, text) in self.quarantine() {
+            out.push_str(&format!("{word:<7} {}: {}\n", printable(id), printable(&text)));
         }
         for one in self.proposals {
             let text = Self::proposal(one);
@@ -151,13 +194,16 @@ impl BumpReport<'_> {
                 Ok(Outcome::Update(update)) if !update.is_straightforward() => format!(" Look at it: {}", update.reasons.join("; ")),
                 _ => String::new(),
             };
-            let text = escape(&format!("{text}{reasons}"));
-            Some(format!("| {} | {} | {word} | {text} |\n", escape(&one.id), name(one.channel)))
+            let text = escape(&format!("{text}{}{reasons}", self.duration(&one.id, one.channel)));
+            Some(format!("| {} | {} | {word} | {text} |\n", escape(&one.id), one.channel.as_str()))
         });
         let mut rows: String = rows.collect();
+        for (word, id, text) in self.quarantine() {
+            rows.push_str(&format!("| {} | | {word} | {} |\n", escape(id), escape(&text)));
+        }
         for one in self.proposals {
             let text = escape(&Self::proposal(one));
-            rows.push_str(&format!("| {} | {} | pull request | {text} |\n", escape(&one.id), name(one.channel)));
+            rows.push_str(&format!("| {} | {} | pull request | {text} |\n", escape(&one.id), one.channel.as_str()));
         }
         if !rows.is_empty() {
             out.push_str(&format!("\n| agent | channel | | |\n|---|---|---|---|\n{rows}"));
@@ -199,16 +245,30 @@ fn date(time: OffsetDateTime) -> String {
     whole.format(&Rfc3339).unwrap_or_default()
 }
 
-fn name(channel: Channel) -> &'static str {
-    match channel {
-        Channel::Stable => "stable",
-        Channel::Preview => "preview",
-    }
-}
-
 fn of_channel(channel: Channel) -> &'static str {
     match channel {
         Channel::Stable => "",
         Channel::Preview => " (preview)",
     }
+}
+
+/// What a handshake with the new version has shown, as Markdown for a pull request. `earlier` is what the version before
+/// could do.
+#[must_use]
+pub fn handshake_notes(row: &Row, earlier: Option<&Map<String, Value>>) -> String {
+    let result = row.to_json();
+    let handshake = &result["handshake"];
+    let types = handshake["auth_methods"].as_array().into_iter().flatten().filter_map(|method| method["type"].as_str());
+    let types: Vec<String> = types.map(escape).collect();
+    let mut out = format!("Started with {}: {}, sign in by {}.\n", row.distribution(), row.verdict().as_str(), types.join(", "));
+    let now = handshake["features"].as_object();
+    let is_on = |features: Option<&Map<String, Value>>, name: &str| {
+        features.and_then(|features| features.get(name)).and_then(Value::as_bool).unwrap_or_default()
+    };
+    let names = now.into_iter().chain(earlier).flat_map(Map::keys).collect::<BTreeSet<_>>();
+    let changed = names.into_iter().filter(|name| earlier.is_some() && is_on(now, name) != is_on(earlier, name));
+    for name in changed {
+        out.push_str(&format!("- {} {}\n", if is_on(now, name) { "new:" } else { "gone:" }, escape(name)));
+    }
+    out
 }

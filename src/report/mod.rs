@@ -20,7 +20,7 @@ mod verify;
 use std::str::FromStr;
 use std::time::Duration;
 
-pub use self::bump::BumpReport;
+pub use self::bump::{BumpReport, handshake_notes};
 pub use self::json::finding as finding_json;
 pub use self::outcome::outcome;
 pub use self::verify::{verify, verify_markdown};

@@ -28,7 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("history", &["json", "sys", "text"]),
     ("install", &["archive", "manifest", "net", "sys", "text", "upstream"]),
     ("verify", &["handshake", "install", "json", "manifest", "registry", "sys", "text"]),
-    ("bump", &["check", "finding", "manifest", "net", "registry", "source", "survey", "upstream"]),
+    ("bump", &["check", "finding", "json", "manifest", "net", "registry", "source", "survey", "sys", "upstream"]),
     ("propose", &["bump", "manifest", "net", "sys", "text", "upstream"]),
     ("report", &["bump", "check", "finding", "handshake", "json", "manifest", "propose", "source", "text", "verify"]),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),

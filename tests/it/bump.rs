@@ -336,3 +336,77 @@ fn a_trouble_of_one_agent_is_no_concern_of_the_others() {
     let run = command(&env, &server, &["godo"]);
     assert!(run.code == 2 && run.stderr.contains("did you mean `good`"), "{}", run.stderr);
 }
+
+#[test]
+#[cfg(unix)]
+fn what_does_not_pass_the_handshake_is_not_taken_in() {
+    let verify = crate::verify::Verify::new();
+    verify.npx("good", &["ok"]).npx("silent", &["silent"]).npx("exits", &["exit", "3", "why"]);
+    for id in ["good", "silent", "exits"] {
+        verify.env.write(&format!("r/{id}/icon.svg"), ICON);
+    }
+    let package = json!({ "dist-tags": { "latest": "1.1.0" }, "versions": {
+        "1.0.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } }, "1.1.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } },
+    } });
+    let server = Server::answering(move |asked| if asked.path.starts_with("/npm/") { ok(package.to_string()) } else { not_found() });
+    let arguments = ["--allow-host", &server.host, "bump", "--no-cache", "--verify", "--timeout", "2", "--apply", "--json"];
+    let mut command = verify.program(&arguments);
+    command.env("ACP_REGISTRY_NPM", server.url("/npm"));
+    let run = Run::of(&mut command);
+    verify.assert_clean();
+    let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error} {}", run.stderr));
+    assert_eq!(report["updates"].as_array().unwrap().len(), 1, "{report:#}");
+    assert_eq!(report["updates"][0]["id"], "good");
+    let errors = report["errors"].as_array().unwrap();
+    let kinds: Vec<(&Value, &Value)> = errors.iter().map(|one| (&one["id"], &one["kind"])).collect();
+    let failed = json!("handshake_failed");
+    assert_eq!(kinds, [(&json!("exits"), &failed), (&json!("silent"), &failed)]);
+    assert!(errors[0]["message"].as_str().unwrap().contains("exit code 3"), "{report:#}");
+    assert!(verify.env.read("r/good/agent.json").contains("good@1.1.0"));
+    assert!(verify.env.read("r/silent/agent.json").contains("silent@1.0.0"));
+}
+
+#[test]
+fn lasting_trouble_is_counted_and_leads_to_quarantine_and_back() {
+    let is_down = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let down = is_down.clone();
+    let package = json!({ "dist-tags": { "latest": "1.0.0" }, "versions": { "1.0.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } } } });
+    let server = Server::answering(move |asked| {
+        let fails = asked.path == "/npm/a" && down.load(std::sync::atomic::Ordering::SeqCst);
+        if fails || !asked.path.starts_with("/npm/") { not_found() } else { ok(package.to_string()) }
+    });
+    let env = Env::with(&["a", "b"]);
+    let state = env.path("state.json");
+    let run = |arguments: &[&str]| {
+        let flags = ["--state", state.to_str().unwrap(), "--quarantine-after", "14d", "--json"];
+        let run = command(&env, &server, &[&flags, arguments].concat());
+        let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error} {}", run.stderr));
+        report
+    };
+    for runs in 1..=10 {
+        let report = run(&[]);
+        assert_eq!(report["errors"][0]["runs"], runs, "{report:#}");
+        assert_eq!(report["quarantine"], json!([]));
+    }
+    // As if it had begun long ago.
+    let text = env.read("state.json");
+    let since = text.split("\"since\": \"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    env.write("state.json", text.replace(&since, "2026-01-01T00:00:00Z"));
+    let report = run(&[]);
+    let reason = "updates have failed since 2026-01-01: not_found";
+    assert_eq!(report["quarantine"], json!([{ "id": "a", "reason": reason }]), "{report:#}");
+
+    // In quarantine it is looked at, but no error any more, until it works again.
+    env.write("r/quarantine.json", json!({ "a": reason, "b": "a person has put it there" }).to_string());
+    let report = run(&[]);
+    assert_eq!((&report["errors"], &report["release"]), (&json!([]), &json!([])), "{report:#}");
+    assert_eq!(report["quarantined"], json!(["b"]));
+    is_down.store(false, std::sync::atomic::Ordering::SeqCst);
+    let report = run(&[]);
+    assert_eq!((&report["release"], &report["quarantine"]), (&json!(["a"]), &json!([])), "{report:#}");
+    assert!(!env.read("state.json").contains("not_found"));
+
+    env.write("state.json", "{}}");
+    let run = command(&env, &server, &["--state", state.to_str().unwrap()]);
+    assert!(run.code == 2 && run.stderr.contains("state.json") && run.stderr.contains("remove it"), "{}", run.stderr);
+}
