@@ -13,6 +13,7 @@
 //! serve      registry ── check ── index ── (history ──) site ── preview
 //! verify     registry ── install ── handshake ── report
 //! probe      handshake ── report
+//! bump       registry ── bump ── (propose ──) report
 //! ```
 //!
 //! | module | what it does |
@@ -25,6 +26,8 @@
 //! | [`handshake`] | HANDSHAKE: an agent is started, spoken to, judged and ended; a command to an outcome |
 //! | [`install`] | INSTALL: what a manifest names, put below a directory by npm, uv or the HTTP client; a distribution to a program |
 //! | [`verify`] | VERIFY: all agents of a registry, installed and checked, some at once; the capability snapshot |
+//! | [`bump`] | BUMP: what the sources of an agent offer, the version it should move to, and the smallest change that takes it there |
+//! | [`propose`] | PROPOSE: updates as pull requests on GitHub |
 //! | [`finding`] | what a check says: the one type between checks and reports |
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
 //! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
@@ -52,6 +55,7 @@
 //! | `templates/`, `src/site/assets/` | [`site`] (embedded) | what pages look like, and their scripts |
 
 pub mod archive;
+pub mod bump;
 pub mod check;
 pub mod finding;
 pub mod handshake;
@@ -62,6 +66,7 @@ pub mod json;
 pub mod manifest;
 pub mod net;
 pub mod preview;
+pub mod propose;
 pub mod registry;
 pub mod report;
 pub mod site;

@@ -60,6 +60,32 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// Escapes a text for GitHub: Markdown, HTML and GitHub's mentions, references and automatic links leave it alone; what is hidden
+/// is shown as [`printable`] does.
+#[must_use]
+pub fn escape_markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in printable(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            // A zero-width space keeps people and issues from being called, and addresses from becoming links.
+            '@' | '#' => {
+                out.push(c);
+                out.push('\u{200b}');
+            }
+            ':' => out.push_str("&#58;"),
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '!' | '|' | '~' | '$' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out.replace("www.", "www&#46;")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,5 +106,14 @@ mod tests {
     fn nearest_finds_a_typing_error_and_nothing_far_off() {
         assert_eq!(nearest("authros", ["authors", "license"]), Some("authors"));
         assert_eq!(nearest("zzz", ["authors", "license"]), None);
+    }
+
+    #[test]
+    fn nothing_keeps_its_meaning() {
+        assert_eq!(
+            escape_markdown("@a #1 <img> [x](https://h) `c` a|b *b* www.x.example"),
+            "@\u{200b}a #\u{200b}1 &lt;img&gt; \\[x\\]\\(https&#58;//h\\) \\`c\\` a\\|b \\*b\\* www&#46;x.example"
+        );
+        assert_eq!(escape_markdown("a\nb\u{202e}"), "a\\\\u\\{a\\}b\\\\u\\{202e\\}");
     }
 }

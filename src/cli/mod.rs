@@ -3,6 +3,8 @@
 //! One file a command. A command has its flags and one function that calls the library and hands the result to [`Ui`].
 
 mod build;
+mod bump;
+mod duration;
 mod exit;
 mod explain;
 mod fix;
@@ -44,7 +46,8 @@ struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done; no errors
-  1  findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`)
+  1  findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`);
+     updates (`bump`)
   2  wrong usage
   3  the work could not be done: network, disk, package managers
   4  integrity refused
@@ -58,6 +61,8 @@ enum Command {
     Build(build::Args),
     /// Install and start the agents of a registry, speak ACP to them, and tell what they can do
     Verify(verify::Args),
+    /// Find newer versions of agents, and write them into the manifests
+    Bump(bump::Args),
     /// Show the catalog site of a registry in a browser, and follow changes
     Serve(serve::Args),
     /// Start an agent, speak ACP to it, and tell whether a person can sign in
@@ -90,6 +95,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Validate(args) => (validate::run(args, matches, &cli.global, &ui), args.is_json()),
         Command::Build(args) => (build::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Verify(args) => (verify::run(args, &cli.global, &ui), args.is_json()),
+        Command::Bump(args) => (bump::run(args, &cli.global, &ui), args.is_json()),
         Command::Serve(args) => (serve::run(args, &cli.global, &ui), false),
         Command::Probe(args) => (probe::run(args, &ui), args.format.is_json()),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),

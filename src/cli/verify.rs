@@ -89,7 +89,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let started = Instant::now();
     let config = global.config()?;
     let allowed = global.allowed_hosts()?;
-    let registry = load(args, global)?;
+    let registry = load(&args.ids, global)?;
     let tasks = tasks(args, &registry, ui)?;
     if let Some(folder) = &args.keep_sandboxes {
         std::fs::create_dir_all(folder).map_err(PathError::at(folder))?;
@@ -122,7 +122,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(if rows.iter().any(Row::is_finding) { Exit::Findings } else { Exit::Success })
 }
 
-fn load(args: &Args, global: &Global) -> Result<Registry, Failure> {
+/// Loads a registry for a command that works on agents, and must know which of them are in quarantine.
+pub(super) fn load(wanted: &[String], global: &Global) -> Result<Registry, Failure> {
     let directory = global.registry_dir();
     let registry = Registry::load(&directory)?;
     if registry.entries.is_empty() {
@@ -130,7 +131,7 @@ fn load(args: &Args, global: &Global) -> Result<Registry, Failure> {
         return Err(Failure::usage(format!("{directory} holds no agents; name the registry with --registry-dir")));
     }
     let ids = || registry.entries.iter().map(|entry| entry.id.as_str());
-    if let Some(id) = args.ids.iter().find(|id| registry.entry(id).is_none()) {
+    if let Some(id) = wanted.iter().find(|id| registry.entry(id).is_none()) {
         let meant = nearest(id, ids()).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         return Err(Failure::usage(format!("there is no agent {}{meant}", acp_registry::text::quote(id))));
     }

@@ -96,6 +96,17 @@ pub enum Channel {
     Preview,
 }
 
+impl Channel {
+    /// The word in reports and in the configuration.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stable => "stable",
+            Self::Preview => "preview",
+        }
+    }
+}
+
 /// The package runner that starts a [`Package`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackageKind {

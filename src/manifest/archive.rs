@@ -254,6 +254,11 @@ fn stands_at(segment: &str, start: usize, text: &str) -> bool {
     head.eq_ignore_ascii_case(text) && !goes_on
 }
 
+/// Whether a text that stands behind a version makes it a prerelease: `-rc.1`, `_beta`.
+pub(crate) fn starts_prerelease(behind: &str) -> bool {
+    prerelease_at(behind, 0).is_some()
+}
+
 /// The prerelease that stands directly at `at` (`-rc.1`, `rc1`, `_beta`), with its parts joined by dots.
 fn prerelease_at(segment: &str, at: usize) -> Option<String> {
     let rest = &segment[at..];

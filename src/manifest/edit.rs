@@ -1,5 +1,7 @@
 //! Changes to a manifest that keep its author's layout.
 
+use std::ops::Range;
+
 use super::Manifest;
 use crate::source::Edit;
 
@@ -19,6 +21,73 @@ impl Manifest {
         let text = format!(",{space}{}{colon}{}", quoted(key), quoted(value));
         Some(Edit { range: old_value.end..old_value.end, text })
     }
+
+    /// Replaces the text at a JSON pointer. What both texts begin and end with stays as it is written, escapes too.
+    ///
+    /// `None` when there is no text there.
+    #[must_use]
+    pub fn replace_text(&self, pointer: &str, new: &str) -> Option<Edit> {
+        let place = self.places().value(pointer)?;
+        let letters = letters(self.text().get(place.clone())?, place.start)?;
+        let new: Vec<char> = new.chars().collect();
+        let same = |pairs: &mut dyn Iterator<Item = (char, char)>| pairs.take_while(|(a, b)| a == b).count();
+        let head = same(&mut letters.iter().map(|(letter, _)| *letter).zip(new.iter().copied()));
+        let rest = letters.len().min(new.len()) - head;
+        let tail = same(&mut letters.iter().rev().map(|(letter, _)| *letter).zip(new.iter().rev().copied()).take(rest));
+        let going = &letters[head..letters.len() - tail];
+        let start = letters.get(head).map_or(place.end - 1, |(_, written)| written.start);
+        let range = start..going.last().map_or(start, |(_, written)| written.end);
+        let coming: String = new[head..new.len() - tail].iter().collect();
+        let mut text = serde_json::Value::from(coming).to_string();
+        text = text[1..text.len() - 1].to_owned();
+        if self.text()[place].contains("\\/") {
+            text = text.replace('/', "\\/");
+        }
+        Some(Edit { range, text })
+    }
+
+    /// Takes out the member at a JSON pointer, with the comma and the white space that would be left over.
+    ///
+    /// `None` when there is no such member.
+    #[must_use]
+    pub fn remove(&self, pointer: &str) -> Option<Edit> {
+        let text = self.text();
+        let (key, value) = (self.places().key(pointer)?, self.places().value(pointer)?);
+        let blank = [' ', '\t', '\r', '\n'];
+        let before = text[..key.start].trim_end_matches(blank);
+        let behind = &text[value.end..];
+        let comma = behind.trim_start_matches(blank).strip_prefix(',');
+        let range = match (before.ends_with(','), comma) {
+            // The white space before a member is its own, and that before the end of the object is the object's.
+            (true, _) => before.len() - 1..value.end,
+            (false, Some(rest)) => key.start..text.len() - rest.trim_start_matches(blank).len(),
+            (false, None) => key.start..value.end,
+        };
+        Some(Edit { range, text: String::new() })
+    }
+}
+
+/// The letters of a JSON text, and where each is written; `None` for another value.
+fn letters(raw: &str, offset: usize) -> Option<Vec<(char, Range<usize>)>> {
+    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+    let mut letters = Vec::new();
+    let mut at = 0;
+    while let Some(first) = inner[at..].chars().next() {
+        let length = match (first, inner.as_bytes().get(at + 1)) {
+            // A pair of surrogates is one letter.
+            ('\\', Some(b'u')) => match u16::from_str_radix(inner.get(at + 2..at + 6)?, 16).ok()? {
+                0xd800..=0xdbff => 12,
+                _ => 6,
+            },
+            ('\\', _) => 2,
+            _ => first.len_utf8(),
+        };
+        let written = inner.get(at..at + length)?;
+        let decoded: String = serde_json::from_str(&format!("\"{written}\"")).ok()?;
+        letters.push((decoded.chars().next()?, offset + 1 + at..offset + 1 + at + length));
+        at += length;
+    }
+    Some(letters)
 }
 
 #[cfg(test)]
@@ -47,6 +116,47 @@ mod tests {
             ),
         ] {
             assert_eq!(inserted(text), expected);
+        }
+    }
+
+    #[test]
+    fn only_what_differs_is_written_anew() {
+        for (raw, new, expected) in [
+            ("https:\\/\\/h\\/v1.0.0\\/\\u0061", "https://h/v1.1.0/a", "https:\\/\\/h\\/v1.1.0\\/\\u0061"),
+            ("a1.0.0b1.0.0c", "a1.1.0b1.1.0c", "a1.1.0b1.1.0c"),
+            ("1.0.0", "1.0.0.1", "1.0.0.1"),
+            ("1.0.0.1", "1.0.0", "1.0.0"),
+            ("", "x", "x"),
+            ("x", "", ""),
+            ("aa", "aaa", "aaa"),
+            ("\\ud83d\\ude00-1", "😀-2", "\\ud83d\\ude00-2"),
+            ("a\\/1", "b\\/\"2", "b\\\\\\/\\\"2"),
+            ("same", "same", "same"),
+        ] {
+            let text = format!("{{ \"a\" : [ \"{raw}\" ]\r\n}}");
+            let manifest = Manifest::parse(text.clone()).unwrap();
+            let edited = apply(&text, &[manifest.replace_text("/a/0", new).unwrap()]);
+            assert_eq!(edited, format!("{{ \"a\" : [ \"{expected}\" ]\r\n}}"));
+            let value: serde_json::Value = serde_json::from_str(&edited).unwrap();
+            assert_eq!(value["a"][0], new);
+        }
+        let manifest = Manifest::parse("{\"a\":[1]}".to_owned()).unwrap();
+        assert_eq!((manifest.replace_text("/a", "x"), manifest.replace_text("/a/0", "x")), (None, None));
+    }
+
+    #[test]
+    fn a_member_goes_with_its_comma() {
+        for (text, expected) in [
+            ("{\"a\": 1, \"b\": 2}", "{\"a\": 1}"),
+            ("{\"b\": 2, \"a\": 1}", "{\"a\": 1}"),
+            ("{ \"b\": 2 }", "{  }"),
+            ("{\r\n  \"a\": 1,\r\n  \"b\": 2,\r\n  \"c\": 3\r\n}", "{\r\n  \"a\": 1,\r\n  \"c\": 3\r\n}"),
+            ("{\n\t\"a\": 1,\n\t\"b\": 2\n}", "{\n\t\"a\": 1\n}"),
+            ("{\n\t\"b\": 2,\n\t\"a\": 1\n}", "{\n\t\"a\": 1\n}"),
+        ] {
+            let manifest = Manifest::parse(text.to_owned()).unwrap();
+            assert_eq!(apply(text, &[manifest.remove("/b").unwrap()]), expected);
+            assert_eq!(manifest.remove("/z"), None);
         }
     }
 

@@ -108,6 +108,9 @@ pub(super) struct Request<'a> {
     pub(super) is_raw: bool,
     /// Whether this is a question to a source that a person has configured, and not to an address in a manifest.
     pub(super) is_to_source: bool,
+    /// What is sent along, as JSON. Such a request changes something: it is neither repeated, since its answer may have been
+    /// lost after the change, nor sent on to another address.
+    pub(super) body: Option<String>,
 }
 
 /// An answer whose body has not been read. The host's queue counts the request as running until this is dropped.
@@ -200,7 +203,7 @@ impl Client {
             let (response, elapsed, permit) =
                 self.attempt(request, &at, hops.is_empty()).await.map_err(|problem| fail(problem, &hops))?;
             let status = response.status();
-            if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
+            if request.body.is_some() || !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
                 return Ok(Reply { response, hops, url: at, elapsed, _permit: permit });
             }
             let target = response.headers().get(header::LOCATION);
@@ -228,7 +231,7 @@ impl Client {
         let host = self.hosts.of(url);
         let mut attempt = 1;
         loop {
-            let is_last = attempt >= self.settings.attempts;
+            let is_last = attempt >= self.settings.attempts || request.body.is_some();
             let permit = host.enter().await?;
             let mut builder = client
                 .request(request.method.clone(), bare(url))
@@ -239,6 +242,9 @@ impl Client {
                 && let Some(secret) = self.settings.credentials.header(url)
             {
                 builder = builder.header(header::AUTHORIZATION, secret.clone());
+            }
+            if let Some(body) = &request.body {
+                builder = builder.header(header::CONTENT_TYPE, "application/json").body(body.clone());
             }
             let sent = Instant::now();
             let wait = match builder.send().await {

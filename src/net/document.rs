@@ -66,6 +66,7 @@ impl Client {
             timeout: self.settings.total_timeout,
             is_raw: false,
             is_to_source,
+            body: None,
         };
         if let Some(stored) = &stored {
             let mut validators = vec![(header::IF_NONE_MATCH, stored.etag.as_str())];

@@ -11,6 +11,7 @@ pub mod addr;
 pub mod address;
 mod allowed;
 mod cache;
+mod change;
 mod client;
 mod credentials;
 mod document;
@@ -23,6 +24,7 @@ mod retry;
 
 pub use allowed::{AllowedHosts, HostError};
 pub use cache::Cache;
+pub use change::ChangeKind;
 pub use client::{Client, Settings};
 pub use credentials::{Credentials, Secret};
 pub use document::{Document, Fetched};

@@ -43,6 +43,7 @@ impl Client {
             timeout: TIMEOUT,
             is_raw: true,
             is_to_source: false,
+            body: None,
         };
         let reply = self.send(&request).await?;
         if reply.response.status().is_success() {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::bump_config::{BumpSource, Feed};
 use super::site::SiteConfig;
 use crate::manifest::Channel;
 use crate::net;
@@ -32,6 +33,8 @@ pub struct Config {
     pub rules: BTreeMap<String, LevelSetting>,
     /// How much archives may ask for.
     pub archive_limits: ArchiveLimits,
+    /// Where newer versions of agents are found, by id.
+    pub bump: BTreeMap<String, BumpSource>,
     /// The catalog site.
     pub site: SiteConfig,
     /// The published views; empty for one `registry.json` of the stable channel.
@@ -189,6 +192,16 @@ impl Config {
         if self.views.is_empty() { vec![View::named("registry.json")] } else { self.views.clone() }
     }
 
+    /// The feed that lists the versions of a channel of an agent, if the configuration names one.
+    #[must_use]
+    pub fn feed(&self, id: &str, channel: Channel) -> Option<&Feed> {
+        let source = self.bump.get(id)?;
+        match channel {
+            Channel::Stable => source.stable.as_ref(),
+            Channel::Preview => source.preview.as_ref(),
+        }
+    }
+
     /// Members that views set in entries: a manifest must not set them itself.
     pub fn set_keys(&self) -> impl Iterator<Item = &str> {
         let changes = self.views.iter().flat_map(|view| view.agents.values());
@@ -198,6 +211,9 @@ impl Config {
     fn check(&self) -> Result<(), String> {
         for address in self.base_url.iter().chain(self.views.iter().filter_map(|view| view.base_url.as_ref())) {
             check_base_url(address)?;
+        }
+        for (id, source) in &self.bump {
+            source.check(id)?;
         }
         self.site.check()?;
         let mut names = BTreeSet::new();
@@ -333,6 +349,10 @@ mod tests {
             ("[[view]]\nfile = \"registry.json\"\nagents.x.set.n = nan", "no number"),
             ("[[view]]\nfile = \"Agent.Schema.json\"", "plain file name"),
             ("colour = 1", "unknown field"),
+            ("bump.x.stable = { url = \"ftp://h\", version = \"/v\", archive = \"/{platform}\" }", "does not begin with"),
+            ("bump.x.stable = { url = \"https://h\", version = \"v\", archive = \"/{platform}\" }", "a JSON pointer"),
+            ("bump.x.preview = { url = \"https://h\", version = \"/v\", archive = \"/a\" }", "where the platform stands"),
+            ("bump.x.beta = {}", "unknown field"),
             ("archive-limits.size = 1", "unknown field"),
             ("archive-limits.entries = -1", "invalid value"),
             ("rules.\"icon/size\" = \"error\"", "unknown variant"),

@@ -5,11 +5,13 @@
 //!
 //! Loading never fails because of one entry: what cannot be read is kept with its reason, for the checks to report.
 
+mod bump_config;
 mod config;
 mod load;
 mod quarantine;
 mod site;
 
+pub use bump_config::{BumpSource, Feed};
 pub use config::{
     AgentChanges, ArchiveLimits, Config, ConfigError, DEFAULT_BASE_URL, LevelSetting, View, check_base_url,
 };

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::{Report, plural};
 use crate::check::Status;
 use crate::finding::{Finding, Level};
+pub(super) use crate::text::escape_markdown as escape;
 use crate::text::printable;
 
 /// GitHub refuses comments above 65,536 characters.
@@ -57,42 +58,4 @@ fn row(finding: &Finding) -> String {
     let place = finding.span.map_or(String::new(), |span| format!(":{}:{}", span.line, span.column));
     let help = finding.help.as_ref().map_or(String::new(), |help| format!("<br>{}", escape(help)));
     format!("| {sign} | `{}` | {}{place} | {}{help} |\n", finding.rule, escape(name), escape(&finding.message))
-}
-
-/// Text that Markdown, HTML and GitHub's mentions, references and automatic links leave alone.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in printable(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            // A zero-width space keeps people and issues from being called, and addresses from becoming links.
-            '@' | '#' => {
-                out.push(c);
-                out.push('\u{200b}');
-            }
-            ':' => out.push_str("&#58;"),
-            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '!' | '|' | '~' | '$' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c => out.push(c),
-        }
-    }
-    out.replace("www.", "www&#46;")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_keeps_its_meaning() {
-        assert_eq!(
-            escape("@a #1 <img> [x](https://h) `c` a|b *b* www.x.example"),
-            "@\u{200b}a #\u{200b}1 &lt;img&gt; \\[x\\]\\(https&#58;//h\\) \\`c\\` a\\|b \\*b\\* www&#46;x.example"
-        );
-        assert_eq!(escape("a\nb\u{202e}"), "a\\\\u\\{a\\}b\\\\u\\{202e\\}");
-    }
 }

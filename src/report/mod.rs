@@ -8,6 +8,7 @@
 //! | [`Format::Github`] | annotations of GitHub Actions | what would begin another workflow command |
 //! | [`Format::Markdown`] | a comment on a pull request | Markdown, HTML, mentions and links |
 
+mod bump;
 mod github;
 mod human;
 mod json;
@@ -19,6 +20,7 @@ mod verify;
 use std::str::FromStr;
 use std::time::Duration;
 
+pub use self::bump::{BumpReport, handshake_notes};
 pub use self::json::finding as finding_json;
 pub use self::outcome::outcome;
 pub use self::verify::{verify, verify_markdown};

@@ -1,5 +1,6 @@
 //! The operating system: everything here is called by the others and calls nobody.
 //!
+//! * [`branch`]: commits on branches of a remote, made without touching the checkout
 //! * [`command`]: asking the package managers
 //! * [`fs`]: reading files that strangers wrote, and replacing files and folders as a whole
 //! * [`git`]: asking the `git` program what has changed
@@ -7,5 +8,6 @@
 
 pub mod command;
 pub mod fs;
+pub mod branch;
 pub mod git;
 pub mod process;

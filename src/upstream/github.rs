@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
+use time::OffsetDateTime;
 use url::Url;
 
 use super::{SourceError, segment};
@@ -15,6 +16,15 @@ const ACCEPT: &str = "application/vnd.github+json";
 
 /// What a good answer is, for messages.
 const EXPECTED: &str = "a release";
+
+/// What a good answer to a question for all of them is.
+const EXPECTED_LIST: &str = "a list of releases";
+
+/// How many releases one answer has, at most.
+const PER_PAGE: usize = 100;
+
+/// How many answers are asked for: a repository of many programs may have thousands of releases.
+const PAGES: usize = 20;
 
 /// The largest answer that is read, in bytes.
 const LIMIT: u64 = 32 << 20;
@@ -40,8 +50,25 @@ pub struct ReleaseId {
 /// A published release.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Release {
+    /// Its tag.
+    pub tag: String,
+    /// Whether only its authors see it yet.
+    pub is_draft: bool,
+    /// Whether its authors call it a prerelease.
+    pub is_prerelease: bool,
+    /// When it came out.
+    pub published: Option<OffsetDateTime>,
     /// Its files.
     pub assets: Vec<Asset>,
+}
+
+/// The address of a file in another release of the repository in which a file of an address is.
+#[must_use]
+pub fn address_of(archive: &str, tag: &str, name: &str) -> Option<String> {
+    const DOWNLOADS: &str = "/releases/download/";
+    let end = archive.find(DOWNLOADS)? + DOWNLOADS.len();
+    let tag = tag.split('/').map(segment).collect::<Vec<_>>().join("/");
+    Some(format!("{}{tag}/{}", &archive[..end], segment(name)))
 }
 
 /// A file of a release.
@@ -83,6 +110,31 @@ impl Github {
         Some((id, file.clone()))
     }
 
+    /// Whether an address is on this GitHub's pages, or those of the public one.
+    #[must_use]
+    pub fn is_page(&self, url: &Url) -> bool {
+        let is_own = self.pages().is_some_and(|own| own.host_str() == url.host_str() && own.port() == url.port());
+        is_own || ["github.com", "www.github.com"].contains(&url.host_str().unwrap_or_default())
+    }
+
+    /// Address of a page, by the parts of its path.
+    #[must_use]
+    pub fn page(&self, parts: &[&str]) -> Option<String> {
+        let mut url = self.pages()?;
+        url.path_segments_mut().ok()?.clear().extend(parts);
+        Some(url.to_string())
+    }
+
+    /// Where people read this GitHub: beside the programs' host `api.`, or on the same one.
+    fn pages(&self) -> Option<Url> {
+        let mut url = self.api.clone();
+        url.set_path("/");
+        if let Some(host) = self.api.host_str()?.strip_prefix("api.") {
+            url.set_host(Some(host)).ok()?;
+        }
+        Some(url)
+    }
+
     /// Asks for a release; `None` when there is none with this tag.
     ///
     /// # Errors
@@ -97,6 +149,39 @@ impl Github {
     }
 }
 
+impl Github {
+    /// Asks for the releases of a repository, the newest first, until `is_enough` is satisfied with one of them, or there
+    /// are no more, or 2,000 have come. `None` when there is no such repository.
+    ///
+    /// # Errors
+    /// [`SourceError`] when GitHub cannot be asked, or does not answer like itself.
+    pub async fn releases(
+        &self,
+        client: &Client,
+        owner: &str,
+        repository: &str,
+        is_enough: impl Fn(&Release) -> bool,
+    ) -> Result<Option<Vec<Release>>, SourceError> {
+        let mut all = Vec::new();
+        for page in 1..=PAGES {
+            let query = format!("per_page={PER_PAGE}&page={page}");
+            let url = format!("{}repos/{}/{}/releases?{query}", self.api, segment(owner), segment(repository));
+            let url = Url::parse(&url).map_err(|error| SourceError::malformed(&self.api, EXPECTED_LIST, error))?;
+            let Some(document) = client.document(&url, ACCEPT, LIMIT).await? else { return Ok(None) };
+            let malformed = |error: String| SourceError::malformed(&url, EXPECTED_LIST, error);
+            let list: Vec<Value> =
+                serde_json::from_slice(&document.body).map_err(|error| malformed(error.to_string()))?;
+            let releases = list.iter().map(Release::from_json).collect::<Result<Vec<_>, _>>().map_err(malformed)?;
+            let is_last = releases.len() < PER_PAGE || releases.iter().any(&is_enough);
+            all.extend(releases);
+            if is_last {
+                break;
+            }
+        }
+        Ok(Some(all))
+    }
+}
+
 impl Release {
     /// Reads a release.
     ///
@@ -104,6 +189,10 @@ impl Release {
     /// What is missing.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let value: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        Self::from_json(&value)
+    }
+
+    fn from_json(value: &Value) -> Result<Self, String> {
         let assets = value.get("assets").and_then(Value::as_array).ok_or("there is no array `assets`")?;
         let asset = |asset: &Value| {
             let text = |key: &str| asset.get(key).and_then(Value::as_str);
@@ -115,7 +204,14 @@ impl Release {
                 is_complete: text("state").is_none_or(|state| state == "uploaded"),
             })
         };
-        Ok(Self { assets: assets.iter().filter_map(asset).collect() })
+        let flag = |key: &str| value.get(key).and_then(Value::as_bool).unwrap_or_default();
+        Ok(Self {
+            tag: value.get("tag_name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            is_draft: flag("draft"),
+            is_prerelease: flag("prerelease"),
+            published: super::time(value.get("published_at")),
+            assets: assets.iter().filter_map(asset).collect(),
+        })
     }
 
     /// The file of this name.

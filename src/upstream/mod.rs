@@ -19,6 +19,9 @@ pub use npm_config::npm_registry;
 pub use python_config::python_index;
 pub use surroundings::{Surroundings, UnknownBase};
 
+use serde_json::Value;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 use url::Url;
 
 use crate::net::{FetchError, shown};
@@ -46,6 +49,11 @@ impl SourceError {
     fn malformed(url: &Url, expected: &'static str, message: impl ToString) -> Self {
         Self::Malformed { url: shown(url), expected, message: message.to_string() }
     }
+}
+
+/// A time as RFC 3339 writes it.
+fn time(value: Option<&Value>) -> Option<OffsetDateTime> {
+    OffsetDateTime::parse(value?.as_str()?, &Rfc3339).ok()
 }
 
 /// A piece of an address's path, with everything encoded that could be something else than a name.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use time::OffsetDateTime;
 use url::Url;
 
 use super::{SourceError, segment};
@@ -12,6 +13,8 @@ use crate::net::Client;
 
 /// The abbreviated form, which leaves out what no installer needs; old mirrors know the full one only.
 const ACCEPT: &str = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*; q=0.1";
+
+const ACCEPT_FULL: &str = "application/json";
 
 /// What a good answer is, for messages.
 const EXPECTED: &str = "a package's versions";
@@ -33,6 +36,8 @@ pub struct Registry {
 pub struct Packument {
     /// Versions by tag; `latest` is what `npx` takes when it is not told.
     pub tags: BTreeMap<String, String>,
+    /// When versions came out; empty in the abbreviated form.
+    times: BTreeMap<String, Value>,
     versions: BTreeMap<String, Box<RawValue>>,
 }
 
@@ -79,12 +84,24 @@ impl Registry {
     /// # Errors
     /// [`SourceError`] when the registry cannot be asked, or does not answer like one.
     pub async fn packument(&self, client: &Client, name: &str) -> Result<Option<Packument>, SourceError> {
+        self.ask(client, name, ACCEPT).await
+    }
+
+    /// Asks for the full form, which tells when each version came out, and may be many times larger.
+    ///
+    /// # Errors
+    /// As [`Self::packument`].
+    pub async fn packument_with_times(&self, client: &Client, name: &str) -> Result<Option<Packument>, SourceError> {
+        self.ask(client, name, ACCEPT_FULL).await
+    }
+
+    async fn ask(&self, client: &Client, name: &str, accept: &str) -> Result<Option<Packument>, SourceError> {
         let base = self.base(name);
         // The slash behind a scope is part of the name.
         let path = name.split('/').map(segment).collect::<Vec<_>>().join("%2F");
         let url =
             Url::parse(&format!("{base}{path}")).map_err(|error| SourceError::malformed(base, EXPECTED, error))?;
-        let Some(document) = client.document(&url, ACCEPT, LIMIT).await? else { return Ok(None) };
+        let Some(document) = client.document(&url, accept, LIMIT).await? else { return Ok(None) };
         Packument::parse(&document.body).map(Some).map_err(|error| SourceError::malformed(&url, EXPECTED, error))
     }
 }
@@ -99,10 +116,12 @@ impl Packument {
         struct Form {
             #[serde(rename = "dist-tags", default)]
             tags: BTreeMap<String, String>,
+            #[serde(rename = "time", default)]
+            times: BTreeMap<String, Value>,
             versions: BTreeMap<String, Box<RawValue>>,
         }
-        let Form { tags, versions } = serde_json::from_slice(bytes)?;
-        Ok(Self { tags, versions })
+        let Form { tags, times, versions } = serde_json::from_slice(bytes)?;
+        Ok(Self { tags, times, versions })
     }
 
     /// The names of all versions, the newest first.
@@ -112,6 +131,12 @@ impl Packument {
             self.versions.keys().map(|text| (semver::Version::parse(text).ok(), text.as_str())).collect();
         versions.sort_by(|a, b| b.cmp(a));
         versions.into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// When a version came out, if the registry has told.
+    #[must_use]
+    pub fn published(&self, version: &str) -> Option<OffsetDateTime> {
+        super::time(self.times.get(version))
     }
 
     /// A version, if it was published. `name` is the package's.

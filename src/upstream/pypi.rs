@@ -6,6 +6,7 @@ use std::str::FromStr;
 use html5gum::{Token, Tokenizer};
 use pep440_rs::Version;
 use serde_json::Value;
+use time::OffsetDateTime;
 use url::Url;
 
 use super::{SourceError, segment};
@@ -46,6 +47,8 @@ pub struct File {
     pub yanked: Option<String>,
     /// The versions of Python that it runs on.
     pub requires_python: Option<String>,
+    /// When it came, if the index tells.
+    pub uploaded: Option<OffsetDateTime>,
 }
 
 /// One version of a project: its files together.
@@ -57,6 +60,8 @@ pub struct Release {
     pub has_hashes: bool,
     /// The versions of Python that it runs on, where all its files agree.
     pub requires_python: Option<String>,
+    /// When its first file came, if the index tells.
+    pub published: Option<OffsetDateTime>,
 }
 
 impl Index {
@@ -101,7 +106,8 @@ impl Project {
             };
             let has_hash = file.get("hashes").and_then(Value::as_object).is_some_and(|hashes| !hashes.is_empty());
             let requires_python = text("requires-python");
-            Some(File { name: text("filename")?, has_hash, yanked, requires_python })
+            let uploaded = super::time(file.get("upload-time"));
+            Some(File { name: text("filename")?, has_hash, yanked, requires_python, uploaded })
         };
         Ok(Self { files: files.iter().filter_map(file).collect() })
     }
@@ -129,6 +135,7 @@ impl Project {
                         has_hash,
                         yanked: attribute("data-yanked"),
                         requires_python: attribute("data-requires-python").filter(|range| !range.is_empty()),
+                        uploaded: None,
                     });
                 }
                 Token::String(text) => {
@@ -171,6 +178,7 @@ impl Project {
                 .map(|reasons| reasons.into_iter().find(|reason| !reason.is_empty()).cloned().unwrap_or_default()),
             has_hashes: files.iter().all(|file| file.has_hash),
             requires_python: first.requires_python.clone().filter(|_| agree),
+            published: files.iter().filter_map(|file| file.uploaded).min(),
         })
     }
 }
@@ -233,9 +241,9 @@ mod tests {
         assert_eq!(json, html);
         assert_eq!(json.versions(), ["1.10", "1.1", "1.0"]);
         let release = json.release("1.0.0").unwrap();
-        assert_eq!(release, Release { yanked: None, has_hashes: true, requires_python: Some(">=3.10".into()) });
+        assert_eq!(release, Release { yanked: None, has_hashes: true, requires_python: Some(">=3.10".into()), published: None });
         let release = json.release("1.1").unwrap();
-        assert_eq!(release, Release { yanked: Some("broken".into()), has_hashes: false, requires_python: None });
+        assert_eq!(release, Release { yanked: Some("broken".into()), has_hashes: false, requires_python: None, published: None });
         assert_eq!(json.release("1.10").unwrap().yanked.as_deref(), Some(""));
         assert_eq!(json.release("2"), None);
         assert_eq!(json.release("nonsense"), None);

@@ -209,7 +209,7 @@ impl Row {
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut row = json!({
-            "id": self.id, "version": self.version, "channel": channel(self.channel),
+            "id": self.id, "version": self.version, "channel": self.channel.as_str(),
             "distribution": self.kind.map(Kind::as_str), "verdict": self.verdict(), "reason": self.reason(),
             "message": self.message(), "reused": matches!(self.state, State::Reused(_)),
             "quarantine": self.held.as_ref().map(|held| held.to_json(self.verdict())),
@@ -229,13 +229,6 @@ impl Row {
             }
         }
         row
-    }
-}
-
-pub(super) fn channel(channel: Channel) -> &'static str {
-    match channel {
-        Channel::Stable => "stable",
-        Channel::Preview => "preview",
     }
 }
 

@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::row::channel;
 use super::{Row, State, Task};
 use crate::install::Kind;
 use crate::json;
+use crate::manifest::Channel;
 use crate::sys::fs::{ReadError, read_bounded};
 
 /// The JSON Schema of the file.
@@ -77,6 +77,17 @@ impl Snapshot {
         Ok(Self { rows: rows.iter().map(|row| (key(row), row.clone())).collect() })
     }
 
+    /// What an agent could do, by the stable names of features, whatever its version was then; `None` for an agent that did
+    /// not answer.
+    #[must_use]
+    pub fn features(&self, id: &str, channel: Channel, kind: Kind) -> Option<&Map<String, Value>> {
+        let is_it = |row: &&Value| {
+            row["id"] == id && row["channel"] == channel.as_str() && row["distribution"] == kind.as_str()
+        };
+        let row = self.rows.values().rfind(is_it)?;
+        row["features"].as_object().filter(|features| !features.is_empty())
+    }
+
     /// The row of a task that passed.
     pub(super) fn passed(&self, task: &Task) -> Option<&Value> {
         let kind = task.kind?.as_str().to_owned();
@@ -106,7 +117,7 @@ fn of_row(row: &Row) -> Option<Value> {
         kept.insert(name.to_owned(), result["handshake"][name].clone());
     }
     let mut agent = json!({
-        "id": row.id, "version": row.version, "channel": channel(row.channel),
+        "id": row.id, "version": row.version, "channel": row.channel.as_str(),
         "distribution": row.kind.map(Kind::as_str), "verdict": row.verdict(), "reason": row.reason(),
         "checked_at": checked_at, "isolation": row.isolation(), "timing": result["timing"],
     });

@@ -21,7 +21,7 @@ fn blocks<'a>(document: &'a str, kind: &str) -> Vec<&'a str> {
 fn the_help_of_every_command_is_known() {
     let env = Env::empty();
     let mut all = env.run(&["--help"]).stdout;
-    for command in ["validate", "build", "serve", "verify", "probe", "rules", "explain"] {
+    for command in ["validate", "build", "serve", "verify", "probe", "bump", "rules", "explain"] {
         all.push_str(&format!("\n---- {command}\n\n{}", env.run(&[command, "--help"]).stdout));
     }
     insta::assert_snapshot!(all);
@@ -57,6 +57,8 @@ fn the_configuration_in_the_readme_obeys_its_schema() {
     // What the program refuses, the schema refuses too.
     for wrong in [
         "colour = 1",
+        "bump.x.beta = {}",
+        "bump.x.stable = { url = \"https://h\", version = \"v\", archive = \"/{platform}\" }",
         "[[view]]\nfile = \"../x.json\"",
         "[[view]]\nfile = \"r.json\"\nchannel = \"beta\"",
         "rules.\"icon/size\" = \"error\"",

@@ -1,7 +1,7 @@
 //! A web server on loopback that answers what a test tells it to, and remembers what it was asked.
 
 use std::collections::HashMap;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -19,6 +19,7 @@ pub(crate) struct Asked {
     pub(crate) headers: HashMap<String, String>,
     /// How often this method and path were asked for before.
     pub(crate) before: usize,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Asked {
@@ -126,9 +127,12 @@ fn read(stream: &TcpStream, log: &Mutex<Vec<Asked>>) -> io::Result<Asked> {
         }
         line.clear();
     }
+    let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
     let mut log = log.lock().unwrap();
     let before = log.iter().filter(|asked| asked.method == method && asked.path == path).count();
-    let asked = Asked { method, path, headers, before };
+    let asked = Asked { method, path, headers, before, body };
     log.push(asked.clone());
     Ok(asked)
 }

@@ -1,0 +1,96 @@
+//! The file of a release that takes the place of another release's file.
+
+use super::address::names;
+use crate::manifest::Platform;
+use crate::manifest::archive::format;
+use crate::upstream::github::{Asset, Release};
+
+/// Words by which the names of files tell what they run on.
+const OS: [(&str, &[&str]); 3] = [
+    ("darwin", &["darwin", "macos", "mac", "osx", "apple"]),
+    ("linux", &["linux"]),
+    ("windows", &["windows", "win", "win32", "win64"]),
+];
+const ARCHITECTURE: [(&str, &[&str]); 2] =
+    [("aarch64", &["aarch64", "arm64"]), ("x86_64", &["x86_64", "x64", "amd64", "x86-64", "win64"])];
+
+/// What has become of a file in another release.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Successor<'a> {
+    /// It has the same name, but for the version.
+    Same(&'a Asset),
+    /// Its name has changed; it is the only one for the platform.
+    Renamed(&'a Asset),
+    /// There is none, or several could be it.
+    Missing,
+}
+
+/// Finds the file for a platform that `name` was in the release of the version `old`.
+pub(super) fn successor<'a>(release: &'a Release, name: &str, platform: &str, old: &str, new: &str) -> Successor<'a> {
+    if let Some(asset) = names(name, old, new).iter().find_map(|name| release.asset(name)) {
+        return Successor::Same(asset);
+    }
+    let Ok(platform) = platform.parse::<Platform>() else { return Successor::Missing };
+    let kind = |name: &str| format(&format!("/{name}")).ok();
+    let is_of_kind = |asset: &&Asset| {
+        let of_asset = kind(&asset.name);
+        asset.is_complete && runs_on(&asset.name) == Some(platform) && of_asset.is_some() && of_asset == kind(name)
+    };
+    let mut alike = release.assets.iter().filter(is_of_kind);
+    match (alike.next(), alike.next()) {
+        (Some(asset), None) => Successor::Renamed(asset),
+        _ => Successor::Missing,
+    }
+}
+
+/// The platform that a file's name tells, if it tells exactly one.
+fn runs_on(name: &str) -> Option<Platform> {
+    let name = name.to_ascii_lowercase();
+    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    let has = |word: &&str| {
+        // `x86_64` is two words.
+        if word.contains(['_', '-']) { name.contains(*word) } else { words.contains(word) }
+    };
+    let only = |table: &[(&'static str, &[&str])]| {
+        let mut known = table.iter().filter(|(_, words)| words.iter().any(|word| has(word))).map(|(key, _)| *key);
+        known.next().filter(|_| known.next().is_none())
+    };
+    format!("{}-{}", only(&OS)?, only(&ARCHITECTURE)?).parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn release(names: &[&str]) -> Release {
+        let asset = |name: &&str| Asset { name: (*name).to_owned(), sha256: None, is_complete: *name != "partial.zip" };
+        Release { assets: names.iter().map(asset).collect(), ..Release::default() }
+    }
+
+    fn found(names: &[&str], name: &str) -> Option<(String, bool)> {
+        match successor(&release(names), name, "linux-x86_64", "1.0.0", "1.1.0") {
+            Successor::Same(asset) => Some((asset.name.clone(), false)),
+            Successor::Renamed(asset) => Some((asset.name.clone(), true)),
+            Successor::Missing => None,
+        }
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_name_but_for_the_version() {
+        let same = |name: &str| Some((name.to_owned(), false));
+        assert_eq!(found(&["agent-1.1.0.zip", "agent-1.0.0.zip"], "agent-1.0.0.zip"), same("agent-1.1.0.zip"));
+        assert_eq!(found(&["agent.zip"], "agent.zip"), same("agent.zip"));
+        assert_eq!(found(&["agent-1.1.0-lib-1.0.0.zip"], "agent-1.0.0-lib-1.0.0.zip"), same("agent-1.1.0-lib-1.0.0.zip"));
+    }
+
+    #[test]
+    fn a_renamed_file_is_known_by_its_platform() {
+        let renamed = |name: &str| Some((name.to_owned(), true));
+        let others = ["tool-darwin-arm64.zip", "tool-windows-x64.zip", "tool-linux-arm64.zip", "tool-linux-x64.tar.gz"];
+        assert_eq!(found(&[&others[..], &["tool_Linux_x86_64.zip"]].concat(), "agent-linux.zip"), renamed("tool_Linux_x86_64.zip"));
+        assert_eq!(found(&others, "agent-linux.zip"), None, "another format");
+        assert_eq!(found(&["a-linux-x64.zip", "b-linux-amd64.zip"], "agent-linux.zip"), None, "two of them");
+        assert_eq!(found(&["a-linux-x64-arm64.zip", "partial.zip", "linux.zip"], "agent-linux.zip"), None);
+        assert_eq!(found(&["agent-linux-x64.zip.sha256"], "agent-linux.zip"), None);
+    }
+}

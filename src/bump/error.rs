@@ -1,0 +1,84 @@
+//! Why nothing is known of an agent's newer versions, or why one was not taken in.
+
+use crate::net::{FetchError, Problem};
+use crate::upstream::SourceError;
+
+/// Why an agent was not brought up to date.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// What kind of trouble it is.
+    pub kind: ErrorKind,
+    /// What happened, for people. It may quote hostile text: escape it.
+    pub message: String,
+}
+
+/// A kind of trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorKind {
+    /// A source did not answer, or not as it should.
+    SourceUnavailable,
+    /// A source wants to be left alone.
+    RateLimited,
+    /// A source knows nothing of the package or repository.
+    NotFound,
+    /// There is no version that all sources offer.
+    VersionsDisagree,
+    /// The manifest's version is above all that are offered.
+    Downgrade,
+    /// The newer version has no archive where one should be.
+    AssetMissing,
+    /// The manifest cannot be read, or cannot be changed by a program.
+    Manifest,
+    /// The changed manifest breaks a rule.
+    ValidationFailed,
+    /// The newer version does not pass the handshake.
+    HandshakeFailed,
+    /// The change could not be written, committed or proposed.
+    NotWritten,
+}
+
+impl ErrorKind {
+    /// The word in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SourceUnavailable => "source_unavailable",
+            Self::RateLimited => "rate_limited",
+            Self::NotFound => "not_found",
+            Self::VersionsDisagree => "versions_disagree",
+            Self::Downgrade => "downgrade",
+            Self::AssetMissing => "asset_missing",
+            Self::Manifest => "manifest",
+            Self::ValidationFailed => "validation_failed",
+            Self::HandshakeFailed => "handshake_failed",
+            Self::NotWritten => "not_written",
+        }
+    }
+
+    /// An error of this kind.
+    pub fn because(self, message: impl Into<String>) -> Error {
+        Error { kind: self, message: message.into() }
+    }
+}
+
+impl From<SourceError> for Error {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::Fetch(error) => error.into(),
+            SourceError::Malformed { .. } => ErrorKind::SourceUnavailable.because(error.to_string()),
+        }
+    }
+}
+
+impl From<FetchError> for Error {
+    fn from(error: FetchError) -> Self {
+        let kind = match error.problem {
+            // GitHub says 403 where others say 429.
+            Problem::RateLimited { .. } | Problem::Status(403 | 429) => ErrorKind::RateLimited,
+            Problem::Status(404 | 410) => ErrorKind::NotFound,
+            _ => ErrorKind::SourceUnavailable,
+        };
+        kind.because(error.to_string())
+    }
+}

@@ -1,0 +1,265 @@
+//! Asks every source of a channel what it offers.
+
+use url::Url;
+
+use super::asset::{Successor, successor};
+use super::feed::Archives;
+use super::offer::{Flaw, Offer, Offers, SourceKind, version_of_tag};
+use super::{Bumper, Error, ErrorKind};
+use crate::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PypiSpec, Release, Version};
+use crate::upstream::{github, npm, pypi};
+
+/// The largest feed that is read, in bytes.
+const FEED_LIMIT: u64 = 32 << 20;
+
+/// What the sources of a channel offer, and where its archives come from.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    pub(super) offers: Vec<Offers>,
+    pub(super) archives: ArchiveSource,
+}
+
+/// Where the archives of a channel come from.
+#[derive(Debug)]
+pub(super) enum ArchiveSource {
+    /// Releases of a repository on GitHub.
+    Github { repository: Repository, releases: Vec<github::Release> },
+    /// A feed that the configuration names.
+    Feed(Archives),
+    /// Nobody lists them: a new one is looked for where the old one would lead.
+    Unlisted,
+}
+
+/// A repository on GitHub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Repository {
+    pub(super) owner: String,
+    pub(super) name: String,
+}
+
+impl Bumper<'_> {
+    /// Asks the sources of all distributions that a channel declares.
+    pub(super) async fn gather(
+        &self,
+        manifest: &Manifest,
+        release: Release<'_>,
+        current: &Version,
+    ) -> Result<Gathered, Error> {
+        let npx = async {
+            match &release.distribution.npx {
+                Some(package) => self.npm(&package.package).await.map(Some),
+                None => Ok(None),
+            }
+        };
+        let uvx = async {
+            match &release.distribution.uvx {
+                Some(package) => self.pypi(&package.package, release.channel).await.map(Some),
+                None => Ok(None),
+            }
+        };
+        let binary = self.archives(manifest, release, current);
+        let (npx, uvx, binary) = futures_util::join!(npx, uvx, binary);
+        let (archives, of_archives) = binary?;
+        Ok(Gathered { offers: [npx?, uvx?, of_archives].into_iter().flatten().collect(), archives })
+    }
+
+    async fn npm(&self, package: &str) -> Result<Offers, Error> {
+        let spec: NpmSpec = package.parse().map_err(|error| odd_package(package, &error))?;
+        let registry = self.sources.npm.as_ref().ok_or_else(|| unknown_base("npm registry"))?;
+        let packument = if self.min_age.is_zero() {
+            registry.packument(self.client, &spec.name).await?
+        } else {
+            registry.packument_with_times(self.client, &spec.name).await?
+        };
+        let packument = packument.ok_or_else(|| not_found(&format!("npm has no package {:?}", spec.name)))?;
+        Ok(of_packument(&packument, &spec.name))
+    }
+
+    async fn pypi(&self, package: &str, channel: Channel) -> Result<Offers, Error> {
+        let spec: PypiSpec = package.parse().map_err(|error| odd_package(package, &error))?;
+        let index = self.sources.pypi.as_ref().ok_or_else(|| unknown_base("Python package index"))?;
+        let project = index.project(self.client, &spec.name).await?;
+        let project = project.ok_or_else(|| not_found(&format!("the Python index has no project {:?}", spec.name)))?;
+        Ok(of_project(&project, channel))
+    }
+
+    async fn archives(
+        &self,
+        manifest: &Manifest,
+        release: Release<'_>,
+        current: &Version,
+    ) -> Result<(ArchiveSource, Option<Offers>), Error> {
+        let targets = &release.distribution.binary;
+        let platforms: Vec<&str> = targets.iter().map(|target| target.platform.as_str()).collect();
+        if targets.is_empty() {
+            return Ok((ArchiveSource::Unlisted, None));
+        }
+        if let Some(feed) = self.config.feed(&manifest.agent().id, release.channel) {
+            let unavailable = |message: String| ErrorKind::SourceUnavailable.because(format!("the feed {}: {message}", feed.url));
+            let url = crate::net::address::parse(&feed.url).map_err(|error| unavailable(error.to_string()))?;
+            let document = self.client.document(&url, "*/*", FEED_LIMIT).await?;
+            let document = document.ok_or_else(|| not_found(&format!("there is no feed at {}", feed.url)))?;
+            let archives = Archives::parse(&document.body, feed, &platforms).map_err(unavailable)?;
+            let offers = archives.offers(&platforms);
+            return Ok((ArchiveSource::Feed(archives), Some(offers)));
+        }
+        let hosted = targets.iter().find_map(|target| self.repository_of_archive(&target.archive));
+        let named = || manifest.agent().repository.as_ref().and_then(|address| self.repository_of_page(address));
+        let Some(repository) = hosted.or_else(named) else { return Ok((ArchiveSource::Unlisted, None)) };
+        let is_current = |found: &github::Release| version_of_tag(&found.tag).is_some_and(|(_, version)| version == *current);
+        let Repository { owner, name } = &repository;
+        let releases = self.sources.github.releases(self.client, owner, name, is_current).await?;
+        let mut releases = releases.ok_or_else(|| not_found(&format!("GitHub has no repository {owner}/{name}")))?;
+        self.keep_product(&mut releases, targets, current);
+        if releases.is_empty() && !targets.iter().any(|target| self.is_hosted(target, &repository)) {
+            // A repository without releases says nothing of archives that are published elsewhere.
+            return Ok((ArchiveSource::Unlisted, None));
+        }
+        let offers = releases.iter().filter_map(|found| self.of_release(found, targets, &repository, current, release.channel));
+        let offers = Offers { source: SourceKind::Github, offers: offers.collect(), recommended: None };
+        Ok((ArchiveSource::Github { repository, releases }, Some(offers)))
+    }
+
+    /// Of a repository of several products keeps the releases of the one whose archives the manifest names: their tags
+    /// begin alike.
+    fn keep_product(&self, releases: &mut Vec<github::Release>, targets: &[BinaryTarget], current: &Version) {
+        let tag_of = |target: &BinaryTarget| Some(self.asset_of(&target.archive)?.0.tag);
+        let named = targets.iter().find_map(tag_of);
+        let listed = || releases.iter().map(|found| found.tag.clone()).find(|tag| is_tag_of(tag, current));
+        let Some(tag) = named.filter(|tag| version_of_tag(tag).is_some()).or_else(listed) else { return };
+        let Some((prefix, _)) = version_of_tag(&tag) else { return };
+        // A `v` comes and goes within one product.
+        let product = |prefix: &str| prefix.trim_end_matches(['v', 'V']).to_owned();
+        let wanted = product(prefix);
+        releases.retain(|found| version_of_tag(&found.tag).is_some_and(|(prefix, _)| product(prefix) == wanted));
+    }
+
+    fn of_release(
+        &self,
+        found: &github::Release,
+        targets: &[BinaryTarget],
+        repository: &Repository,
+        current: &Version,
+        channel: Channel,
+    ) -> Option<Offer> {
+        let (_, version) = version_of_tag(&found.tag)?;
+        let missing = || {
+            let hosted = targets.iter().filter(|target| self.is_hosted(target, repository));
+            let is_missing = |target: &&BinaryTarget| {
+                let name = self.asset_of(&target.archive).map(|(_, name)| name).unwrap_or_default();
+                successor(found, &name, &target.platform, current.as_str(), version.as_str()) == Successor::Missing
+            };
+            let missing: Vec<String> = hosted.filter(is_missing).map(|target| target.platform.clone()).collect();
+            (!missing.is_empty()).then_some(Flaw::Missing(missing))
+        };
+        let flaw = if found.is_draft || (found.is_prerelease && channel == Channel::Stable) {
+            Some(Flaw::Prerelease)
+        } else if version > *current {
+            missing()
+        } else {
+            None
+        };
+        Some(Offer { text: found.tag.clone(), published: found.published, flaw, version })
+    }
+
+    fn is_hosted(&self, target: &BinaryTarget, repository: &Repository) -> bool {
+        self.repository_of_archive(&target.archive).as_ref() == Some(repository)
+    }
+
+    pub(super) fn asset_of(&self, archive: &str) -> Option<(github::ReleaseId, String)> {
+        self.sources.github.asset_of(&Url::parse(archive).ok()?)
+    }
+
+    pub(super) fn repository_of_archive(&self, archive: &str) -> Option<Repository> {
+        let (id, _) = self.asset_of(archive)?;
+        Some(Repository { owner: id.owner, name: id.repository })
+    }
+
+    /// The repository whose page an address is, such as that of a folder in it.
+    fn repository_of_page(&self, address: &str) -> Option<Repository> {
+        let url = Url::parse(address).ok()?;
+        if !self.sources.github.is_page(&url) {
+            return None;
+        }
+        let mut parts = url.path_segments()?.filter(|part| !part.is_empty());
+        let (owner, name) = (parts.next()?.to_owned(), parts.next()?);
+        Some(Repository { owner, name: name.strip_suffix(".git").unwrap_or(name).to_owned() })
+    }
+}
+
+fn is_tag_of(tag: &str, version: &Version) -> bool {
+    version_of_tag(tag).is_some_and(|(_, found)| found == *version)
+}
+
+fn of_packument(packument: &npm::Packument, name: &str) -> Offers {
+    let offer = |text: &str| {
+        let version = Version::parse_loose(text)?;
+        let deprecated = packument.version(name, text)?.deprecated.is_some();
+        let flaw = deprecated.then_some(Flaw::Deprecated);
+        Some(Offer { version, text: text.to_owned(), published: packument.published(text), flaw })
+    };
+    let recommended = packument.tags.get("latest").and_then(|text| Version::parse_loose(text));
+    Offers { source: SourceKind::Npm, offers: packument.versions().into_iter().filter_map(offer).collect(), recommended }
+}
+
+fn of_project(project: &pypi::Project, channel: Channel) -> Offers {
+    let offer = |text: String| {
+        let version = of_python(&text, channel)?;
+        let release = project.release(&text)?;
+        let flaw = release.yanked.is_some().then_some(Flaw::Yanked);
+        Some(Offer { version, text, published: release.published, flaw })
+    };
+    Offers { source: SourceKind::Pypi, offers: project.versions().into_iter().filter_map(offer).collect(), recommended: None }
+}
+
+/// A Python version as manifests write it. By PEP 440 `1.0.0-preview.2` is `1.0.0rc2`; other prereleases, and builds for
+/// development, have no such form. A post-release is a build of its version, as [`crate::manifest::pypi_version_matches`]
+/// has it.
+fn of_python(text: &str, channel: Channel) -> Option<Version> {
+    let version: pep440_rs::Version = text.parse().ok()?;
+    let numbers: Vec<String> = version.release().iter().map(ToString::to_string).collect();
+    let numbers = numbers.join(".");
+    if version.is_dev() || version.epoch() != 0 || version.is_post() || version.is_local() {
+        return None;
+    }
+    match version.pre() {
+        None => Version::parse_loose(&numbers),
+        Some(pre) if channel == Channel::Preview && pre.kind == pep440_rs::PrereleaseKind::Rc => {
+            Version::parse_loose(&format!("{numbers}-preview.{}", pre.number))
+        }
+        Some(_) => None,
+    }
+}
+
+fn odd_package(package: &str, error: &dyn std::fmt::Display) -> Error {
+    ErrorKind::Manifest.because(format!("the package {package:?} {error}"))
+}
+
+fn unknown_base(what: &str) -> Error {
+    ErrorKind::SourceUnavailable.because(format!("no {what} is known"))
+}
+
+fn not_found(message: &str) -> Error {
+    ErrorKind::NotFound.because(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn python_versions_are_written_as_manifests_do() {
+        for (text, stable, preview) in [
+            ("1.10", Some("1.10"), Some("1.10")),
+            ("1.0.0rc2", None, Some("1.0.0-preview.2")),
+            ("1.0.0b1", None, None),
+            ("1.0.0.dev3", None, None),
+            ("1!1.0.0", None, None),
+            ("1.0.0.post1", None, None),
+            ("nonsense", None, None),
+        ] {
+            let of = |channel| of_python(text, channel).map(|version| version.to_string());
+            assert_eq!((of(Channel::Stable).as_deref(), of(Channel::Preview).as_deref()), (stable, preview), "{text}");
+        }
+    }
+}

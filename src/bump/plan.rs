@@ -1,0 +1,366 @@
+//! From what sources offer to a change of the manifest.
+
+use url::Url;
+
+use super::address::candidates;
+use super::asset::{Successor, successor};
+use super::gather::{ArchiveSource, Gathered, Repository};
+use super::newest::{Choice, Held, Policy, choose};
+use super::offer::Offers;
+use super::{Bumper, Error, ErrorKind, SourceKind};
+use crate::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PackageKind, Pin, PypiSpec, Release, Version};
+use crate::source::Edit;
+use crate::upstream::github;
+
+/// How many addresses are asked for, at most, to find one archive that nobody lists.
+const GUESSES: usize = 8;
+
+/// What came of looking for a newer version of one channel.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The manifest has the newest version.
+    UpToDate,
+    /// There is a newer version.
+    Update(Box<Update>),
+    /// There is a newer version that is not taken in yet.
+    Held {
+        /// The version.
+        version: String,
+        /// Why.
+        reason: Held,
+        /// Who has what, for people.
+        message: String,
+    },
+    /// No source lists its versions.
+    Unlisted,
+}
+
+/// A newer version, and what it changes in the manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Update {
+    /// The channel.
+    pub channel: Channel,
+    /// The version in the manifest.
+    pub from: String,
+    /// The newer one.
+    pub to: String,
+    /// The sources that offer it.
+    pub sources: Vec<SourceKind>,
+    /// The values that change.
+    pub changes: Vec<Change>,
+    /// The same as edits of the manifest's text.
+    pub edits: Vec<Edit>,
+    /// Why a person should look at it; empty for a straightforward change.
+    pub reasons: Vec<String>,
+    /// Addresses of what its authors say of the new version, and of all changes since the old one.
+    pub links: Vec<String>,
+}
+
+impl Update {
+    /// Whether only version, package, addresses of the same place, and digests change.
+    #[must_use]
+    pub fn is_straightforward(&self) -> bool {
+        self.reasons.is_empty()
+    }
+}
+
+/// A value of a manifest that changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// JSON pointer.
+    pub pointer: String,
+    /// The old value; `None` where there was none.
+    pub from: Option<String>,
+    /// The new value; `None` where it goes.
+    pub to: Option<String>,
+}
+
+/// An archive of the newer version.
+struct NewArchive {
+    url: String,
+    sha256: Option<String>,
+    reasons: Vec<String>,
+}
+
+impl Bumper<'_> {
+    /// Looks for a newer version of one channel, and works out the smallest change that takes it in.
+    ///
+    /// # Errors
+    /// [`Error`] when a source does not answer, or offers nothing that can be used.
+    pub async fn plan(&self, manifest: &Manifest, release: Release<'_>) -> Result<Outcome, Error> {
+        let current = Version::parse_loose(release.version)
+            .ok_or_else(|| ErrorKind::Manifest.because(format!("{:?} is no version", release.version)))?;
+        let gathered = self.gather(manifest, release, &current).await?;
+        if gathered.offers.is_empty() {
+            return Ok(Outcome::Unlisted);
+        }
+        let policy = Policy { channel: release.channel, min_age: self.min_age, now: self.now };
+        match choose(&current, &gathered.offers, policy) {
+            Choice::UpToDate => Ok(Outcome::UpToDate),
+            Choice::Ahead { newest } => Err(ErrorKind::Downgrade.because(format!(
+                "the manifest has {current}, but the newest version that can be had is {newest}: nobody is moved down; {}",
+                who_has_what(&gathered.offers, release.channel)
+            ))),
+            Choice::Disagree => Err(ErrorKind::VersionsDisagree
+                .because(format!("no version can be had everywhere: {}", who_has_what(&gathered.offers, release.channel)))),
+            Choice::Held { version, reason } => Ok(Outcome::Held {
+                version: version.to_string(),
+                reason,
+                message: who_has_what(&gathered.offers, release.channel),
+            }),
+            Choice::Update(version) => {
+                let update = self.update(manifest, release, &current, &version, &gathered).await?;
+                Ok(Outcome::Update(Box::new(update)))
+            }
+        }
+    }
+
+    async fn update(
+        &self,
+        manifest: &Manifest,
+        release: Release<'_>,
+        current: &Version,
+        version: &Version,
+        gathered: &Gathered,
+    ) -> Result<Update, Error> {
+        let to = in_full(version);
+        let mut update = Update {
+            channel: release.channel,
+            from: release.version.to_owned(),
+            to: to.clone(),
+            sources: gathered.offers.iter().map(|offers| offers.source).collect(),
+            changes: Vec::new(),
+            edits: Vec::new(),
+            reasons: Vec::new(),
+            links: Vec::new(),
+        };
+        update.set(manifest, &format!("{}/version", release.pointer()), Some(&to))?;
+        for (kind, package) in release.distribution.packages() {
+            let source = if kind == PackageKind::Npx { SourceKind::Npm } else { SourceKind::Pypi };
+            let offers = gathered.offers.iter().find(|offers| offers.source == source);
+            let Some(offer) = offers.and_then(|offers| offers.of(version)) else { continue };
+            match respecified(kind, &package.package, &offer.text) {
+                Some(spec) => update.set(manifest, &release.package_pointer(kind, "package"), Some(&spec))?,
+                None => update.reasons.push(format!("{} {:?} names no exact version, and stays", kind.as_str(), package.package)),
+            }
+        }
+        let targets = &release.distribution.binary;
+        let archives = targets.iter().map(|target| self.archive(target, current, version, &gathered.archives));
+        for (target, archive) in targets.iter().zip(futures_util::future::join_all(archives).await) {
+            let archive = archive?;
+            update.reasons.extend(archive.reasons);
+            update.set(manifest, &release.target_pointer(target, "archive"), Some(&archive.url))?;
+            if target.sha256.is_some() {
+                update.set(manifest, &release.target_pointer(target, "sha256"), archive.sha256.as_deref())?;
+            }
+        }
+        if let ArchiveSource::Github { repository, releases } = &gathered.archives {
+            update.links = links(self.sources, repository, releases, current, version);
+        }
+        update.reasons.sort();
+        update.reasons.dedup();
+        Ok(update)
+    }
+
+    /// Finds the archive of a version for the platform of a target.
+    async fn archive(
+        &self,
+        target: &BinaryTarget,
+        current: &Version,
+        version: &Version,
+        source: &ArchiveSource,
+    ) -> Result<NewArchive, Error> {
+        match source {
+            ArchiveSource::Feed(archives) => {
+                let entry = archives.entry(version, &target.platform).ok_or_else(|| missing(target, version))?;
+                let url = crate::net::address::parse(&entry.archive)
+                    .map_err(|error| ErrorKind::AssetMissing.because(format!("the feed's address {:?} {error}", entry.archive)))?;
+                let mut reasons = Vec::new();
+                if Url::parse(&target.archive).ok().is_none_or(|old| old.host_str() != url.host_str()) {
+                    reasons.push(format!("the archive of {} is on another host: {}", target.platform, url.host_str().unwrap_or_default()));
+                }
+                self.with_digest(target, entry.archive.clone(), entry.sha256.clone(), reasons).await
+            }
+            ArchiveSource::Github { repository, releases }
+                if self.repository_of_archive(&target.archive).as_ref() == Some(repository) =>
+            {
+                let is_of_version = |found: &&github::Release| {
+                    !found.is_draft && super::version_of_tag(&found.tag).is_some_and(|(_, found)| found == *version)
+                };
+                let found = releases.iter().find(is_of_version).ok_or_else(|| missing(target, version))?;
+                self.in_release(target, current, version, found).await
+            }
+            ArchiveSource::Github { .. } | ArchiveSource::Unlisted => self.guess(target, current, version).await,
+        }
+    }
+
+    async fn in_release(
+        &self,
+        target: &BinaryTarget,
+        current: &Version,
+        version: &Version,
+        found: &github::Release,
+    ) -> Result<NewArchive, Error> {
+        let (_, name) = self.asset_of(&target.archive).ok_or_else(|| missing(target, version))?;
+        let mut reasons = Vec::new();
+        let asset = match successor(found, &name, &target.platform, current.as_str(), version.as_str()) {
+            Successor::Same(asset) => asset,
+            Successor::Renamed(asset) => {
+                reasons.push(format!("the file for {} is now called {:?}, not {name:?}", target.platform, asset.name));
+                asset
+            }
+            Successor::Missing => return Err(missing(target, version)),
+        };
+        let is_it = |url: &String| {
+            self.asset_of(url).is_some_and(|(id, name)| id.tag == found.tag && name == asset.name)
+        };
+        // Whatever the old address does not spell out is spelled anew.
+        let spelled = candidates(&target.archive, current.as_str(), version.as_str()).into_iter().find(is_it);
+        let url = spelled.or_else(|| github::address_of(&target.archive, &found.tag, &asset.name).filter(is_it));
+        let url = url.ok_or_else(|| missing(target, version))?;
+        self.with_digest(target, url, asset.sha256.clone(), reasons).await
+    }
+
+    /// Looks for an archive where the address of the old one leads with the new version in it.
+    async fn guess(&self, target: &BinaryTarget, current: &Version, version: &Version) -> Result<NewArchive, Error> {
+        let full = in_full(version);
+        let mut guesses = candidates(&target.archive, current.as_str(), &full);
+        let mut reasons = Vec::new();
+        if guesses == [target.archive.clone()] {
+            reasons.push(format!("the address for {} names no version", target.platform));
+        }
+        guesses.truncate(GUESSES);
+        let mut unanswered = None;
+        for guess in guesses {
+            let Ok(url) = crate::net::address::parse(&guess) else { continue };
+            match self.client.probe(&url).await {
+                Ok(_) => return self.with_digest(target, guess, None, reasons).await,
+                Err(error) if error.problem.may_pass() || !error.problem.is_answer() => unanswered = Some(error),
+                Err(_) => {}
+            }
+        }
+        Err(unanswered.map_or_else(|| missing(target, version), Error::from))
+    }
+
+    /// Completes a digest that the manifest wants: by a download, where nobody tells it.
+    async fn with_digest(
+        &self,
+        target: &BinaryTarget,
+        url: String,
+        known: Option<String>,
+        mut reasons: Vec<String>,
+    ) -> Result<NewArchive, Error> {
+        let mut sha256 = known;
+        if target.sha256.is_some() && sha256.is_none() {
+            match self.digest(&url).await {
+                Ok(digest) => sha256 = Some(digest),
+                Err(error) => reasons.push(format!("the digest for {} is taken out, since none could be had: {error}", target.platform)),
+            }
+        }
+        Ok(NewArchive { url, sha256, reasons })
+    }
+}
+
+impl Update {
+    /// Puts a value in the place of another, or takes it out.
+    fn set(&mut self, manifest: &Manifest, pointer: &str, to: Option<&str>) -> Result<(), Error> {
+        let from = manifest.value().pointer(pointer).and_then(serde_json::Value::as_str);
+        if from == to {
+            return Ok(());
+        }
+        let edit = match to {
+            Some(text) => manifest.replace_text(pointer, text),
+            None => manifest.remove(pointer),
+        };
+        let edit = edit.ok_or_else(|| ErrorKind::Manifest.because(format!("there is nothing to change at {pointer}")))?;
+        self.edits.push(edit);
+        self.changes.push(Change {
+            pointer: pointer.to_owned(),
+            from: from.map(ToOwned::to_owned),
+            to: to.map(ToOwned::to_owned),
+        });
+        Ok(())
+    }
+}
+
+/// A version with three parts at least, as a manifest must state it.
+fn in_full(version: &Version) -> String {
+    let text = version.as_str();
+    let end = text.find(['-', '+']).unwrap_or(text.len());
+    let zeros = ".0".repeat(3_usize.saturating_sub(version.parts().len()));
+    format!("{}{zeros}{}", &text[..end], &text[end..])
+}
+
+/// A package specification with another version; `None` when it names no exact one.
+fn respecified(kind: PackageKind, spec: &str, version: &str) -> Option<String> {
+    let pin = match kind {
+        PackageKind::Npx => spec.parse::<NpmSpec>().ok()?.pin,
+        PackageKind::Uvx => spec.parse::<PypiSpec>().ok()?.pin,
+    };
+    let Pin::Exact(old) = pin else { return None };
+    Some(format!("{}{version}", spec.strip_suffix(&old)?))
+}
+
+fn missing(target: &BinaryTarget, version: &Version) -> Error {
+    ErrorKind::AssetMissing.because(format!("{version} has no archive for {} that takes the place of {}", target.platform, target.archive))
+}
+
+/// The newest version of each source, and what is wrong with newer ones.
+fn who_has_what(sources: &[Offers], channel: Channel) -> String {
+    let of_source = |source: &Offers| {
+        let counts = |version: &Version| !version.is_prerelease() || channel == Channel::Preview;
+        let newest = source.offers.iter().filter(|offer| counts(&offer.version)).max_by(|a, b| a.version.cmp(&b.version));
+        match newest.map(|offer| (&offer.text, &offer.flaw)) {
+            None => format!("{} has none", source.source),
+            Some((text, None)) => format!("{} has {text}", source.source),
+            Some((text, Some(flaw))) => format!("{} has {text}, which {flaw}", source.source),
+        }
+    };
+    sources.iter().map(of_source).collect::<Vec<_>>().join("; ")
+}
+
+fn links(
+    sources: &crate::survey::Sources,
+    repository: &Repository,
+    releases: &[github::Release],
+    current: &Version,
+    version: &Version,
+) -> Vec<String> {
+    let tag_of = |wanted: &Version| {
+        releases.iter().map(|found| &found.tag).find(|tag| super::version_of_tag(tag).is_some_and(|(_, found)| found == *wanted))
+    };
+    let Repository { owner, name } = repository;
+    let page = |path: &[&str]| sources.github.page(&[&[owner.as_str(), name][..], path].concat());
+    let notes = tag_of(version).and_then(|tag| page(&["releases", "tag", tag]));
+    let range = tag_of(current).zip(tag_of(version)).map(|(old, new)| format!("{old}...{new}"));
+    let compare = range.and_then(|range| page(&["compare", &range]));
+    notes.into_iter().chain(compare).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_specification_keeps_its_form() {
+        for (kind, spec, version, expected) in [
+            (PackageKind::Npx, "@s/p@1.0.0", "1.1.0", Some("@s/p@1.1.0")),
+            (PackageKind::Npx, "p@latest", "1.1.0", None),
+            (PackageKind::Npx, "p@^1.0.0", "1.1.0", None),
+            (PackageKind::Uvx, "p==1.0", "1.1", Some("p==1.1")),
+            (PackageKind::Uvx, "p[acp,x]==1.0.0", "1.1.0", Some("p[acp,x]==1.1.0")),
+            (PackageKind::Uvx, "p@1.0.0", "1.1.0", Some("p@1.1.0")),
+            (PackageKind::Uvx, "p>=1.0.0", "1.1.0", None),
+            (PackageKind::Uvx, "p", "1.1.0", None),
+        ] {
+            assert_eq!(respecified(kind, spec, version).as_deref(), expected, "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_manifest_states_three_parts() {
+        for (text, expected) in [("1.6", "1.6.0"), ("1.6-preview.1", "1.6.0-preview.1"), ("1.6.0.1", "1.6.0.1"), ("2026.07.01", "2026.07.01")] {
+            assert_eq!(in_full(&Version::parse_loose(text).unwrap()), expected);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Proves that a changed manifest still passes the checks.
+
+use super::{Bumper, Error, ErrorKind, Update};
+use crate::check::{Options, Selection, check};
+use crate::finding::{Finding, Level};
+use crate::manifest::Manifest;
+use crate::registry::{Entry, Loaded, Registry};
+use crate::source::apply;
+use crate::survey::{Scope, Surveyor};
+
+/// How many errors a message names.
+const SHOWN: usize = 3;
+
+impl Bumper<'_> {
+    /// Checks the manifest with the update in it, as `validate --urls` does. Errors in what has changed are an error; those
+    /// that stand elsewhere in the manifest become a reason to look at it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValidationFailed`], with the first findings.
+    pub async fn prove(&self, registry: &Registry, entry: &Entry, update: &mut Update) -> Result<(), Error> {
+        let Loaded::Present(manifest) = &entry.manifest else { return Ok(()) };
+        let text = apply(manifest.text(), &update.edits);
+        let failed = |message: String| ErrorKind::ValidationFailed.because(message);
+        let changed = Manifest::parse(text).map_err(|error| failed(format!("it would not be JSON any more: {error}")))?;
+        let scope = Scope { urls: true, archives: None };
+        let surveyor = Surveyor { client: self.client, sources: self.sources, scope, progress: &|_| {} };
+        let survey = surveyor.survey([changed.agent()]).await;
+        let icon = entry.icon.present().cloned().map_or(Loaded::Missing, Loaded::Present);
+        let alone = Registry {
+            root: registry.root.clone(),
+            entries: vec![Entry { id: entry.id.clone(), manifest: Loaded::Present(changed), icon }],
+            strays: Vec::new(),
+            quarantine: Loaded::Missing,
+        };
+        let options = Options {
+            levels: self.levels,
+            allowed_hosts: self.allowed_hosts,
+            config: self.config,
+            survey: Some(&survey),
+        };
+        let findings = check(&alone, &options, &Selection::All).findings;
+        let errors = findings.into_iter().filter(|finding| finding.level == Level::Error);
+        let (here, elsewhere): (Vec<Finding>, Vec<Finding>) = errors.partition(|finding| update.has_changed(finding));
+        if !here.is_empty() {
+            return Err(failed(format!("with {} the manifest breaks rules: {}", update.to, in_words(&here))));
+        }
+        if !elsewhere.is_empty() {
+            update.reasons.push(format!("the manifest has other errors: {}", in_words(&elsewhere)));
+        }
+        Ok(())
+    }
+}
+
+impl Update {
+    /// Whether a finding is about a value that changes, or about the whole that it belongs to.
+    fn has_changed(&self, finding: &Finding) -> bool {
+        let Some(pointer) = &finding.pointer else { return finding.file.ends_with("agent.json") };
+        let concerns = |change: &super::Change| {
+            let inside = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            // What is said of `cmd` may come from the new archive beside it.
+            let target = change.pointer.rsplit_once('/').map_or("", |(target, _)| target);
+            inside(&change.pointer, pointer) || inside(pointer, &change.pointer) || (target.contains("/binary/") && inside(target, pointer))
+        };
+        self.changes.iter().any(concerns)
+    }
+}
+
+fn in_words(findings: &[Finding]) -> String {
+    let more = findings.len().saturating_sub(SHOWN);
+    let shown = findings.iter().take(SHOWN).map(|finding| format!("{}: {}", finding.rule, finding.message));
+    let mut words: Vec<String> = shown.collect();
+    if more > 0 {
+        words.push(format!("and {more} more"));
+    }
+    words.join("; ")
+}

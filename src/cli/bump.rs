@@ -1,0 +1,368 @@
+//! `acp-registry bump`
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use acp_registry::bump::{Bumped, Bumper, ErrorKind, Outcome, Troubles};
+use acp_registry::manifest::{Channel, Manifest, Platform};
+use acp_registry::net::{AllowedHosts, Client};
+use acp_registry::propose::{Proposal, Proposer, Slug, Wanted};
+use acp_registry::registry::{Config, Entry, Loaded, Registry};
+use acp_registry::report::{BumpReport, handshake_notes};
+use acp_registry::source::{Edit, apply};
+use acp_registry::sys::branch::Remote;
+use acp_registry::sys::fs::write_atomic;
+use acp_registry::upstream::github::Github;
+use acp_registry::verify::{Selection, Snapshot, Verdict, plan};
+use clap::ValueEnum;
+use time::OffsetDateTime;
+
+use super::duration;
+use super::exit::{Exit, Failure};
+use super::global::{Global, configured_levels};
+use super::live::{self, LiveArgs, Settings};
+use super::network::{self, Needs};
+use super::signals;
+use super::survey::limits;
+use super::ui::Ui;
+
+/// What handshakes have shown, for pull requests.
+type Notes = BTreeMap<(String, Channel), String>;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Agents to look at, also those in quarantine [default: all others]
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+
+    /// Write the newer versions into the manifests
+    #[arg(long)]
+    apply: bool,
+
+    /// Look at this channel only (repeatable) [default: both]
+    #[arg(long, value_name = "CHANNEL")]
+    channel: Vec<ChannelName>,
+
+    /// Take in only what has been out for this long, such as 3d, 12h or 90m
+    #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
+    min_age: Duration,
+
+    /// Install and start the newer versions, and take in only those that pass the handshake
+    #[arg(long)]
+    verify: bool,
+
+    /// Remember in this file for how long agents have had trouble
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+
+    /// Say which agents should be put into quarantine, after so much trouble
+    #[arg(long, value_name = "DURATION", requires = "state", value_parser = duration::parse)]
+    quarantine_after: Option<Duration>,
+
+    /// Open or update a pull request for each update, and close those that are obsolete
+    #[arg(long, conflicts_with = "apply")]
+    pull_requests: bool,
+
+    /// The git remote that pull requests are for
+    #[arg(long, value_name = "NAME", default_value = "origin", requires = "pull_requests")]
+    remote: String,
+
+    /// The repository that gets the pull requests [default: `GITHUB_REPOSITORY`, else the address of the remote]
+    #[arg(long, value_name = "OWNER/NAME", requires = "pull_requests")]
+    repository: Option<Slug>,
+
+    /// The branch that pull requests are to be merged into [default: the one that is checked out]
+    #[arg(long, value_name = "BRANCH", requires = "pull_requests")]
+    base: Option<String>,
+
+    /// The label of pull requests that may be merged without a person: of straightforward updates
+    #[arg(long, value_name = "LABEL", requires = "pull_requests")]
+    label: Option<String>,
+
+    /// Ask for everything anew, and keep nothing for the next run
+    #[arg(long)]
+    no_cache: bool,
+
+    /// Form of the result
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+
+    /// The same as `--format json`
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    live: LiveArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+    Markdown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ChannelName {
+    Stable,
+    Preview,
+}
+
+impl Args {
+    pub(super) fn is_json(&self) -> bool {
+        self.json || self.format == Format::Json
+    }
+
+    fn channels(&self) -> Vec<Channel> {
+        if self.channel.is_empty() {
+            return vec![Channel::Stable, Channel::Preview];
+        }
+        let channel = |name: &ChannelName| match name {
+            ChannelName::Stable => Channel::Stable,
+            ChannelName::Preview => Channel::Preview,
+        };
+        self.channel.iter().map(channel).collect()
+    }
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let config = global.config()?;
+    let levels = configured_levels(&config)?;
+    let allowed = global.allowed_hosts()?;
+    if args.live.is_set() && !args.verify {
+        return Err(Failure::usage("flags for installing and starting agents need --verify"));
+    }
+    let registry = super::verify::load(&args.ids, global)?;
+    let mut troubles = args.state.as_deref().map(Troubles::read).transpose().map_err(Failure::usage)?;
+    let now = OffsetDateTime::now_utc();
+    let (entries, quarantined) = entries(args, &registry);
+    let distributions = || {
+        let manifests = entries.iter().filter_map(|entry| entry.manifest.present());
+        manifests.flat_map(|manifest| manifest.agent().releases()).map(|release| release.distribution)
+    };
+    let needs = Needs {
+        npm: distributions().any(|distribution| distribution.npx.is_some()),
+        pypi: distributions().any(|distribution| distribution.uvx.is_some()),
+    };
+    let (client, sources, _) = network::connect(&allowed, needs, !args.no_cache, ui)?;
+    let bumper = Bumper {
+        client: &client,
+        sources: &sources,
+        config: &config,
+        levels: &levels,
+        allowed_hosts: &allowed,
+        min_age: args.min_age,
+        now,
+    };
+    let done = |id: &str| ui.detail(&format!("{id}: looked at"));
+    let mut bumped = signals::run_and_forget(bumper.run(&registry, &entries, &args.channels(), &done))?;
+    let notes = if args.verify { start_newer(args, &registry, &config, &allowed, &mut bumped, ui)? } else { Notes::new() };
+    if let (Some(troubles), Some(path)) = (&mut troubles, &args.state) {
+        troubles.update(&bumped, now);
+        troubles.keep(|id| registry.entry(id).is_some());
+        write_atomic(path, troubles.to_text().as_bytes())?;
+    }
+    let to_hold = to_hold(args, &registry, troubles.as_ref(), now);
+    let (mut bumped, to_release) = released(args, &registry, bumped);
+    if args.apply {
+        write(&registry, &mut bumped);
+    }
+
+    let proposals = if args.pull_requests { propose(args, &registry, &bumped, &notes, &client, &sources.github)? } else { Vec::new() };
+
+    let report = BumpReport {
+        bumped: &bumped,
+        quarantined: &quarantined,
+        proposals: &proposals,
+        troubles: troubles.as_ref(),
+        to_hold: &to_hold,
+        to_release: &to_release,
+        is_applied: args.apply,
+    };
+    ui.result(&if args.is_json() {
+        acp_registry::json::to_string(&report.to_json())
+    } else if args.format == Format::Markdown {
+        report.markdown()
+    } else {
+        report.human()
+    })?;
+    ui.detail(&format!("answers from the network: {}", client.answers()));
+    if proposals.iter().any(|proposal| proposal.result.is_err()) && proposals.iter().all(|proposal| proposal.result.is_err()) {
+        return Ok(Exit::Unable);
+    }
+    let has_update = bumped.iter().any(|one| matches!(one.result, Ok(Outcome::Update(_))));
+    Ok(if !bumped.is_empty() && bumped.iter().all(|one| one.result.is_err()) {
+        Exit::Unable
+    } else if has_update && !args.apply && !args.pull_requests {
+        Exit::Findings
+    } else {
+        Exit::Success
+    })
+}
+
+/// Proposes the updates, and takes back proposals of agents that need none any more.
+fn propose(
+    args: &Args,
+    registry: &Registry,
+    bumped: &[Bumped],
+    notes: &Notes,
+    client: &Client,
+    github: &Github,
+) -> Result<Vec<Proposal>, Failure> {
+    let remote = Remote::new(&registry.root, &args.remote);
+    let usage = |message: &str| Failure::usage(message);
+    let named = std::env::var("GITHUB_REPOSITORY").ok().filter(|name| !name.is_empty());
+    let slug = match (&args.repository, named) {
+        (Some(slug), _) => slug.clone(),
+        (None, Some(name)) => name.parse().map_err(|error| Failure::usage(format!("GITHUB_REPOSITORY {error}")))?,
+        (None, None) => Slug::of_remote(&remote.address().map_err(Failure::unable)?)
+            .ok_or_else(|| usage("the remote is no repository on GitHub; name it with --repository"))?,
+    };
+    let base = args.base.clone().or_else(|| remote.current_branch());
+    let base = base.ok_or_else(|| usage("no branch is checked out; name the one to merge into with --base"))?;
+    let identity = remote
+        .configured_identity()
+        .ok_or_else(|| usage("git does not know who commits: set user.name and user.email with `git config`"))?;
+    let proposer = Proposer { client, github, slug, remote, base, identity, label: args.label.clone() };
+    let text = |id: &str| registry.text(&format!("{id}/agent.json")).unwrap_or_default();
+    let wanted = bumped.iter().filter_map(|one| match &one.result {
+        Ok(Outcome::Update(update)) => {
+            let manifest = apply(text(&one.id), &update.edits);
+            let notes = notes.get(&(one.id.clone(), one.channel)).cloned().unwrap_or_default();
+            Some(Wanted { id: &one.id, update, manifest, notes })
+        }
+        _ => None,
+    });
+    let wanted: Vec<Wanted<'_>> = wanted.collect();
+    let settled = bumped.iter().filter(|one| matches!(one.result, Ok(Outcome::UpToDate)));
+    let settled: Vec<(String, Channel)> = settled.map(|one| (one.id.clone(), one.channel)).collect();
+    signals::run_and_forget(proposer.propose(&wanted, &settled))?.map_err(Failure::unable)
+}
+
+/// The agents to look at, and those that are passed over: what is in quarantine, unless it is there since updates failed.
+fn entries<'a>(args: &Args, registry: &'a Registry) -> (Vec<&'a Entry>, Vec<String>) {
+    if !args.ids.is_empty() {
+        return (registry.entries.iter().filter(|entry| args.ids.contains(&entry.id)).collect(), Vec::new());
+    }
+    let is_passed_over = |entry: &&Entry| held(registry, &entry.id).is_some_and(|reason| !Troubles::is_proposed(reason));
+    let (quarantined, entries): (Vec<&Entry>, Vec<&Entry>) = registry.entries.iter().partition(is_passed_over);
+    (entries, quarantined.into_iter().map(|entry| entry.id.clone()).collect())
+}
+
+/// Why an agent is in quarantine, if it is.
+fn held<'a>(registry: &'a Registry, id: &str) -> Option<&'a str> {
+    let Loaded::Present(quarantine) = &registry.quarantine else { return None };
+    quarantine.holds.get(id).map(|hold| hold.reason.as_str())
+}
+
+/// Agents that have had trouble for too long, and why that is to be written into the quarantine list.
+fn to_hold(args: &Args, registry: &Registry, troubles: Option<&Troubles>, now: OffsetDateTime) -> Vec<(String, String)> {
+    let (Some(after), Some(troubles)) = (args.quarantine_after, troubles) else { return Vec::new() };
+    let free = registry.entries.iter().map(|entry| entry.id.as_str()).filter(|id| held(registry, id).is_none());
+    free.filter_map(|id| Some((id.to_owned(), troubles.reason(id, after, now)?))).collect()
+}
+
+/// Takes out of the result what is in quarantine, and names what can leave it.
+fn released(args: &Args, registry: &Registry, bumped: Vec<Bumped>) -> (Vec<Bumped>, Vec<String>) {
+    if !args.ids.is_empty() {
+        return (bumped, Vec::new());
+    }
+    let (held, free): (Vec<Bumped>, Vec<Bumped>) =
+        bumped.into_iter().partition(|one| held(registry, &one.id).is_some());
+    let works = |of: &[Bumped]| of.iter().all(|one| one.result.is_ok());
+    let released = held.chunk_by(|a, b| a.id == b.id).filter(|of| works(of)).map(|of| of[0].id.clone()).collect();
+    (free, released)
+}
+
+/// Starts the newer versions. Those that do not pass become errors of their agents; of the others, what is to be said in a
+/// pull request is returned.
+fn start_newer(
+    args: &Args,
+    registry: &Registry,
+    config: &Config,
+    allowed: &AllowedHosts,
+    bumped: &mut [Bumped],
+    ui: &Ui,
+) -> Result<Notes, Failure> {
+    let earlier = Snapshot::read(&registry.root.join("capabilities.json")).ok();
+    let mut tasks = Vec::new();
+    for one in bumped.iter() {
+        let edits: Vec<Edit> = updates(one).collect();
+        let text = apply(registry.text(&format!("{}/agent.json", one.id)).unwrap_or_default(), &edits);
+        let Ok(manifest) = Manifest::parse(text) else { continue };
+        if edits.is_empty() {
+            continue;
+        }
+        let entry = Entry { id: one.id.clone(), manifest: Loaded::Present(manifest), icon: Loaded::Missing };
+        let alone = Registry {
+            root: registry.root.clone(),
+            entries: vec![entry],
+            strays: Vec::new(),
+            quarantine: Loaded::Missing,
+        };
+        let selection = Selection { platform: Platform::host(), ..Selection::default() };
+        tasks.extend(plan(&alone, &selection, None).into_iter().filter(|task| task.channel == one.channel));
+    }
+    let settings = Settings {
+        allowed,
+        limits: limits(&config.archive_limits),
+        keep: None,
+        probes: true,
+        use_cache: !args.no_cache,
+    };
+    let rows = live::run(&args.live, settings, tasks, ui)?;
+    let mut notes = Notes::new();
+    for row in &rows {
+        let Some(one) = bumped.iter_mut().find(|one| one.id == row.id && one.channel == row.channel) else { continue };
+        let Ok(Outcome::Update(update)) = &mut one.result else { continue };
+        let to = &update.to;
+        if row.is_finding() {
+            let message = row.message().unwrap_or_default();
+            let message = format!("{to} ({}) does not pass the handshake: {message}", row.distribution());
+            one.result = Err(ErrorKind::HandshakeFailed.because(message));
+        } else if row.verdict() == Verdict::Skipped {
+            update.reasons.push(format!("{} was not started: {}", row.distribution(), row.message().unwrap_or_default()));
+        } else {
+            let before = row.kind.and_then(|kind| earlier.as_ref()?.features(&row.id, row.channel, kind));
+            notes.entry((row.id.clone(), row.channel)).or_default().push_str(&handshake_notes(row, before));
+        }
+    }
+    Ok(notes)
+}
+
+/// Writes the updates, agent by agent. What cannot be written becomes an error of its agent.
+fn write(registry: &Registry, bumped: &mut [Bumped]) {
+    for of_agent in bumped.chunk_by_mut(|a, b| a.id == b.id) {
+        let edits: Vec<Edit> = of_agent.iter().flat_map(|one| updates(one)).collect();
+        if edits.is_empty() {
+            continue;
+        }
+        let written = write_one(registry, &of_agent[0].id, &edits);
+        if let Err(message) = written {
+            for one in of_agent.iter_mut().filter(|one| updates(one).next().is_some()) {
+                one.result = Err(ErrorKind::NotWritten.because(message.clone()));
+            }
+        }
+    }
+}
+
+fn updates(bumped: &Bumped) -> impl Iterator<Item = Edit> {
+    let update = match &bumped.result {
+        Ok(Outcome::Update(update)) => Some(update),
+        _ => None,
+    };
+    update.into_iter().flat_map(|update| update.edits.clone())
+}
+
+fn write_one(registry: &Registry, id: &str, edits: &[Edit]) -> Result<(), String> {
+    let file = format!("{id}/agent.json");
+    let path = registry.root.join(&file);
+    let text = registry.text(&file).unwrap_or_default();
+    // Between reading and now somebody may have worked on it.
+    if fs::read_to_string(&path).ok().as_deref() != Some(text) {
+        return Err(format!("{} has changed meanwhile; run again", path.display()));
+    }
+    write_atomic(&path, apply(text, edits).as_bytes()).map_err(|error| error.to_string())
+}

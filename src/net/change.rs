@@ -1,0 +1,55 @@
+//! Requests that change something at a source that a person has configured.
+
+use reqwest::Method;
+use reqwest::header;
+use serde_json::Value;
+use url::Url;
+
+use super::client::{Client, Request, headers};
+use super::error::{FetchError, Problem};
+
+/// The largest answer that is read, in bytes.
+const LIMIT: u64 = 8 << 20;
+
+/// How something is to be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// A new thing.
+    Post,
+    /// A part of a thing.
+    Patch,
+}
+
+impl Client {
+    /// Sends a change as JSON, once, with the source's secret; the answer is read as JSON.
+    ///
+    /// # Errors
+    /// [`FetchError`]. When no answer has come, the change may have been made all the same.
+    pub async fn change(&self, kind: ChangeKind, url: &Url, body: &Value) -> Result<Value, FetchError> {
+        let request = Request {
+            method: match kind {
+                ChangeKind::Post => Method::POST,
+                ChangeKind::Patch => Method::PATCH,
+            },
+            url,
+            headers: headers(&[(header::ACCEPT, "application/json")]),
+            timeout: self.settings.total_timeout,
+            is_raw: false,
+            is_to_source: true,
+            body: Some(body.to_string()),
+        };
+        let mut reply = self.send(&request).await?;
+        let status = reply.response.status();
+        if !status.is_success() {
+            return Err(reply.fail(Problem::Status(status.as_u16())));
+        }
+        let mut text = Vec::new();
+        while let Some(piece) = reply.response.chunk().await.map_err(|error| reply.fail(Problem::of(&error)))? {
+            if (text.len() + piece.len()) as u64 > LIMIT {
+                return Err(reply.fail(Problem::TooLarge { limit: LIMIT }));
+            }
+            text.extend_from_slice(&piece);
+        }
+        Ok(serde_json::from_slice(&text).unwrap_or_default())
+    }
+}

@@ -1,0 +1,183 @@
+//! Pull requests of one repository, by GitHub's interface for programs.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::net::{ChangeKind, Client, FetchError};
+use crate::upstream::SourceError;
+use crate::upstream::github::Github;
+
+/// How many requests one answer has, and how many answers are asked for.
+const PER_PAGE: usize = 100;
+const PAGES: usize = 50;
+
+/// The largest answer that is read, in bytes.
+const LIMIT: u64 = 32 << 20;
+
+/// A repository on GitHub: `owner/name`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slug {
+    /// Its owner.
+    pub owner: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// The text is no `owner/name`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be OWNER/NAME")]
+pub struct NoSlug;
+
+impl fmt::Display for Slug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.owner, self.name)
+    }
+}
+
+impl FromStr for Slug {
+    type Err = NoSlug;
+
+    fn from_str(text: &str) -> Result<Self, NoSlug> {
+        let is_plain = |part: &str| {
+            !part.is_empty() && !part.starts_with('.') && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+        };
+        let (owner, name) = text.split_once('/').filter(|(a, b)| is_plain(a) && is_plain(b)).ok_or(NoSlug)?;
+        Ok(Self { owner: owner.to_owned(), name: name.to_owned() })
+    }
+}
+
+impl Slug {
+    /// The repository that the address of a git remote means: `https://host/owner/name.git` or `git@host:owner/name.git`.
+    #[must_use]
+    pub fn of_remote(address: &str) -> Option<Self> {
+        let path = match Url::parse(address) {
+            Ok(url) if url.host_str().is_some() => url.path().trim_start_matches('/').to_owned(),
+            _ => address.split_once(':')?.1.to_owned(),
+        };
+        let path = path.trim_end_matches('/');
+        path.strip_suffix(".git").unwrap_or(path).parse().ok()
+    }
+}
+
+/// An open pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pull {
+    pub(super) number: u64,
+    pub(super) address: String,
+    pub(super) branch: String,
+    pub(super) title: String,
+    pub(super) body: String,
+    pub(super) labels: Vec<String>,
+}
+
+/// The pull requests of a repository.
+pub(super) struct Pulls<'a> {
+    pub(super) client: &'a Client,
+    pub(super) github: &'a Github,
+    pub(super) slug: &'a Slug,
+}
+
+impl Pulls<'_> {
+    /// Open requests from branches of the repository itself that begin with a prefix; `None` when there is no such
+    /// repository.
+    pub(super) async fn open(&self, prefix: &str) -> Result<Option<Vec<Pull>>, SourceError> {
+        let mut all = Vec::new();
+        for page in 1..=PAGES {
+            let url = self.url(&format!("pulls?state=open&per_page={PER_PAGE}&page={page}"));
+            let Some(document) = self.client.document(&url, "application/vnd.github+json", LIMIT).await? else {
+                return Ok(None);
+            };
+            let list: Vec<Value> = serde_json::from_slice(&document.body)
+                .map_err(|error| SourceError::Malformed { url: crate::net::shown(&url), expected: "a list of pull requests", message: error.to_string() })?;
+            let is_last = list.len() < PER_PAGE;
+            all.extend(list.iter().filter_map(|value| self.own(value)).filter(|pull| pull.branch.starts_with(prefix)));
+            if is_last {
+                break;
+            }
+        }
+        Ok(Some(all))
+    }
+
+    /// A request, unless its branch is that of a fork: whoever has a fork can call a branch what they like.
+    fn own(&self, value: &Value) -> Option<Pull> {
+        let repository = value.pointer("/head/repo/full_name").and_then(Value::as_str)?;
+        let is_own = repository.eq_ignore_ascii_case(&self.slug.to_string());
+        is_own.then(|| pull(value)).flatten()
+    }
+
+    pub(super) async fn create(&self, branch: &str, base: &str, title: &str, body: &str) -> Result<Pull, FetchError> {
+        let request = json!({ "head": branch, "base": base, "title": title, "body": body, "maintainer_can_modify": true });
+        let value = self.client.change(ChangeKind::Post, &self.url("pulls"), &request).await?;
+        let opened = pull(&value);
+        let unknown = Pull {
+            number: 0,
+            address: String::new(),
+            branch: branch.to_owned(),
+            title: title.to_owned(),
+            body: body.to_owned(),
+            labels: Vec::new(),
+        };
+        Ok(opened.unwrap_or(unknown))
+    }
+
+    pub(super) async fn update(&self, number: u64, title: &str, body: &str) -> Result<(), FetchError> {
+        let url = self.url(&format!("pulls/{number}"));
+        self.client.change(ChangeKind::Patch, &url, &json!({ "title": title, "body": body })).await.map(drop)
+    }
+
+    pub(super) async fn close(&self, number: u64) -> Result<(), FetchError> {
+        let url = self.url(&format!("pulls/{number}"));
+        self.client.change(ChangeKind::Patch, &url, &json!({ "state": "closed" })).await.map(drop)
+    }
+
+    pub(super) async fn set_labels(&self, number: u64, labels: &[String]) -> Result<(), FetchError> {
+        let url = self.url(&format!("issues/{number}"));
+        self.client.change(ChangeKind::Patch, &url, &json!({ "labels": labels })).await.map(drop)
+    }
+
+    fn url(&self, path: &str) -> Url {
+        let mut url = self.github.api.clone();
+        let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+        // The base ends with a slash, and owner and name are plain.
+        url.set_path(&format!("{}repos/{}/{path}", url.path(), self.slug));
+        url.set_query(query);
+        url
+    }
+}
+
+fn pull(value: &Value) -> Option<Pull> {
+    let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let labels = value.get("labels").and_then(Value::as_array).into_iter().flatten();
+    Some(Pull {
+        number: value.get("number").and_then(Value::as_u64)?,
+        address: text("/html_url"),
+        branch: text("/head/ref"),
+        title: text("/title"),
+        body: text("/body"),
+        labels: labels.filter_map(|label| Some(label.get("name")?.as_str()?.to_owned())).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repositories_are_known_by_their_remotes() {
+        for (address, slug) in [
+            ("https://github.com/o/r.git", Some("o/r")),
+            ("https://x-access-token:secret@github.com/o/r", Some("o/r")),
+            ("git@github.com:o/r.git", Some("o/r")),
+            ("ssh://git@git.example/o/r/", Some("o/r")),
+            ("../remote", None),
+            ("https://github.com/o", None),
+            ("https://github.com/o/r/x", None),
+            ("https://github.com/o/%2e%2e", None),
+        ] {
+            assert_eq!(Slug::of_remote(address).map(|slug| slug.to_string()).as_deref(), slug, "{address}");
+        }
+    }
+}

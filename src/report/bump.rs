@@ -1,0 +1,274 @@
+//! What came of looking for newer versions: as JSON, for people, and for a job's summary.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::markdown::escape;
+use super::plural;
+use crate::bump::{Bumped, Held, Outcome, Trouble, Troubles, Update};
+use crate::manifest::Channel;
+use crate::propose::{Done, Proposal};
+use crate::text::printable;
+use crate::verify::Row;
+
+/// What came of all agents.
+#[derive(Debug)]
+pub struct BumpReport<'a> {
+    /// One for each channel of each agent.
+    pub bumped: &'a [Bumped],
+    /// Folders of agents that were passed over because they are in quarantine.
+    pub quarantined: &'a [String],
+    /// What became of pull requests.
+    pub proposals: &'a [Proposal],
+    /// How long agents have had trouble, if that is known.
+    pub troubles: Option<&'a Troubles>,
+    /// Agents that should be put into quarantine, with the reason.
+    pub to_hold: &'a [(String, String)],
+    /// Agents in quarantine that can be brought up to date again.
+    pub to_release: &'a [String],
+    /// Whether updates were written into the manifests.
+    pub is_applied: bool,
+}
+
+impl BumpReport<'_> {
+    /// The document of the command-line contract.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let (mut updates, mut errors, mut held, mut unlisted) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for one in self.bumped {
+            let Bumped { id, channel, result } = one;
+            let channel = channel.as_str();
+            match result {
+                Ok(Outcome::Update(update)) => updates.push(self.update(id, update)),
+                Ok(Outcome::Held { version, reason, message }) => {
+                    let (reason, until) = held_words(reason);
+                    held.push(json!({ "id": id, "channel": channel, "to": version, "reason": reason, "until": until, "message": message }));
+                }
+                Ok(Outcome::Unlisted) => unlisted.push(json!({ "id": id, "channel": channel })),
+                Ok(Outcome::UpToDate) => {}
+                Err(error) => {
+                    let mut entry = json!({ "id": id, "channel": channel, "kind": error.kind.as_str(), "message": error.message });
+                    if let Some(trouble) = self.trouble(id, one.channel) {
+                        entry["since"] = date(trouble.since).into();
+                        entry["runs"] = trouble.runs.into();
+                    }
+                    errors.push(entry);
+                }
+            }
+        }
+        json!({
+            "schema": 1, "command": "bump", "updates": updates, "errors": errors, "up_to_date": self.up_to_date(),
+            "held": held, "unlisted": unlisted, "quarantined": self.quarantined, "pull_requests": self.proposals(),
+            "quarantine": self.to_hold.iter().map(|(id, reason)| json!({ "id": id, "reason": reason })).collect::<Vec<_>>(),
+            "release": self.to_release,
+        })
+    }
+
+    fn update(&self, id: &str, update: &Update) -> Value {
+        let edits: Vec<Value> = update
+            .changes
+            .iter()
+            .map(|change| json!({ "pointer": change.pointer, "from": change.from, "to": change.to }))
+            .collect();
+        json!({
+            "id": id, "channel": update.channel.as_str(), "from": update.from, "to": update.to,
+            "sources": update.sources.iter().map(|source| source.as_str()).collect::<Vec<_>>(),
+            "straightforward": update.is_straightforward(), "reasons": update.reasons, "edits": edits,
+            "links": update.links, "applied": self.is_applied,
+        })
+    }
+
+    fn trouble(&self, id: &str, channel: Channel) -> Option<&Trouble> {
+        self.troubles?.of(id, channel)
+    }
+
+    /// What should be done about the quarantine, in words.
+    fn quarantine(&self) -> Vec<(&'static str, &str, String)> {
+        let hold = self.to_hold.iter().map(|(id, reason)| ("hold", id.as_str(), format!("put it into quarantine: {reason}")));
+        let text = "take it out of quarantine: it can be brought up to date again";
+        let release = self.to_release.iter().map(|id| ("release", id.as_str(), text.to_owned()));
+        hold.chain(release).collect()
+    }
+
+    /// For how long an agent has had trouble, in words.
+    fn duration(&self, id: &str, channel: Channel) -> String {
+        match self.trouble(id, channel) {
+            Some(trouble) if trouble.runs > 1 => format!(" (since {}, in {} runs)", trouble.since.date(), trouble.runs),
+            _ => String::new(),
+        }
+    }
+
+    fn proposals(&self) -> Vec<Value> {
+        let proposal = |one: &Proposal| {
+            json!({
+                "id": one.id, "channel": one.channel.as_str(), "url": one.address,
+                "done": one.result.as_ref().ok().map(|done| done.as_str()), "error": one.result.as_ref().err(),
+            })
+        };
+        self.proposals.iter().map(proposal).collect()
+    }
+
+    /// What became of a pull request, in words.
+    fn proposal(one: &Proposal) -> String {
+        let address = one.address.as_deref().unwrap_or_default();
+        match &one.result {
+            Ok(Done::LeftAlone) => format!("left alone, since a person has worked on it {address}"),
+            Ok(done) => format!("{} {address}", done.as_str()),
+            Err(error) => format!("failed: {error}"),
+        }
+    }
+
+    /// Agents all of whose channels have the newest version.
+    fn up_to_date(&self) -> Vec<&str> {
+        let agents = self.bumped.chunk_by(|a, b| a.id == b.id);
+        let is_current = |of: &&[Bumped]| of.iter().all(|one| matches!(one.result, Ok(Outcome::UpToDate)));
+        agents.filter(is_current).map(|of| of[0].id.as_str()).collect()
+    }
+
+    fn count(&self, is: fn(&Result<Outcome, crate::bump::Error>) -> bool) -> usize {
+        self.bumped.iter().filter(|one| is(&one.result)).count()
+    }
+
+    fn summary(&self) -> String {
+        let updates = self.count(|result| matches!(result, Ok(Outcome::Update(_))));
+        let errors = self.count(Result::is_err);
+        let held = self.count(|result| matches!(result, Ok(Outcome::Held { .. })));
+        let verb = if self.is_applied { "written" } else { "found" };
+        let mut text = format!(
+            "{} {verb}, {} up to date, {held} held back, {}",
+            plural(updates, "update"),
+            self.up_to_date().len(),
+            plural(errors, "error")
+        );
+        let unlisted = self.count(|result| matches!(result, Ok(Outcome::Unlisted)));
+        if unlisted > 0 {
+            text.push_str(&format!(", {unlisted} without a list of versions"));
+        }
+        if !self.quarantined.is_empty() {
+            text.push_str(&format!(", {} in quarantine", self.quarantined.len()));
+        }
+        text
+    }
+
+    /// A line for each agent with news, and the summary.
+    #[must_use]
+    pub fn human(&self) -> String {
+        let mut out = String::new();
+        for Bumped { id, channel, result } in self.bumped {
+            let Some((word, text)) = line(result) else { continue };
+            let text = format!("{text}{}", self.duration(id, *channel));
+            out.push_str(&format!("{word:<7} {}{}: {}\n", printable(id), of_channel(*channel), printable(&text)));
+            if let Ok(Outcome::Update(update)) = result {
+                for change in &update.changes {
+                    let value = |value: &Option<String>| printable(value.as_deref().unwrap_or("(nothing)")).into_owned();
+                    out.push_str(&format!("          {}: {} → {}\n", printable(&change.pointer), value(&change.from), value(&change.to)));
+                }
+                for reason in &update.reasons {
+                    out.push_str(&format!("          look at it: {}\n", printable(reason)));
+                }
+            }
+        }
+        for (word, id, text) in self.quarantine() {
+            out.push_str(&format!("{word:<7} {}: {}\n", printable(id), printable(&text)));
+        }
+        for one in self.proposals {
+            let text = Self::proposal(one);
+            out.push_str(&format!("request {}{}: {}\n", printable(&one.id), of_channel(one.channel), printable(text.trim_end())));
+        }
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out + &self.summary() + "\n"
+    }
+
+    /// A table for GitHub.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut out = format!("### Newer versions\n\n{}.\n", self.summary());
+        let rows = self.bumped.iter().filter_map(|one| {
+            let (word, text) = line(&one.result)?;
+            let reasons = match &one.result {
+                Ok(Outcome::Update(update)) if !update.is_straightforward() => format!(" Look at it: {}", update.reasons.join("; ")),
+                _ => String::new(),
+            };
+            let text = escape(&format!("{text}{}{reasons}", self.duration(&one.id, one.channel)));
+            Some(format!("| {} | {} | {word} | {text} |\n", escape(&one.id), one.channel.as_str()))
+        });
+        let mut rows: String = rows.collect();
+        for (word, id, text) in self.quarantine() {
+            rows.push_str(&format!("| {} | | {word} | {} |\n", escape(id), escape(&text)));
+        }
+        for one in self.proposals {
+            let text = escape(&Self::proposal(one));
+            rows.push_str(&format!("| {} | {} | pull request | {text} |\n", escape(&one.id), one.channel.as_str()));
+        }
+        if !rows.is_empty() {
+            out.push_str(&format!("\n| agent | channel | | |\n|---|---|---|---|\n{rows}"));
+        }
+        out
+    }
+}
+
+fn line(result: &Result<Outcome, crate::bump::Error>) -> Option<(&'static str, String)> {
+    Some(match result {
+        Ok(Outcome::UpToDate) => return None,
+        Ok(Outcome::Update(update)) => {
+            let sources: Vec<&str> = update.sources.iter().map(|source| source.as_str()).collect();
+            ("update", format!("{} → {} ({})", update.from, update.to, sources.join(", ")))
+        }
+        Ok(Outcome::Held { version, reason, message }) => {
+            let why = match reason {
+                Held::MinAge { until } => format!("is too young until {}", date(*until)),
+                Held::UnknownAge => "has no known age".to_owned(),
+                Held::Incomplete => "cannot be had everywhere yet".to_owned(),
+            };
+            ("held", format!("{version} {why}: {message}"))
+        }
+        Ok(Outcome::Unlisted) => ("unknown", "no source lists its versions; `[bump]` in registry.toml can name one".to_owned()),
+        Err(error) => ("error", format!("{}: {}", error.kind.as_str(), error.message)),
+    })
+}
+
+fn held_words(reason: &Held) -> (&'static str, Option<String>) {
+    match reason {
+        Held::MinAge { until } => ("min-age", Some(date(*until))),
+        Held::UnknownAge => ("unknown-age", None),
+        Held::Incomplete => ("incomplete", None),
+    }
+}
+
+fn date(time: OffsetDateTime) -> String {
+    let whole = time.replace_nanosecond(0).unwrap_or(time);
+    whole.format(&Rfc3339).unwrap_or_default()
+}
+
+fn of_channel(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Stable => "",
+        Channel::Preview => " (preview)",
+    }
+}
+
+/// What a handshake with the new version has shown, as Markdown for a pull request. `earlier` is what the version before
+/// could do.
+#[must_use]
+pub fn handshake_notes(row: &Row, earlier: Option<&Map<String, Value>>) -> String {
+    let result = row.to_json();
+    let handshake = &result["handshake"];
+    let types = handshake["auth_methods"].as_array().into_iter().flatten().filter_map(|method| method["type"].as_str());
+    let types: Vec<String> = types.map(escape).collect();
+    let mut out = format!("Started with {}: {}, sign in by {}.\n", row.distribution(), row.verdict().as_str(), types.join(", "));
+    let now = handshake["features"].as_object();
+    let is_on = |features: Option<&Map<String, Value>>, name: &str| {
+        features.and_then(|features| features.get(name)).and_then(Value::as_bool).unwrap_or_default()
+    };
+    let names = now.into_iter().chain(earlier).flat_map(Map::keys).collect::<BTreeSet<_>>();
+    let changed = names.into_iter().filter(|name| earlier.is_some() && is_on(now, name) != is_on(earlier, name));
+    for name in changed {
+        out.push_str(&format!("- {} {}\n", if is_on(now, name) { "new:" } else { "gone:" }, escape(name)));
+    }
+    out
+}

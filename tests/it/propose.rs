@@ -1,0 +1,198 @@
+//! `bump --pull-requests` against a bare git repository and a GitHub on loopback that keeps what it is told.
+
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::server::{Answer, Asked, Server, not_found, ok};
+use crate::support::{Env, Run};
+
+/// What GitHub and npm know.
+struct World {
+    newest: String,
+    pulls: Vec<Value>,
+    /// Whether requests to open something fail.
+    is_down: bool,
+}
+
+struct Scene {
+    env: Env,
+    server: Server,
+    world: Arc<Mutex<World>>,
+}
+
+fn packument(newest: &str) -> Value {
+    let version = json!({ "bin": "a.js", "dist": { "integrity": "sha512-x" } });
+    json!({ "dist-tags": { "latest": newest }, "versions": { "1.0.0": version, newest: version } })
+}
+
+fn answer(world: &Mutex<World>, asked: &Asked) -> Answer {
+    let mut world = world.lock().unwrap();
+    let body: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+    let is_authorized = asked.header("authorization") == "Bearer token-of-github";
+    match (asked.method.as_str(), asked.path.as_str()) {
+        ("GET", "/npm/a" | "/npm/b") => ok(packument(&world.newest).to_string()),
+        (_, path) if path.starts_with("/api/") && !is_authorized => (401, vec![], vec![]),
+        ("GET", path) if path.starts_with("/api/repos/o/r/pulls?state=open") => {
+            let open: Vec<&Value> = world.pulls.iter().filter(|pull| pull["state"] == "open").collect();
+            ok(json!(open).to_string())
+        }
+        ("POST", "/api/repos/o/r/pulls") if world.is_down => (502, vec![], vec![]),
+        ("POST", "/api/repos/o/r/pulls") => {
+            let number = world.pulls.len() + 1;
+            let pull = json!({
+                "number": number, "state": "open", "html_url": format!("https://github.example/o/r/pull/{number}"),
+                "title": body["title"], "body": body["body"], "labels": [], "base": { "ref": body["base"] },
+                "head": { "ref": body["head"], "repo": { "full_name": "o/r" } },
+            });
+            world.pulls.push(pull.clone());
+            (201, vec![], pull.to_string().into_bytes())
+        }
+        ("PATCH", path) => {
+            let number: usize = path.rsplit('/').next().unwrap().parse().unwrap();
+            let pull = &mut world.pulls[number - 1];
+            for (key, value) in body.as_object().unwrap() {
+                pull[key] = match key.as_str() {
+                    "labels" => value.as_array().unwrap().iter().map(|name| json!({ "name": name })).collect(),
+                    _ => value.clone(),
+                };
+            }
+            ok(pull.to_string())
+        }
+        _ => not_found(),
+    }
+}
+
+impl Scene {
+    /// A registry with two agents, committed and pushed to a bare repository.
+    fn new() -> Self {
+        let env = Env::with(&["a", "b"]);
+        let world = Arc::new(Mutex::new(World { newest: "1.1.0".to_owned(), pulls: Vec::new(), is_down: false }));
+        let known = world.clone();
+        let server = Server::answering(move |asked| answer(&known, asked));
+        let scene = Self { env, server, world };
+        scene.env.git(&["init", "-q", "--bare", "../remote"]);
+        scene.env.git(&["init", "-q"]);
+        scene.env.git(&["config", "user.name", "Bot"]);
+        scene.env.git(&["config", "user.email", "bot@example.com"]);
+        scene.env.git(&["remote", "add", "origin", "../remote"]);
+        scene.env.git(&["add", "."]);
+        scene.env.git(&["commit", "-q", "-m", "one"]);
+        scene.env.git(&["push", "-q", "origin", "main"]);
+        scene
+    }
+
+    fn run(&self, arguments: &[&str]) -> (i32, Value) {
+        let all = [&["--allow-host", &self.server.host, "bump", "--no-cache", "--json", "--pull-requests", "--repository", "o/r", "--label", "bot"], arguments];
+        let mut command = self.env.command(&all.concat());
+        command.env("ACP_REGISTRY_NPM", self.server.url("/npm")).env("GITHUB_API_URL", self.server.url("/api"));
+        command.env("GITHUB_TOKEN", "token-of-github").env("HOME", self.env.path("."));
+        let run = Run::of(&mut command);
+        let report = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error} {}", run.stderr));
+        (run.code, report)
+    }
+
+    /// What was done for each agent.
+    fn done(&self) -> Vec<(String, String)> {
+        let (code, report) = self.run(&[]);
+        assert_eq!(code, 0, "{report:#}");
+        let text = |value: &Value| value.as_str().unwrap_or("error").to_owned();
+        report["pull_requests"].as_array().unwrap().iter().map(|one| (text(&one["id"]), text(&one["done"]))).collect()
+    }
+
+    fn in_remote(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new("git");
+        let output = command.args(arguments).current_dir(self.env.path("remote")).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn branches(&self) -> String {
+        self.in_remote(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])
+    }
+
+    fn pulls(&self) -> Vec<Value> {
+        self.world.lock().unwrap().pulls.clone()
+    }
+}
+
+fn both(what: &str) -> [(String, String); 2] {
+    [("a".to_owned(), what.to_owned()), ("b".to_owned(), what.to_owned())]
+}
+
+#[test]
+fn one_request_an_agent_however_often_it_runs() {
+    let scene = Scene::new();
+    assert_eq!(scene.done(), both("opened"));
+    assert_eq!(scene.branches(), "bump/a\nbump/b\nmain");
+    assert_eq!(scene.in_remote(&["diff", "--stat", "--name-only", "main", "bump/a"]), "a/agent.json");
+    let shown = scene.in_remote(&["show", "bump/a:a/agent.json"]);
+    assert!(shown.contains("a@1.1.0") && shown.contains("\"version\": \"1.1.0\""), "{shown}");
+    assert_eq!(scene.in_remote(&["log", "-1", "--format=%s|%ae", "bump/a"]), "Update a to 1.1.0|bot@example.com");
+    let pulls = scene.pulls();
+    assert_eq!(pulls.len(), 2);
+    assert_eq!((&pulls[0]["title"], &pulls[0]["base"]["ref"]), (&json!("Update a to 1.1.0"), &json!("main")));
+    assert_eq!(pulls[0]["labels"], json!([{ "name": "bot" }]));
+    let body = pulls[0]["body"].as_str().unwrap();
+    assert!(body.contains("straightforward") && body.contains("a@\u{200b}1.1.0"), "{body}");
+    // The checkout is as it was.
+    assert!(scene.env.read("r/a/agent.json").contains("a@1.0.0"));
+
+    assert_eq!(scene.done(), both("unchanged"));
+    scene.world.lock().unwrap().newest = "1.2.0".to_owned();
+    assert_eq!(scene.done(), both("updated"));
+    assert_eq!(scene.pulls().len(), 2);
+    assert_eq!(scene.pulls()[0]["title"], "Update a to 1.2.0");
+    assert_eq!(scene.in_remote(&["rev-list", "--count", "main..bump/a"]), "1", "the branch is replaced, not continued");
+}
+
+#[test]
+fn a_run_that_broke_off_is_completed() {
+    let scene = Scene::new();
+    scene.world.lock().unwrap().is_down = true;
+    let (code, report) = scene.run(&[]);
+    assert_eq!(code, 3, "{report:#}");
+    assert!(report["pull_requests"][0]["error"].as_str().unwrap().contains("answers 502"), "{report:#}");
+    assert_eq!(scene.branches(), "bump/a\nbump/b\nmain");
+    let tip = scene.in_remote(&["rev-parse", "bump/a"]);
+    scene.world.lock().unwrap().is_down = false;
+    assert_eq!(scene.done(), both("opened"));
+    assert_eq!(scene.in_remote(&["rev-parse", "bump/a"]), tip, "what was there already is not made again");
+    assert_eq!(scene.pulls().len(), 2);
+}
+
+#[test]
+fn what_a_person_has_done_stays() {
+    let scene = Scene::new();
+    scene.done();
+    scene.env.git(&["fetch", "-q", "origin"]);
+    scene.env.git(&["checkout", "-q", "bump/a"]);
+    scene.env.write("r/a/agent.json", crate::support::manifest("a").replace("1.0.0", "1.1.0").replace("Made for a test", "By hand"));
+    scene.env.git(&["-c", "user.name=P", "-c", "user.email=p@example.com", "commit", "-q", "-a", "-m", "by hand"]);
+    scene.env.git(&["push", "-q", "origin", "bump/a"]);
+    scene.env.git(&["checkout", "-q", "main"]);
+    let tip = scene.in_remote(&["rev-parse", "bump/a"]);
+    scene.world.lock().unwrap().newest = "1.2.0".to_owned();
+    assert_eq!(scene.done(), [("a".to_owned(), "left_alone".to_owned()), ("b".to_owned(), "updated".to_owned())]);
+    assert_eq!(scene.in_remote(&["rev-parse", "bump/a"]), tip);
+    assert_eq!(scene.pulls()[0]["title"], "Update a to 1.1.0");
+    // Nor does it go when it is obsolete.
+    scene.world.lock().unwrap().newest = "1.0.0".to_owned();
+    assert_eq!(scene.done(), [("a".to_owned(), "left_alone".to_owned()), ("b".to_owned(), "closed".to_owned())]);
+    assert_eq!(scene.pulls()[0]["state"], "open");
+}
+
+#[test]
+fn what_is_obsolete_is_closed() {
+    let scene = Scene::new();
+    scene.done();
+    let foreign = json!({ "number": 3, "state": "open", "title": "t", "body": "b", "labels": [],
+                          "head": { "ref": "bump/a", "repo": { "full_name": "stranger/r" } } });
+    scene.world.lock().unwrap().pulls.push(foreign);
+    scene.world.lock().unwrap().newest = "1.0.0".to_owned();
+    assert_eq!(scene.done(), both("closed"));
+    assert_eq!(scene.branches(), "main");
+    let states: Vec<Value> = scene.pulls().iter().map(|pull| pull["state"].clone()).collect();
+    assert_eq!(states, [json!("closed"), json!("closed"), json!("open")], "a fork's request is none of its business");
+    assert_eq!(scene.done(), []);
+}
