@@ -1,8 +1,10 @@
 // Search by words, with typos, over all fields.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
 import { cards, count, open, settled, site, withSites } from './lib/browser.mjs';
-import { data } from './lib/trees.mjs';
+import { data, tree } from './lib/trees.mjs';
 
 withSites('bundled');
 
@@ -76,6 +78,19 @@ test('orders by name', () => open('', async (page) => {
   await page.locator('#sort').selectOption('name');
   await page.waitForFunction((first) => document.querySelector('#list h3')?.textContent === first, names[0]);
   assert.deepEqual(await cards(page), names.slice(0, 24));
+}));
+
+test('orders by date, the newest first', (context) => open('', async (page) => {
+  const orders = await page.locator('#sort option').evaluateAll((list) => list.map(({ value }) => value));
+  if (!orders.includes('updated')) { context.skip('the registry has no history'); return; }
+  const catalog = JSON.parse(fs.readFileSync(path.join(tree('bundled'), await page.locator('#search').getAttribute('data-catalog')), 'utf8'));
+  for (const order of ['updated', 'added']) {
+    const expected = catalog.id.map((id, at) => [id, catalog[order][at], at]).sort((a, b) => b[1] - a[1] || a[2] - b[2]).map(([id]) => id);
+    await page.locator('#sort').selectOption(order);
+    await page.waitForFunction((id) => document.querySelector('#list h3 a').getAttribute('href') === `./agents/${id}/`, expected[0]);
+    const shown = await page.locator('#list h3 a').evaluateAll((list) => list.map((link) => link.getAttribute('href').split('/')[2]));
+    assert.deepEqual(shown, expected.slice(0, 24), order);
+  }
 }));
 
 test('the cards of the script are those of the page', () => open('', async (page) => {

@@ -231,9 +231,7 @@
     if (choices.length && box.value.trim()) {
       choices.push({ n: filter(rank([], '')).length, text: `“${box.value.trim()}”`, undo() { box.value = ''; } });
     }
-    const useful = choices.filter(({ n }) => n).sort((a, b) => b.n - a.n);
-    at('advice').textContent = useful.length ? 'Without one part of it, there are:' : 'Search for less, or take back more than one filter.';
-    at('offers').replaceChildren(...useful.map(({ n, text, undo }) => {
+    at('offers').replaceChildren(...choices.filter(({ n }) => n).sort((a, b) => b.n - a.n).map(({ n, text, undo }) => {
       const button = document.createElement('button');
       button.type = 'button';
       button.textContent = `${n} without ${text}`;
