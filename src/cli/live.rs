@@ -120,6 +120,7 @@ fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier
     let temporary = env::temp_dir();
     // What is installed is started by its absolute path.
     let temporary = temporary.canonicalize().unwrap_or(temporary);
+    let home = env::home_dir().map(|home| home.canonicalize().unwrap_or(home));
     let mut handshake = Options::new(temporary);
     handshake.timeout = args.timeout.unwrap_or(handshake.timeout);
     handshake.probe = handshake.probe.filter(|_| probes);
@@ -132,7 +133,7 @@ fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier
         platform: Platform::host(),
         timeout: args.install_timeout.unwrap_or(Duration::from_mins(5)),
     };
-    Ok(Verifier { installer, environment, is_sandboxed: args.sandbox.is_some(), handshake, keep })
+    Ok(Verifier { installer, environment, is_sandboxed: args.sandbox.is_some(), home, handshake, keep })
 }
 
 fn usual_jobs() -> usize {

@@ -23,6 +23,8 @@ pub struct Verifier {
     pub environment: Environment,
     /// Whether agents run in bubblewrap, where they see of the host's files the system alone. Package managers do not.
     pub is_sandboxed: bool,
+    /// The home of the person, of which such an agent must not see all, even where an interpreter lies in it.
+    pub home: Option<PathBuf>,
     /// How the handshake is made; its `temporary` is where all places are made.
     pub handshake: Options,
     /// Where the places stay instead, for people to look at.
@@ -158,15 +160,15 @@ impl Verifier {
         if !self.is_sandboxed {
             return Isolation::Environment;
         }
-        let interpreter = match kind {
-            Kind::Npx => self.environment.find("node"),
-            Kind::Uvx => self.environment.find("python3"),
-            Kind::Binary => None,
+        let interpreters = match kind {
+            Kind::Npx => self.environment.find("node").into_iter().collect(),
+            Kind::Uvx => pythons(directory),
+            Kind::Binary => Vec::new(),
         };
         let mut readable = vec![directory.to_owned()];
-        if let Some(path) = interpreter {
-            readable.extend(folders_of(&path));
-        }
+        let folders = interpreters.iter().flat_map(|interpreter| folders_of(interpreter));
+        let shows_home = |folder: &PathBuf| self.home.as_ref().is_some_and(|home| home.starts_with(folder));
+        readable.extend(folders.filter(|folder| !shows_home(folder)));
         Isolation::Bwrap { readable }
     }
 
@@ -204,18 +206,19 @@ impl Verifier {
     }
 }
 
-/// What an interpreter needs of the host: the folder where it is found and, where it lies in a `bin`, the folder around
-/// that one, with its libraries. They matter only where they are no part of the system.
+/// The interpreters that uv has chosen for the environments below its directory: links to wherever it has found one.
+fn pythons(directory: &Path) -> Vec<PathBuf> {
+    let tools = fs::read_dir(directory.join("tools")).into_iter().flatten().flatten();
+    tools.map(|tool| tool.path().join("bin/python")).filter(|python| python.exists()).collect()
+}
+
+/// What an interpreter may need of the host: the folders where it is found and where it really is and, where that is a
+/// `bin`, the folder around it, with its libraries.
 fn folders_of(interpreter: &Path) -> Vec<PathBuf> {
-    let real = interpreter.canonicalize().ok();
-    let mut folders: Vec<PathBuf> = interpreter.parent().map(Path::to_owned).into_iter().collect();
-    if let Some(folder) = real.as_deref().and_then(Path::parent) {
-        let is_bin = folder.file_name().is_some_and(|name| name == "bin");
-        // `~/bin` must not open all of the home.
-        let around = folder.parent().filter(|around| is_bin && around.join("lib").is_dir());
-        folders.push(around.filter(|around| around.components().count() > 3).unwrap_or(folder).to_owned());
-    }
-    folders
+    let real = interpreter.canonicalize().unwrap_or_default();
+    let folders = [interpreter.parent(), real.parent()].into_iter().flatten();
+    let around = real.parent().filter(|folder| folder.ends_with("bin")).and_then(Path::parent);
+    folders.chain(around).map(Path::to_owned).collect()
 }
 
 /// A row for a task that somehow never ends.
@@ -230,5 +233,27 @@ fn unfinished(task: &Task) -> Row {
         install: Duration::ZERO,
         left: None,
         state: State::NotStarted { verdict: Verdict::Error, reason: "spawn_failed", message, stderr: String::new() },
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interpreter_comes_with_its_libraries() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for path in ["versions/3/bin", "install/tools/a/bin", "install/tools/b"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        fs::write(root.join("versions/3/bin/python3"), "").unwrap();
+        let link = root.join("install/tools/a/bin/python");
+        std::os::unix::fs::symlink(root.join("versions/3/bin/python3"), &link).unwrap();
+        let found = pythons(&root.join("install"));
+        assert_eq!(found, std::slice::from_ref(&link));
+        let expected = ["install/tools/a/bin", "versions/3/bin", "versions/3"].map(|path| root.join(path));
+        assert_eq!(folders_of(&found[0]), expected);
+        assert_eq!(pythons(&root), [] as [PathBuf; 0]);
     }
 }
