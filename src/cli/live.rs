@@ -133,14 +133,7 @@ fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier
         platform: Platform::host(),
         timeout: args.install_timeout.unwrap_or(Duration::from_mins(5)),
     };
-    Ok(Verifier {
-        installer,
-        environment,
-        is_sandboxed: args.sandbox.is_some(),
-        home,
-        handshake,
-        keep,
-    })
+    Ok(Verifier { installer, environment, is_sandboxed: args.sandbox.is_some(), home, handshake, keep })
 }
 
 fn usual_jobs() -> usize {

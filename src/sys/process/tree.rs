@@ -122,7 +122,7 @@ impl Tree {
     ///
     /// Close the program's stdin before, and go on reading what it writes: it may wait for either.
     pub async fn end(mut self) -> Ending {
-        let mut left_behind = 0;
+        let (mut left_behind, mut survivors) = (0, 0);
         if timeout(GRACE, self.wait()).await.is_ok() {
             left_behind = self.identity.alive();
         }
@@ -137,13 +137,15 @@ impl Tree {
                     }
                 }
             }
+            // Where nobody was left before, nobody can have come: looking through all processes again takes a while.
+            survivors = self.identity.alive();
         }
         if cfg!(windows) {
             // A job tells nothing of who is still in it, but ends them all.
             self.identity.kill(&mut *self.child);
         }
         self.is_over = true;
-        Ending { exit: self.exit, left_behind, survivors: self.identity.alive() }
+        Ending { exit: self.exit, left_behind, survivors }
     }
 
     /// Whether the program and all processes of the tree end within this time. `how` is what it took.
