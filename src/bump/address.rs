@@ -55,7 +55,8 @@ pub(super) fn candidates(url: &str, old: &str, new: &str) -> Vec<String> {
 /// The text with a version in place of another, as [`candidates`] does it, for the name of a file.
 pub(super) fn names(name: &str, old: &str, new: &str) -> Vec<String> {
     const BASE: &str = "https://host.invalid/";
-    let encode = |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
+    let encode =
+        |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
     let decode = |url: &String| {
         let path = url.strip_prefix(BASE)?;
         Some(percent_encoding::percent_decode_str(path).decode_utf8().ok()?.into_owned())
@@ -194,10 +195,14 @@ mod tests {
     #[test]
     fn a_longer_version_is_another_one() {
         for path in [
-            "/agent-12.2.0.zip", "/agent-2.2.0.1.zip", "/agent-1.2.2.0.zip", "/agent-2.2.01.zip", "/agent-2.2.0-rc.1.zip",
-            "/agent-2.2.0beta.zip", "/x2.2.0/agent.zip", "/rev2.2.0/a.zip", "/2.20/agent.zip", "/agent.zip",
+            "/agent-12.2.0.zip", "/agent-2.2.0.1.zip", "/agent-1.2.2.0.zip", "/agent-2.2.01.zip",
+            "/agent-2.2.0-rc.1.zip", "/agent-2.2.0beta.zip", "/x2.2.0/agent.zip", "/rev2.2.0/a.zip", "/2.20/agent.zip",
+            "/agent.zip",
         ] {
-            assert_eq!(candidates(&format!("https://h.example{path}"), "2.2.0", "3.0.0"), [format!("https://h.example{path}")]);
+            assert_eq!(
+                candidates(&format!("https://h.example{path}"), "2.2.0", "3.0.0"),
+                [format!("https://h.example{path}")]
+            );
         }
     }
 

@@ -80,14 +80,20 @@ mod tests {
         let same = |name: &str| Some((name.to_owned(), false));
         assert_eq!(found(&["agent-1.1.0.zip", "agent-1.0.0.zip"], "agent-1.0.0.zip"), same("agent-1.1.0.zip"));
         assert_eq!(found(&["agent.zip"], "agent.zip"), same("agent.zip"));
-        assert_eq!(found(&["agent-1.1.0-lib-1.0.0.zip"], "agent-1.0.0-lib-1.0.0.zip"), same("agent-1.1.0-lib-1.0.0.zip"));
+        assert_eq!(
+            found(&["agent-1.1.0-lib-1.0.0.zip"], "agent-1.0.0-lib-1.0.0.zip"),
+            same("agent-1.1.0-lib-1.0.0.zip")
+        );
     }
 
     #[test]
     fn a_renamed_file_is_known_by_its_platform() {
         let renamed = |name: &str| Some((name.to_owned(), true));
         let others = ["tool-darwin-arm64.zip", "tool-windows-x64.zip", "tool-linux-arm64.zip", "tool-linux-x64.tar.gz"];
-        assert_eq!(found(&[&others[..], &["tool_Linux_x86_64.zip"]].concat(), "agent-linux.zip"), renamed("tool_Linux_x86_64.zip"));
+        assert_eq!(
+            found(&[&others[..], &["tool_Linux_x86_64.zip"]].concat(), "agent-linux.zip"),
+            renamed("tool_Linux_x86_64.zip")
+        );
         assert_eq!(found(&others, "agent-linux.zip"), None, "another format");
         assert_eq!(found(&["a-linux-x64.zip", "b-linux-amd64.zip"], "agent-linux.zip"), None, "two of them");
         assert_eq!(found(&["a-linux-x64-arm64.zip", "partial.zip", "linux.zip"], "agent-linux.zip"), None);

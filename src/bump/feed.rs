@@ -30,7 +30,11 @@ impl Archives {
         for record in records(bytes, feed)? {
             archives.add(&record, feed, platforms);
         }
-        if archives.0.is_empty() { Err("no record has the form that the configuration describes".to_owned()) } else { Ok(archives) }
+        if archives.0.is_empty() {
+            Err("no record has the form that the configuration describes".to_owned())
+        } else {
+            Ok(archives)
+        }
     }
 
     fn add(&mut self, record: &Value, feed: &Feed, platforms: &[&str]) {
@@ -48,7 +52,8 @@ impl Archives {
             let of_platform = |pointer: &String| text(&pointer.replace("{platform}", &name)).map(ToOwned::to_owned);
             if let Some(archive) = of_platform(&feed.archive) {
                 let sha256 = feed.sha256.as_ref().and_then(of_platform).map(|digest| digest.to_ascii_lowercase());
-                let sha256 = sha256.filter(|digest| digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit()));
+                let sha256 =
+                    sha256.filter(|digest| digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit()));
                 known.insert((*platform).to_owned(), Entry { archive, sha256 });
             }
         }
@@ -57,8 +62,11 @@ impl Archives {
     /// The versions, each complete if it has an archive for all of these platforms.
     pub(super) fn offers(&self, platforms: &[&str]) -> Offers {
         let offer = |(version, (text, archives)): (&Version, &(String, BTreeMap<String, Entry>))| {
-            let missing: Vec<String> =
-                platforms.iter().filter(|platform| !archives.contains_key(**platform)).map(ToString::to_string).collect();
+            let missing: Vec<String> = platforms
+                .iter()
+                .filter(|platform| !archives.contains_key(**platform))
+                .map(ToString::to_string)
+                .collect();
             let flaw = (!missing.is_empty()).then_some(Flaw::Missing(missing));
             Offer { version: version.clone(), text: text.clone(), published: None, flaw }
         };
@@ -76,7 +84,9 @@ fn records(bytes: &[u8], feed: &Feed) -> Result<Vec<Value>, String> {
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         return lines
             .enumerate()
-            .map(|(at, line)| serde_json::from_str(line).map_err(|error| format!("line {} is not JSON: {error}", at + 1)))
+            .map(|(at, line)| {
+                serde_json::from_str(line).map_err(|error| format!("line {} is not JSON: {error}", at + 1))
+            })
             .collect();
     };
     let value: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;

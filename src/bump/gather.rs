@@ -95,7 +95,8 @@ impl Bumper<'_> {
             return Ok((ArchiveSource::Unlisted, None));
         }
         if let Some(feed) = self.config.feed(&manifest.agent().id, release.channel) {
-            let unavailable = |message: String| ErrorKind::SourceUnavailable.because(format!("the feed {}: {message}", feed.url));
+            let unavailable =
+                |message: String| ErrorKind::SourceUnavailable.because(format!("the feed {}: {message}", feed.url));
             let url = crate::net::address::parse(&feed.url).map_err(|error| unavailable(error.to_string()))?;
             let document = self.client.document(&url, "*/*", FEED_LIMIT).await?;
             let document = document.ok_or_else(|| not_found(&format!("there is no feed at {}", feed.url)))?;
@@ -106,7 +107,8 @@ impl Bumper<'_> {
         let hosted = targets.iter().find_map(|target| self.repository_of_archive(&target.archive));
         let named = || manifest.agent().repository.as_ref().and_then(|address| self.repository_of_page(address));
         let Some(repository) = hosted.or_else(named) else { return Ok((ArchiveSource::Unlisted, None)) };
-        let is_current = |found: &github::Release| version_of_tag(&found.tag).is_some_and(|(_, version)| version == *current);
+        let is_current =
+            |found: &github::Release| version_of_tag(&found.tag).is_some_and(|(_, version)| version == *current);
         let Repository { owner, name } = &repository;
         let releases = self.sources.github.releases(self.client, owner, name, is_current).await?;
         let mut releases = releases.ok_or_else(|| not_found(&format!("GitHub has no repository {owner}/{name}")))?;
@@ -115,7 +117,8 @@ impl Bumper<'_> {
             // A repository without releases says nothing of archives that are published elsewhere.
             return Ok((ArchiveSource::Unlisted, None));
         }
-        let offers = releases.iter().filter_map(|found| self.of_release(found, targets, &repository, current, release.channel));
+        let offers =
+            releases.iter().filter_map(|found| self.of_release(found, targets, &repository, current, release.channel));
         let offers = Offers { source: SourceKind::Github, offers: offers.collect(), recommended: None };
         Ok((ArchiveSource::Github { repository, releases }, Some(offers)))
     }
@@ -199,7 +202,11 @@ fn of_packument(packument: &npm::Packument, name: &str) -> Offers {
         Some(Offer { version, text: text.to_owned(), published: packument.published(text), flaw })
     };
     let recommended = packument.tags.get("latest").and_then(|text| Version::parse_loose(text));
-    Offers { source: SourceKind::Npm, offers: packument.versions().into_iter().filter_map(offer).collect(), recommended }
+    Offers {
+        source: SourceKind::Npm,
+        offers: packument.versions().into_iter().filter_map(offer).collect(),
+        recommended,
+    }
 }
 
 fn of_project(project: &pypi::Project, channel: Channel) -> Offers {
@@ -209,7 +216,11 @@ fn of_project(project: &pypi::Project, channel: Channel) -> Offers {
         let flaw = release.yanked.is_some().then_some(Flaw::Yanked);
         Some(Offer { version, text, published: release.published, flaw })
     };
-    Offers { source: SourceKind::Pypi, offers: project.versions().into_iter().filter_map(offer).collect(), recommended: None }
+    Offers {
+        source: SourceKind::Pypi,
+        offers: project.versions().into_iter().filter_map(offer).collect(),
+        recommended: None,
+    }
 }
 
 /// A Python version as manifests write it. By PEP 440 `1.0.0-preview.2` is `1.0.0rc2`; other prereleases, and builds for

@@ -67,8 +67,12 @@ pub fn choose(current: &Version, sources: &[Offers], policy: Policy) -> Choice {
         is_in_channel(version, policy.channel)
             && (version.is_prerelease() || ceiling.as_ref().is_none_or(|ceiling| version <= ceiling))
     };
-    let all: BTreeSet<&Version> =
-        sources.iter().flat_map(|source| &source.offers).map(|offer| &offer.version).filter(|version| is_allowed(version)).collect();
+    let all: BTreeSet<&Version> = sources
+        .iter()
+        .flat_map(|source| &source.offers)
+        .map(|offer| &offer.version)
+        .filter(|version| is_allowed(version))
+        .collect();
     let everywhere = |version: &&&Version| sources.iter().all(|source| is_sound(source.of(version)));
     let mut held = None;
     for version in all.iter().rev().filter(everywhere) {
@@ -94,7 +98,9 @@ pub fn choose(current: &Version, sources: &[Offers], policy: Policy) -> Choice {
 fn waiting(current: &Version, all: &BTreeSet<&Version>, sources: &[Offers]) -> Option<Choice> {
     let is_sound_somewhere = |version: &&&Version| sources.iter().any(|source| is_sound(source.of(version)));
     let missing = |version: &&&Version| {
-        sources.iter().any(|source| matches!(source.of(version).map(|offer| &offer.flaw), Some(Some(super::Flaw::Missing(_)))))
+        sources
+            .iter()
+            .any(|source| matches!(source.of(version).map(|offer| &offer.flaw), Some(Some(super::Flaw::Missing(_)))))
     };
     let mut above = all.iter().rev().take_while(|version| **version > current);
     let version = above.find(|version| is_sound_somewhere(version) || missing(version))?;
@@ -198,8 +204,14 @@ mod tests {
 
     #[test]
     fn every_source_must_have_it() {
-        assert_eq!(stable("1.0.0", &[npm(&["1.0.0", "1.2.0"], None), github(&["1.0.0", "1.1.0"])]), incomplete("1.2.0"));
-        assert_eq!(stable("1.0.0", &[npm(&["1.0.0", "1.1.0", "1.2.0"], None), github(&["1.0", "1.1"])]), update("1.1.0"));
+        assert_eq!(
+            stable("1.0.0", &[npm(&["1.0.0", "1.2.0"], None), github(&["1.0.0", "1.1.0"])]),
+            incomplete("1.2.0")
+        );
+        assert_eq!(
+            stable("1.0.0", &[npm(&["1.0.0", "1.1.0", "1.2.0"], None), github(&["1.0", "1.1"])]),
+            update("1.1.0")
+        );
         let Choice::Update(version) = stable("1.0.0", &[github(&["1.1"]), npm(&["1.1.0"], None)]) else { panic!() };
         assert_eq!(version.as_str(), "1.1.0", "as it is written in full");
     }
@@ -234,6 +246,9 @@ mod tests {
         assert_eq!(choose(&v("1.1.0"), &sources, policy), held);
         let unknown = Choice::Held { version: v("1.2.0"), reason: Held::UnknownAge };
         assert_eq!(choose(&v("1.1.0"), &[npm(&["1.1.0", "1.2.0"], None)], policy), unknown);
-        assert_eq!(choose(&v("1.1.0"), &[npm(&["1.1.0", "1.2.0"], None), github(&["1.1.0@9", "1.2.0@4"])], policy), update("1.2.0"));
+        assert_eq!(
+            choose(&v("1.1.0"), &[npm(&["1.1.0", "1.2.0"], None), github(&["1.1.0@9", "1.2.0@4"])], policy),
+            update("1.2.0")
+        );
     }
 }

@@ -141,7 +141,11 @@ impl Bumper<'_> {
             let Some(offer) = offers.and_then(|offers| offers.of(version)) else { continue };
             match respecified(kind, &package.package, &offer.text) {
                 Some(spec) => update.set(manifest, &release.package_pointer(kind, "package"), Some(&spec))?,
-                None => update.reasons.push(format!("{} {:?} names no exact version, and stays", kind.as_str(), package.package)),
+                None => update.reasons.push(format!(
+                    "{} {:?} names no exact version, and stays",
+                    kind.as_str(),
+                    package.package
+                )),
             }
         }
         let targets = &release.distribution.binary;
@@ -173,11 +177,16 @@ impl Bumper<'_> {
         match source {
             ArchiveSource::Feed(archives) => {
                 let entry = archives.entry(version, &target.platform).ok_or_else(|| missing(target, version))?;
-                let url = crate::net::address::parse(&entry.archive)
-                    .map_err(|error| ErrorKind::AssetMissing.because(format!("the feed's address {:?} {error}", entry.archive)))?;
+                let url = crate::net::address::parse(&entry.archive).map_err(|error| {
+                    ErrorKind::AssetMissing.because(format!("the feed's address {:?} {error}", entry.archive))
+                })?;
                 let mut reasons = Vec::new();
                 if Url::parse(&target.archive).ok().is_none_or(|old| old.host_str() != url.host_str()) {
-                    reasons.push(format!("the archive of {} is on another host: {}", target.platform, url.host_str().unwrap_or_default()));
+                    reasons.push(format!(
+                        "the archive of {} is on another host: {}",
+                        target.platform,
+                        url.host_str().unwrap_or_default()
+                    ));
                 }
                 self.with_digest(target, entry.archive.clone(), entry.sha256.clone(), reasons).await
             }
@@ -211,9 +220,8 @@ impl Bumper<'_> {
             }
             Successor::Missing => return Err(missing(target, version)),
         };
-        let is_it = |url: &String| {
-            self.asset_of(url).is_some_and(|(id, name)| id.tag == found.tag && name == asset.name)
-        };
+        let is_it =
+            |url: &String| self.asset_of(url).is_some_and(|(id, name)| id.tag == found.tag && name == asset.name);
         // Whatever the old address does not spell out is spelled anew.
         let spelled = candidates(&target.archive, current.as_str(), version.as_str()).into_iter().find(is_it);
         let url = spelled.or_else(|| github::address_of(&target.archive, &found.tag, &asset.name).filter(is_it));
@@ -254,7 +262,8 @@ impl Bumper<'_> {
         if target.sha256.is_some() && sha256.is_none() {
             match self.digest(&url).await {
                 Ok(digest) => sha256 = Some(digest),
-                Err(error) => reasons.push(format!("the digest for {} is taken out, since none could be had: {error}", target.platform)),
+                Err(error) => reasons
+                    .push(format!("the digest for {} is taken out, since none could be had: {error}", target.platform)),
             }
         }
         Ok(NewArchive { url, sha256, reasons })
@@ -272,7 +281,8 @@ impl Update {
             Some(text) => manifest.replace_text(pointer, text),
             None => manifest.remove(pointer),
         };
-        let edit = edit.ok_or_else(|| ErrorKind::Manifest.because(format!("there is nothing to change at {pointer}")))?;
+        let edit =
+            edit.ok_or_else(|| ErrorKind::Manifest.because(format!("there is nothing to change at {pointer}")))?;
         self.edits.push(edit);
         self.changes.push(Change {
             pointer: pointer.to_owned(),
@@ -302,14 +312,16 @@ fn respecified(kind: PackageKind, spec: &str, version: &str) -> Option<String> {
 }
 
 fn missing(target: &BinaryTarget, version: &Version) -> Error {
-    ErrorKind::AssetMissing.because(format!("{version} has no archive for {} that takes the place of {}", target.platform, target.archive))
+    ErrorKind::AssetMissing
+        .because(format!("{version} has no archive for {} that takes the place of {}", target.platform, target.archive))
 }
 
 /// The newest version of each source, and what is wrong with newer ones.
 fn who_has_what(sources: &[Offers], channel: Channel) -> String {
     let of_source = |source: &Offers| {
         let counts = |version: &Version| !version.is_prerelease() || channel == Channel::Preview;
-        let newest = source.offers.iter().filter(|offer| counts(&offer.version)).max_by(|a, b| a.version.cmp(&b.version));
+        let newest =
+            source.offers.iter().filter(|offer| counts(&offer.version)).max_by(|a, b| a.version.cmp(&b.version));
         match newest.map(|offer| (&offer.text, &offer.flaw)) {
             None => format!("{} has none", source.source),
             Some((text, None)) => format!("{} has {text}", source.source),
@@ -327,7 +339,10 @@ fn links(
     version: &Version,
 ) -> Vec<String> {
     let tag_of = |wanted: &Version| {
-        releases.iter().map(|found| &found.tag).find(|tag| super::version_of_tag(tag).is_some_and(|(_, found)| found == *wanted))
+        releases
+            .iter()
+            .map(|found| &found.tag)
+            .find(|tag| super::version_of_tag(tag).is_some_and(|(_, found)| found == *wanted))
     };
     let Repository { owner, name } = repository;
     let page = |path: &[&str]| sources.github.page(&[&[owner.as_str(), name][..], path].concat());
@@ -359,7 +374,12 @@ mod tests {
 
     #[test]
     fn a_manifest_states_three_parts() {
-        for (text, expected) in [("1.6", "1.6.0"), ("1.6-preview.1", "1.6.0-preview.1"), ("1.6.0.1", "1.6.0.1"), ("2026.07.01", "2026.07.01")] {
+        for (text, expected) in [
+            ("1.6", "1.6.0"),
+            ("1.6-preview.1", "1.6.0-preview.1"),
+            ("1.6.0.1", "1.6.0.1"),
+            ("2026.07.01", "2026.07.01"),
+        ] {
             assert_eq!(in_full(&Version::parse_loose(text).unwrap()), expected);
         }
     }

@@ -21,7 +21,8 @@ impl Bumper<'_> {
         let Loaded::Present(manifest) = &entry.manifest else { return Ok(()) };
         let text = apply(manifest.text(), &update.edits);
         let failed = |message: String| ErrorKind::ValidationFailed.because(message);
-        let changed = Manifest::parse(text).map_err(|error| failed(format!("it would not be JSON any more: {error}")))?;
+        let changed =
+            Manifest::parse(text).map_err(|error| failed(format!("it would not be JSON any more: {error}")))?;
         let scope = Scope { urls: true, archives: None };
         let surveyor = Surveyor { client: self.client, sources: self.sources, scope, progress: &|_| {} };
         let survey = surveyor.survey([changed.agent()]).await;
@@ -56,10 +57,14 @@ impl Update {
     fn has_changed(&self, finding: &Finding) -> bool {
         let Some(pointer) = &finding.pointer else { return finding.file.ends_with("agent.json") };
         let concerns = |change: &super::Change| {
-            let inside = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            let inside = |whole: &str, part: &str| {
+                part.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
             // What is said of `cmd` may come from the new archive beside it.
             let target = change.pointer.rsplit_once('/').map_or("", |(target, _)| target);
-            inside(&change.pointer, pointer) || inside(pointer, &change.pointer) || (target.contains("/binary/") && inside(target, pointer))
+            inside(&change.pointer, pointer)
+                || inside(pointer, &change.pointer)
+                || (target.contains("/binary/") && inside(target, pointer))
         };
         self.changes.iter().any(concerns)
     }

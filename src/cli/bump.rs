@@ -158,7 +158,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     };
     let done = |id: &str| ui.detail(&format!("{id}: looked at"));
     let mut bumped = signals::run_and_forget(bumper.run(&registry, &entries, &args.channels(), &done))?;
-    let notes = if args.verify { start_newer(args, &registry, &config, &allowed, &mut bumped, ui)? } else { Notes::new() };
+    let notes =
+        if args.verify { start_newer(args, &registry, &config, &allowed, &mut bumped, ui)? } else { Notes::new() };
     if let (Some(troubles), Some(path)) = (&mut troubles, &args.state) {
         troubles.update(&bumped, now);
         troubles.keep(|id| registry.entry(id).is_some());
@@ -170,7 +171,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         write(&registry, &mut bumped);
     }
 
-    let proposals = if args.pull_requests { propose(args, &registry, &bumped, &notes, &client, &sources.github)? } else { Vec::new() };
+    let proposals = if args.pull_requests {
+        propose(args, &registry, &bumped, &notes, &client, &sources.github)?
+    } else {
+        Vec::new()
+    };
 
     let report = BumpReport {
         bumped: &bumped,
@@ -189,7 +194,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         report.human()
     })?;
     ui.detail(&format!("answers from the network: {}", client.answers()));
-    if proposals.iter().any(|proposal| proposal.result.is_err()) && proposals.iter().all(|proposal| proposal.result.is_err()) {
+    if proposals.iter().any(|proposal| proposal.result.is_err())
+        && proposals.iter().all(|proposal| proposal.result.is_err())
+    {
         return Ok(Exit::Unable);
     }
     let has_update = bumped.iter().any(|one| matches!(one.result, Ok(Outcome::Update(_))));
@@ -246,7 +253,8 @@ fn entries<'a>(args: &Args, registry: &'a Registry) -> (Vec<&'a Entry>, Vec<Stri
     if !args.ids.is_empty() {
         return (registry.entries.iter().filter(|entry| args.ids.contains(&entry.id)).collect(), Vec::new());
     }
-    let is_passed_over = |entry: &&Entry| held(registry, &entry.id).is_some_and(|reason| !Troubles::is_proposed(reason));
+    let is_passed_over =
+        |entry: &&Entry| held(registry, &entry.id).is_some_and(|reason| !Troubles::is_proposed(reason));
     let (quarantined, entries): (Vec<&Entry>, Vec<&Entry>) = registry.entries.iter().partition(is_passed_over);
     (entries, quarantined.into_iter().map(|entry| entry.id.clone()).collect())
 }
@@ -258,7 +266,12 @@ fn held<'a>(registry: &'a Registry, id: &str) -> Option<&'a str> {
 }
 
 /// Agents that have had trouble for too long, and why that is to be written into the quarantine list.
-fn to_hold(args: &Args, registry: &Registry, troubles: Option<&Troubles>, now: OffsetDateTime) -> Vec<(String, String)> {
+fn to_hold(
+    args: &Args,
+    registry: &Registry,
+    troubles: Option<&Troubles>,
+    now: OffsetDateTime,
+) -> Vec<(String, String)> {
     let (Some(after), Some(troubles)) = (args.quarantine_after, troubles) else { return Vec::new() };
     let free = registry.entries.iter().map(|entry| entry.id.as_str()).filter(|id| held(registry, id).is_none());
     free.filter_map(|id| Some((id.to_owned(), troubles.reason(id, after, now)?))).collect()
@@ -323,7 +336,11 @@ fn start_newer(
             let message = format!("{to} ({}) does not pass the handshake: {message}", row.distribution());
             one.result = Err(ErrorKind::HandshakeFailed.because(message));
         } else if row.verdict() == Verdict::Skipped {
-            update.reasons.push(format!("{} was not started: {}", row.distribution(), row.message().unwrap_or_default()));
+            update.reasons.push(format!(
+                "{} was not started: {}",
+                row.distribution(),
+                row.message().unwrap_or_default()
+            ));
         } else {
             let before = row.kind.and_then(|kind| earlier.as_ref()?.features(&row.id, row.channel, kind));
             notes.entry((row.id.clone(), row.channel)).or_default().push_str(&handshake_notes(row, before));

@@ -24,7 +24,9 @@ mod tests {
 
     #[test]
     fn units_are_understood() {
-        for (text, seconds) in [("0", Some(0)), ("90", Some(90)), ("90m", Some(5_400)), ("3d", Some(259_200)), ("1w", Some(604_800))] {
+        for (text, seconds) in
+            [("0", Some(0)), ("90", Some(90)), ("90m", Some(5_400)), ("3d", Some(259_200)), ("1w", Some(604_800))]
+        {
             assert_eq!(parse(text).ok().map(|duration| duration.as_secs()), seconds, "{text}");
         }
         for text in ["", "d", "3 d", "-1d", "1.5h", "3days", "99999999999999999999w", "18446744073709551615w"] {

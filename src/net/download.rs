@@ -52,8 +52,15 @@ impl Client {
     async fn pull(&self, url: &Url, limit: u64, sink: &mut dyn Sink) -> Result<Downloaded, FetchError> {
         let timeout = self.settings.download_timeout;
         let identity = headers(&[(header::ACCEPT_ENCODING, "identity")]);
-        let mut request =
-            Request { method: Method::GET, url, headers: identity, timeout, is_raw: true, is_to_source: false, body: None };
+        let mut request = Request {
+            method: Method::GET,
+            url,
+            headers: identity,
+            timeout,
+            is_raw: true,
+            is_to_source: false,
+            body: None,
+        };
         let mut reply = self.send(&request).await?;
         let status = reply.response.status();
         if status != StatusCode::OK {

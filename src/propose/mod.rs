@@ -114,11 +114,7 @@ impl Proposer<'_> {
     ///
     /// # Errors
     /// [`Error`] when neither branches nor requests can be listed; what fails for one agent is in its [`Proposal`].
-    pub async fn propose(
-        &self,
-        wanted: &[Wanted<'_>],
-        settled: &[(String, Channel)],
-    ) -> Result<Vec<Proposal>, Error> {
+    pub async fn propose(&self, wanted: &[Wanted<'_>], settled: &[(String, Channel)]) -> Result<Vec<Proposal>, Error> {
         let pulls = Pulls { client: self.client, github: self.github, slug: &self.slug };
         let head = self.remote.head()?;
         let branches = self.remote.branches(PREFIX)?;

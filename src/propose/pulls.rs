@@ -42,7 +42,9 @@ impl FromStr for Slug {
 
     fn from_str(text: &str) -> Result<Self, NoSlug> {
         let is_plain = |part: &str| {
-            !part.is_empty() && !part.starts_with('.') && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+            !part.is_empty()
+                && !part.starts_with('.')
+                && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
         };
         let (owner, name) = text.split_once('/').filter(|(a, b)| is_plain(a) && is_plain(b)).ok_or(NoSlug)?;
         Ok(Self { owner: owner.to_owned(), name: name.to_owned() })
@@ -90,8 +92,11 @@ impl Pulls<'_> {
             let Some(document) = self.client.document(&url, "application/vnd.github+json", LIMIT).await? else {
                 return Ok(None);
             };
-            let list: Vec<Value> = serde_json::from_slice(&document.body)
-                .map_err(|error| SourceError::Malformed { url: crate::net::shown(&url), expected: "a list of pull requests", message: error.to_string() })?;
+            let list: Vec<Value> = serde_json::from_slice(&document.body).map_err(|error| SourceError::Malformed {
+                url: crate::net::shown(&url),
+                expected: "a list of pull requests",
+                message: error.to_string(),
+            })?;
             let is_last = list.len() < PER_PAGE;
             all.extend(list.iter().filter_map(|value| self.own(value)).filter(|pull| pull.branch.starts_with(prefix)));
             if is_last {
@@ -109,7 +114,8 @@ impl Pulls<'_> {
     }
 
     pub(super) async fn create(&self, branch: &str, base: &str, title: &str, body: &str) -> Result<Pull, FetchError> {
-        let request = json!({ "head": branch, "base": base, "title": title, "body": body, "maintainer_can_modify": true });
+        let request =
+            json!({ "head": branch, "base": base, "title": title, "body": body, "maintainer_can_modify": true });
         let value = self.client.change(ChangeKind::Post, &self.url("pulls"), &request).await?;
         let opened = pull(&value);
         let unknown = Pull {

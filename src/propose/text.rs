@@ -33,7 +33,9 @@ pub(super) fn body(wanted: &Wanted<'_>) -> String {
         out.push_str(&format!("| {} | {} | {} |\n", shown(&change.pointer), value(&change.from), value(&change.to)));
     }
     if update.is_straightforward() {
-        out.push_str("\nThe change is straightforward: only version, package, addresses in the same place and digests differ.\n");
+        out.push_str(
+            "\nThe change is straightforward: only version, package, addresses in the same place and digests differ.\n",
+        );
     } else {
         out.push_str("\nA person should look at it:\n\n");
         for reason in &update.reasons {

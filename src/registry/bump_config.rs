@@ -44,9 +44,19 @@ impl BumpSource {
         for feed in self.stable.iter().chain(&self.preview) {
             crate::net::address::parse(&feed.url)
                 .map_err(|error| format!("the feed {:?} of the agent {id:?} {error}", feed.url))?;
-            let pointers = [feed.records.as_ref(), Some(&feed.version), feed.platform.as_ref(), Some(&feed.archive), feed.sha256.as_ref()];
-            if let Some(pointer) = pointers.into_iter().flatten().find(|pointer| !pointer.is_empty() && !pointer.starts_with('/')) {
-                return Err(format!("{pointer:?} in the feed of the agent {id:?} must be a JSON pointer, such as \"/version\""));
+            let pointers = [
+                feed.records.as_ref(),
+                Some(&feed.version),
+                feed.platform.as_ref(),
+                Some(&feed.archive),
+                feed.sha256.as_ref(),
+            ];
+            if let Some(pointer) =
+                pointers.into_iter().flatten().find(|pointer| !pointer.is_empty() && !pointer.starts_with('/'))
+            {
+                return Err(format!(
+                    "{pointer:?} in the feed of the agent {id:?} must be a JSON pointer, such as \"/version\""
+                ));
             }
             if feed.platform.is_none() && !feed.archive.contains("{platform}") {
                 return Err(format!(

@@ -349,9 +349,15 @@ mod tests {
             ("[[view]]\nfile = \"registry.json\"\nagents.x.set.n = nan", "no number"),
             ("[[view]]\nfile = \"Agent.Schema.json\"", "plain file name"),
             ("colour = 1", "unknown field"),
-            ("bump.x.stable = { url = \"ftp://h\", version = \"/v\", archive = \"/{platform}\" }", "does not begin with"),
+            (
+                "bump.x.stable = { url = \"ftp://h\", version = \"/v\", archive = \"/{platform}\" }",
+                "does not begin with",
+            ),
             ("bump.x.stable = { url = \"https://h\", version = \"v\", archive = \"/{platform}\" }", "a JSON pointer"),
-            ("bump.x.preview = { url = \"https://h\", version = \"/v\", archive = \"/a\" }", "where the platform stands"),
+            (
+                "bump.x.preview = { url = \"https://h\", version = \"/v\", archive = \"/a\" }",
+                "where the platform stands",
+            ),
             ("bump.x.beta = {}", "unknown field"),
             ("archive-limits.size = 1", "unknown field"),
             ("archive-limits.entries = -1", "invalid value"),

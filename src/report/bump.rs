@@ -50,7 +50,8 @@ impl BumpReport<'_> {
                 Ok(Outcome::Unlisted) => unlisted.push(json!({ "id": id, "channel": channel })),
                 Ok(Outcome::UpToDate) => {}
                 Err(error) => {
-                    let mut entry = json!({ "id": id, "channel": channel, "kind": error.kind.as_str(), "message": error.message });
+                    let mut entry =
+                        json!({ "id": id, "channel": channel, "kind": error.kind.as_str(), "message": error.message });
                     if let Some(trouble) = self.trouble(id, one.channel) {
                         entry["since"] = date(trouble.since).into();
                         entry["runs"] = trouble.runs.into();
@@ -87,7 +88,8 @@ impl BumpReport<'_> {
 
     /// What should be done about the quarantine, in words.
     fn quarantine(&self) -> Vec<(&'static str, &str, String)> {
-        let hold = self.to_hold.iter().map(|(id, reason)| ("hold", id.as_str(), format!("put it into quarantine: {reason}")));
+        let hold =
+            self.to_hold.iter().map(|(id, reason)| ("hold", id.as_str(), format!("put it into quarantine: {reason}")));
         let text = "take it out of quarantine: it can be brought up to date again";
         let release = self.to_release.iter().map(|id| ("release", id.as_str(), text.to_owned()));
         hold.chain(release).collect()
@@ -163,8 +165,14 @@ impl BumpReport<'_> {
             out.push_str(&format!("{word:<7} {}{}: {}\n", printable(id), of_channel(*channel), printable(&text)));
             if let Ok(Outcome::Update(update)) = result {
                 for change in &update.changes {
-                    let value = |value: &Option<String>| printable(value.as_deref().unwrap_or("(nothing)")).into_owned();
-                    out.push_str(&format!("          {}: {} → {}\n", printable(&change.pointer), value(&change.from), value(&change.to)));
+                    let value =
+                        |value: &Option<String>| printable(value.as_deref().unwrap_or("(nothing)")).into_owned();
+                    out.push_str(&format!(
+                        "          {}: {} → {}\n",
+                        printable(&change.pointer),
+                        value(&change.from),
+                        value(&change.to)
+                    ));
                 }
                 for reason in &update.reasons {
                     out.push_str(&format!("          look at it: {}\n", printable(reason)));
@@ -176,7 +184,12 @@ impl BumpReport<'_> {
         }
         for one in self.proposals {
             let text = Self::proposal(one);
-            out.push_str(&format!("request {}{}: {}\n", printable(&one.id), of_channel(one.channel), printable(text.trim_end())));
+            out.push_str(&format!(
+                "request {}{}: {}\n",
+                printable(&one.id),
+                of_channel(one.channel),
+                printable(text.trim_end())
+            ));
         }
         if !out.is_empty() {
             out.push('\n');
@@ -191,7 +204,9 @@ impl BumpReport<'_> {
         let rows = self.bumped.iter().filter_map(|one| {
             let (word, text) = line(&one.result)?;
             let reasons = match &one.result {
-                Ok(Outcome::Update(update)) if !update.is_straightforward() => format!(" Look at it: {}", update.reasons.join("; ")),
+                Ok(Outcome::Update(update)) if !update.is_straightforward() => {
+                    format!(" Look at it: {}", update.reasons.join("; "))
+                }
                 _ => String::new(),
             };
             let text = escape(&format!("{text}{}{reasons}", self.duration(&one.id, one.channel)));
@@ -227,7 +242,9 @@ fn line(result: &Result<Outcome, crate::bump::Error>) -> Option<(&'static str, S
             };
             ("held", format!("{version} {why}: {message}"))
         }
-        Ok(Outcome::Unlisted) => ("unknown", "no source lists its versions; `[bump]` in registry.toml can name one".to_owned()),
+        Ok(Outcome::Unlisted) => {
+            ("unknown", "no source lists its versions; `[bump]` in registry.toml can name one".to_owned())
+        }
         Err(error) => ("error", format!("{}: {}", error.kind.as_str(), error.message)),
     })
 }
@@ -260,7 +277,8 @@ pub fn handshake_notes(row: &Row, earlier: Option<&Map<String, Value>>) -> Strin
     let handshake = &result["handshake"];
     let types = handshake["auth_methods"].as_array().into_iter().flatten().filter_map(|method| method["type"].as_str());
     let types: Vec<String> = types.map(escape).collect();
-    let mut out = format!("Started with {}: {}, sign in by {}.\n", row.distribution(), row.verdict().as_str(), types.join(", "));
+    let mut out =
+        format!("Started with {}: {}, sign in by {}.\n", row.distribution(), row.verdict().as_str(), types.join(", "));
     let now = handshake["features"].as_object();
     let is_on = |features: Option<&Map<String, Value>>, name: &str| {
         features.and_then(|features| features.get(name)).and_then(Value::as_bool).unwrap_or_default()

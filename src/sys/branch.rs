@@ -121,7 +121,14 @@ impl Remote {
     ///
     /// # Errors
     /// [`Error`], also when the file is not there.
-    pub fn commit(&self, parent: &str, path: &str, content: &[u8], message: &str, by: &Identity) -> Result<String, Error> {
+    pub fn commit(
+        &self,
+        parent: &str,
+        path: &str,
+        content: &[u8],
+        message: &str,
+        by: &Identity,
+    ) -> Result<String, Error> {
         let prefix = self.text(&["rev-parse", "--show-prefix"])?;
         let full = format!("{prefix}{path}");
         let entry = self.text(&["ls-tree", "--full-tree", parent, "--", &full])?;
@@ -181,7 +188,10 @@ impl Remote {
     fn run(&self, arguments: &[&str], input: Option<&[u8]>, variables: &[(&str, &str)]) -> Result<Vec<u8>, Error> {
         let mut child = Command::new("git")
             // A checkout must not be able to name a program that git would run, and nobody is there to be asked.
-            .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false", "--no-pager"])
+            .args([
+                "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false",
+                "--no-pager",
+            ])
             .args(arguments)
             .current_dir(&self.directory)
             .env("GIT_TERMINAL_PROMPT", "0")
@@ -200,10 +210,13 @@ impl Remote {
             return Ok(output.stdout);
         }
         let text = String::from_utf8_lossy(&output.stderr);
-        let line = text.lines().find(|line| line.contains("rejected") || line.starts_with("fatal:") || line.starts_with("error:"));
+        let line = text
+            .lines()
+            .find(|line| line.contains("rejected") || line.starts_with("fatal:") || line.starts_with("error:"));
         let line = line.or_else(|| text.lines().find(|line| !line.trim().is_empty())).unwrap_or("no message");
         let is_address = |word: &&str| word.contains("://");
-        let words: Vec<&str> = line.split_whitespace().map(|word| if is_address(&word) { "(address)" } else { word }).collect();
+        let words: Vec<&str> =
+            line.split_whitespace().map(|word| if is_address(&word) { "(address)" } else { word }).collect();
         let message = crate::text::printable(&words.join(" ")).into_owned();
         Err(Error::Failed { command: arguments.first().copied().unwrap_or_default().to_owned(), message })
     }
@@ -253,14 +266,20 @@ mod tests {
         assert_eq!(remote.file_at(&commit, "a/agent.json").as_deref(), Some(&b"new"[..]));
         assert_eq!(remote.file_at(&commit, "b/agent.json"), None);
         assert_eq!(git(&work, &["status", "--short"]), "M  other");
-        assert_eq!(git(&work, &["show", "-s", "--format=%an %ce %s", &commit]), "Bot bot@example.com Update a to 1.1.0");
+        assert_eq!(
+            git(&work, &["show", "-s", "--format=%an %ce %s", &commit]),
+            "Bot bot@example.com Update a to 1.1.0"
+        );
 
         remote.push("bump/a", &commit, None).unwrap();
         let branches = remote.branches("bump/").unwrap();
         assert_eq!(branches, [Branch { name: "bump/a".to_owned(), tip: commit.clone() }]);
         assert!(remote.is_own(&branches[0], &bot()).unwrap());
         let again = remote.commit(&head, "a/agent.json", b"newer", "Update a to 1.2.0", &bot()).unwrap();
-        assert!(matches!(remote.push("bump/a", &again, None), Err(Error::Failed { .. })), "somebody has made it meanwhile");
+        assert!(
+            matches!(remote.push("bump/a", &again, None), Err(Error::Failed { .. })),
+            "somebody has made it meanwhile"
+        );
         remote.push("bump/a", &again, Some(&commit)).unwrap();
         assert!(remote.delete(&branches[0]).is_err(), "it has moved");
         remote.delete(&Branch { name: "bump/a".to_owned(), tip: again }).unwrap();

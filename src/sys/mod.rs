@@ -6,8 +6,8 @@
 //! * [`git`]: asking the `git` program what has changed
 //! * [`process`]: starting programs that nobody vouches for, and ending them with all that they have started
 
+pub mod branch;
 pub mod command;
 pub mod fs;
-pub mod branch;
 pub mod git;
 pub mod process;

@@ -241,9 +241,15 @@ mod tests {
         assert_eq!(json, html);
         assert_eq!(json.versions(), ["1.10", "1.1", "1.0"]);
         let release = json.release("1.0.0").unwrap();
-        assert_eq!(release, Release { yanked: None, has_hashes: true, requires_python: Some(">=3.10".into()), published: None });
+        assert_eq!(
+            release,
+            Release { yanked: None, has_hashes: true, requires_python: Some(">=3.10".into()), published: None }
+        );
         let release = json.release("1.1").unwrap();
-        assert_eq!(release, Release { yanked: Some("broken".into()), has_hashes: false, requires_python: None, published: None });
+        assert_eq!(
+            release,
+            Release { yanked: Some("broken".into()), has_hashes: false, requires_python: None, published: None }
+        );
         assert_eq!(json.release("1.10").unwrap().yanked.as_deref(), Some(""));
         assert_eq!(json.release("2"), None);
         assert_eq!(json.release("nonsense"), None);

@@ -145,10 +145,13 @@ fn answer(scenario: &Scenario, asked: &Asked) -> Answer {
         return ok(json!(page).to_string());
     }
     let asset = decoded.strip_prefix('/').and_then(|path| path.split_once("/releases/download/"));
-    if let Some((repository, (tag, name))) = asset.and_then(|(repository, file)| Some((repository, file.rsplit_once('/')?))) {
-        let exists = scenario.github.get(repository).is_some_and(|list| {
-            list.iter().any(|release| release.tag == tag && release.assets.contains_key(name))
-        });
+    if let Some((repository, (tag, name))) =
+        asset.and_then(|(repository, file)| Some((repository, file.rsplit_once('/')?)))
+    {
+        let exists = scenario
+            .github
+            .get(repository)
+            .is_some_and(|list| list.iter().any(|release| release.tag == tag && release.assets.contains_key(name)));
         return if exists { ok("archive") } else { not_found() };
     }
     not_found()
@@ -191,7 +194,8 @@ fn play(path: &Path) {
     env.write("r/registry.toml", &scenario.config);
     let arguments: Vec<&str> = scenario.arguments.iter().map(String::as_str).chain(["--json"]).collect();
     let run = command(&env, &server, &arguments);
-    let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{name}: {error} {}", run.stderr));
+    let report: Value =
+        serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{name}: {error} {}", run.stderr));
     let expected = &scenario.expected;
     assert_eq!(run.code, expected.code, "{name}: {report:#} {}", run.stderr);
     let list = match expected.outcome.as_str() {
@@ -215,7 +219,12 @@ fn play(path: &Path) {
     let edits = found["edits"].as_array().cloned().unwrap_or_default();
     let edits: BTreeMap<String, Value> = edits
         .iter()
-        .map(|edit| (edit["pointer"].as_str().unwrap().to_owned(), if edit["to"].is_null() { json!(false) } else { edit["to"].clone() }))
+        .map(|edit| {
+            (
+                edit["pointer"].as_str().unwrap().to_owned(),
+                if edit["to"].is_null() { json!(false) } else { edit["to"].clone() },
+            )
+        })
         .collect();
     assert_eq!(edits, expected.edits, "{name}");
     let reasons = found["reasons"].as_array().cloned().unwrap_or_default();
@@ -260,16 +269,46 @@ fn every_scenario_ends_as_it_says() {
 
 /// The layouts that people write, with the same agent in each.
 const STYLES: &[(&str, &str)] = &[
-    ("two spaces", "{\n  \"id\": \"a\",\n  \"name\": \"N\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": {\n      \"package\": \"a@1.0.0\"\n    }\n  }\n}\n"),
-    ("tabs", "{\n\t\"id\": \"a\",\n\t\"name\": \"N\",\n\t\"version\": \"1.0.0\",\n\t\"description\": \"1.0.0 of it\",\n\t\"license\": \"MIT\",\n\t\"distribution\": {\n\t\t\"npx\": {\n\t\t\t\"package\": \"a@1.0.0\"\n\t\t}\n\t}\n}\n"),
-    ("carriage returns", "{\r\n  \"id\": \"a\",\r\n  \"name\": \"N\",\r\n  \"version\": \"1.0.0\",\r\n  \"description\": \"Made for a test\",\r\n  \"license\": \"MIT\",\r\n  \"distribution\": {\r\n    \"npx\": { \"package\": \"a@1.0.0\" }\r\n  }\r\n}\r\n"),
-    ("no final newline", "{\n  \"id\": \"a\",\n  \"name\": \"N\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": { \"package\": \"a@1.0.0\" }\n  }\n}"),
-    ("inline arrays", "{\n  \"id\": \"a\",\n  \"name\": \"N\",\n  \"authors\": [\"x\", \"y\"],\n  \"version\": \"1.0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": { \"args\": [\"--acp\", \"1.0.0\"], \"package\": \"a@1.0.0\" }\n  }\n}\n"),
-    ("escapes", "{\n  \"id\": \"a\",\n  \"name\": \"N\\u2019s \\u00e9\\/\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Made \\\"for\\\" a test’s\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": { \"package\": \"\\u0061@1.0.0\" }\n  }\n}\n"),
-    ("another order", "{\n    \"distribution\": {\n        \"npx\": { \"package\": \"a@1.0.0\" }\n    },\n    \"version\": \"1.0.0\",\n    \"license\": \"MIT\",\n    \"name\": \"N\",\n    \"description\": \"Made for a test\",\n    \"id\": \"a\"\n}\n"),
-    ("blanks before colons", "{\n  \"id\" : \"a\",\n  \"name\" : \"N\",\n  \"version\"   :   \"1.0.0\",\n  \"description\" : \"Made for a test\",\n  \"license\" : \"MIT\",\n  \"distribution\" : {\n    \"npx\" : { \"package\" : \"a@1.0.0\" }\n  }\n}\n\n\n"),
-    ("blank lines", "{\n\n  \"id\": \"a\",\n\n  \"name\": \"N\",\n\n  \"version\": \"1.0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n\n  \"distribution\": {\n    \"npx\": { \"package\": \"a@1.0.0\" }\n  }\n}\n"),
-    ("an escaped version", "{\n  \"id\": \"a\",\n  \"name\": \"N\",\n  \"version\": \"1\\u002e0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": { \"package\": \"a@1.0.0\" }\n  }\n}\n"),
+    (
+        "two spaces",
+        "{\n  \"id\": \"a\",\n  \"name\": \"N\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": {\n      \"package\": \"a@1.0.0\"\n    }\n  }\n}\n",
+    ),
+    (
+        "tabs",
+        "{\n\t\"id\": \"a\",\n\t\"name\": \"N\",\n\t\"version\": \"1.0.0\",\n\t\"description\": \"1.0.0 of it\",\n\t\"license\": \"MIT\",\n\t\"distribution\": {\n\t\t\"npx\": {\n\t\t\t\"package\": \"a@1.0.0\"\n\t\t}\n\t}\n}\n",
+    ),
+    (
+        "carriage returns",
+        "{\r\n  \"id\": \"a\",\r\n  \"name\": \"N\",\r\n  \"version\": \"1.0.0\",\r\n  \"description\": \"Made for a test\",\r\n  \"license\": \"MIT\",\r\n  \"distribution\": {\r\n    \"npx\": { \"package\": \"a@1.0.0\" }\r\n  }\r\n}\r\n",
+    ),
+    (
+        "no final newline",
+        "{\n  \"id\": \"a\",\n  \"name\": \"N\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": { \"package\": \"a@1.0.0\" }\n  }\n}",
+    ),
+    (
+        "inline arrays",
+        "{\n  \"id\": \"a\",\n  \"name\": \"N\",\n  \"authors\": [\"x\", \"y\"],\n  \"version\": \"1.0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": { \"args\": [\"--acp\", \"1.0.0\"], \"package\": \"a@1.0.0\" }\n  }\n}\n",
+    ),
+    (
+        "escapes",
+        "{\n  \"id\": \"a\",\n  \"name\": \"N\\u2019s \\u00e9\\/\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Made \\\"for\\\" a test’s\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": { \"package\": \"\\u0061@1.0.0\" }\n  }\n}\n",
+    ),
+    (
+        "another order",
+        "{\n    \"distribution\": {\n        \"npx\": { \"package\": \"a@1.0.0\" }\n    },\n    \"version\": \"1.0.0\",\n    \"license\": \"MIT\",\n    \"name\": \"N\",\n    \"description\": \"Made for a test\",\n    \"id\": \"a\"\n}\n",
+    ),
+    (
+        "blanks before colons",
+        "{\n  \"id\" : \"a\",\n  \"name\" : \"N\",\n  \"version\"   :   \"1.0.0\",\n  \"description\" : \"Made for a test\",\n  \"license\" : \"MIT\",\n  \"distribution\" : {\n    \"npx\" : { \"package\" : \"a@1.0.0\" }\n  }\n}\n\n\n",
+    ),
+    (
+        "blank lines",
+        "{\n\n  \"id\": \"a\",\n\n  \"name\": \"N\",\n\n  \"version\": \"1.0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n\n  \"distribution\": {\n    \"npx\": { \"package\": \"a@1.0.0\" }\n  }\n}\n",
+    ),
+    (
+        "an escaped version",
+        "{\n  \"id\": \"a\",\n  \"name\": \"N\",\n  \"version\": \"1\\u002e0.0\",\n  \"description\": \"Made for a test\",\n  \"license\": \"MIT\",\n  \"distribution\": {\n    \"npx\": { \"package\": \"a@1.0.0\" }\n  }\n}\n",
+    ),
 ];
 
 #[test]
@@ -277,7 +316,8 @@ fn only_the_lines_that_must_change_do() {
     let package = json!({ "dist-tags": { "latest": "1.1.0" }, "versions": {
         "1.0.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } }, "1.1.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } },
     } });
-    let server = Server::answering(move |asked| if asked.path == "/npm/a" { ok(package.to_string()) } else { not_found() });
+    let server =
+        Server::answering(move |asked| if asked.path == "/npm/a" { ok(package.to_string()) } else { not_found() });
     for (style, text) in STYLES {
         let env = Env::empty().file("r/a/agent.json", text).file("r/a/icon.svg", ICON);
         let run = command(&env, &server, &["--apply"]);
@@ -324,7 +364,12 @@ fn a_trouble_of_one_agent_is_no_concern_of_the_others() {
     assert_eq!(ids("updates", "to"), [pair("good", "1.1.0"), pair("other", "1.1.0")]);
     assert_eq!(
         ids("errors", "kind"),
-        [pair("broken", "manifest"), pair("down", "source_unavailable"), pair("gone", "not_found"), pair("twice", "manifest")]
+        [
+            pair("broken", "manifest"),
+            pair("down", "source_unavailable"),
+            pair("gone", "not_found"),
+            pair("twice", "manifest")
+        ]
     );
     assert_eq!(report["quarantined"], json!(["quarantined"]));
     assert_eq!(run.code, 0);
@@ -348,8 +393,11 @@ fn what_does_not_pass_the_handshake_is_not_taken_in() {
     let package = json!({ "dist-tags": { "latest": "1.1.0" }, "versions": {
         "1.0.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } }, "1.1.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } },
     } });
-    let server = Server::answering(move |asked| if asked.path.starts_with("/npm/") { ok(package.to_string()) } else { not_found() });
-    let arguments = ["--allow-host", &server.host, "bump", "--no-cache", "--verify", "--timeout", "2", "--apply", "--json"];
+    let server = Server::answering(
+        move |asked| if asked.path.starts_with("/npm/") { ok(package.to_string()) } else { not_found() },
+    );
+    let arguments =
+        ["--allow-host", &server.host, "bump", "--no-cache", "--verify", "--timeout", "2", "--apply", "--json"];
     let mut command = verify.program(&arguments);
     command.env("ACP_REGISTRY_NPM", server.url("/npm"));
     let run = Run::of(&mut command);

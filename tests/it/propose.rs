@@ -84,7 +84,13 @@ impl Scene {
     }
 
     fn run(&self, arguments: &[&str]) -> (i32, Value) {
-        let all = [&["--allow-host", &self.server.host, "bump", "--no-cache", "--json", "--pull-requests", "--repository", "o/r", "--label", "bot"], arguments];
+        let all = [
+            &[
+                "--allow-host", &self.server.host, "bump", "--no-cache", "--json", "--pull-requests", "--repository",
+                "o/r", "--label", "bot",
+            ],
+            arguments,
+        ];
         let mut command = self.env.command(&all.concat());
         command.env("ACP_REGISTRY_NPM", self.server.url("/npm")).env("GITHUB_API_URL", self.server.url("/api"));
         command.env("GITHUB_TOKEN", "token-of-github").env("HOME", self.env.path("."));
@@ -167,7 +173,10 @@ fn what_a_person_has_done_stays() {
     scene.done();
     scene.env.git(&["fetch", "-q", "origin"]);
     scene.env.git(&["checkout", "-q", "bump/a"]);
-    scene.env.write("r/a/agent.json", crate::support::manifest("a").replace("1.0.0", "1.1.0").replace("Made for a test", "By hand"));
+    scene.env.write(
+        "r/a/agent.json",
+        crate::support::manifest("a").replace("1.0.0", "1.1.0").replace("Made for a test", "By hand"),
+    );
     scene.env.git(&["-c", "user.name=P", "-c", "user.email=p@example.com", "commit", "-q", "-a", "-m", "by hand"]);
     scene.env.git(&["push", "-q", "origin", "bump/a"]);
     scene.env.git(&["checkout", "-q", "main"]);
