@@ -52,7 +52,7 @@ fn runs_on(name: &str) -> Option<Platform> {
         if word.contains(['_', '-']) { name.contains(*word) } else { words.contains(word) }
     };
     let only = |table: &[(&'static str, &[&str])]| {
-        let mut known = table.iter().filter(|(_, words)| words.iter().any(|word| has(word))).map(|(key, _)| *key);
+        let mut known = table.iter().filter(|(_, words)| words.iter().any(&has)).map(|(key, _)| *key);
         known.next().filter(|_| known.next().is_none())
     };
     format!("{}-{}", only(&OS)?, only(&ARCHITECTURE)?).parse().ok()

@@ -149,7 +149,7 @@ mod tests {
     use super::super::offer::{Flaw, SourceKind};
     use super::*;
 
-    const DAY: Duration = Duration::from_secs(86_400);
+    const DAY: Duration = Duration::from_hours(24);
 
     fn v(text: &str) -> Version {
         Version::parse_loose(text).unwrap()

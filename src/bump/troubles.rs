@@ -136,7 +136,7 @@ mod tests {
     use super::super::Outcome;
     use super::*;
 
-    const DAY: Duration = Duration::from_secs(86_400);
+    const DAY: Duration = Duration::from_hours(24);
 
     fn bumped(id: &str, kind: Option<ErrorKind>) -> Bumped {
         let result = kind.map_or(Ok(Outcome::UpToDate), |kind| Err(kind.because("why")));

@@ -173,8 +173,8 @@ fn play(path: &Path) {
     };
     // What the server offers names its own address.
     let offered: Arc<OnceLock<Scenario>> = Arc::default();
-    let served = offered.clone();
-    let server = Server::answering(move |asked| answer(served.wait(), asked));
+    let offers = offered.clone();
+    let server = Server::answering(move |asked| answer(offers.wait(), asked));
     let mut scenario = toml(&server.url(""));
     offered.set(toml(&server.url(""))).unwrap();
     let env = Env::empty();
