@@ -1,20 +1,16 @@
 //! `acp-registry bump`
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use acp_registry::bump::{Bumped, Bumper, ErrorKind, Outcome, Troubles};
 use acp_registry::manifest::{Channel, Manifest, Platform};
-use acp_registry::net::{AllowedHosts, Client};
-use acp_registry::propose::{Proposal, Proposer, Slug, Wanted};
+use acp_registry::net::AllowedHosts;
 use acp_registry::registry::{Config, Entry, Loaded, Registry};
 use acp_registry::report::{BumpReport, handshake_notes};
 use acp_registry::source::{Edit, apply};
-use acp_registry::sys::branch::Remote;
 use acp_registry::sys::fs::write_atomic;
-use acp_registry::upstream::github::Github;
 use acp_registry::verify::{Selection, Snapshot, Verdict, plan};
 use clap::ValueEnum;
 use time::OffsetDateTime;
@@ -24,14 +20,13 @@ use super::exit::{Exit, Failure};
 use super::global::{Global, configured_levels};
 use super::live::{self, LiveArgs, Settings};
 use super::network::{self, Needs};
+use super::propose::{self, Notes, ProposeArgs};
 use super::signals;
 use super::survey::limits;
 use super::ui::Ui;
 
-/// What handshakes have shown, for pull requests.
-type Notes = BTreeMap<(String, Channel), String>;
-
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Args {
     /// Agents to look at, also those in quarantine [default: all others]
     #[arg(value_name = "ID")]
@@ -61,26 +56,6 @@ pub(super) struct Args {
     #[arg(long, value_name = "DURATION", requires = "state", value_parser = duration::parse)]
     quarantine_after: Option<Duration>,
 
-    /// Open or update a pull request for each update, and close those that are obsolete
-    #[arg(long, conflicts_with = "apply")]
-    pull_requests: bool,
-
-    /// The git remote that pull requests are for
-    #[arg(long, value_name = "NAME", default_value = "origin", requires = "pull_requests")]
-    remote: String,
-
-    /// The repository that gets the pull requests [default: `GITHUB_REPOSITORY`, else the address of the remote]
-    #[arg(long, value_name = "OWNER/NAME", requires = "pull_requests")]
-    repository: Option<Slug>,
-
-    /// The branch that pull requests are to be merged into [default: the one that is checked out]
-    #[arg(long, value_name = "BRANCH", requires = "pull_requests")]
-    base: Option<String>,
-
-    /// The label of pull requests that may be merged without a person: of straightforward updates
-    #[arg(long, value_name = "LABEL", requires = "pull_requests")]
-    label: Option<String>,
-
     /// Ask for everything anew, and keep nothing for the next run
     #[arg(long)]
     no_cache: bool,
@@ -92,6 +67,9 @@ pub(super) struct Args {
     /// The same as `--format json`
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    propose: ProposeArgs,
 
     #[command(flatten)]
     live: LiveArgs,
@@ -147,7 +125,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         pypi: distributions().any(|distribution| distribution.uvx.is_some()),
     };
     let (client, sources, _) = network::connect(&allowed, needs, !args.no_cache, ui)?;
-    let bumper = Bumper {
+    let worker = Bumper {
         client: &client,
         sources: &sources,
         config: &config,
@@ -157,7 +135,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         now,
     };
     let done = |id: &str| ui.detail(&format!("{id}: looked at"));
-    let mut bumped = signals::run_and_forget(bumper.run(&registry, &entries, &args.channels(), &done))?;
+    let mut bumped = signals::run_and_forget(worker.run(&registry, &entries, &args.channels(), &done))?;
     let notes =
         if args.verify { start_newer(args, &registry, &config, &allowed, &mut bumped, ui)? } else { Notes::new() };
     if let (Some(troubles), Some(path)) = (&mut troubles, &args.state) {
@@ -171,8 +149,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         write(&registry, &mut bumped);
     }
 
-    let proposals = if args.pull_requests {
-        propose(args, &registry, &bumped, &notes, &client, &sources.github)?
+    let proposals = if args.propose.pull_requests {
+        propose::run(&args.propose, &registry, &bumped, &notes, &client, &sources.github)?
     } else {
         Vec::new()
     };
@@ -202,50 +180,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let has_update = bumped.iter().any(|one| matches!(one.result, Ok(Outcome::Update(_))));
     Ok(if !bumped.is_empty() && bumped.iter().all(|one| one.result.is_err()) {
         Exit::Unable
-    } else if has_update && !args.apply && !args.pull_requests {
+    } else if has_update && !args.apply && !args.propose.pull_requests {
         Exit::Findings
     } else {
         Exit::Success
     })
-}
-
-/// Proposes the updates, and takes back proposals of agents that need none any more.
-fn propose(
-    args: &Args,
-    registry: &Registry,
-    bumped: &[Bumped],
-    notes: &Notes,
-    client: &Client,
-    github: &Github,
-) -> Result<Vec<Proposal>, Failure> {
-    let remote = Remote::new(&registry.root, &args.remote);
-    let usage = |message: &str| Failure::usage(message);
-    let named = std::env::var("GITHUB_REPOSITORY").ok().filter(|name| !name.is_empty());
-    let slug = match (&args.repository, named) {
-        (Some(slug), _) => slug.clone(),
-        (None, Some(name)) => name.parse().map_err(|error| Failure::usage(format!("GITHUB_REPOSITORY {error}")))?,
-        (None, None) => Slug::of_remote(&remote.address().map_err(Failure::unable)?)
-            .ok_or_else(|| usage("the remote is no repository on GitHub; name it with --repository"))?,
-    };
-    let base = args.base.clone().or_else(|| remote.current_branch());
-    let base = base.ok_or_else(|| usage("no branch is checked out; name the one to merge into with --base"))?;
-    let identity = remote
-        .configured_identity()
-        .ok_or_else(|| usage("git does not know who commits: set user.name and user.email with `git config`"))?;
-    let proposer = Proposer { client, github, slug, remote, base, identity, label: args.label.clone() };
-    let text = |id: &str| registry.text(&format!("{id}/agent.json")).unwrap_or_default();
-    let wanted = bumped.iter().filter_map(|one| match &one.result {
-        Ok(Outcome::Update(update)) => {
-            let manifest = apply(text(&one.id), &update.edits);
-            let notes = notes.get(&(one.id.clone(), one.channel)).cloned().unwrap_or_default();
-            Some(Wanted { id: &one.id, update, manifest, notes })
-        }
-        _ => None,
-    });
-    let wanted: Vec<Wanted<'_>> = wanted.collect();
-    let settled = bumped.iter().filter(|one| matches!(one.result, Ok(Outcome::UpToDate)));
-    let settled: Vec<(String, Channel)> = settled.map(|one| (one.id.clone(), one.channel)).collect();
-    signals::run_and_forget(proposer.propose(&wanted, &settled))?.map_err(Failure::unable)
 }
 
 /// The agents to look at, and those that are passed over: what is in quarantine, unless it is there since updates failed.
@@ -352,7 +291,7 @@ fn start_newer(
 /// Writes the updates, agent by agent. What cannot be written becomes an error of its agent.
 fn write(registry: &Registry, bumped: &mut [Bumped]) {
     for of_agent in bumped.chunk_by_mut(|a, b| a.id == b.id) {
-        let edits: Vec<Edit> = of_agent.iter().flat_map(|one| updates(one)).collect();
+        let edits: Vec<Edit> = of_agent.iter().flat_map(updates).collect();
         if edits.is_empty() {
             continue;
         }

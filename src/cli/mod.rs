@@ -15,6 +15,7 @@ mod network;
 mod previous;
 mod probe;
 mod progress;
+mod propose;
 mod rules;
 mod serve;
 mod signals;
