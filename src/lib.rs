@@ -13,6 +13,7 @@
 //! serve      registry ── check ── index ── site ── preview
 //! verify     registry ── install ── handshake ── report
 //! probe      handshake ── report
+//! install    catalog ── resolve ── install ── store
 //! ```
 //!
 //! | module | what it does |
@@ -24,6 +25,9 @@
 //! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry, and a survey if there is one, to findings |
 //! | [`handshake`] | HANDSHAKE: an agent is started, spoken to, judged and ended; a command to an outcome |
 //! | [`install`] | INSTALL: what a manifest names, put below a directory by npm, uv or the HTTP client; a distribution to a program |
+//! | [`catalog`] | READ: a published index, leniently, with copies from one run to the next; a place to the agents it has |
+//! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; an id to a plan |
+//! | [`store`] | STORE: installed agents, versions side by side, with receipts and locks; a plan to a program that stays |
 //! | [`verify`] | VERIFY: all agents of a registry, installed and checked, some at once; the capability snapshot |
 //! | [`finding`] | what a check says: the one type between checks and reports |
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
@@ -43,6 +47,8 @@
 //! | `quarantine.json` | [`registry::Registry::load`] | agents that are published but not started or updated |
 //! | `registry.toml` | [`registry::Config::read`] | rule levels and published views |
 //! | `~/.cache/acp-registry` | [`net::Cache`] | answers of earlier runs |
+//! | `~/.cache/acp-registry/indexes` | [`catalog::Copies`] | indexes as they were fetched last |
+//! | `~/.local/share/acp-registry` | [`store`] | installed agents |
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`index`] (published) | the contracts |
 //! | `capabilities.json` | [`verify::Snapshot`] | what agents can do |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`index`] | the published tree |
@@ -50,6 +56,7 @@
 //! | `templates/`, `src/site/assets/` | [`site`] (embedded) | what pages look like, and their scripts |
 
 pub mod archive;
+pub mod catalog;
 pub mod check;
 pub mod finding;
 pub mod handshake;
@@ -61,8 +68,10 @@ pub mod net;
 pub mod preview;
 pub mod registry;
 pub mod report;
+pub mod resolve;
 pub mod site;
 pub mod source;
+pub mod store;
 pub mod survey;
 pub mod sys;
 pub mod text;

@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 use super::exit::{Exit, Failure};
 use super::global::Global;
 use super::network;
+use super::place::Dist;
 use super::probe::seconds;
 use super::progress::Running;
 use super::signals;
@@ -88,13 +89,6 @@ enum Format {
     Human,
     Json,
     Markdown,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Dist {
-    Npx,
-    Uvx,
-    Binary,
 }
 
 impl Args {
@@ -195,11 +189,7 @@ fn tasks(args: &Args, registry: &Registry, ui: &Ui) -> Result<Vec<Task>, Failure
         Err(error @ SnapshotError::Read { .. }) => return Err(Failure::unable(error)),
         Err(error @ SnapshotError::Form { .. }) => return Err(Failure::usage(error)),
     };
-    let kinds = args.dist.iter().map(|kind| match kind {
-        Dist::Npx => Kind::Npx,
-        Dist::Uvx => Kind::Uvx,
-        Dist::Binary => Kind::Binary,
-    });
+    let kinds = args.dist.iter().map(|kind| Kind::from(*kind));
     let selection =
         Selection { ids: args.ids.clone(), kinds: kinds.collect(), shard: args.shard, platform: Platform::host() };
     Ok(plan(registry, &selection, earlier.as_ref()))
@@ -220,6 +210,7 @@ fn verifier(args: &Args, client: Client, limits: Limits, keep: Option<PathBuf>) 
         npm: npm_variables(&surroundings),
         uv: uv_variables(&surroundings),
         client: Arc::new(client),
+        github: None,
         limits,
         platform: Platform::host(),
         timeout: args.install_timeout.unwrap_or(Duration::from_mins(5)),

@@ -1,21 +1,17 @@
 //! A package of the Python package index.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::tool::Tool;
-use super::{Error, Installer};
+use super::{Error, Placed, Progress, Proof, Verified, Work};
 use crate::manifest::{Pin, PypiSpec};
 use crate::sys::fs::PathError;
 use crate::text::quote;
 
-/// Installs a package with uv into an environment of its own; returns the program.
-pub(super) async fn install(
-    installer: &Installer,
-    package: &str,
-    directory: &Path,
-    temporary: &Path,
-) -> Result<PathBuf, Error> {
+/// Installs a package with uv into an environment of its own.
+pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Error> {
+    let Work { installer, directory, temporary, .. } = *work;
     let spec: PypiSpec = package.parse().map_err(|error| Error::Spec { package: package.to_owned(), error })?;
     let Pin::Exact(version) = &spec.pin else { return Err(Error::Unpinned(package.to_owned())) };
     let program =
@@ -30,9 +26,12 @@ pub(super) async fn install(
     // What uv fetches must outlive its home.
     environment.set("UV_PYTHON_INSTALL_DIR", directory.join("python"));
     let timeout = installer.timeout;
+    (work.progress)(Progress::Running("uv"));
     Tool { name: "uv", program, arguments, environment, directory, temporary, timeout }.run().await?;
     let problem = |problem| Error::NoCommand { package: package.to_owned(), problem };
-    Ok(programs.join(choose(&spec.name, list(&programs)?).map_err(problem)?))
+    let program = programs.join(choose(&spec.name, list(&programs)?).map_err(problem)?);
+    let proof = Proof { verified: Verified::Pypi, sha256: None, integrity: None };
+    Ok(Placed { program, interpreter: None, proof })
 }
 
 fn list(folder: &Path) -> Result<Vec<String>, Error> {

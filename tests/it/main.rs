@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod agent;
+mod agents;
 mod architecture;
 mod archives;
 mod bad_input;
@@ -16,6 +17,7 @@ mod corpus;
 mod docs;
 mod handshake;
 mod net;
+mod people;
 mod previous;
 mod probe;
 mod real;
