@@ -14,6 +14,7 @@
 //! verify     registry ── install ── handshake ── report
 //! probe      handshake ── report
 //! install    catalog ── resolve ── install ── store
+//! update     catalog ── update ── install ── store
 //! ```
 //!
 //! | module | what it does |
@@ -28,6 +29,7 @@
 //! | [`catalog`] | READ: a published index, leniently, with copies from one run to the next; a place to the agents it has |
 //! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; an id to a plan |
 //! | [`store`] | STORE: installed agents, versions side by side, with receipts and locks; a plan to a program that stays |
+//! | [`update`] | UPDATE: what is installed, compared with what is offered now |
 //! | [`verify`] | VERIFY: all agents of a registry, installed and checked, some at once; the capability snapshot |
 //! | [`finding`] | what a check says: the one type between checks and reports |
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
@@ -75,6 +77,7 @@ pub mod store;
 pub mod survey;
 pub mod sys;
 pub mod text;
+pub mod update;
 pub mod upstream;
 pub mod verify;
 

@@ -26,6 +26,7 @@ mod survey;
 mod table;
 mod ui;
 mod uninstall;
+mod update;
 mod validate;
 mod verify;
 
@@ -52,7 +53,7 @@ struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done; no errors
-  1  findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`)
+  1  findings that are errors; differences (`build --check`); updates (`update --dry-run`); an agent that fails (`verify`, `probe`)
   2  wrong usage
   3  the work could not be done: network, disk, package managers
   4  integrity refused: digest mismatch, unsafe archive, a program for another machine
@@ -85,6 +86,8 @@ enum Command {
     Run(run::Args),
     /// Show the command line of an installed agent
     Which(run::WhichArgs),
+    /// Install newer versions of installed agents
+    Update(update::Args),
     /// Remove agents
     Uninstall(uninstall::Args),
     /// Remove versions that are neither current nor running
@@ -126,6 +129,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Install(args) => (install::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Run(args) => (run::run(args, &cli.global, &ui), false),
         Command::Which(args) => (run::which(args, &cli.global, &ui), args.format.is_json()),
+        Command::Update(args) => (update::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Uninstall(args) => (uninstall::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Gc(args) => (uninstall::gc(args, &cli.global, &ui), args.format.is_json()),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),

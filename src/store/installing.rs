@@ -91,8 +91,22 @@ impl Store {
         Ok(Done { version, was_there, replaces })
     }
 
+    /// Lets an agent be updated again.
+    ///
+    /// # Errors
+    /// [`Error`]; the agent is then as before.
+    pub async fn unpin(&self, id: &str, waiting: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
+        let _lock = self.lock(id, &format!("unpinning {id}"), waiting).await?;
+        let agent = self.directory(id);
+        let current = Current::read(&agent)?.ok_or_else(|| Error::NotInstalled(id.to_owned()))?;
+        Current::new(current.folder, false).write(&agent)
+    }
+
     /// The bytes of a version never change: whoever says so now is wrong, or worse.
-    fn refuse_changed(&self, plan: &Plan) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::Changed`] when a plan says so.
+    pub fn refuse_changed(&self, plan: &Plan) -> Result<(), Error> {
         let Source::Binary(target) = &plan.source else { return Ok(()) };
         let claims = [target.sha256.as_ref(), plan.expected.sha256.as_ref()].into_iter().flatten();
         let claims: Vec<&String> = claims.collect();

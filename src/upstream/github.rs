@@ -42,6 +42,8 @@ pub struct ReleaseId {
 pub struct Release {
     /// Its files.
     pub assets: Vec<Asset>,
+    /// When it was published, by RFC 3339.
+    pub published: Option<String>,
 }
 
 /// A file of a release.
@@ -115,7 +117,8 @@ impl Release {
                 is_complete: text("state").is_none_or(|state| state == "uploaded"),
             })
         };
-        Ok(Self { assets: assets.iter().filter_map(asset).collect() })
+        let published = value.get("published_at").and_then(Value::as_str).map(ToOwned::to_owned);
+        Ok(Self { assets: assets.iter().filter_map(asset).collect(), published })
     }
 
     /// The file of this name.

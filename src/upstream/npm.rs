@@ -79,13 +79,34 @@ impl Registry {
     /// # Errors
     /// [`SourceError`] when the registry cannot be asked, or does not answer like one.
     pub async fn packument(&self, client: &Client, name: &str) -> Result<Option<Packument>, SourceError> {
+        let Some(document) = self.ask(client, name, ACCEPT).await? else { return Ok(None) };
+        Packument::parse(&document.0).map(Some).map_err(|error| SourceError::malformed(&document.1, EXPECTED, error))
+    }
+
+    /// Asks when a version of a package was published, by RFC 3339; `None` when the registry does not say.
+    ///
+    /// # Errors
+    /// [`SourceError`] when the registry cannot be asked, or does not answer like one.
+    pub async fn published(
+        &self,
+        client: &Client,
+        name: &str,
+        version: &str,
+    ) -> Result<Option<String>, SourceError> {
+        let Some((body, url)) = self.ask(client, name, "application/json").await? else { return Ok(None) };
+        let value: Value =
+            serde_json::from_slice(&body).map_err(|error| SourceError::malformed(&url, EXPECTED, error))?;
+        Ok(value.get("time").and_then(|time| time.get(version)?.as_str()).map(ToOwned::to_owned))
+    }
+
+    async fn ask(&self, client: &Client, name: &str, accept: &str) -> Result<Option<(Vec<u8>, Url)>, SourceError> {
         let base = self.base(name);
         // The slash behind a scope is part of the name.
         let path = name.split('/').map(segment).collect::<Vec<_>>().join("%2F");
         let url =
             Url::parse(&format!("{base}{path}")).map_err(|error| SourceError::malformed(base, EXPECTED, error))?;
-        let Some(document) = client.document(&url, ACCEPT, LIMIT).await? else { return Ok(None) };
-        Packument::parse(&document.body).map(Some).map_err(|error| SourceError::malformed(&url, EXPECTED, error))
+        let document = client.document(&url, accept, LIMIT).await?;
+        Ok(document.map(|document| (document.body.clone(), url)))
     }
 }
 

@@ -23,6 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("catalog", &["manifest", "net", "registry", "sys", "text"]),
     ("resolve", &["install", "manifest", "sys", "text"]),
     ("store", &["install", "json", "manifest", "resolve", "sys", "text"]),
+    ("update", &["install", "manifest", "net", "resolve", "store", "survey"]),
     ("verify", &["handshake", "install", "json", "manifest", "registry", "sys", "text"]),
     ("report", &["check", "finding", "handshake", "json", "source", "text", "verify"]),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),

@@ -10,7 +10,7 @@ use crate::support::Env;
 /// Every command, in the order of the help.
 const COMMANDS: &[&str] = &[
     "validate", "build", "verify", "serve", "probe", "list", "search", "info", "resolve", "install", "run", "which",
-    "uninstall", "gc", "rules", "explain",
+    "update", "uninstall", "gc", "rules", "explain",
 ];
 
 fn text(path: &str) -> String {

@@ -33,7 +33,7 @@ const TARGET: Example = Example::Target(
 fn example(survey: &mut Survey, file: &str) {
     let id = ReleaseId { owner: "example".into(), repository: "agent".into(), tag: "v1.0.0".into() };
     let asset = Asset { name: file.to_owned(), sha256: None, is_complete: true };
-    survey.releases.insert(id.clone(), Ok(Some(Release { assets: vec![asset] })));
+    survey.releases.insert(id.clone(), Ok(Some(Release { assets: vec![asset], published: None })));
     let url = "https://github.com/example/agent/releases/download/v1.0.0/linux.zip";
     survey.assets.insert(url.to_owned(), (id, "linux.zip".to_owned()));
 }
