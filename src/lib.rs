@@ -29,6 +29,7 @@
 //! | [`catalog`] | READ: a published index, leniently, with copies from one run to the next; a place to the agents it has |
 //! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; an id to a plan |
 //! | [`store`] | STORE: installed agents, versions side by side, with receipts and locks; a plan to a program that stays |
+//! | [`lockfile`] | LOCK: versions with everything that says which bytes they are, to be the same elsewhere |
 //! | [`update`] | UPDATE: what is installed, compared with what is offered now |
 //! | [`verify`] | VERIFY: all agents of a registry, installed and checked, some at once; the capability snapshot |
 //! | [`finding`] | what a check says: the one type between checks and reports |
@@ -51,6 +52,7 @@
 //! | `~/.cache/acp-registry` | [`net::Cache`] | answers of earlier runs |
 //! | `~/.cache/acp-registry/indexes` | [`catalog::Copies`] | indexes as they were fetched last |
 //! | `~/.local/share/acp-registry` | [`store`] | installed agents |
+//! | `acp-registry.lock` | [`lockfile::LockFile`] | versions with all their digests |
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`index`] (published) | the contracts |
 //! | `capabilities.json` | [`verify::Snapshot`] | what agents can do |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`index`] | the published tree |
@@ -65,6 +67,7 @@ pub mod handshake;
 pub mod index;
 pub mod install;
 pub mod json;
+pub mod lockfile;
 pub mod manifest;
 pub mod net;
 pub mod preview;

@@ -7,6 +7,7 @@ use acp_registry::catalog;
 use acp_registry::check::UnknownRule;
 use acp_registry::handshake::{ReservedVariable, SetupError};
 use acp_registry::index::{BuildError, PublishedError, TreeError};
+use acp_registry::lockfile;
 use acp_registry::registry::{ConfigError, LoadError};
 use acp_registry::resolve;
 use acp_registry::site::SiteError;
@@ -105,6 +106,12 @@ impl From<catalog::Error> for Failure {
             }
             error => Self::unable(error),
         }
+    }
+}
+
+impl From<lockfile::Error> for Failure {
+    fn from(error: lockfile::Error) -> Self {
+        Self::unable(error)
     }
 }
 

@@ -1,6 +1,10 @@
 //! `acp-registry install`
 
+use std::path::{Path, PathBuf};
+
+use acp_registry::catalog::Catalog;
 use acp_registry::install::Kind;
+use acp_registry::lockfile::NAME;
 use acp_registry::manifest::Platform;
 use acp_registry::resolve::Plan;
 use acp_registry::store::{Done, Order, Pin};
@@ -11,6 +15,7 @@ use serde_json::{Map, Value, json};
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
+use super::lock;
 use super::place::{Dist, PlaceArgs, Session};
 use super::progress::Installs;
 use super::resolve::{Named, plan};
@@ -24,12 +29,20 @@ const JOBS: usize = 4;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Agents; one with a version stays at it until `update --unpin`
-    #[arg(value_name = "ID[@VERSION]", required = true)]
+    #[arg(value_name = "ID[@VERSION]", required_unless_present = "locked")]
     agents: Vec<Named>,
 
     /// The kind of distribution [default: the first that can run: binary, npx, uvx]
     #[arg(long, value_name = "KIND")]
     dist: Option<Dist>,
+
+    /// The lock file, which is written [default with --locked: `acp-registry.lock`]
+    #[arg(long, value_name = "FILE")]
+    lock: Option<PathBuf>,
+
+    /// Obey the lock file and write nothing there: what it says, or exit code 4 [default: all its agents]
+    #[arg(long)]
+    locked: bool,
 
     #[command(flatten)]
     place: PlaceArgs,
@@ -53,15 +66,26 @@ pub(super) struct Outcome {
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let results = signals::run_with_threads(JOBS, async {
-        let tasks = tasks(args, &session).await?;
-        Ok::<_, Failure>(install_all(&session, tasks).await)
+        if args.locked {
+            let path = args.lock.as_deref().unwrap_or(Path::new(NAME));
+            let tasks = lock::tasks(path, &args.agents, args.dist.map(Kind::from), &session)?;
+            return Ok(install_all(&session, tasks).await);
+        }
+        let catalog = session.catalog().await?;
+        let tasks = tasks(args, &catalog, &session)?;
+        let plans: Vec<Plan> = tasks.iter().map(|task| task.plan.clone()).collect();
+        let results = install_all(&session, tasks).await;
+        if let Some(path) = &args.lock {
+            let installed = plans.iter().filter(|plan| is_done(&results, &plan.id));
+            lock::write(path, installed, &catalog, &session).await?;
+        }
+        Ok::<_, Failure>(results)
     })??;
     report(&results, args.format.is_json(), ui)
 }
 
 /// Everything is planned before anything is installed: a wrong name costs nothing.
-async fn tasks(args: &Args, session: &Session<'_>) -> Result<Vec<Task>, Failure> {
-    let catalog = session.catalog().await?;
+fn tasks(args: &Args, catalog: &Catalog, session: &Session<'_>) -> Result<Vec<Task>, Failure> {
     let mut tasks: Vec<Task> = Vec::new();
     for named in &args.agents {
         if let Some(earlier) = tasks.iter().find(|task| task.plan.id == named.id) {
@@ -79,9 +103,13 @@ async fn tasks(args: &Args, session: &Session<'_>) -> Result<Vec<Task>, Failure>
                 .note(&format!("{} stays at {version}, to which it is pinned (see `update --unpin`)", named.id));
             (named.version, pin) = (Some(version), Pin::Keep);
         }
-        tasks.push(Task { plan: plan(&named, args.dist.map(Kind::from), &catalog, session)?, pin });
+        tasks.push(Task { plan: plan(&named, args.dist.map(Kind::from), catalog, session)?, pin });
     }
     Ok(tasks)
+}
+
+fn is_done(results: &[Outcome], id: &str) -> bool {
+    results.iter().any(|outcome| outcome.id == id && outcome.done.is_ok())
 }
 
 /// Installs everything, some at once; one that fails never stops the others.

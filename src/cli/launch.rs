@@ -53,15 +53,18 @@ pub(super) fn planned(plan: &Plan, store: &Store) -> Result<Map<String, Value>, 
             let sha256 = target.sha256.as_ref().or(plan.expected.sha256.as_ref());
             (Some(&target.archive), None, Some(program), sha256.map(|digest| digest.to_ascii_lowercase()), verified)
         }
-        Source::Npx(package) => (None, Some(&package.package), None, None, "npm"),
-        Source::Uvx(package) => (None, Some(&package.package), None, None, "pypi"),
+        Source::Npx(package) | Source::Uvx(package) => {
+            let usual = if matches!(plan.source, Source::Npx(_)) { "npm" } else { "pypi" };
+            let verified = if plan.expected.packages.is_some() { "lock" } else { usual };
+            (None, Some(&package.package), None, None, verified)
+        }
     };
     Ok(members(json!({
         "id": plan.id, "version": plan.version, "distribution": plan.kind().as_str(),
         "platform": plan.platform.map(acp_registry::manifest::Platform::as_str),
         "program": program, "args": plan.source.arguments(), "env": env,
         "installed": false, "install_dir": place, "archive": archive, "package": package,
-        "sha256": sha256, "integrity": plan.expected.integrity, "verified": verified,
+        "sha256": sha256, "integrity": null, "verified": verified,
         "index_sha256": plan.index_sha256,
     })))
 }

@@ -11,6 +11,7 @@ mod info;
 mod install;
 mod launch;
 mod list;
+mod lock;
 mod log;
 mod network;
 mod place;
@@ -56,7 +57,7 @@ Exit codes:
   1  findings that are errors; differences (`build --check`); updates (`update --dry-run`); an agent that fails (`verify`, `probe`)
   2  wrong usage
   3  the work could not be done: network, disk, package managers
-  4  integrity refused: digest mismatch, unsafe archive, a program for another machine
+  4  integrity refused: digest mismatch, unsafe archive, a program for another machine, `--locked`
   n  `run`: the agent's own
   130  interrupted (143 by SIGTERM, 129 by SIGHUP)";
 

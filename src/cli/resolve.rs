@@ -83,11 +83,20 @@ pub(super) fn plan(
     catalog: &Catalog,
     session: &Session<'_>,
 ) -> Result<Plan, Failure> {
+    let offers = offers(named, catalog, session)?;
+    Ok(resolve(&offers, &wanted(named, kind, session), &host())?)
+}
+
+/// What there is of an agent.
+pub(super) fn offers(named: &Named, catalog: &Catalog, session: &Session<'_>) -> Result<Vec<Offer>, Failure> {
     let agent = catalog.agent(&named.id).ok_or_else(|| unknown(&named.id, catalog))?;
     let mut offers = Offer::of_agent(&agent, &catalog.sha256);
     if named.version.is_some() {
         offers.extend(session.store.versions(&named.id)?.iter().filter_map(acp_registry::store::Version::offer));
     }
-    let wanted = Wanted { id: named.id.clone(), version: named.version.clone(), kind, platform: session.platform() };
-    Ok(resolve(&offers, &wanted, &host())?)
+    Ok(offers)
+}
+
+pub(super) fn wanted(named: &Named, kind: Option<Kind>, session: &Session<'_>) -> Wanted {
+    Wanted { id: named.id.clone(), version: named.version.clone(), kind, platform: session.platform() }
 }

@@ -97,7 +97,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     show(&report, args, ui)
 }
 
-fn chosen(ids: &[String], mut installed: BTreeMap<String, Agent>, session: &Session<'_>) -> Result<Vec<Agent>, Failure> {
+fn chosen(
+    ids: &[String],
+    mut installed: BTreeMap<String, Agent>,
+    session: &Session<'_>,
+) -> Result<Vec<Agent>, Failure> {
     if ids.is_empty() {
         return Ok(installed.into_values().collect());
     }
@@ -207,9 +211,10 @@ fn document(report: &Report) -> Value {
             "installed": update.applied,
         })
     });
-    let errors = report.errors.iter().map(|(id, failure)| {
-        json!({ "id": id, "exit_code": failure.exit.code(), "message": failure.to_string() })
-    });
+    let errors = report
+        .errors
+        .iter()
+        .map(|(id, failure)| json!({ "id": id, "exit_code": failure.exit.code(), "message": failure.to_string() }));
     json!({
         "schema": 1, "command": "update", "updates": updates.collect::<Vec<Value>>(), "held": report.held,
         "pinned": report.pinned, "up_to_date": report.up_to_date, "gone": report.gone,
@@ -225,7 +230,8 @@ fn text(report: &Report) -> String {
         text.push_str(&format!("{verb} {id} {from} -> {}\n", plan.version));
     }
     for held in &report.held {
-        let until = held["until"].as_str().map_or_else(|| "its age is unknown".to_owned(), |time| format!("until {time}"));
+        let until =
+            held["until"].as_str().map_or_else(|| "its age is unknown".to_owned(), |time| format!("until {time}"));
         text.push_str(&format!("held {} {} -> {} ({until})\n", word(held, "id"), word(held, "from"), word(held, "to")));
     }
     for pinned in &report.pinned {

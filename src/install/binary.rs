@@ -63,7 +63,7 @@ async fn wanted(work: &Work<'_>, target: &BinaryTarget, url: &Url) -> Vec<(Verif
 }
 
 /// The digest that GitHub has for an address, if it is that of a release's file and GitHub answers.
-pub(super) async fn github_digest(github: &Github, client: &Client, url: &Url) -> Option<String> {
+pub async fn github_digest(github: &Github, client: &Client, url: &Url) -> Option<String> {
     let (id, name) = github.asset_of(url)?;
     match github.release(client, &id).await {
         Ok(release) => release?.asset(&name)?.sha256.clone(),

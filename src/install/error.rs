@@ -79,14 +79,6 @@ pub enum Error {
         /// What that one says.
         wanted: String,
     },
-    /// The package is not the one that the lock file means.
-    #[error("the package has the integrity value {}, but the lock file says {}", quote(found), quote(wanted))]
-    IntegrityMismatch {
-        /// That of what came.
-        found: String,
-        /// That of the lock file.
-        wanted: String,
-    },
     /// The archive was not unpacked.
     #[error("the archive {0}")]
     Archive(#[from] archive::Error),
@@ -125,7 +117,8 @@ impl Error {
         match self {
             Self::MissingRuntime { .. } => "missing_runtime",
             Self::UnsupportedPlatform { .. } => "unsupported_platform",
-            Self::DigestMismatch { .. } | Self::IntegrityMismatch { .. } => "digest_mismatch",
+            Self::DigestMismatch { .. } => "digest_mismatch",
+            Self::Tool(failure) if failure.is_of_integrity() => "digest_mismatch",
             Self::Archive(archive::Error::Unsafe { .. } | archive::Error::TooLarge(_)) => "unsafe_archive",
             Self::CmdNotFound(_) => "cmd_not_found",
             _ => "install_failed",
@@ -167,6 +160,11 @@ pub struct ToolFailure {
 }
 
 impl ToolFailure {
+    /// Whether something was not what its digest says, in the words of npm and of uv.
+    fn is_of_integrity(&self) -> bool {
+        self.stderr.contains("code EINTEGRITY") || self.stderr.contains("Hash mismatch for ")
+    }
+
     fn describe(&self) -> String {
         let mut text = match self.exit {
             Some(exit) => format!("failed ({})", exit.describe()),

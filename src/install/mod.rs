@@ -17,6 +17,7 @@
 //! see the variables of npm.
 
 mod binary;
+mod closure;
 mod error;
 mod npm;
 mod progress;
@@ -34,6 +35,8 @@ use crate::net::Client;
 use crate::sys::process::Environment;
 use crate::upstream::github::Github;
 
+pub use binary::github_digest;
+pub use closure::Closure;
 pub use error::{Error, ToolFailure};
 pub use progress::Progress;
 pub use proof::{Proof, Verified};
@@ -176,8 +179,10 @@ pub struct Placed {
 pub struct Expected {
     /// SHA-256 of the archive in a lock file.
     pub sha256: Option<String>,
-    /// Integrity value of the package in a lock file.
-    pub integrity: Option<String>,
+    /// All packages with their digests, see [`Closure::packages`].
+    pub packages: Option<String>,
+    /// The version of Python that they are for.
+    pub python: Option<String>,
 }
 
 /// Installs agents.

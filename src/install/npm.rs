@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::closure::{manifest, write};
 use super::tool::Tool;
-use super::{Error, Interpreter, Placed, Progress, Proof, Verified, Work};
+use super::{Error, Installer, Interpreter, Placed, Progress, Proof, Verified, Work};
 use crate::archive::Program;
 use crate::manifest::{NpmSpec, Pin};
 use crate::sys::fs::{read_bounded, resolve_below};
@@ -21,37 +22,36 @@ const REMEDY: &str = "install Node.js with npm";
 /// Installs a package with npm.
 pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Error> {
     let (installer, directory) = (work.installer, work.directory);
-    let spec: NpmSpec = package.parse().map_err(|error| Error::Spec { package: package.to_owned(), error })?;
-    let Pin::Exact(version) = &spec.pin else { return Err(Error::Unpinned(package.to_owned())) };
-    let find = |program: &'static str| {
-        installer.environment.find(program).ok_or(Error::MissingRuntime { program, remedy: REMEDY })
+    let (name, version) = exact(package)?;
+    let (npm, node) = (find(installer, "npm")?, find(installer, "node")?);
+    let spec = [format!("{name}@{version}")];
+    let (command, more, wanted): (_, &[&str], &[String]) = match &work.expected.packages {
+        // By the list, and nothing else.
+        Some(packages) => {
+            write(&directory.join("package.json"), &manifest(&name, &version))?;
+            write(&directory.join("package-lock.json"), packages)?;
+            ("ci", &["--omit-lockfile-registry-resolved"], &[])
+        }
+        None => ("install", &["--no-save", "--no-package-lock"], &spec),
     };
-    let (npm, node) = (find("npm")?, find("node")?);
-    let flags = [
-        "install", "--location=project", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--no-progress",
-        "--no-update-notifier", "--prefix",
-    ];
-    let mut arguments: Vec<String> = flags.map(ToOwned::to_owned).into();
-    arguments.extend([directory.to_string_lossy().into_owned(), "--".to_owned(), format!("{}@{version}", spec.name)]);
+    let flags = ["--location=project", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--prefix"];
+    let mut arguments = vec![command.to_owned()];
+    arguments.extend(more.iter().chain(&flags).map(|flag| (*flag).to_owned()));
+    arguments.extend([directory.to_string_lossy().into_owned(), "--".to_owned()]);
+    arguments.extend_from_slice(wanted);
     let environment = installer.environment_with(&installer.npm);
     let (temporary, timeout) = (work.temporary, installer.timeout);
     (work.progress)(Progress::Running("npm"));
     Tool { name: "npm", program: npm, arguments, environment, directory, temporary, timeout }.run().await?;
-    let integrity = integrity(&spec.name, directory);
-    if let Some(wanted) = &work.expected.integrity
-        && integrity.as_ref() != Some(wanted)
-    {
-        let found = integrity.unwrap_or_else(|| "none".to_owned());
-        return Err(Error::IntegrityMismatch { found, wanted: wanted.clone() });
-    }
-    let file = command_file(&spec.name, directory)
-        .map_err(|problem| Error::NoCommand { package: package.to_owned(), problem })?;
+    let integrity = integrity(&name, directory);
+    let file =
+        command_file(&name, directory).map_err(|problem| Error::NoCommand { package: package.to_owned(), problem })?;
     let flags = match File::open(&file).map(Program::examine) {
         Ok(Program::Other) => Some(Vec::new()),
         Ok(Program::Script { interpreter }) => flags_of_node(&interpreter),
         _ => None,
     };
-    let verified = match (&work.expected.integrity, &integrity) {
+    let verified = match (&work.expected.packages, &integrity) {
         (Some(_), _) => Verified::Lock,
         (None, Some(_)) => Verified::Npm,
         (None, None) => Verified::None,
@@ -61,6 +61,19 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
         interpreter: flags.map(|flags| Interpreter { name: "node", program: node, flags }),
         proof: Proof { verified, sha256: None, integrity },
     })
+}
+
+/// Name and version of a package that is pinned to one version.
+pub(super) fn exact(package: &str) -> Result<(String, String), Error> {
+    let spec: NpmSpec = package.parse().map_err(|error| Error::Spec { package: package.to_owned(), error })?;
+    match spec.pin {
+        Pin::Exact(version) => Ok((spec.name, version)),
+        _ => Err(Error::Unpinned(package.to_owned())),
+    }
+}
+
+pub(super) fn find(installer: &Installer, program: &'static str) -> Result<PathBuf, Error> {
+    installer.environment.find(program).ok_or(Error::MissingRuntime { program, remedy: REMEDY })
 }
 
 /// What a script tells Node.js on its first line; `None` when something else is to run it.

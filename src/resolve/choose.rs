@@ -25,7 +25,7 @@ pub struct Wanted {
 /// # Errors
 /// [`Error`].
 pub fn resolve(offers: &[Offer], wanted: &Wanted, host: &Host) -> Result<Plan, Error> {
-    let offer = offer(offers, wanted)?;
+    let offer = pick(offers, wanted)?;
     let (id, version) = (&wanted.id, &offer.version);
     let kinds = wanted.kind.map_or_else(|| order(host), |kind| vec![kind]);
     let declared: Vec<(Kind, Option<Source>)> =
@@ -72,7 +72,10 @@ pub fn resolve(offers: &[Offer], wanted: &Wanted, host: &Host) -> Result<Plan, E
 }
 
 /// The offer of the wanted version: as somebody has it, or else that of the index with another version of its packages.
-fn offer(offers: &[Offer], wanted: &Wanted) -> Result<Offer, Error> {
+///
+/// # Errors
+/// [`Error::UnknownVersion`].
+pub fn pick(offers: &[Offer], wanted: &Wanted) -> Result<Offer, Error> {
     let known = || offers.iter().map(|offer| offer.version.clone()).collect::<Vec<_>>();
     let unknown = |version: &str, has_packages| {
         let (id, version, mut known) = (wanted.id.clone(), version.to_owned(), known());
@@ -210,7 +213,8 @@ mod tests {
         let mut with_lock = binary.clone();
         let mut locked = binary[0].clone();
         (locked.version, locked.origin) = ("1.1.0".to_owned(), Origin::Lock);
-        locked.expected = vec![("linux-x86_64".to_owned(), Expected { sha256: Some("d".into()), integrity: None })];
+        locked.expected =
+            vec![("linux-x86_64".to_owned(), Expected { sha256: Some("d".into()), ..Expected::default() })];
         with_lock.push(locked);
         let plan = resolve(&with_lock, &old, &host()).unwrap();
         assert_eq!((plan.origin, plan.expected.sha256.as_deref()), (Origin::Lock, Some("d")));

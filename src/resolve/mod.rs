@@ -13,7 +13,7 @@ mod host;
 mod offer;
 mod plan;
 
-pub use choose::{Wanted, resolve};
+pub use choose::{Wanted, pick, resolve};
 pub use error::Error;
 pub use host::Host;
 pub use offer::{Offer, Origin};

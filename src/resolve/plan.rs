@@ -41,7 +41,11 @@ impl Plan {
             Source::Npx(_) | Source::Uvx(_) => "",
         };
         let parts = [&self.version, self.kind().as_str(), platform, self.source.name(), cmd];
-        let digest = hex(&Sha256::digest(parts.join("\n")));
+        let mut parts = parts.join("\n");
+        if let Some(packages) = &self.expected.packages {
+            parts.push_str(packages);
+        }
+        let digest = hex(&Sha256::digest(parts));
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+.".contains(c);
         let version: String = self.version.chars().take(100).map(|c| if is_plain(c) { c } else { '_' }).collect();
         format!("{}-{}", version.trim_start_matches('.'), &digest[..12])

@@ -121,6 +121,21 @@ impl Version {
         })
     }
 
+    /// The version of Python, as `3.12`, that the agent was installed for, if it is one of the Python package index.
+    #[must_use]
+    pub fn python(&self) -> Option<String> {
+        if self.receipt.kind() != Some(Kind::Uvx) {
+            return None;
+        }
+        // The program lies beside the interpreter of its environment.
+        let settings = self.program().parent()?.parent()?.join("pyvenv.cfg");
+        let text = String::from_utf8(read_bounded(&settings, &self.directory, LIMIT).ok()?).ok()?;
+        let version =
+            text.lines().filter_map(|line| line.split_once('=')).find(|(name, _)| name.trim() == "version_info");
+        let mut parts = version?.1.trim().split('.');
+        Some(format!("{}.{}", parts.next()?, parts.next()?))
+    }
+
     /// Says, for as long as the file is open, that the version is in use: nobody removes it then. `None` where that
     /// cannot be said.
     #[must_use]

@@ -87,12 +87,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`SourceError`] when the registry cannot be asked, or does not answer like one.
-    pub async fn published(
-        &self,
-        client: &Client,
-        name: &str,
-        version: &str,
-    ) -> Result<Option<String>, SourceError> {
+    pub async fn published(&self, client: &Client, name: &str, version: &str) -> Result<Option<String>, SourceError> {
         let Some((body, url)) = self.ask(client, name, "application/json").await? else { return Ok(None) };
         let value: Value =
             serde_json::from_slice(&body).map_err(|error| SourceError::malformed(&url, EXPECTED, error))?;

@@ -253,9 +253,27 @@ mod tests {
         assert_eq!(json, html);
         assert_eq!(json.versions(), ["1.10", "1.1", "1.0"]);
         let release = json.release("1.0.0").unwrap();
-        assert_eq!(release, Release { yanked: None, has_hashes: true, sha256: vec!["x".into()], uploaded: None, requires_python: Some(">=3.10".into()) });
+        assert_eq!(
+            release,
+            Release {
+                yanked: None,
+                has_hashes: true,
+                sha256: vec!["x".into()],
+                uploaded: None,
+                requires_python: Some(">=3.10".into())
+            }
+        );
         let release = json.release("1.1").unwrap();
-        assert_eq!(release, Release { yanked: Some("broken".into()), has_hashes: false, sha256: vec![], uploaded: None, requires_python: None });
+        assert_eq!(
+            release,
+            Release {
+                yanked: Some("broken".into()),
+                has_hashes: false,
+                sha256: vec![],
+                uploaded: None,
+                requires_python: None
+            }
+        );
         assert_eq!(json.release("1.10").unwrap().yanked.as_deref(), Some(""));
         assert_eq!(json.release("2"), None);
         assert_eq!(json.release("nonsense"), None);

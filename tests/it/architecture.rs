@@ -23,6 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("catalog", &["manifest", "net", "registry", "sys", "text"]),
     ("resolve", &["install", "manifest", "sys", "text"]),
     ("store", &["install", "json", "manifest", "resolve", "sys", "text"]),
+    ("lockfile", &["install", "manifest", "net", "resolve", "store", "sys"]),
     ("update", &["install", "manifest", "net", "resolve", "store", "survey"]),
     ("verify", &["handshake", "install", "json", "manifest", "registry", "sys", "text"]),
     ("report", &["check", "finding", "handshake", "json", "source", "text", "verify"]),

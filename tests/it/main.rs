@@ -16,6 +16,7 @@ mod contract;
 mod corpus;
 mod docs;
 mod handshake;
+mod locks;
 mod net;
 mod people;
 mod previous;

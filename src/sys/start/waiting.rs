@@ -2,7 +2,7 @@
 
 use std::io;
 
-use process_wrap::tokio::{ChildWrapper as _, CommandWrap, JobObject, KillOnDrop};
+use process_wrap::tokio::{CommandWrap, JobObject, KillOnDrop};
 use tokio::process::Command;
 use tokio::runtime::Builder;
 
