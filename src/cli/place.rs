@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use acp_registry::archive::Limits;
 use acp_registry::catalog::{self, Catalog, Copies, Loaded, Options, Place};
 use acp_registry::install::{Installer, Kind};
 use acp_registry::manifest::Platform;
@@ -24,9 +23,6 @@ use super::exit::Failure;
 use super::network;
 use super::probe::seconds;
 use super::ui::Ui;
-
-/// How long the installation of one agent may take.
-const INSTALL: Duration = Duration::from_mins(30);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct PlaceArgs {
@@ -136,14 +132,11 @@ impl<'a> Session<'a> {
         let variable = |name: &str| env::var(name).ok();
         let surroundings = network::surroundings(&variable);
         Ok(Installer {
-            environment: environment(),
             npm: npm_variables(&surroundings),
             uv: uv_variables(&surroundings),
-            client,
             github: Some(github),
-            limits: Limits::default(),
             platform,
-            timeout: INSTALL,
+            ..Installer::new(client, environment())
         })
     }
 

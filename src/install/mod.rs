@@ -207,6 +207,22 @@ pub struct Installer {
 }
 
 impl Installer {
+    /// An installer for this machine that asks nobody for digests and tells package managers nothing. An installation may
+    /// take 30 minutes.
+    #[must_use]
+    pub fn new(client: Arc<Client>, environment: Environment) -> Self {
+        Self {
+            environment,
+            npm: Vec::new(),
+            uv: Vec::new(),
+            client,
+            github: None,
+            limits: Limits::default(),
+            platform: Platform::host(),
+            timeout: Duration::from_mins(30),
+        }
+    }
+
     /// Puts what a manifest names below `directory`, which must be absolute, empty, and the caller's alone. What is
     /// needed on the way goes below `temporary`, and is gone when this returns or is dropped.
     ///

@@ -7,7 +7,7 @@ use tokio::task::spawn_blocking;
 
 use super::current::Current;
 use super::places::{FILES, IN_USE, NEW, RECEIPT};
-use super::{Error, Pin, Receipt, Store, Version, broken};
+use super::{Error, Pin, Receipt, Store, Version, broken, leftovers};
 use crate::install::{Installer, Kind, Placed, Progress, Source};
 use crate::json;
 use crate::resolve::Plan;
@@ -73,7 +73,9 @@ impl Store {
             }
             version
         } else {
-            clean(agent, &place)?;
+            leftovers::clear(agent)?;
+            // Without a receipt, or not whole.
+            Scratch::adopt(&place).remove()?;
             install(order, agent, &place).await?
         };
         let before = Current::read(agent).ok().flatten();
@@ -128,24 +130,14 @@ impl Store {
     }
 }
 
-/// Removes what an interrupted run has left: nobody else is at work on the agent now.
-fn clean(agent: &Path, place: &Path) -> Result<(), Error> {
-    for item in fs::read_dir(agent).map_err(PathError::at(agent))?.flatten() {
-        let name = item.file_name();
-        let is_left = name.to_string_lossy().starts_with(NEW) || name.to_string_lossy().starts_with(".tmp-");
-        if is_left {
-            Scratch::adopt(&item.path()).remove()?;
-        }
-    }
-    Ok(Scratch::adopt(place).remove()?)
-}
-
 async fn install(order: &Order<'_>, agent: &Path, place: &Path) -> Result<Version, Error> {
     let plan = order.plan;
     let new = tempfile::Builder::new().prefix(NEW).tempdir_in(agent).map_err(PathError::at(agent))?;
     // Packages have tens of thousands of files, some of which nobody may remove at first.
     let new = Scratch::adopt(&new.keep());
     let temporary = make(new.path().join("tmp"))?;
+    // By this path, processes are found again.
+    let temporary = temporary.canonicalize().map_err(PathError::at(&temporary))?;
     // An environment of Python cannot be moved, so that packages are made where they stay: without a receipt, nobody
     // takes that for a version.
     let (target, finished) = match plan.kind() {

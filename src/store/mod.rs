@@ -24,6 +24,7 @@ mod error;
 mod find;
 mod guard;
 mod installing;
+mod leftovers;
 mod places;
 mod receipt;
 mod removal;

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::current::Current;
 use super::find::names;
-use super::places::{IN_USE, NEW, RECEIPT};
-use super::{Error, Store, Version};
+use super::places::{IN_USE, RECEIPT};
+use super::{Error, Store, Version, leftovers};
 use crate::sys::fs::PathError;
 use crate::sys::process::Scratch;
 use crate::sys::{lock, users};
@@ -79,9 +79,10 @@ impl Store {
             };
             let agent = self.directory(&id);
             let current = Current::read(&agent)?.map(|current| current.folder);
+            freed.bytes += leftovers::clear(&agent)?;
             for name in names(&agent)?.into_iter().filter(|name| Some(name) != current.as_ref()) {
                 let place = agent.join(&name);
-                if !name.starts_with(NEW) && (lock::is_used(&place.join(IN_USE)) || !processes(&place).is_empty()) {
+                if lock::is_used(&place.join(IN_USE)) || !processes(&place).is_empty() {
                     freed.running.extend(describe(&place, &id));
                     continue;
                 }
@@ -128,7 +129,7 @@ fn remove(place: &Path, id: &str) -> Result<(Option<Removed>, u64), Error> {
 }
 
 /// The bytes of all files below a directory, as far as they can be seen.
-fn size(directory: &Path) -> u64 {
+pub(super) fn size(directory: &Path) -> u64 {
     let mut size = 0;
     let mut waiting = vec![directory.to_owned()];
     while let Some(directory) = waiting.pop() {

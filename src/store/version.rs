@@ -36,6 +36,16 @@ pub struct Launch {
     pub env: Vec<(String, String)>,
 }
 
+impl Launch {
+    /// The same behind another program, such as a sandbox, which gets the agent's command line after its own arguments.
+    #[must_use]
+    pub fn behind(self, program: &Path, arguments: &[&str]) -> Self {
+        let own = self.program.to_string_lossy().into_owned();
+        let args = arguments.iter().map(|argument| (*argument).to_owned()).chain([own]).chain(self.args).collect();
+        Self { program: program.to_owned(), args, env: self.env }
+    }
+}
+
 impl Version {
     /// Reads the version in a directory; `None` when there is no receipt, and therefore no version.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, Error> {
@@ -148,5 +158,20 @@ impl Version {
         self.receipt.version == version
             && self.receipt.kind() == Some(kind)
             && self.receipt.platform.as_deref() == platform
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sandbox_goes_before_the_agent() {
+        let launch = Launch { program: "/a/agent".into(), args: vec!["acp".into()], env: Vec::new() };
+        let launch = launch.behind(Path::new("/bin/box"), &["--ro", "/"]);
+        assert_eq!(
+            (launch.program.as_path(), launch.args.join(" ").as_str()),
+            (Path::new("/bin/box"), "--ro / /a/agent acp")
+        );
     }
 }

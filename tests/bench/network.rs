@@ -91,7 +91,7 @@ fn agent(registry: &Path, id: &str, targets: &serde_json::Map<String, serde_json
 
 /// An archive of programs, which compress as programs do: this very one, again and again. Nothing in it is near enough to
 /// its repetition for gzip to notice.
-fn tar_gz() -> Vec<u8> {
+pub(crate) fn tar_gz() -> Vec<u8> {
     let program = fs::read(std::env::current_exe().expect("this program")).expect("its bytes");
     let encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let mut builder = tar::Builder::new(encoder);
@@ -108,7 +108,7 @@ fn tar_gz() -> Vec<u8> {
 }
 
 /// Answers every request with these bytes, each after a delay, on any number of connections. Returns `127.0.0.1:port`.
-fn serve(body: Arc<Vec<u8>>, delay: Duration) -> String {
+pub(crate) fn serve(body: Arc<Vec<u8>>, delay: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let host = listener.local_addr().expect("its address").to_string();
     thread::spawn(move || {

@@ -157,6 +157,34 @@ fn real_agents_are_installed_and_answer() {
     }
 }
 
+#[test]
+fn a_real_native_program_is_installed_and_answers_through_run() {
+    const TEST: &str = "a_real_native_program_is_installed_and_answers_through_run";
+    if !is_there("npm") || acp_registry::manifest::Platform::host().is_none_or(|host| host.as_str() != "linux-x86_64") {
+        return skipped(TEST, "npm is not installed, or this is no Linux on Intel");
+    }
+    let env = Env::empty();
+    let Some(archive) = pack("@zed-industries/codex-acp-linux-x64@0.9.2", &env.path("")) else {
+        return skipped(TEST, "the npm registry cannot be reached");
+    };
+    let digest = crate::archives::sha256(&archive);
+    let server = Server::answering(move |_| ok(archive.clone()));
+    let url = server.url("/0.9.2/linux.tgz");
+    let target = json!({ "archive": url, "cmd": "./package/bin/codex-acp", "sha256": digest });
+    agent(&env, "codex-acp", "0.9.2", &json!({ "binary": { "linux-x86_64": target } }));
+    let root = env.path("root");
+    let (program, root) = (crate::support::PROGRAM, root.to_str().unwrap());
+    let run = ["run", "--allow-host", &server.host, "--index", "r", "--root", root, "codex-acp"];
+    // The first run installs it; whatever it says then is none of stdout's business.
+    let probe = [&["probe", "--timeout", "120", "--json", "--", program][..], &run].concat();
+    for _ in 0..2 {
+        let run = Run::of(&mut people(&env, &probe));
+        let outcome: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!((run.code, &outcome["verdict"]), (0, &json!("pass")), "{outcome}");
+        assert_eq!(outcome["handshake"]["warnings"], json!([]), "{outcome}");
+    }
+}
+
 /// A program with the environment of the person, but for a token, and with a store of its own.
 fn people(env: &Env, arguments: &[&str]) -> Command {
     let mut command = env.command(arguments);
