@@ -13,6 +13,8 @@
 //! serve      registry ── check ── index ── (history ──) site ── preview
 //! verify     registry ── install ── handshake ── report
 //! probe      handshake ── report
+//! install    catalog ── resolve ── install ── store
+//! update     catalog ── update ── install ── store
 //! bump       registry ── bump ── (propose ──) report
 //! ```
 //!
@@ -25,6 +27,11 @@
 //! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry, and a survey if there is one, to findings |
 //! | [`handshake`] | HANDSHAKE: an agent is started, spoken to, judged and ended; a command to an outcome |
 //! | [`install`] | INSTALL: what a manifest names, put below a directory by npm, uv or the HTTP client; a distribution to a program |
+//! | [`catalog`] | READ: a published index, leniently, with copies from one run to the next; a place to the agents it has |
+//! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; an id to a plan |
+//! | [`store`] | STORE: installed agents, versions side by side, with receipts and locks; a plan to a program that stays |
+//! | [`lockfile`] | LOCK: versions with everything that says which bytes they are, to be the same elsewhere |
+//! | [`update`] | UPDATE: what is installed, compared with what is offered now |
 //! | [`verify`] | VERIFY: all agents of a registry, installed and checked, some at once; the capability snapshot |
 //! | [`bump`] | BUMP: what the sources of an agent offer, the version it should move to, and the smallest change that takes it there |
 //! | [`propose`] | PROPOSE: updates as pull requests on GitHub |
@@ -48,6 +55,9 @@
 //! | `registry.toml` | [`registry::Config::read`] | rule levels, the site and published views |
 //! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents came, changed and went |
 //! | `~/.cache/acp-registry` | [`net::Cache`] | answers of earlier runs |
+//! | `~/.cache/acp-registry/indexes` | [`catalog::Copies`] | indexes as they were fetched last |
+//! | `~/.local/share/acp-registry` | [`store`] | installed agents |
+//! | `acp-registry.lock` | [`lockfile::LockFile`] | versions with all their digests |
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`index`] (published) | the contracts |
 //! | `capabilities.json` | [`verify::Snapshot`] | what agents can do |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`index`] | the published tree |
@@ -56,6 +66,7 @@
 
 pub mod archive;
 pub mod bump;
+pub mod catalog;
 pub mod check;
 pub mod finding;
 pub mod handshake;
@@ -63,17 +74,21 @@ pub mod history;
 pub mod index;
 pub mod install;
 pub mod json;
+pub mod lockfile;
 pub mod manifest;
 pub mod net;
 pub mod preview;
 pub mod propose;
 pub mod registry;
 pub mod report;
+pub mod resolve;
 pub mod site;
 pub mod source;
+pub mod store;
 pub mod survey;
 pub mod sys;
 pub mod text;
+pub mod update;
 pub mod upstream;
 pub mod verify;
 

@@ -3,11 +3,15 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use acp_registry::catalog;
 use acp_registry::check::UnknownRule;
 use acp_registry::handshake::{ReservedVariable, SetupError};
 use acp_registry::index::{BuildError, PublishedError, TreeError};
+use acp_registry::lockfile;
 use acp_registry::registry::{ConfigError, LoadError};
+use acp_registry::resolve;
 use acp_registry::site::SiteError;
+use acp_registry::store;
 use acp_registry::sys::fs::{PathError, ReadError};
 use acp_registry::sys::git;
 use acp_registry::sys::process::IsolationError;
@@ -21,8 +25,12 @@ pub(super) enum Exit {
     Findings,
     /// Wrong usage, an unknown name among the arguments, or a wrong configuration.
     Usage,
-    /// The work could not be done: network, disk.
+    /// The work could not be done: network, disk, missing runtimes.
     Unable,
+    /// Something is not what it should be, or not safe.
+    Refused,
+    /// A program that took this one's place has ended with this code.
+    Of(u8),
     /// A signal of this number has stopped the work.
     Interrupted(u8),
 }
@@ -34,6 +42,8 @@ impl Exit {
             Self::Findings => 1,
             Self::Usage => 2,
             Self::Unable => 3,
+            Self::Refused => 4,
+            Self::Of(code) => code,
             // As shells count it.
             Self::Interrupted(signal) => 128 + signal,
         }
@@ -65,6 +75,10 @@ impl Failure {
         }
     }
 
+    pub(super) fn refused(message: impl fmt::Display) -> Self {
+        Self { exit: Exit::Refused, message: message.to_string() }
+    }
+
     pub(super) fn unable(message: impl fmt::Display) -> Self {
         Self { exit: Exit::Unable, message: message.to_string() }
     }
@@ -80,6 +94,46 @@ impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
         let LoadError::Directory(source) = &error;
         Self::unable(format!("{error}: {}; name the registry with --registry-dir", source.error))
+    }
+}
+
+impl From<catalog::Error> for Failure {
+    fn from(error: catalog::Error) -> Self {
+        match error {
+            catalog::Error::Checkout(error) => {
+                let LoadError::Directory(source) = &error;
+                Self::unable(format!("{error}: {}; name another index with --index", source.error))
+            }
+            error => Self::unable(error),
+        }
+    }
+}
+
+impl From<lockfile::Error> for Failure {
+    fn from(error: lockfile::Error) -> Self {
+        Self::unable(error)
+    }
+}
+
+impl From<resolve::Error> for Failure {
+    fn from(error: resolve::Error) -> Self {
+        if error.is_refusal() {
+            Self::refused(error)
+        } else if error.is_missing_runtime() {
+            Self::unable(error)
+        } else {
+            Self::usage(error)
+        }
+    }
+}
+
+impl From<store::Error> for Failure {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::NotInstalled(_) => Self::usage(error),
+            error if error.is_of_integrity() => Self::refused(error),
+            error => Self::unable(error),
+        }
     }
 }
 

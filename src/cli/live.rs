@@ -129,6 +129,7 @@ fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier
         npm: npm_variables(&surroundings),
         uv: uv_variables(&surroundings),
         client: Arc::new(Client::new(network).map_err(Failure::unable)?),
+        github: None,
         limits,
         platform: Platform::host(),
         timeout: args.install_timeout.unwrap_or(Duration::from_mins(5)),

@@ -9,18 +9,29 @@ mod exit;
 mod explain;
 mod fix;
 mod global;
+mod info;
+mod install;
+mod launch;
+mod list;
 mod live;
+mod lock;
 mod log;
 mod network;
+mod place;
 mod previous;
 mod probe;
 mod progress;
 mod propose;
+mod resolve;
 mod rules;
+mod run;
 mod serve;
 mod signals;
 mod survey;
+mod table;
 mod ui;
+mod uninstall;
+mod update;
 mod validate;
 mod verify;
 
@@ -48,10 +59,11 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done; no errors
   1  findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`);
-     updates (`bump`)
+     updates (`bump`, `update --dry-run`)
   2  wrong usage
   3  the work could not be done: network, disk, package managers
-  4  integrity refused
+  4  integrity refused: digest mismatch, unsafe archive, a program for another machine, `--locked`
+  n  `run`: the agent's own
   130  interrupted (143 by SIGTERM, 129 by SIGHUP)";
 
 #[derive(Debug, Subcommand)]
@@ -68,6 +80,26 @@ enum Command {
     Serve(serve::Args),
     /// Start an agent, speak ACP to it, and tell whether a person can sign in
     Probe(probe::Args),
+    /// List the agents of a registry index
+    List(list::Args),
+    /// Find agents by words
+    Search(list::SearchArgs),
+    /// Show what the index says of an agent, and what of it is installed
+    Info(info::Args),
+    /// Show what would be installed, and how it is started
+    Resolve(resolve::Args),
+    /// Install agents
+    Install(install::Args),
+    /// Start an agent, which is installed if need be
+    Run(run::Args),
+    /// Show the command line of an installed agent
+    Which(run::WhichArgs),
+    /// Install newer versions of installed agents
+    Update(update::Args),
+    /// Remove agents
+    Uninstall(uninstall::Args),
+    /// Remove versions that are neither current nor running
+    Gc(uninstall::GcArgs),
     /// List every rule with its default level
     Rules(rules::Args),
     /// Explain a rule, with examples
@@ -99,6 +131,16 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Bump(args) => (bump::run(args, &cli.global, &ui), args.is_json()),
         Command::Serve(args) => (serve::run(args, &cli.global, &ui), false),
         Command::Probe(args) => (probe::run(args, &ui), args.format.is_json()),
+        Command::List(args) => (list::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Search(args) => (list::search(args, &cli.global, &ui), args.format.is_json()),
+        Command::Info(args) => (info::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Resolve(args) => (resolve::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Install(args) => (install::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Run(args) => (run::run(args, &cli.global, &ui), false),
+        Command::Which(args) => (run::which(args, &cli.global, &ui), args.format.is_json()),
+        Command::Update(args) => (update::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Uninstall(args) => (uninstall::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Gc(args) => (uninstall::gc(args, &cli.global, &ui), args.format.is_json()),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
         Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),
     };

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use acp_registry::net::{AllowedHosts, Cache, Client, Credentials, Secret, Settings};
+use acp_registry::net::{AllowedHosts, Cache, Client, Credentials, Problem, Secret, Settings};
 use acp_registry::survey::Sources;
 use acp_registry::sys::command;
 use acp_registry::upstream::github::{DEFAULT_API, Github};
@@ -63,14 +63,27 @@ pub(super) fn connect(
     Ok((client, sources, notes))
 }
 
-fn sources(needs: Needs, credentials: &mut Credentials) -> Result<(Sources, Vec<UnknownBase>), Failure> {
-    let variable = |name: &str| env::var(name).ok();
-    let api = variable("GITHUB_API_URL").filter(|api| !api.trim().is_empty());
-    let github = Github::new(api.as_deref().unwrap_or(DEFAULT_API))
-        .ok_or_else(|| Failure::usage("GITHUB_API_URL is not the address of a GitHub"))?;
-    if let Some(token) = variable("GITHUB_TOKEN").filter(|token| !token.trim().is_empty()) {
+/// A client that knows GitHub with its secret, and no package registries.
+pub(super) fn client_with_github(allowed: &AllowedHosts) -> Result<(Client, Github), Problem> {
+    let mut settings = settings(allowed);
+    let github = github(&mut settings.credentials).map_err(Problem::Setup)?;
+    settings.sources.add(&github.api);
+    Ok((Client::new(settings)?, github))
+}
+
+fn github(credentials: &mut Credentials) -> Result<Github, String> {
+    let variable = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let github = Github::new(variable("GITHUB_API_URL").as_deref().unwrap_or(DEFAULT_API))
+        .ok_or("GITHUB_API_URL is not the address of a GitHub")?;
+    if let Some(token) = variable("GITHUB_TOKEN") {
         credentials.add(&github.api, &Secret::Bearer(token.trim().to_owned()));
     }
+    Ok(github)
+}
+
+fn sources(needs: Needs, credentials: &mut Credentials) -> Result<(Sources, Vec<UnknownBase>), Failure> {
+    let variable = |name: &str| env::var(name).ok();
+    let github = github(credentials).map_err(Failure::usage)?;
     let surroundings = surroundings(&variable);
     let (mut of_npm, mut of_pypi) = (Credentials::default(), Credentials::default());
     let (npm, pypi) = rayon::join(
@@ -111,7 +124,7 @@ pub(super) fn cache(ui: &Ui) -> Option<Cache> {
     }
 }
 
-fn cache_dir() -> Option<PathBuf> {
+pub(super) fn cache_dir() -> Option<PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("acp-registry"))
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use acp_registry::install;
 use acp_registry::survey::Event;
 use acp_registry::text::printable;
 use acp_registry::verify;
@@ -87,6 +88,62 @@ impl Running {
 
     /// Takes it off the screen.
     pub(super) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Shows the installations that are going on.
+pub(super) struct Installs {
+    bars: MultiProgress,
+}
+
+/// Shows one of them, until it is dropped.
+pub(super) struct Install {
+    bar: ProgressBar,
+    name: String,
+}
+
+impl Installs {
+    pub(super) fn new(ui: &Ui) -> Self {
+        let target = if ui.may_show_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        Self { bars: MultiProgress::with_draw_target(target) }
+    }
+
+    pub(super) fn start(&self, name: &str) -> Install {
+        let bar = self.bars.add(ProgressBar::no_length()).with_style(style("{spinner} {msg} {elapsed}"));
+        let name = printable(name).into_owned();
+        bar.set_message(name.clone());
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Install { bar, name }
+    }
+}
+
+impl Install {
+    pub(super) fn show(&self, progress: install::Progress) {
+        match progress {
+            install::Progress::Downloading(length) => {
+                let known = "{msg} {wide_bar} {bytes:>10} of {total_bytes:10} {bytes_per_sec:>12} {eta:>4} left";
+                let unknown = "{spinner} {msg} {bytes:>10} {bytes_per_sec:>12}";
+                self.bar.set_style(style(if length.is_some() { known } else { unknown }));
+                if let Some(length) = length {
+                    self.bar.set_length(length);
+                }
+                self.bar.reset();
+            }
+            install::Progress::Received(count) => self.bar.inc(count),
+            install::Progress::Unpacking => self.say("unpacking"),
+            install::Progress::Running(tool) => self.say(&format!("{tool} is at work")),
+        }
+    }
+
+    fn say(&self, what: &str) {
+        self.bar.set_style(style("{spinner} {msg} {elapsed}"));
+        self.bar.set_message(format!("{}: {what}", self.name));
+    }
+}
+
+impl Drop for Install {
+    fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }

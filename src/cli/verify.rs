@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::exit::{Exit, Failure};
 use super::global::Global;
 use super::live::{self, LiveArgs, Settings};
+use super::place::Dist;
 use super::survey::limits;
 use super::ui::Ui;
 
@@ -70,13 +71,6 @@ enum Format {
     Human,
     Json,
     Markdown,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Dist {
-    Npx,
-    Uvx,
-    Binary,
 }
 
 impl Args {
@@ -151,11 +145,7 @@ fn tasks(args: &Args, registry: &Registry, ui: &Ui) -> Result<Vec<Task>, Failure
         Err(error @ SnapshotError::Read { .. }) => return Err(Failure::unable(error)),
         Err(error @ SnapshotError::Form { .. }) => return Err(Failure::usage(error)),
     };
-    let kinds = args.dist.iter().map(|kind| match kind {
-        Dist::Npx => Kind::Npx,
-        Dist::Uvx => Kind::Uvx,
-        Dist::Binary => Kind::Binary,
-    });
+    let kinds = args.dist.iter().map(|kind| Kind::from(*kind));
     let (ids, held) = if args.ids.is_empty() {
         (None, WhenHeld::CheckWhenOver(today(SystemTime::now())))
     } else {

@@ -9,72 +9,105 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use url::Url;
 
-use super::{Error, Installer};
+use super::{Error, Installer, Placed, Progress, Proof, Verified, Work};
 use crate::archive::{self, Limits, unpack};
 use crate::manifest::{BinaryTarget, Platform};
-use crate::net::Sink;
+use crate::net::{Client, Sink};
 use crate::sys::fs::PathError;
+use crate::upstream::github::Github;
 use crate::{hash, hex};
 
-/// Fetches the archive, compares its digest with the manifest's, and unpacks it; returns the program.
-pub(super) async fn install(
-    installer: &Installer,
-    target: &BinaryTarget,
-    directory: &Path,
-    temporary: &Path,
-) -> Result<PathBuf, Error> {
+/// Fetches the archive, compares its digest with those that are known, and unpacks it.
+pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Placed, Error> {
+    let installer = work.installer;
     let platform = match installer.platform {
         Some(platform) if platform.as_str() == target.platform => platform,
         platform => return Err(Error::UnsupportedPlatform { platform, offered: vec![target.platform.clone()] }),
     };
     let address = |error: url::ParseError| Error::Address { url: target.archive.clone(), message: error.to_string() };
     let url = Url::parse(&target.archive).map_err(address)?;
-    let file = match &target.sha256 {
-        Some(sha256) => cached(installer, &url, sha256).await,
+    let wanted = wanted(work, target, &url).await;
+    let file = match wanted.first() {
+        Some((_, sha256)) => cached(installer, &url, sha256).await,
         None => None,
     };
-    let file = match file {
+    let (file, found) = match file {
         Some(file) => file,
-        None => fetch(installer, target, &url, temporary).await?,
+        None => fetch(work, &url).await?,
     };
-    let (cmd, limits, into) = (target.cmd.clone(), installer.limits, directory.to_owned());
+    for (verified, wanted) in &wanted {
+        if !wanted.eq_ignore_ascii_case(&found) {
+            return Err(Error::DigestMismatch { found, by: *verified, wanted: wanted.clone() });
+        }
+    }
+    let file = if wanted.is_empty() { file } else { keep(installer, &url, &found, file).await? };
+    (work.progress)(Progress::Unpacking);
+    let (cmd, limits, into) = (target.cmd.clone(), installer.limits, work.directory.to_owned());
     let unpacked = spawn_blocking(move || unpack_program(&file, &cmd, platform, &limits, &into)).await;
-    unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))
+    let program = unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))?;
+    let verified = wanted.first().map_or(Verified::None, |(verified, _)| *verified);
+    Ok(Placed { program, interpreter: None, proof: Proof { verified, sha256: Some(found), integrity: None } })
 }
 
-/// The archive of an earlier run, if it still has its digest. What may not be fetched is not taken from there either.
-async fn cached(installer: &Installer, url: &Url, sha256: &str) -> Option<File> {
+/// The archive of an earlier run and its digest, if it still has it. What may not be fetched is not taken from there either.
+async fn cached(installer: &Installer, url: &Url, sha256: &str) -> Option<(File, String)> {
     let sha256 = sha256.to_ascii_lowercase();
     let path = installer.client.cached_file(url, &sha256).filter(|_| installer.client.may_ask(url))?;
     let checked = spawn_blocking(move || {
         let file = File::open(path).ok()?;
-        (hash(&file).ok()? == sha256).then_some(file)
+        (hash(&file).ok()? == sha256).then_some((file, sha256))
     });
     checked.await.ok()?
 }
 
-/// Fetches the archive into a file without a name, and compares its digest.
-async fn fetch(installer: &Installer, target: &BinaryTarget, url: &Url, temporary: &Path) -> Result<File, Error> {
-    let file = tempfile::tempfile_in(temporary).map_err(PathError::at(temporary))?;
-    let mut sink = Receiver { file: &file, hash: Sha256::new() };
+/// Keeps an archive of which somebody says what it must be for the next time.
+async fn keep(installer: &Installer, url: &Url, sha256: &str, file: File) -> Result<File, Error> {
+    let (client, url, sha256) = (installer.client.clone(), url.clone(), sha256.to_owned());
+    // A large file takes a moment to copy; should that fail, it is fetched again the next time.
+    let kept = spawn_blocking(move || {
+        client.keep_file(&url, &sha256, &file);
+        file
+    });
+    kept.await.map_err(|error| archive::Error::Read(io::Error::other(error)).into())
+}
+
+/// Fetches the archive into a file without a name, and computes its digest.
+async fn fetch(work: &Work<'_>, url: &Url) -> Result<(File, String), Error> {
+    let installer = work.installer;
+    let file = tempfile::tempfile_in(work.temporary).map_err(PathError::at(work.temporary))?;
+    let mut sink = Receiver { file: &file, hash: Sha256::new(), progress: work.progress };
     let download = installer.client.download(url, installer.limits.compressed, &mut sink);
     timeout(installer.timeout, download).await.map_err(|_| Error::Slow(installer.timeout))??;
     let found = hex(&sink.hash.finalize());
-    if let Some(wanted) = &target.sha256
-        && !wanted.eq_ignore_ascii_case(&found)
-    {
-        return Err(Error::DigestMismatch { found, wanted: wanted.clone() });
+    Ok((file, found))
+}
+
+/// The digests that the archive must have, and who says so. GitHub is asked only if nobody else has said anything: when it
+/// does not answer, there is none.
+async fn wanted(work: &Work<'_>, target: &BinaryTarget, url: &Url) -> Vec<(Verified, String)> {
+    let manifest = target.sha256.clone().map(|digest| (Verified::Manifest, digest));
+    let lock = work.expected.sha256.clone().map(|digest| (Verified::Lock, digest));
+    let known: Vec<_> = manifest.into_iter().chain(lock).collect();
+    if !known.is_empty() {
+        return known;
     }
-    if target.sha256.is_some() {
-        let (client, url) = (installer.client.clone(), url.clone());
-        // A large file takes a moment to copy; should that fail, it is fetched again the next time.
-        let kept = spawn_blocking(move || {
-            client.keep_file(&url, &found, &file);
-            file
-        });
-        return kept.await.map_err(|error| archive::Error::Read(io::Error::other(error)).into());
+    let digest = match &work.installer.github {
+        Some(github) => github_digest(github, &work.installer.client, url).await,
+        None => None,
+    };
+    digest.map(|digest| (Verified::Github, digest)).into_iter().collect()
+}
+
+/// The digest that GitHub has for an address, if it is that of a release's file and GitHub answers.
+pub async fn github_digest(github: &Github, client: &Client, url: &Url) -> Option<String> {
+    let (id, name) = github.asset_of(url)?;
+    match github.release(client, &id).await {
+        Ok(release) => release?.asset(&name)?.sha256.clone(),
+        Err(error) => {
+            tracing::debug!("no digest: {error}");
+            None
+        }
     }
-    Ok(file)
 }
 
 fn unpack_program(file: &File, cmd: &str, platform: Platform, limits: &Limits, into: &Path) -> Result<PathBuf, Error> {
@@ -86,6 +119,13 @@ fn unpack_program(file: &File, cmd: &str, platform: Platform, limits: &Limits, i
         None => archive::Program::examine(File::open(&program).map_err(PathError::at(&program))?),
     };
     content.fits(platform).map_err(|mismatch| Error::Unfit { cmd: cmd.to_owned(), mismatch })?;
+    // The program of another platform is for another machine, where its loader may be.
+    if Platform::host() == Some(platform)
+        && let archive::Program::Elf { interpreter: Some(loader), .. } = &content
+        && !Path::new(loader).exists()
+    {
+        return Err(Error::NoLoader { cmd: cmd.to_owned(), loader: loader.clone() });
+    }
     // Many archives do not mark their program.
     #[cfg(unix)]
     {
@@ -99,14 +139,18 @@ fn unpack_program(file: &File, cmd: &str, platform: Platform, limits: &Limits, i
 struct Receiver<'a> {
     file: &'a File,
     hash: Sha256,
+    progress: &'a (dyn Fn(Progress) + Send + Sync),
 }
 
 impl Sink for Receiver<'_> {
-    fn begin(&mut self, _length: Option<u64>) {}
+    fn begin(&mut self, length: Option<u64>) {
+        (self.progress)(Progress::Downloading(length));
+    }
 
     fn take(&mut self, piece: &[u8]) -> io::Result<()> {
         self.file.write_all(piece)?;
         self.hash.update(piece);
+        (self.progress)(Progress::Received(piece.len() as u64));
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use super::Verified;
 use crate::archive::{self, CmdNotFound, Mismatch};
 use crate::manifest::{Platform, SpecError};
 use crate::net::FetchError;
@@ -69,11 +70,13 @@ pub enum Error {
     #[error("the archive was not fetched within {} s", .0.as_secs_f64())]
     Slow(Duration),
     /// The archive is not the one that the manifest means.
-    #[error("the archive has the SHA-256 {found}, but the manifest says {}", quote(wanted))]
+    #[error("the archive has the SHA-256 {found}, but {} says {}", by.speaker(), quote(wanted))]
     DigestMismatch {
         /// The digest of what came.
         found: String,
-        /// That of the manifest.
+        /// Who says otherwise.
+        by: Verified,
+        /// What that one says.
         wanted: String,
     },
     /// The archive was not unpacked.
@@ -90,6 +93,18 @@ pub enum Error {
         /// Why not.
         mismatch: Mismatch,
     },
+    /// What is to be started needs a dynamic loader that is not there.
+    #[error(
+        "{} needs {}, which this system does not have (musl, NixOS?); another distribution may run here: --dist",
+        quote(cmd),
+        quote(loader)
+    )]
+    NoLoader {
+        /// The program.
+        cmd: String,
+        /// The path of its loader.
+        loader: String,
+    },
     /// The directory could not be written to.
     #[error("cannot write {0}")]
     Path(#[from] PathError),
@@ -103,10 +118,17 @@ impl Error {
             Self::MissingRuntime { .. } => "missing_runtime",
             Self::UnsupportedPlatform { .. } => "unsupported_platform",
             Self::DigestMismatch { .. } => "digest_mismatch",
+            Self::Tool(failure) if failure.is_of_integrity() => "digest_mismatch",
             Self::Archive(archive::Error::Unsafe { .. } | archive::Error::TooLarge(_)) => "unsafe_archive",
             Self::CmdNotFound(_) => "cmd_not_found",
             _ => "install_failed",
         }
+    }
+
+    /// Whether something was refused because it is not what it should be, or not safe.
+    #[must_use]
+    pub fn is_of_integrity(&self) -> bool {
+        ["digest_mismatch", "unsafe_archive"].contains(&self.reason()) || matches!(self, Self::Unfit { .. })
     }
 
     /// Whether the manifest is at fault, whatever the machine.
@@ -138,6 +160,11 @@ pub struct ToolFailure {
 }
 
 impl ToolFailure {
+    /// Whether something was not what its digest says, in the words of npm and of uv.
+    fn is_of_integrity(&self) -> bool {
+        self.stderr.contains("code EINTEGRITY") || self.stderr.contains("Hash mismatch for ")
+    }
+
     fn describe(&self) -> String {
         let mut text = match self.exit {
             Some(exit) => format!("failed ({})", exit.describe()),

@@ -9,6 +9,7 @@
 //! * [`Installer`]: the package managers, the HTTP client and the limits that an installation uses
 //! * [`Source`]: what a manifest names for one kind of distribution
 //! * [`Installed`]: how the agent is started
+//! * [`Placed`], [`Proof`], [`Progress`]: the same for those who keep what is installed
 //!
 //! Package managers run as agents do, see [`crate::sys::process`]: apart from the person's home, in a session of their
 //! own, and ended with all that they have started. Besides, they are told what the person's own package managers are
@@ -16,8 +17,11 @@
 //! see the variables of npm.
 
 mod binary;
+mod closure;
 mod error;
 mod npm;
+mod progress;
+mod proof;
 mod tool;
 mod uv;
 
@@ -29,8 +33,13 @@ use crate::archive::Limits;
 use crate::manifest::{BinaryTarget, Distribution, Package, Platform};
 use crate::net::Client;
 use crate::sys::process::Environment;
+use crate::upstream::github::Github;
 
+pub use binary::github_digest;
+pub use closure::Closure;
 pub use error::{Error, ToolFailure};
+pub use progress::Progress;
+pub use proof::{Proof, Verified};
 
 /// A kind of distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +64,12 @@ impl Kind {
             Self::Uvx => "uvx",
             Self::Binary => "binary",
         }
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
     /// What a manifest names for this kind; `None` when it does not declare the kind.
@@ -109,7 +124,9 @@ impl Source {
         }
     }
 
-    fn arguments(&self) -> &[String] {
+    /// The arguments that the manifest wants passed.
+    #[must_use]
+    pub fn arguments(&self) -> &[String] {
         match self {
             Self::Npx(package) | Self::Uvx(package) => &package.args,
             Self::Binary(target) => &target.args,
@@ -135,6 +152,39 @@ pub struct Installed {
     pub arguments: Vec<String>,
 }
 
+/// An interpreter that starts a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interpreter {
+    /// Its name, by which it is found again when it has moved.
+    pub name: &'static str,
+    /// Where it is.
+    pub program: PathBuf,
+    /// What it is told before the program's file.
+    pub flags: Vec<String>,
+}
+
+/// An agent that was put in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// Absolute path of the agent's own file.
+    pub program: PathBuf,
+    /// What starts that file, where the system does not.
+    pub interpreter: Option<Interpreter>,
+    /// By what is known that the bytes are the right ones.
+    pub proof: Proof,
+}
+
+/// What is known beforehand of the bytes that will come.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// SHA-256 of the archive in a lock file.
+    pub sha256: Option<String>,
+    /// All packages with their digests, see [`Closure::packages`].
+    pub packages: Option<String>,
+    /// The version of Python that they are for.
+    pub python: Option<String>,
+}
+
 /// Installs agents.
 #[derive(Debug, Clone)]
 pub struct Installer {
@@ -146,6 +196,8 @@ pub struct Installer {
     pub uv: Vec<(String, String)>,
     /// Fetches archives.
     pub client: Arc<Client>,
+    /// Whom to ask for the digest of an archive when the manifest has none; `None` asks nobody.
+    pub github: Option<Github>,
     /// What an archive may ask for.
     pub limits: Limits,
     /// The platform that archives must be for; `None` where no agent is made for the host.
@@ -155,6 +207,22 @@ pub struct Installer {
 }
 
 impl Installer {
+    /// An installer for this machine that asks nobody for digests and tells package managers nothing. An installation may
+    /// take 30 minutes.
+    #[must_use]
+    pub fn new(client: Arc<Client>, environment: Environment) -> Self {
+        Self {
+            environment,
+            npm: Vec::new(),
+            uv: Vec::new(),
+            client,
+            github: None,
+            limits: Limits::default(),
+            platform: Platform::host(),
+            timeout: Duration::from_mins(30),
+        }
+    }
+
     /// Puts what a manifest names below `directory`, which must be absolute, empty, and the caller's alone. What is
     /// needed on the way goes below `temporary`, and is gone when this returns or is dropped.
     ///
@@ -164,13 +232,37 @@ impl Installer {
     /// # Errors
     /// [`Error`]; what is below the directory is then of no use.
     pub async fn install(&self, source: &Source, directory: &Path, temporary: &Path) -> Result<Installed, Error> {
-        let (program, mut arguments) = match source {
-            Source::Npx(package) => npm::install(self, &package.package, directory, temporary).await?,
-            Source::Uvx(package) => (uv::install(self, &package.package, directory, temporary).await?, Vec::new()),
-            Source::Binary(target) => (binary::install(self, target, directory, temporary).await?, Vec::new()),
+        let placed = self.place(source, &Expected::default(), directory, temporary, &|_| ()).await?;
+        let (program, mut arguments) = match placed.interpreter {
+            None => (placed.program, Vec::new()),
+            Some(interpreter) => {
+                let mut arguments = interpreter.flags;
+                arguments.push(placed.program.to_string_lossy().into_owned());
+                (interpreter.program, arguments)
+            }
         };
         arguments.extend_from_slice(source.arguments());
         Ok(Installed { program, arguments })
+    }
+
+    /// The same, for those who want to know more, and who know more: what comes must be as `expected`, too.
+    ///
+    /// # Errors
+    /// [`Error`]; what is below the directory is then of no use.
+    pub async fn place(
+        &self,
+        source: &Source,
+        expected: &Expected,
+        directory: &Path,
+        temporary: &Path,
+        progress: &(dyn Fn(Progress) + Send + Sync),
+    ) -> Result<Placed, Error> {
+        let work = Work { installer: self, expected, directory, temporary, progress };
+        match source {
+            Source::Npx(package) => npm::install(&work, &package.package).await,
+            Source::Uvx(package) => uv::install(&work, &package.package).await,
+            Source::Binary(target) => binary::install(&work, target).await,
+        }
     }
 
     /// The host's environment with further variables.
@@ -181,4 +273,13 @@ impl Installer {
         }
         environment
     }
+}
+
+/// One installation.
+struct Work<'a> {
+    installer: &'a Installer,
+    expected: &'a Expected,
+    directory: &'a Path,
+    temporary: &'a Path,
+    progress: &'a (dyn Fn(Progress) + Send + Sync),
 }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::closure::{manifest, write};
 use super::tool::Tool;
-use super::{Error, Installer};
+use super::{Error, Installer, Interpreter, Placed, Progress, Proof, Verified, Work};
 use crate::archive::Program;
 use crate::manifest::{NpmSpec, Pin};
 use crate::sys::fs::{read_bounded, resolve_below};
@@ -18,40 +19,77 @@ const LIMIT: u64 = 8 << 20;
 
 const REMEDY: &str = "install Node.js with npm";
 
-/// Installs a package with npm; returns the program, and the agent's file where the program is Node.js.
-pub(super) async fn install(
-    installer: &Installer,
-    package: &str,
-    directory: &Path,
-    temporary: &Path,
-) -> Result<(PathBuf, Vec<String>), Error> {
-    let spec: NpmSpec = package.parse().map_err(|error| Error::Spec { package: package.to_owned(), error })?;
-    let Pin::Exact(version) = &spec.pin else { return Err(Error::Unpinned(package.to_owned())) };
-    let find = |program: &'static str| {
-        installer.environment.find(program).ok_or(Error::MissingRuntime { program, remedy: REMEDY })
+/// Installs a package with npm.
+pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Error> {
+    let (installer, directory) = (work.installer, work.directory);
+    let (name, version) = exact(package)?;
+    let (npm, node) = (find(installer, "npm")?, find(installer, "node")?);
+    let spec = [format!("{name}@{version}")];
+    let (command, more, wanted): (_, &[&str], &[String]) = match &work.expected.packages {
+        // By the list, and nothing else.
+        Some(packages) => {
+            write(&directory.join("package.json"), &manifest(&name, &version))?;
+            write(&directory.join("package-lock.json"), packages)?;
+            ("ci", &["--omit-lockfile-registry-resolved"], &[])
+        }
+        None => ("install", &["--no-save", "--no-package-lock"], &spec),
     };
-    let (npm, node) = (find("npm")?, find("node")?);
-    let flags = [
-        "install", "--location=project", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--no-progress",
-        "--no-update-notifier", "--prefix",
-    ];
-    let mut arguments: Vec<String> = flags.map(ToOwned::to_owned).into();
-    arguments.extend([directory.to_string_lossy().into_owned(), "--".to_owned(), format!("{}@{version}", spec.name)]);
+    let flags = ["--location=project", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--prefix"];
+    let mut arguments = vec![command.to_owned()];
+    arguments.extend(more.iter().chain(&flags).map(|flag| (*flag).to_owned()));
+    arguments.extend([directory.to_string_lossy().into_owned(), "--".to_owned()]);
+    arguments.extend_from_slice(wanted);
     let environment = installer.environment_with(&installer.npm);
-    let timeout = installer.timeout;
+    let (temporary, timeout) = (work.temporary, installer.timeout);
+    (work.progress)(Progress::Running("npm"));
     Tool { name: "npm", program: npm, arguments, environment, directory, temporary, timeout }.run().await?;
-    let file = command_file(&spec.name, directory)
-        .map_err(|problem| Error::NoCommand { package: package.to_owned(), problem })?;
-    let is_run_by_node = match File::open(&file).map(Program::examine) {
-        Ok(Program::Other) => true,
-        // The system knows nothing of first lines.
-        Ok(Program::Script { interpreter }) => cfg!(windows) && interpreter.contains("node"),
-        _ => false,
+    let integrity = integrity(&name, directory);
+    let file =
+        command_file(&name, directory).map_err(|problem| Error::NoCommand { package: package.to_owned(), problem })?;
+    let flags = match File::open(&file).map(Program::examine) {
+        Ok(Program::Other) => Some(Vec::new()),
+        Ok(Program::Script { interpreter }) => flags_of_node(&interpreter),
+        _ => None,
     };
-    if !is_run_by_node {
-        return Ok((file, Vec::new()));
+    let verified = match (&work.expected.packages, &integrity) {
+        (Some(_), _) => Verified::Lock,
+        (None, Some(_)) => Verified::Npm,
+        (None, None) => Verified::None,
+    };
+    Ok(Placed {
+        program: file,
+        interpreter: flags.map(|flags| Interpreter { name: "node", program: node, flags }),
+        proof: Proof { verified, sha256: None, integrity },
+    })
+}
+
+/// Name and version of a package that is pinned to one version.
+pub(super) fn exact(package: &str) -> Result<(String, String), Error> {
+    let spec: NpmSpec = package.parse().map_err(|error| Error::Spec { package: package.to_owned(), error })?;
+    match spec.pin {
+        Pin::Exact(version) => Ok((spec.name, version)),
+        _ => Err(Error::Unpinned(package.to_owned())),
     }
-    Ok((node, vec![file.to_string_lossy().into_owned()]))
+}
+
+pub(super) fn find(installer: &Installer, program: &'static str) -> Result<PathBuf, Error> {
+    installer.environment.find(program).ok_or(Error::MissingRuntime { program, remedy: REMEDY })
+}
+
+/// What a script tells Node.js on its first line; `None` when something else is to run it.
+fn flags_of_node(line: &str) -> Option<Vec<String>> {
+    let mut words = line.split_whitespace().skip_while(|word| word.ends_with("/env") || *word == "-S");
+    let program = words.next()?.rsplit('/').next()?;
+    (program == "node").then(|| words.map(ToOwned::to_owned).collect())
+}
+
+/// The integrity value by which npm has compared a package, from its own notes.
+fn integrity(name: &str, directory: &Path) -> Option<String> {
+    let directory = directory.canonicalize().ok()?;
+    let text = read_bounded(&directory.join("node_modules/.package-lock.json"), &directory, LIMIT).ok()?;
+    let notes: Value = serde_json::from_slice(&text).ok()?;
+    let package = notes.get("packages")?.get(format!("node_modules/{name}"))?;
+    package.get("integrity")?.as_str().map(ToOwned::to_owned)
 }
 
 /// The file that `npx` would start, or what is wrong as the rest of a sentence about the package.
@@ -75,4 +113,31 @@ fn command_file(name: &str, directory: &Path) -> Result<PathBuf, String> {
     resolve_below(&folder.join(&file), &directory).map_err(|_| {
         format!("has the command {}, but its file {} is not there or leads elsewhere", quote(&command), quote(&file))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_for_node_are_known_by_their_first_line() {
+        let flags = |line: &str| flags_of_node(line).map(|flags| flags.join(" "));
+        assert_eq!(flags("/usr/bin/env node").as_deref(), Some(""));
+        assert_eq!(flags("/usr/local/bin/node --no-warnings").as_deref(), Some("--no-warnings"));
+        assert_eq!(flags("/usr/bin/env -S node --a --b=c").as_deref(), Some("--a --b=c"));
+        for other in ["/bin/sh", "/usr/bin/env -S A=1 node", "/usr/bin/env bun", "", "/usr/bin/env nodejs-x"] {
+            assert_eq!(flags(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn integrity_is_what_npm_has_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(integrity("@s/p", folder.path()), None);
+        std::fs::create_dir(folder.path().join("node_modules")).unwrap();
+        let notes = r#"{ "packages": { "node_modules/@s/p": { "integrity": "sha512-x" }, "node_modules/q": {} } }"#;
+        std::fs::write(folder.path().join("node_modules/.package-lock.json"), notes).unwrap();
+        assert_eq!(integrity("@s/p", folder.path()).as_deref(), Some("sha512-x"));
+        assert_eq!(integrity("q", folder.path()), None);
+    }
 }

@@ -3,36 +3,112 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::closure::write;
 use super::tool::Tool;
-use super::{Error, Installer};
+use super::{Error, Installer, Placed, Progress, Proof, Verified, Work};
 use crate::manifest::{Pin, PypiSpec};
 use crate::sys::fs::PathError;
+use crate::sys::process::Environment;
 use crate::text::quote;
+use crate::upstream::pypi::normalized;
 
-/// Installs a package with uv into an environment of its own; returns the program.
-pub(super) async fn install(
-    installer: &Installer,
-    package: &str,
-    directory: &Path,
-    temporary: &Path,
-) -> Result<PathBuf, Error> {
-    let spec: PypiSpec = package.parse().map_err(|error| Error::Spec { package: package.to_owned(), error })?;
-    let Pin::Exact(version) = &spec.pin else { return Err(Error::Unpinned(package.to_owned())) };
-    let program =
-        installer.environment.find("uv").ok_or(Error::MissingRuntime { program: "uv", remedy: "install uv" })?;
-    let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
-    let arguments = ["tool", "install", "--no-progress", "--"].map(ToOwned::to_owned).into_iter();
-    let arguments = arguments.chain([format!("{}{extras}=={version}", spec.name)]).collect();
+/// Installs a package with uv into an environment of its own.
+pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Error> {
+    let Work { installer, directory, temporary, .. } = *work;
+    let (spec, program) = (exact(package)?, find(installer)?);
+    let name = parse(package)?.name;
     let mut environment = installer.environment_with(&installer.uv);
-    let programs = directory.join("bin");
-    environment.set("UV_TOOL_DIR", directory.join("tools"));
-    environment.set("UV_TOOL_BIN_DIR", &programs);
     // What uv fetches must outlive its home.
     environment.set("UV_PYTHON_INSTALL_DIR", directory.join("python"));
-    let timeout = installer.timeout;
-    Tool { name: "uv", program, arguments, environment, directory, temporary, timeout }.run().await?;
+    let run = |arguments: Vec<String>, environment: Environment| {
+        let (program, timeout) = (program.clone(), installer.timeout);
+        Tool { name: "uv", program, arguments, environment, directory, temporary, timeout }.run()
+    };
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    (work.progress)(Progress::Running("uv"));
+    let (programs, names) = match &work.expected.packages {
+        None => {
+            let programs = directory.join("bin");
+            environment.set("UV_TOOL_DIR", directory.join("tools"));
+            environment.set("UV_TOOL_BIN_DIR", &programs);
+            run(words(&["tool", "install", "--no-progress", "--", &spec]), environment).await?;
+            let names = list(&programs)?;
+            (programs, names)
+        }
+        // By the list, and nothing else.
+        Some(packages) => {
+            write(&directory.join("packages.txt"), packages)?;
+            let place = directory.join("tools");
+            let place = place.to_string_lossy();
+            let mut make = words(&["venv", "--no-progress"]);
+            if let Some(python) = &work.expected.python {
+                make.extend(words(&["--python", python]));
+            }
+            make.extend(words(&["--", &place]));
+            run(make, environment.clone()).await?;
+            let flags = ["pip", "install", "--no-progress", "--require-hashes", "--python", &place];
+            run(words(&[&flags[..], &["--requirements", "packages.txt"]].concat()), environment).await?;
+            let programs = directory.join("tools").join(if cfg!(windows) { "Scripts" } else { "bin" });
+            let names = commands(directory, &name)?;
+            (programs, names)
+        }
+    };
     let problem = |problem| Error::NoCommand { package: package.to_owned(), problem };
-    Ok(programs.join(choose(&spec.name, list(&programs)?).map_err(problem)?))
+    let program = programs.join(choose(&name, names).map_err(problem)?);
+    let verified = if work.expected.packages.is_some() { Verified::Lock } else { Verified::Pypi };
+    Ok(Placed { program, interpreter: None, proof: Proof { verified, sha256: None, integrity: None } })
+}
+
+fn parse(package: &str) -> Result<PypiSpec, Error> {
+    package.parse().map_err(|error| Error::Spec { package: package.to_owned(), error })
+}
+
+/// A package that is pinned to one version, as uv reads it.
+pub(super) fn exact(package: &str) -> Result<String, Error> {
+    let spec = parse(package)?;
+    let Pin::Exact(version) = &spec.pin else { return Err(Error::Unpinned(package.to_owned())) };
+    let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
+    Ok(format!("{}{extras}=={version}", spec.name))
+}
+
+pub(super) fn find(installer: &Installer) -> Result<PathBuf, Error> {
+    installer.environment.find("uv").ok_or(Error::MissingRuntime { program: "uv", remedy: "install uv" })
+}
+
+/// The commands that a package itself brings, from its own notes: an environment has those of all its packages.
+fn commands(directory: &Path, package: &str) -> Result<Vec<String>, Error> {
+    let tools = directory.join("tools");
+    let libraries = if cfg!(windows) {
+        vec![tools.join("Lib")]
+    } else {
+        list(&tools.join("lib"))?.into_iter().map(|name| tools.join("lib").join(name)).collect()
+    };
+    for packages in libraries.iter().map(|library| library.join("site-packages")) {
+        let is_own = |name: &&String| {
+            let stem = name.strip_suffix(".dist-info").and_then(|name| name.split('-').next());
+            stem.is_some_and(|stem| normalized(stem) == normalized(package))
+        };
+        if let Some(own) = list(&packages)?.iter().find(is_own) {
+            let notes = fs::read_to_string(packages.join(own).join("entry_points.txt")).unwrap_or_default();
+            return Ok(console_scripts(&notes));
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The commands in a file of entry points.
+fn console_scripts(notes: &str) -> Vec<String> {
+    let mut is_in = false;
+    let mut names = Vec::new();
+    for line in notes.lines().map(str::trim) {
+        if let Some(section) = line.strip_prefix('[') {
+            is_in = section.trim_end_matches(']').trim() == "console_scripts";
+        } else if let Some((name, _)) = line.split_once('=').filter(|_| is_in) {
+            let ending = if cfg!(windows) { ".exe" } else { "" };
+            names.push(format!("{}{ending}", name.trim()));
+        }
+    }
+    names
 }
 
 fn list(folder: &Path) -> Result<Vec<String>, Error> {
@@ -67,6 +143,14 @@ fn choose(package: &str, mut programs: Vec<String>) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_are_read_from_a_packages_own_notes() {
+        let notes = "[other]\nx = a:b\n[console_scripts]\n tool = p.cli:main\ntool-acp=p:acp [extra]\n\n[gui]\ny = z";
+        let names = console_scripts(notes);
+        assert_eq!(names.iter().map(|name| name.trim_end_matches(".exe")).collect::<Vec<_>>(), ["tool", "tool-acp"]);
+        assert_eq!(console_scripts(""), [] as [&str; 0]);
+    }
 
     #[test]
     fn a_program_is_chosen_as_uvx_does() {

@@ -105,11 +105,11 @@ impl Client {
 }
 
 /// Whether a body that broke off may come whole the next time. Whoever has kept this program waiting would do it again.
-fn is_worth_another(problem: &Problem) -> bool {
+pub(super) fn is_worth_another(problem: &Problem) -> bool {
     problem.may_pass() && *problem != Problem::Timeout
 }
 
-async fn read(mut reply: Reply, limit: u64) -> Result<(Document, HeaderMap), FetchError> {
+pub(super) async fn read(mut reply: Reply, limit: u64) -> Result<(Document, HeaderMap), FetchError> {
     let mut body = Vec::new();
     while let Some(chunk) = reply.response.chunk().await.map_err(|error| reply.fail(Problem::of(&error)))? {
         if (body.len() + chunk.len()) as u64 > limit {

@@ -1,7 +1,8 @@
 //! The network: which addresses this program will ever speak to, and the one client that speaks.
 //!
 //! * [`addr`], [`address`], [`AllowedHosts`]: whom it may speak to
-//! * [`Client`]: requests, redirects and retries; [`Client::probe`], [`Client::document`], [`Client::download`]
+//! * [`Client`]: requests, redirects and retries; [`Client::probe`], [`Client::document`], [`Client::download`],
+//!   [`Client::revalidate`]
 //! * [`HostLimits`]: how politely it asks
 //! * [`Credentials`]: secrets, each for its host
 //! * [`Cache`]: answers kept from one run to the next
@@ -21,6 +22,7 @@ mod host;
 mod probe;
 mod resolve;
 mod retry;
+mod revalidate;
 
 pub use allowed::{AllowedHosts, HostError};
 pub use cache::Cache;
@@ -32,3 +34,4 @@ pub use download::{Downloaded, Sink};
 pub use error::{FetchError, Problem, shown};
 pub use host::HostLimits;
 pub use probe::Answer;
+pub use revalidate::{Revalidated, Validators};

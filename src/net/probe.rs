@@ -1,12 +1,12 @@
 //! Whether an address answers.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use reqwest::header::{self, HeaderMap};
 use reqwest::{Method, StatusCode};
 use url::Url;
 
-use super::client::{Client, Request, headers};
+use super::client::{Client, Reply, Request, headers};
 use super::error::{FetchError, Problem, shown};
 
 /// How long a host may take until the headers of its answer are there.
@@ -22,6 +22,16 @@ pub struct Answer {
     pub hops: Vec<String>,
     /// From the last request to the headers of its answer, without any wait for this program's own queue.
     pub elapsed: Duration,
+    /// When the host says that the thing was last changed.
+    pub last_modified: Option<SystemTime>,
+}
+
+impl Answer {
+    fn of(reply: Reply) -> Self {
+        let text = reply.response.headers().get(header::LAST_MODIFIED).and_then(|value| value.to_str().ok());
+        let last_modified = text.and_then(|text| httpdate::parse_http_date(text).ok());
+        Self { hops: reply.hops, elapsed: reply.elapsed, last_modified }
+    }
 }
 
 impl Client {
@@ -47,7 +57,7 @@ impl Client {
         };
         let reply = self.send(&request).await?;
         if reply.response.status().is_success() {
-            return Ok(Answer { hops: reply.hops, elapsed: reply.elapsed });
+            return Ok(Answer::of(reply));
         }
         drop(reply);
         // Many hosts know no HEAD, or sign addresses for GET alone; what they answer to it varies.
@@ -57,7 +67,7 @@ impl Client {
         let status = reply.response.status();
         // An empty file has no first byte.
         if status.is_success() || status == StatusCode::RANGE_NOT_SATISFIABLE {
-            return Ok(Answer { hops: reply.hops, elapsed: reply.elapsed });
+            return Ok(Answer::of(reply));
         }
         Err(reply.fail(Problem::Status(status.as_u16())))
     }

@@ -96,7 +96,7 @@ impl Wanted<'_> {
         if self.digest == Some(&sha256) {
             client.keep_file(self.url, &sha256, &file);
         }
-        let answer = Answer { hops: downloaded.hops, elapsed: downloaded.elapsed };
+        let answer = Answer { hops: downloaded.hops, elapsed: downloaded.elapsed, last_modified: None };
         Ok(Archive { answer, sha256, inspections })
     }
 

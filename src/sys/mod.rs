@@ -4,10 +4,20 @@
 //! * [`command`]: asking the package managers
 //! * [`fs`]: reading files that strangers wrote, and replacing files and folders as a whole
 //! * [`git`]: asking the `git` program what has changed
+//! * [`host`]: what this machine can run besides its own programs
+//! * [`lock`]: locks between processes
+//! * [`rename`]: renaming where others look at what is renamed
 //! * [`process`]: starting programs that nobody vouches for, and ending them with all that they have started
+//! * [`start`]: programs that take the place of this one
+//! * [`users`]: which processes use a folder
 
 pub mod branch;
 pub mod command;
 pub mod fs;
 pub mod git;
+pub mod host;
+pub mod lock;
 pub mod process;
+pub mod rename;
+pub mod start;
+pub mod users;

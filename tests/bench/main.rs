@@ -1,5 +1,6 @@
 //! How fast a registry is validated and built, as ratios to what the system's own tools need for the same files; the same
-//! for addresses and archives, against a host on loopback; and what a check of an agent adds to the agent's own time.
+//! for addresses and archives, against a host on loopback; and what a check of an agent adds to the agent's own time;
+//! how long people and clients wait for lists, plans, installations and the start of an agent.
 //!
 //! `cargo bench` makes synthetic registries below the target directory and runs the release build on them, several times
 //! in turn with `cat` and `cp -r`. Figures are medians; memory is the highest of all runs.
@@ -18,6 +19,7 @@ mod agent;
 mod generate;
 mod handshake;
 mod network;
+mod people;
 mod site;
 
 use std::env;
@@ -78,6 +80,16 @@ fn main() {
     }
     if is_wanted("archives") {
         network::archives(&folder);
+    }
+    fs::create_dir_all(&folder).expect("a folder");
+    if is_wanted("install") {
+        people::install(&folder);
+    }
+    if is_wanted("index") {
+        people::large_index(&folder);
+    }
+    if is_wanted("run") {
+        people::run(&folder);
     }
 }
 

@@ -91,7 +91,7 @@ pub(crate) fn agent(registry: &Path, id: &str, targets: &serde_json::Map<String,
 
 /// An archive of programs, which compress as programs do: this very one, again and again. Nothing in it is near enough to
 /// its repetition for gzip to notice.
-fn tar_gz() -> Vec<u8> {
+pub(crate) fn tar_gz() -> Vec<u8> {
     let program = fs::read(std::env::current_exe().expect("this program")).expect("its bytes");
     let encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let mut builder = tar::Builder::new(encoder);

@@ -7,6 +7,12 @@ use serde_json::Value;
 
 use crate::support::Env;
 
+/// Every command, in the order of the help.
+const COMMANDS: &[&str] = &[
+    "validate", "build", "verify", "serve", "probe", "bump", "list", "search", "info", "resolve", "install", "run",
+    "which", "update", "uninstall", "gc", "rules", "explain",
+];
+
 fn text(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
@@ -21,7 +27,7 @@ fn blocks<'a>(document: &'a str, kind: &str) -> Vec<&'a str> {
 fn the_help_of_every_command_is_known() {
     let env = Env::empty();
     let mut all = env.run(&["--help"]).stdout;
-    for command in ["validate", "build", "serve", "verify", "probe", "bump", "rules", "explain"] {
+    for command in COMMANDS {
         all.push_str(&format!("\n---- {command}\n\n{}", env.run(&[command, "--help"]).stdout));
     }
     insta::assert_snapshot!(all);

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod agent;
+mod agents;
 mod architecture;
 mod archives;
 mod bad_input;
@@ -17,7 +18,9 @@ mod corpus;
 mod docs;
 mod handshake;
 mod history;
+mod locks;
 mod net;
+mod people;
 mod previous;
 mod probe;
 mod propose;

@@ -105,10 +105,7 @@ impl Identity {
     }
 
     fn marks(&self, process: &Process) -> bool {
-        let mut environment = Vec::new();
-        File::open(format!("/proc/{}/environ", process.pid))
-            .and_then(|file| file.take(ENVIRONMENT).read_to_end(&mut environment))
-            .is_ok_and(|_| environment.split_inclusive(|byte| *byte == 0).any(|entry| entry == self.marker))
+        environment(process.pid).split_inclusive(|byte| *byte == 0).any(|entry| entry == self.marker)
     }
 }
 
@@ -178,6 +175,37 @@ pub(super) fn limit(number: u32) {
     }
     // When memory runs out, the agent goes and not the caller.
     let _ = fs::write(format!("/proc/{number}/oom_score_adj"), "1000");
+}
+
+/// Ends all processes of launches whose sandboxes lie below a folder: what this program has started there and, because it
+/// was killed itself, has not ended. Returns whether none is left.
+#[must_use]
+pub fn end_launches_below(folder: &Path) -> bool {
+    let marker = [MARKER.as_bytes(), b"=", folder.as_os_str().as_bytes(), b"/"].concat();
+    let is_of_launch = |process: &Process| {
+        let environment = environment(process.pid);
+        environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(&marker))
+    };
+    let until = Instant::now() + HUNT;
+    loop {
+        let table: Vec<Process> = newest_first().collect();
+        let known = table.iter().filter(|process| is_of_launch(process)).map(|process| process.pid).collect();
+        let alive = living(&table, known);
+        alive.iter().for_each(|process| send(process.pid, Signal::KILL));
+        if alive.is_empty() || Instant::now() >= until {
+            return alive.is_empty();
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The environment of a process, as far as it may be seen.
+fn environment(number: u32) -> Vec<u8> {
+    let mut environment = Vec::new();
+    let file = File::open(format!("/proc/{number}/environ"));
+    // What cannot be read to its end is what was read until then.
+    let _ = file.and_then(|file| file.take(ENVIRONMENT).read_to_end(&mut environment));
+    environment
 }
 
 /// Processes whose parents have ended before them, and that were handed to this process.

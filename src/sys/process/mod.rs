@@ -33,7 +33,7 @@ mod platform;
 pub use bwrap::{Isolation, IsolationError};
 pub use environment::Environment;
 pub use exit::{Exit, How};
-pub use platform::{Orphans, adopt_orphans};
+pub use platform::{Orphans, adopt_orphans, end_launches_below};
 pub use sandbox::Sandbox;
 pub use scratch::Scratch;
 pub use tail::Tail;

@@ -46,6 +46,13 @@ impl Identity {
 /// No limits are known here that would harm nobody.
 pub(super) fn limit(_pid: u32) {}
 
+/// Ends what an earlier run has started and not ended, where such processes can be found: here they cannot, and on Windows
+/// they have ended with that run.
+#[must_use]
+pub fn end_launches_below(_folder: &Path) -> bool {
+    true
+}
+
 /// Processes whose parents have ended before them.
 #[derive(Debug)]
 pub struct Orphans(());

@@ -45,6 +45,12 @@ impl Scratch {
         Ok(Self { path: path.to_owned(), is_over: false })
     }
 
+    /// Takes over a directory that is there, or will be.
+    #[must_use]
+    pub fn adopt(path: &Path) -> Self {
+        Self { path: path.to_owned(), is_over: false }
+    }
+
     /// The directory.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
         manifest: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
         world: "https://example.com/1.0.0/linux.zip answers 200 after 8 seconds",
         answers: |survey| {
-            let answer = Answer { hops: Vec::new(), elapsed: Duration::from_secs(8) };
+            let answer = Answer { hops: Vec::new(), elapsed: Duration::from_secs(8), ..Answer::default() };
             survey.links.insert("https://example.com/1.0.0/linux.zip".to_owned(), Ok(answer));
         },
     }),
@@ -27,7 +27,7 @@ pub(crate) static RULE: Rule = Rule {
         manifest: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
         world: "https://example.com/1.0.0/linux.zip answers 200 after 0.3 seconds",
         answers: |survey| {
-            let answer = Answer { hops: Vec::new(), elapsed: Duration::from_millis(300) };
+            let answer = Answer { hops: Vec::new(), elapsed: Duration::from_millis(300), ..Answer::default() };
             survey.links.insert("https://example.com/1.0.0/linux.zip".to_owned(), Ok(answer));
         },
     }),
@@ -39,7 +39,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (pointer, url, asked) in archives(subject, survey) {
-        if let Ok(Answer { hops, elapsed }) = asked
+        if let Ok(Answer { hops, elapsed, .. }) = asked
             && *elapsed > LIMIT
         {
             let way = by_way_of(hops);

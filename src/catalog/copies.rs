@@ -1,0 +1,134 @@
+//! Copies of indexes from earlier runs.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use url::Url;
+
+use super::load::LIMIT;
+use crate::hex;
+use crate::net::Validators;
+use crate::sys::fs::{PathError, read_bounded, write_atomic};
+
+/// For how long a copy is taken without asking when its host says nothing.
+const USUAL: Duration = Duration::from_mins(5);
+
+/// The longest time for which a host is believed that nothing will change.
+const LONGEST: Duration = Duration::from_hours(1);
+
+/// A directory of copies. What is damaged in it counts as not there.
+#[derive(Debug, Clone)]
+pub struct Copies {
+    directory: PathBuf,
+}
+
+/// An index as its host had it.
+#[derive(Debug)]
+pub(super) struct Copy {
+    pub(super) head: Head,
+    pub(super) text: String,
+    /// When its host last said that it holds; the time of the file.
+    pub(super) checked: SystemTime,
+}
+
+/// The first line of a copy.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Head {
+    pub(super) url: String,
+    pub(super) validators: Validators,
+    pub(super) max_age_seconds: Option<u64>,
+    pub(super) sha256: String,
+    /// Of the text behind this line, in bytes.
+    pub(super) length: usize,
+}
+
+impl Copy {
+    /// Whether its host need not be asked.
+    pub(super) fn is_fresh(&self) -> bool {
+        let time = self.head.max_age_seconds.map_or(USUAL, Duration::from_secs).min(LONGEST);
+        // A copy from the future is none to rely on.
+        self.checked.elapsed().is_ok_and(|age| age < time)
+    }
+}
+
+impl Copies {
+    /// Copies in this directory, which is made when the first one is kept.
+    #[must_use]
+    pub fn at(directory: &Path) -> Self {
+        Self { directory: directory.to_owned() }
+    }
+
+    pub(super) fn find(&self, url: &Url) -> Option<Copy> {
+        let path = self.path(url);
+        let checked = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok()?;
+        let directory = self.directory.canonicalize().ok()?;
+        let mut bytes = read_bounded(&path, &directory, LIMIT + (1 << 16)).ok()?;
+        let end = bytes.iter().position(|&b| b == b'\n')?;
+        let head: Head = serde_json::from_slice(&bytes[..end]).ok()?;
+        let text = String::from_utf8(bytes.split_off(end + 1)).ok()?;
+        (head.url == url.as_str() && head.length == text.len()).then_some(Copy { head, text, checked })
+    }
+
+    /// Keeps a copy that was just fetched.
+    pub(super) fn keep(
+        &self,
+        url: &Url,
+        text: &str,
+        validators: Validators,
+        max_age: Option<Duration>,
+    ) -> Result<Head, PathError> {
+        fs::create_dir_all(&self.directory).map_err(PathError::at(&self.directory))?;
+        let max_age_seconds = max_age.map(|age| age.as_secs());
+        let sha256 = hex(&Sha256::digest(text));
+        let head = Head { url: url.to_string(), validators, max_age_seconds, sha256, length: text.len() };
+        let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes.extend_from_slice(text.as_bytes());
+        write_atomic(&self.path(url), &bytes)?;
+        Ok(head)
+    }
+
+    /// Notes that the host was asked, and that the copy holds.
+    pub(super) fn confirm(&self, url: &Url) {
+        // Otherwise it is asked again, no more.
+        let _ = File::options().write(true).open(self.path(url)).and_then(|file| file.set_modified(SystemTime::now()));
+    }
+
+    fn path(&self, url: &Url) -> PathBuf {
+        self.directory.join(format!("{}.index", &hex(&Sha256::digest(url.as_str()))[..32]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_is_fresh_for_a_while_and_never_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let copies = Copies::at(&folder.path().join("new"));
+        let url = Url::parse("https://h.example/r.json").unwrap();
+        assert!(copies.find(&url).is_none());
+        let age = |seconds: u64| {
+            let file = File::options().write(true).open(copies.path(&url)).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+            copies.find(&url).unwrap().is_fresh()
+        };
+        copies.keep(&url, "é", Validators::default(), None).unwrap();
+        assert_eq!(copies.find(&url).unwrap().text, "é");
+        assert_eq!((age(200), age(400)), (true, false));
+        copies.keep(&url, "text", Validators::default(), Some(Duration::from_mins(15))).unwrap();
+        assert_eq!((age(800), age(1000)), (true, false));
+        copies.keep(&url, "text", Validators::default(), Some(Duration::from_hours(1000))).unwrap();
+        assert!(!age(3700));
+        copies.confirm(&url);
+        assert!(copies.find(&url).unwrap().is_fresh());
+        let bytes = fs::read(copies.path(&url)).unwrap();
+        fs::write(copies.path(&url), &bytes[..bytes.len() - 1]).unwrap();
+        assert!(copies.find(&url).is_none());
+        assert!(copies.find(&Url::parse("https://h.example/other").unwrap()).is_none());
+    }
+}

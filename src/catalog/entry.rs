@@ -1,0 +1,221 @@
+//! What lists say of an agent.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::registry::ID_LIMIT;
+use crate::text::quote;
+
+/// The longest version, in bytes: it becomes part of a folder's name.
+const VERSION_LIMIT: usize = 100;
+
+/// An agent, as lists show it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Unique identifier; fit for a folder's name.
+    pub id: String,
+    /// Display name.
+    pub name: String,
+    /// Version of the stable channel.
+    pub version: String,
+    /// What the agent is, in a sentence.
+    pub description: String,
+    /// Platforms for which there is an archive, as the index writes them.
+    pub platforms: Vec<String>,
+    /// Whether there is a package for `npx`.
+    pub has_npx: bool,
+    /// Whether there is a package for `uvx`.
+    pub has_uvx: bool,
+}
+
+impl Entry {
+    /// Reads an entry; the error says what is wrong with it, as the rest of a sentence about it.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let form: Form<'_> = serde_json::from_str(text).map_err(|error| format!("is passed over: {error}"))?;
+        let distribution = form.distribution.map(RawValue::get).unwrap_or_default();
+        let distribution: Distribution = serde_json::from_str(distribution).unwrap_or_default();
+        let entry = Self {
+            id: form.id.0,
+            name: form.name.0,
+            version: form.version.0,
+            description: form.description.0,
+            platforms: distribution.binary.0,
+            has_npx: distribution.npx.0,
+            has_uvx: distribution.uvx.0,
+        };
+        match entry.problem() {
+            None => Ok(entry),
+            Some(problem) if entry.id.is_empty() => Err(format!("is passed over: {problem}")),
+            Some(problem) => Err(format!("({}) is passed over: {problem}", quote(&entry.id))),
+        }
+    }
+
+    fn problem(&self) -> Option<&'static str> {
+        if !is_id(&self.id) {
+            Some("its id is missing, or is no id")
+        } else if !is_version(&self.version) {
+            Some("its version is missing, or is no version")
+        } else if self.platforms.is_empty() && !self.has_npx && !self.has_uvx {
+            Some("it has no distribution that is known here")
+        } else {
+            None
+        }
+    }
+}
+
+/// Whether a text is an id by the rules of registries, and fit to be part of a path.
+#[must_use]
+pub(super) fn is_id(text: &str) -> bool {
+    text.len() <= ID_LIMIT
+        && text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+fn is_version(text: &str) -> bool {
+    text.len() <= VERSION_LIMIT
+        && text.starts_with(|c: char| c.is_ascii_digit())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-+.".contains(&b))
+}
+
+#[derive(Deserialize)]
+struct Form<'a> {
+    #[serde(default)]
+    id: Text,
+    #[serde(default)]
+    name: Text,
+    #[serde(default)]
+    version: Text,
+    #[serde(default)]
+    description: Text,
+    #[serde(borrow)]
+    distribution: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Distribution {
+    binary: Keys,
+    npx: Flag,
+    uvx: Flag,
+}
+
+/// A string; empty when it is something else.
+#[derive(Default)]
+struct Text(String);
+
+/// The keys of an object; none when it is something else.
+#[derive(Default)]
+struct Keys(Vec<String>);
+
+/// Whether this is an object.
+#[derive(Default)]
+struct Flag(bool);
+
+/// What takes any JSON, and keeps what it is looking for.
+macro_rules! lenient {
+    ($type:ty, { $($own:item)* }, { $($other:ident),* }) => {
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Any;
+                impl<'de> Visitor<'de> for Any {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("anything")
+                    }
+                    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
+                    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
+                    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
+                    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
+                    fn visit_unit<E>(self) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
+                    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                        while seq.next_element::<IgnoredAny>()?.is_some() {}
+                        Ok(Self::Value::default())
+                    }
+                    $(lenient!(@ $other);)*
+                    $($own)*
+                }
+                deserializer.deserialize_any(Any)
+            }
+        }
+    };
+    (@ text) => {
+        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
+    };
+    (@ map) => {
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            Ok(Self::Value::default())
+        }
+    };
+}
+
+lenient!(
+    Text,
+    {
+        fn visit_str<E>(self, text: &str) -> Result<Text, E> {
+            Ok(Text(text.to_owned()))
+        }
+    },
+    { map }
+);
+
+lenient!(
+    Keys,
+    {
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
+            let mut keys = Vec::new();
+            while let Some((key, IgnoredAny)) = map.next_entry()? {
+                keys.push(key);
+            }
+            Ok(Keys(keys))
+        }
+    },
+    { text }
+);
+
+lenient!(
+    Flag,
+    {
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Flag, A::Error> {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            Ok(Flag(true))
+        }
+    },
+    { text }
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_any_type_are_read() {
+        let text = r#"{ "id": "a", "version": "1.0.0", "name": 7, "description": ["x"], "new": { "deep": [1] },
+            "distribution": { "binary": { "linux-x86_64": 1, "os-x": {} }, "npx": "no", "uvx": { "package": "p" } } }"#;
+        let entry = Entry::parse(text).unwrap();
+        assert_eq!((entry.name.as_str(), entry.description.as_str()), ("", ""));
+        assert_eq!(entry.platforms, ["linux-x86_64", "os-x"]);
+        assert_eq!((entry.has_npx, entry.has_uvx), (false, true));
+    }
+
+    #[test]
+    fn what_cannot_be_used_says_why() {
+        let npx = r#""distribution": { "npx": {} }"#;
+        for (text, problem) in [
+            ("7", "is passed over: invalid type"),
+            ("{}", "is passed over: its id"),
+            (&format!(r#"{{ "id": "../a", "version": "1.0.0", {npx} }}"#), "(`../a`) is passed over: its id"),
+            (&format!(r#"{{ "id": "a", {npx} }}"#), "(`a`) is passed over: its version"),
+            (&format!(r#"{{ "id": "a", "version": "1/../..", {npx} }}"#), "(`a`) is passed over: its version"),
+            (r#"{ "id": "a", "version": "1.0.0", "distribution": { "docker": {} } }"#, "it has no distribution"),
+            (r#"{ "id": "a", "version": "1.0.0", "distribution": [] }"#, "it has no distribution"),
+            (&format!(r#"{{ "id": "a", "id": "b", "version": "1.0.0", {npx} }}"#), "duplicate field"),
+        ] {
+            let error = Entry::parse(text).unwrap_err();
+            assert!(error.contains(problem), "{text}: {error}");
+        }
+    }
+}

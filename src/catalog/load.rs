@@ -1,0 +1,190 @@
+//! From a place to a catalog.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use url::Url;
+
+use super::copies::Copy;
+use super::{Catalog, Copies, FormError, Place};
+use crate::net::{Client, FetchError, Problem, shown};
+use crate::registry::{LoadError, Registry};
+use crate::sys::fs::{ReadError, read_bounded};
+
+/// The largest index that is read, in bytes.
+pub(super) const LIMIT: u64 = 256 << 20;
+
+/// How an index is read.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Where copies of indexes are kept; nowhere when this is `None`.
+    pub copies: Option<Copies>,
+    /// Whether nothing may be sent.
+    pub is_offline: bool,
+    /// Whether the host is asked although the copy is fresh.
+    pub refresh: bool,
+}
+
+/// An index, and what its reader should know.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The index.
+    pub catalog: Catalog,
+    /// Why this is not what its host has now, when it may not be.
+    pub warning: Option<String>,
+}
+
+/// Why an index cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file cannot be read.
+    #[error("the registry index {place}: {error}; name another with --index")]
+    Read {
+        /// Where it should be.
+        place: String,
+        /// Why not.
+        error: ReadError,
+    },
+    /// The registry checkout cannot be read.
+    #[error("{0}; name another index with --index")]
+    Checkout(#[from] LoadError),
+    /// It is not an index.
+    #[error("{place} {error}; name another with --index")]
+    Form {
+        /// Where it is.
+        place: String,
+        /// What is wrong.
+        error: FormError,
+    },
+    /// It was not fetched, and there is no copy.
+    #[error("the registry index was not fetched, and there is no copy of an earlier one: {0}")]
+    Fetch(#[from] FetchError),
+    /// Nothing may be sent, and there is no copy.
+    #[error("there is no copy of {0} from an earlier run; leave out --offline once")]
+    Offline(String),
+    /// There is no client.
+    #[error(transparent)]
+    Client(Problem),
+}
+
+/// Reads the index at a place. `client` is called only if something has to be sent.
+///
+/// A fresh copy is taken without asking, and any copy when the host cannot be asked, or answers with something that is no
+/// index; the result then has a warning.
+///
+/// # Errors
+/// [`Error`].
+pub async fn load(
+    place: &Place,
+    options: &Options,
+    client: impl FnOnce() -> Result<Arc<Client>, Problem>,
+) -> Result<Loaded, Error> {
+    let url = match place {
+        Place::Path(path) => return Ok(Loaded { catalog: from_path(path)?, warning: None }),
+        Place::Url(url) => url,
+    };
+    let copy = options.copies.as_ref().and_then(|copies| copies.find(url));
+    let of_copy = |copy: Copy, warning| {
+        let catalog = Catalog::with_digest(copy.text, copy.head.sha256);
+        let catalog = catalog.map_err(|error| Error::Form { place: place.to_string(), error })?;
+        Ok(Loaded { catalog, warning })
+    };
+    match copy {
+        Some(copy) if options.is_offline || (copy.is_fresh() && !options.refresh) => return of_copy(copy, None),
+        None if options.is_offline => return Err(Error::Offline(shown(url))),
+        _ => {}
+    }
+    let client = client().map_err(Error::Client)?;
+    match fetch(&client, url, options.copies.as_ref(), copy.as_ref()).await {
+        Ok(Some(catalog)) => Ok(Loaded { catalog, warning: None }),
+        Ok(None) => match copy {
+            Some(copy) => of_copy(copy, None),
+            None => Err(Error::Offline(shown(url))),
+        },
+        Err(error) => match copy {
+            Some(copy) => {
+                let age = copy.checked.elapsed().unwrap_or_default().as_secs();
+                let warning = format!("the registry index is a copy of {}: {error}", ago(age));
+                of_copy(copy, Some(warning))
+            }
+            None => Err(error),
+        },
+    }
+}
+
+/// Asks the host; `None` when the copy still holds.
+async fn fetch(
+    client: &Client,
+    url: &Url,
+    copies: Option<&Copies>,
+    copy: Option<&Copy>,
+) -> Result<Option<Catalog>, Error> {
+    let answer = client.revalidate(url, LIMIT, copy.map(|copy| &copy.head.validators)).await?;
+    let Some(body) = answer.body else {
+        if let Some(copies) = copies {
+            copies.confirm(url);
+        }
+        return Ok(None);
+    };
+    let place = || shown(url);
+    let text = String::from_utf8(body).map_err(|error| Error::Form { place: place(), error: FormError::of(&error) })?;
+    // Only what can be read is kept.
+    let catalog = Catalog::parse(text.clone()).map_err(|error| Error::Form { place: place(), error })?;
+    if let Some(copies) = copies
+        && let Err(error) = copies.keep(url, &text, answer.validators, answer.max_age)
+    {
+        tracing::debug!("no copy of {} is kept: {error}", place());
+    }
+    Ok(Some(catalog))
+}
+
+fn from_path(path: &Path) -> Result<Catalog, Error> {
+    let place = || path.display().to_string();
+    let read = |file: &Path| {
+        let real = file.canonicalize().map_err(ReadError::from)?;
+        read_bounded(&real, &real, LIMIT)
+    };
+    let published = path.join("registry.json");
+    let file = if !path.is_dir() {
+        path
+    } else if published.is_file() {
+        &published
+    } else {
+        return from_checkout(path);
+    };
+    let bytes = read(file).map_err(|error| Error::Read { place: place(), error })?;
+    let text =
+        String::from_utf8(bytes).map_err(|error| Error::Form { place: place(), error: FormError::of(&error) })?;
+    Catalog::parse(text).map_err(|error| Error::Form { place: place(), error })
+}
+
+/// Reads the manifests of a registry as the index that would be built from them.
+fn from_checkout(path: &Path) -> Result<Catalog, Error> {
+    let registry = Registry::load(path)?;
+    let mut manifests = Vec::new();
+    let mut notes = Vec::new();
+    for entry in &registry.entries {
+        match entry.manifest.present() {
+            Some(manifest) => manifests.push(manifest.value().to_string()),
+            None => notes.push(format!("{} is passed over: its agent.json cannot be read", entry.id)),
+        }
+    }
+    let text = format!("{{\"agents\":[{}]}}", manifests.join(","));
+    let form = |error| Error::Form { place: path.display().to_string(), error };
+    let mut catalog = Catalog::parse(text).map_err(form)?;
+    if catalog.entries().next().is_none() && notes.is_empty() {
+        return Err(form(FormError::empty()));
+    }
+    notes.append(&mut catalog.notes);
+    catalog.notes = notes;
+    Ok(catalog)
+}
+
+fn ago(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s ago"),
+        120..7200 => format!("{} min ago", seconds / 60),
+        7200..172_800 => format!("{} h ago", seconds / 3600),
+        _ => format!("{} days ago", seconds / 86_400),
+    }
+}

@@ -1,0 +1,156 @@
+//! The text of an index as a [`Catalog`].
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use rayon::prelude::*;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use super::Entry;
+use crate::hex;
+use crate::manifest::Agent;
+use crate::text::{nearest, quote};
+
+/// How many notes about broken entries there are at most; the last one then counts the rest.
+const NOTES: usize = 20;
+
+/// A text is no index.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("is no registry index: {0}")]
+pub struct FormError(String);
+
+impl FormError {
+    pub(super) fn of(error: &dyn std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+
+    pub(super) fn empty() -> Self {
+        Self("it holds neither registry.json nor a folder with an agent.json".to_owned())
+    }
+}
+
+/// An index that was read.
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    text: String,
+    /// Each with the place of its text.
+    entries: Vec<(Entry, Range<usize>)>,
+    /// What cannot be used, and why; ready to be shown.
+    pub notes: Vec<String>,
+    /// SHA-256 of the index.
+    pub sha256: String,
+}
+
+#[derive(Deserialize)]
+struct Form<'a> {
+    #[serde(borrow)]
+    agents: Vec<&'a RawValue>,
+}
+
+impl Catalog {
+    /// Reads an index. Entries that cannot be used become notes.
+    ///
+    /// # Errors
+    /// [`FormError`] when it is not JSON, or has no array `agents`.
+    pub fn parse(text: String) -> Result<Self, FormError> {
+        let sha256 = hex(&Sha256::digest(&text));
+        Self::with_digest(text, sha256)
+    }
+
+    /// The same, where the digest of the text is known.
+    pub(super) fn with_digest(text: String, sha256: String) -> Result<Self, FormError> {
+        let form: Form<'_> = serde_json::from_str(&text).map_err(|error| FormError(error.to_string()))?;
+        let read: Vec<(Result<Entry, String>, Range<usize>)> = form
+            .agents
+            .par_iter()
+            .map(|raw| {
+                let start = raw.get().as_ptr().addr() - text.as_ptr().addr();
+                (Entry::parse(raw.get()), start..start + raw.get().len())
+            })
+            .collect();
+        let (mut entries, mut notes) = (Vec::with_capacity(read.len()), Vec::new());
+        let mut ids = HashSet::with_capacity(read.len());
+        for (number, (entry, range)) in read.into_iter().enumerate() {
+            match entry {
+                Err(problem) => notes.push(format!("entry {} {problem}", number + 1)),
+                Ok(entry) if !ids.insert(entry.id.clone()) => {
+                    let id = quote(&entry.id);
+                    notes.push(format!("entry {} is passed over: there is another {id} before it", number + 1));
+                }
+                Ok(entry) => entries.push((entry, range)),
+            }
+        }
+        if notes.len() > NOTES {
+            let more = notes.len() - NOTES;
+            notes.truncate(NOTES);
+            notes.push(format!("and {more} more entries are passed over"));
+        }
+        Ok(Self { text, entries, notes, sha256 })
+    }
+
+    /// The agents, in the order of the index.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().map(|(entry, _)| entry)
+    }
+
+    /// Everything that the index says of an agent.
+    #[must_use]
+    pub fn value(&self, id: &str) -> Option<Value> {
+        let (_, range) = self.entries.iter().find(|(entry, _)| entry.id == id)?;
+        serde_json::from_str(self.text.get(range.clone())?).ok()
+    }
+
+    /// An agent.
+    #[must_use]
+    pub fn agent(&self, id: &str) -> Option<Agent> {
+        Some(Agent::from_json(&self.value(id)?))
+    }
+
+    /// The id that was probably meant.
+    #[must_use]
+    pub fn nearest(&self, id: &str) -> Option<&str> {
+        nearest(id, self.entries().map(|entry| entry.id.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_entry_never_hides_the_others() {
+        let good = |id: &str| format!(r#"{{ "id": "{id}", "version": "1.0.0", "distribution": {{ "npx": {{}} }} }}"#);
+        let deep = format!("{{\"id\":\"deep\",\"x\":{}{}}}", "[".repeat(5000), "]".repeat(5000));
+        let text = format!(
+            r#"{{ "version": 2, "agents": [{}, 7, {{}}, {}, {deep}, {}], "new": {{}} }}"#,
+            good("a"),
+            good("b"),
+            good("a")
+        );
+        let catalog = Catalog::parse(text).unwrap();
+        assert_eq!(catalog.entries().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(catalog.notes.len(), 4, "{:?}", catalog.notes);
+        assert!(catalog.notes[0].starts_with("entry 2 is passed over"));
+        assert!(catalog.notes[3].contains("another `a` before it"));
+        assert_eq!(catalog.agent("b").unwrap().id, "b");
+        assert_eq!(catalog.nearest("bb"), None);
+    }
+
+    #[test]
+    fn what_is_no_index_is_refused() {
+        for text in ["", "<html>", "[]", "{}", r#"{"agents":{}}"#, r#"{"agents":[{]}"#] {
+            assert!(Catalog::parse(text.to_owned()).unwrap_err().to_string().starts_with("is no registry index"));
+        }
+        assert_eq!(Catalog::parse(r#"{"agents":[]}"#.to_owned()).unwrap().entries().count(), 0);
+    }
+
+    #[test]
+    fn many_broken_entries_are_counted() {
+        let text = format!(r#"{{"agents":[{}]}}"#, vec!["1"; 50].join(","));
+        let notes = Catalog::parse(text).unwrap().notes;
+        assert_eq!((notes.len(), notes[20].as_str()), (21, "and 30 more entries are passed over"));
+    }
+}

@@ -1,0 +1,87 @@
+//! `acp-registry info`
+
+use acp_registry::manifest::{Agent, BinaryTarget};
+use acp_registry::store::Version;
+use acp_registry::text::printable;
+use serde_json::{Value, json};
+
+use super::exit::{Exit, Failure};
+use super::global::{FormatArgs, Global};
+use super::place::{PlaceArgs, Session, unknown};
+use super::signals;
+use super::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The agent
+    id: String,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let catalog = signals::run(session.catalog())??;
+    let value = catalog.value(&args.id).ok_or_else(|| unknown(&args.id, &catalog))?;
+    let agent = Agent::from_json(&value);
+    let versions = session.store.versions(&args.id)?;
+    let current = session.store.agent(&args.id)?;
+    let folder = current.as_ref().map(|agent| agent.current.folder());
+    if args.format.is_json() {
+        let versions: Vec<Value> = versions
+            .iter()
+            .map(|version| {
+                let receipt = &version.receipt;
+                json!({
+                    "version": receipt.version, "distribution": receipt.distribution, "verified": receipt.verified,
+                    "install_dir": version.directory, "size": receipt.size, "installed_at": receipt.installed_at,
+                    "current": Some(version.folder()) == folder,
+                })
+            })
+            .collect();
+        let document = json!({
+            "schema": 1, "command": "info", "id": args.id, "version": agent.version, "agent": value,
+            "installed": versions, "pinned": current.is_some_and(|agent| agent.is_pinned),
+            "index_sha256": catalog.sha256,
+        });
+        ui.result(&acp_registry::json::to_string(&document))?;
+    } else {
+        ui.result(&text(&agent, &versions, folder.as_deref()))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn text(agent: &Agent, versions: &[Version], current: Option<&str>) -> String {
+    let mut lines = vec![format!("{} {}", agent.name, agent.version), format!("  {}", agent.description)];
+    let mut line = |name: &str, value: Option<&str>| {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            lines.push(format!("  {name:<12} {value}"));
+        }
+    };
+    line("id", Some(&agent.id));
+    line("licence", agent.license.as_deref());
+    line("authors", Some(&agent.authors.join(", ")));
+    line("website", agent.website.as_deref());
+    line("repository", agent.repository.as_deref());
+    let platforms: Vec<String> = agent.distribution.binary.iter().map(platform).collect();
+    line("binary", Some(&platforms.join(", ")));
+    for (kind, package) in agent.distribution.packages() {
+        line(kind.as_str(), Some(&package.package));
+    }
+    line("preview", agent.preview.as_ref().map(|preview| preview.version.as_str()));
+    for version in versions {
+        let receipt = &version.receipt;
+        let mark = if Some(version.folder().as_str()) == current { ", current" } else { "" };
+        line("installed", Some(&format!("{} ({}{mark})", receipt.version, receipt.distribution)));
+    }
+    lines.iter().map(|line| printable(line).into_owned() + "\n").collect()
+}
+
+fn platform(target: &BinaryTarget) -> String {
+    let note = if target.sha256.is_some() { "" } else { " (no digest)" };
+    format!("{}{note}", target.platform)
+}

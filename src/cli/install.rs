@@ -1,0 +1,203 @@
+//! `acp-registry install`
+
+use std::path::{Path, PathBuf};
+
+use acp_registry::catalog::Catalog;
+use acp_registry::install::Kind;
+use acp_registry::lockfile::NAME;
+use acp_registry::manifest::Platform;
+use acp_registry::resolve::Plan;
+use acp_registry::store::{Done, Order, Pin};
+use acp_registry::text::quote;
+use futures_util::stream::{self, StreamExt as _};
+use serde_json::{Map, Value, json};
+
+use super::exit::{Exit, Failure};
+use super::global::{FormatArgs, Global};
+use super::launch;
+use super::lock;
+use super::place::{Dist, PlaceArgs, Session};
+use super::progress::Installs;
+use super::resolve::{Named, plan};
+use super::signals;
+use super::table::bytes;
+use super::ui::Ui;
+
+/// How many agents are installed at once.
+const JOBS: usize = 4;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Agents; one with a version stays at it until `update --unpin`
+    #[arg(value_name = "ID[@VERSION]", required_unless_present = "locked")]
+    agents: Vec<Named>,
+
+    /// The kind of distribution [default: the first that can run: binary, npx, uvx]
+    #[arg(long, value_name = "KIND")]
+    dist: Option<Dist>,
+
+    /// The lock file, which is written [default with --locked: `acp-registry.lock`]
+    #[arg(long, value_name = "FILE")]
+    lock: Option<PathBuf>,
+
+    /// Obey the lock file and write nothing there: what it says, or exit code 4 [default: all its agents]
+    #[arg(long)]
+    locked: bool,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+/// What is to be installed, and what becomes of its pin.
+pub(super) struct Task {
+    pub(super) plan: Plan,
+    pub(super) pin: Pin,
+}
+
+/// What came of a task.
+pub(super) struct Outcome {
+    pub(super) id: String,
+    pub(super) done: Result<Done, Failure>,
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let results = signals::run_with_threads(JOBS, async {
+        if args.locked {
+            let path = args.lock.as_deref().unwrap_or(Path::new(NAME));
+            let tasks = lock::tasks(path, &args.agents, args.dist.map(Kind::from), &session)?;
+            return Ok(install_all(&session, tasks).await);
+        }
+        let catalog = session.catalog().await?;
+        let tasks = tasks(args, &catalog, &session)?;
+        let plans: Vec<Plan> = tasks.iter().map(|task| task.plan.clone()).collect();
+        let results = install_all(&session, tasks).await;
+        if let Some(path) = &args.lock {
+            let installed = plans.iter().filter(|plan| is_done(&results, &plan.id));
+            lock::write(path, installed, &catalog, &session).await?;
+        }
+        Ok::<_, Failure>(results)
+    })??;
+    report(&results, args.format.is_json(), ui)
+}
+
+/// Everything is planned before anything is installed: a wrong name costs nothing.
+fn tasks(args: &Args, catalog: &Catalog, session: &Session<'_>) -> Result<Vec<Task>, Failure> {
+    let mut tasks: Vec<Task> = Vec::new();
+    for named in &args.agents {
+        if let Some(earlier) = tasks.iter().find(|task| task.plan.id == named.id) {
+            return Err(Failure::usage(format!("{} is named twice", quote(&earlier.plan.id))));
+        }
+        let mut named = named.clone();
+        let mut pin = if named.version.is_some() { Pin::Set } else { Pin::Keep };
+        if let Some(agent) = session.store.agent(&named.id).ok().flatten()
+            && named.version.is_none()
+            && agent.is_pinned
+        {
+            let version = agent.current.receipt.version;
+            session
+                .ui()
+                .note(&format!("{} stays at {version}, to which it is pinned (see `update --unpin`)", named.id));
+            (named.version, pin) = (Some(version), Pin::Keep);
+        }
+        tasks.push(Task { plan: plan(&named, args.dist.map(Kind::from), catalog, session)?, pin });
+    }
+    Ok(tasks)
+}
+
+fn is_done(results: &[Outcome], id: &str) -> bool {
+    results.iter().any(|outcome| outcome.id == id && outcome.done.is_ok())
+}
+
+/// Installs everything, some at once; one that fails never stops the others.
+pub(super) async fn install_all(session: &Session<'_>, tasks: Vec<Task>) -> Vec<Outcome> {
+    let bars = Installs::new(session.ui());
+    let work = tasks.into_iter().map(|task| {
+        let bars = &bars;
+        async move { Outcome { id: task.plan.id.clone(), done: install_one(session, &task, bars).await } }
+    });
+    stream::iter(work).buffered(JOBS).collect().await
+}
+
+pub(super) async fn install_one(session: &Session<'_>, task: &Task, bars: &Installs) -> Result<Done, Failure> {
+    let plan = &task.plan;
+    let is_there = session.store.installed(plan)?.is_some();
+    if session.is_offline() && !is_there {
+        let (id, version) = (&plan.id, &plan.version);
+        return Err(Failure::unable(format!("{id} {version} is not installed, and nothing may be sent (--offline)")));
+    }
+    let host = Platform::host();
+    if plan.kind() != Kind::Binary && plan.platform != host {
+        let kind = plan.kind().as_str();
+        let message = "can be installed on the platform that it is for only: package managers choose for themselves";
+        return Err(Failure::usage(format!("{}: a distribution by {kind} {message}", plan.id)));
+    }
+    let installer = session.installer(plan.platform)?;
+    let bar = bars.start(&format!("{} {}", plan.id, plan.version));
+    let progress = |progress| bar.show(progress);
+    let waiting = |holder: &str| session.waiting(holder);
+    let order = Order { plan, installer: &installer, pin: task.pin, progress: &progress, waiting: &waiting };
+    Ok(session.store.install(&order).await?)
+}
+
+fn report(results: &[Outcome], is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
+    let mut agents = Vec::new();
+    let mut errors = Vec::new();
+    let mut worst: Option<&Failure> = None;
+    let mut lines = String::new();
+    for Outcome { id, done } in results {
+        match done {
+            Ok(done) => {
+                lines.push_str(&line(done));
+                agents.push(launch::installed(&done.version)?);
+            }
+            Err(failure) => {
+                ui.error(&failure.to_string());
+                errors.push(json!({ "id": id, "exit_code": failure.exit.code(), "message": failure.to_string() }));
+                if worst.is_none_or(|worst| worst.exit.code() < failure.exit.code()) {
+                    worst = Some(failure);
+                }
+            }
+        }
+    }
+    let exit = worst.map_or(Exit::Success, |failure| failure.exit);
+    if is_json {
+        let mut members = Map::new();
+        // Most ask for one, and find it where `resolve` has it.
+        if let ([agent], [_]) = (agents.as_slice(), results) {
+            members.extend(agent.clone());
+        }
+        members.insert("agents".to_owned(), Value::Array(agents.into_iter().map(Value::Object).collect()));
+        members.insert("errors".to_owned(), Value::Array(errors));
+        if let Some(failure) = worst {
+            let error = json!({ "exit_code": failure.exit.code(), "message": failure.to_string() });
+            members.insert("error".to_owned(), error);
+        }
+        ui.result(&launch::document("install", members))?;
+    } else {
+        ui.result(&lines)?;
+    }
+    Ok(exit)
+}
+
+/// What has happened, for people.
+pub(super) fn line(done: &Done) -> String {
+    let receipt = &done.version.receipt;
+    let (id, version) = (&receipt.id, &receipt.version);
+    if done.was_there && done.replaces.is_none() {
+        return format!("{id} {version} is installed\n");
+    }
+    let instead = done.replaces.as_ref().map_or_else(String::new, |old| format!(" instead of {old}"));
+    let checked = match receipt.verified.as_str() {
+        "none" => "nobody says what its bytes must be",
+        "manifest" => "digest as in the index",
+        "github" => "digest as GitHub says",
+        "lock" => "digest as in the lock file",
+        _ => "checked by the package manager",
+    };
+    let verb = if done.was_there { "switched to" } else { "installed" };
+    format!("{verb} {id} {version}{instead} ({}, {}; {checked})\n", receipt.distribution, bytes(receipt.size))
+}

@@ -1,0 +1,182 @@
+//! `acp-registry list` and `acp-registry search`
+
+use std::collections::BTreeMap;
+
+use acp_registry::catalog::{Catalog, Entry};
+use acp_registry::report::plural;
+use acp_registry::store::{Agent, Store};
+use serde_json::{Value, json};
+
+use super::exit::{Exit, Failure};
+use super::global::{FormatArgs, Global};
+use super::launch;
+use super::place::{PlaceArgs, Session};
+use super::signals;
+use super::table::{bytes, table};
+use super::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only those that are installed
+    #[arg(long)]
+    installed: bool,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct SearchArgs {
+    /// Words that must all be found in id, name or description, whatever their case
+    #[arg(value_name = "QUERY", required = true)]
+    query: Vec<String>,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let installed = agents(&session.store, ui)?;
+    if args.installed {
+        return list_installed(&installed, args.format.is_json(), ui);
+    }
+    let catalog = signals::run(session.catalog())??;
+    let found: Vec<&Entry> = catalog.entries().collect();
+    show("list", &found, &catalog, &installed, args.format.is_json(), ui)?;
+    Ok(Exit::Success)
+}
+
+pub(super) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let installed = agents(&session.store, ui)?;
+    let catalog = signals::run(session.catalog())??;
+    let words: Vec<String> =
+        args.query.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
+    let mut found: Vec<(bool, &Entry)> = catalog
+        .entries()
+        .filter_map(|entry| {
+            let names = format!("{} {}", entry.id, entry.name).to_lowercase();
+            let all = format!("{names} {}", entry.description.to_lowercase());
+            let is_found = words.iter().all(|word| all.contains(word.as_str()));
+            is_found.then(|| (!words.iter().all(|word| names.contains(word.as_str())), entry))
+        })
+        .collect();
+    // Whatever has the words in its name comes first.
+    found.sort_by_key(|(is_elsewhere, _)| *is_elsewhere);
+    let found: Vec<&Entry> = found.into_iter().map(|(_, entry)| entry).collect();
+    show("search", &found, &catalog, &installed, args.format.is_json(), ui)?;
+    Ok(Exit::Success)
+}
+
+/// Installed agents by id. One that cannot be read is a warning.
+pub(super) fn agents(store: &Store, ui: &Ui) -> Result<BTreeMap<String, Agent>, Failure> {
+    let mut agents = BTreeMap::new();
+    for id in store.ids()? {
+        match store.agent(&id) {
+            Ok(Some(agent)) => drop(agents.insert(id, agent)),
+            Ok(None) => {}
+            Err(error) => ui.warning(&error.to_string()),
+        }
+    }
+    Ok(agents)
+}
+
+fn kinds(entry: &Entry) -> Vec<&'static str> {
+    let kinds = [("binary", !entry.platforms.is_empty()), ("npx", entry.has_npx), ("uvx", entry.has_uvx)];
+    kinds.into_iter().filter(|(_, is_there)| *is_there).map(|(kind, _)| kind).collect()
+}
+
+fn show(
+    command: &str,
+    found: &[&Entry],
+    catalog: &Catalog,
+    installed: &BTreeMap<String, Agent>,
+    is_json: bool,
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let version_of = |entry: &Entry| installed.get(&entry.id).map(|agent| agent.current.receipt.version.as_str());
+    if is_json {
+        let agents = found.iter().map(|entry| {
+            json!({
+                "id": entry.id, "name": entry.name, "version": entry.version, "description": entry.description,
+                "distributions": kinds(entry), "platforms": entry.platforms,
+                "installed_version": version_of(entry),
+            })
+        });
+        let agents: Vec<Value> = agents.collect();
+        let document = json!({
+            "schema": 1, "command": command, "index_sha256": catalog.sha256, "agents": agents, "notes": catalog.notes,
+        });
+        return ui.result(&acp_registry::json::to_string(&document));
+    }
+    let rows: Vec<Vec<String>> = found
+        .iter()
+        .map(|entry| {
+            let installed = version_of(entry).unwrap_or_default().to_owned();
+            let words = first_sentence(&entry.description);
+            vec![entry.id.clone(), entry.version.clone(), installed, kinds(entry).join(" "), words]
+        })
+        .collect();
+    if rows.is_empty() {
+        ui.note("nothing was found");
+        return Ok(());
+    }
+    ui.result(&table(&["id", "version", "installed", "by", "description"], &rows))
+}
+
+/// As much of a description as fits into a line.
+fn first_sentence(text: &str) -> String {
+    const MOST: usize = 70;
+    let sentence = text.split_inclusive(". ").next().unwrap_or_default().trim_end().trim_end_matches('.');
+    if sentence.chars().count() <= MOST {
+        return sentence.to_owned();
+    }
+    let mut cut: String = sentence.chars().take(MOST - 1).collect();
+    cut.push('…');
+    cut
+}
+
+fn list_installed(installed: &BTreeMap<String, Agent>, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
+    if is_json {
+        let mut agents = Vec::new();
+        for agent in installed.values() {
+            let mut members = match launch::installed(&agent.current) {
+                Ok(members) => members,
+                Err(failure) => {
+                    ui.warning(&failure.to_string());
+                    continue;
+                }
+            };
+            members.insert("pinned".to_owned(), agent.is_pinned.into());
+            agents.push(Value::Object(members));
+        }
+        let document = json!({ "schema": 1, "command": "list", "agents": agents });
+        ui.result(&acp_registry::json::to_string(&document))?;
+        return Ok(Exit::Success);
+    }
+    if installed.is_empty() {
+        ui.note("nothing is installed");
+        return Ok(Exit::Success);
+    }
+    let rows: Vec<Vec<String>> = installed
+        .values()
+        .map(|agent| {
+            let receipt = &agent.current.receipt;
+            let version =
+                if agent.is_pinned { format!("{} (pinned)", receipt.version) } else { receipt.version.clone() };
+            let by = receipt.distribution.clone();
+            vec![agent.id.clone(), version, by, receipt.verified.clone(), bytes(receipt.size)]
+        })
+        .collect();
+    let total: u64 = installed.values().map(|agent| agent.current.receipt.size).sum();
+    let all = format!("{} in all, {}\n", plural(rows.len(), "agent"), bytes(total));
+    ui.result(&(table(&["id", "version", "by", "verified", "size"], &rows) + &all))?;
+    Ok(Exit::Success)
+}

@@ -1,0 +1,80 @@
+//! The lock file of `acp-registry install`.
+
+use std::env;
+use std::path::Path;
+
+use acp_registry::catalog::Catalog;
+use acp_registry::install::{Kind, Source};
+use acp_registry::lockfile::{LockFile, Locker};
+use acp_registry::resolve::{Plan, pick, resolve};
+use acp_registry::store::Pin;
+use acp_registry::text::quote;
+
+use super::exit::Failure;
+use super::install::Task;
+use super::place::{Session, host};
+use super::resolve::{Named, offers, wanted};
+
+/// What the lock file wants installed: the named agents, or all of its own.
+pub(super) fn tasks(
+    path: &Path,
+    named: &[Named],
+    kind: Option<Kind>,
+    session: &Session<'_>,
+) -> Result<Vec<Task>, Failure> {
+    let file = LockFile::read(path)?;
+    let shown = path.display();
+    let all = file.agents.keys().map(|id| Named { id: id.clone(), version: None });
+    let named: Vec<Named> = if named.is_empty() { all.collect() } else { named.to_vec() };
+    let mut tasks = Vec::new();
+    for one in named {
+        let id = quote(&one.id);
+        let Some(locked) = file.agents.get(&one.id) else {
+            return Err(Failure::refused(format!("{id} is not in the lock file {shown}")));
+        };
+        if let Some(version) = one.version.as_ref().filter(|version| **version != locked.version) {
+            let (version, other) = (quote(version), quote(&locked.version));
+            return Err(Failure::refused(format!("the lock file {shown} has {id} {other}, not {version}")));
+        }
+        let plan = resolve(&[locked.offer()], &wanted(&Named { version: None, ..one }, kind, session), &host())?;
+        let is_known = match plan.source {
+            Source::Binary(_) => plan.expected.sha256.is_some(),
+            Source::Npx(_) | Source::Uvx(_) => plan.expected.packages.is_some(),
+        };
+        if !is_known {
+            let kind = plan.kind().as_str();
+            let message =
+                format!("the lock file {shown} has no digests for {id} by {kind}; write it again with --lock");
+            return Err(Failure::refused(message));
+        }
+        tasks.push(Task { plan, pin: Pin::Keep });
+    }
+    Ok(tasks)
+}
+
+/// Writes what is installed now to the lock file, beside what else it has.
+pub(super) async fn write(
+    path: &Path,
+    plans: impl Iterator<Item = &Plan>,
+    catalog: &Catalog,
+    session: &Session<'_>,
+) -> Result<(), Failure> {
+    let earlier = if path.exists() { LockFile::read(path)? } else { LockFile::default() };
+    let mut file = earlier.clone();
+    let temporary = env::temp_dir();
+    let installer = session.installer(session.platform().or(host().platform))?;
+    for plan in plans {
+        let named = Named { id: plan.id.clone(), version: Some(plan.version.clone()) };
+        let offer = pick(&offers(&named, catalog, session)?, &wanted(&named, None, session))?;
+        let installed: Vec<_> =
+            session.store.versions(&plan.id)?.into_iter().filter(|one| one.receipt.version == plan.version).collect();
+        let locker =
+            Locker { installer: &installer, temporary: &temporary, earlier: Some(&earlier), installed: &installed };
+        let (locked, notes) = locker.lock(&plan.id, &offer).await;
+        for note in notes {
+            session.ui().warning(&note);
+        }
+        file.agents.insert(plan.id.clone(), locked);
+    }
+    Ok(file.write(path)?)
+}

@@ -1,0 +1,179 @@
+//! Flags of the commands for people and clients that use agents, and what they stand for.
+
+use std::env;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use acp_registry::catalog::{self, Catalog, Copies, Loaded, Options, Place};
+use acp_registry::install::{Installer, Kind};
+use acp_registry::manifest::Platform;
+use acp_registry::net::{AllowedHosts, Client};
+use acp_registry::resolve::Host;
+use acp_registry::store::Store;
+use acp_registry::sys::process::Environment;
+use acp_registry::text::quote;
+use acp_registry::upstream::github::Github;
+use acp_registry::upstream::{npm_variables, uv_variables};
+use clap::ValueEnum;
+use etcetera::BaseStrategy as _;
+
+use super::exit::Failure;
+use super::network;
+use super::probe::seconds;
+use super::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct PlaceArgs {
+    /// The registry index: an address, a file, or a registry directory [env: `ACP_REGISTRY_INDEX`] [default: the public
+    /// registry's]
+    #[arg(long, value_name = "URL|FILE|DIR")]
+    index: Option<String>,
+
+    /// Send nothing; use the last copy of the index
+    #[arg(long, conflicts_with = "refresh")]
+    offline: bool,
+
+    /// Ask for the index although the copy is fresh
+    #[arg(long)]
+    refresh: bool,
+
+    /// Where agents are installed [env: `ACP_REGISTRY_ROOT`] [default: `acp-registry` in the system's directory for data]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+
+    /// The platform that agents are for [default: this machine's]
+    #[arg(long, value_name = "OS-ARCH")]
+    platform: Option<Platform>,
+
+    /// How long another process that changes the same agent is waited for, in seconds [default: 300]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    wait: Option<Duration>,
+}
+
+/// A kind of distribution, as a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Dist {
+    Npx,
+    Uvx,
+    Binary,
+}
+
+impl From<Dist> for Kind {
+    fn from(dist: Dist) -> Self {
+        match dist {
+            Dist::Npx => Self::Npx,
+            Dist::Uvx => Self::Uvx,
+            Dist::Binary => Self::Binary,
+        }
+    }
+}
+
+/// What a command for people works with. What takes time is made when it is asked for.
+pub(super) struct Session<'a> {
+    args: &'a PlaceArgs,
+    allowed: AllowedHosts,
+    ui: &'a Ui,
+    pub(super) store: Store,
+    client: OnceLock<(Arc<Client>, Github)>,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(args: &'a PlaceArgs, allowed: AllowedHosts, ui: &'a Ui) -> Result<Self, Failure> {
+        let mut store = Store::at(&root(args)?)?;
+        store.patience = args.wait.unwrap_or(store.patience);
+        Ok(Self { args, allowed, ui, store, client: OnceLock::new() })
+    }
+
+    pub(super) fn ui(&self) -> &'a Ui {
+        self.ui
+    }
+
+    pub(super) fn is_offline(&self) -> bool {
+        self.args.offline
+    }
+
+    /// The platform that was asked for.
+    pub(super) fn platform(&self) -> Option<Platform> {
+        self.args.platform
+    }
+
+    /// Reads the index, and says what is wrong with it.
+    pub(super) async fn catalog(&self) -> Result<Catalog, Failure> {
+        let named = self.args.index.clone().or_else(|| variable("ACP_REGISTRY_INDEX"));
+        let place: Place = named.map_or_else(|| Ok(Place::default()), |text| text.parse()).map_err(Failure::usage)?;
+        self.ui.detail(&format!("the registry index is {place}"));
+        let copies = network::cache_dir().map(|directory| Copies::at(&directory.join("indexes")));
+        let options = Options { copies, is_offline: self.args.offline, refresh: self.args.refresh };
+        let client = || self.connect().map(|(client, _)| client);
+        let Loaded { catalog, warning } = catalog::load(&place, &options, client).await?;
+        if let Some(warning) = warning {
+            self.ui.warning(&warning);
+        }
+        for note in &catalog.notes {
+            self.ui.warning(&format!("in the registry index, {note}"));
+        }
+        Ok(catalog)
+    }
+
+    fn connect(&self) -> Result<(Arc<Client>, Github), acp_registry::net::Problem> {
+        if let Some((client, github)) = self.client.get() {
+            return Ok((client.clone(), github.clone()));
+        }
+        let (client, github) = network::client_with_github(&self.allowed)?;
+        let client = Arc::new(client);
+        Ok(self.client.get_or_init(|| (client, github)).clone())
+    }
+
+    /// What installs a plan for this platform.
+    pub(super) fn installer(&self, platform: Option<Platform>) -> Result<Installer, Failure> {
+        let (client, github) = self.connect().map_err(Failure::unable)?;
+        let variable = |name: &str| env::var(name).ok();
+        let surroundings = network::surroundings(&variable);
+        Ok(Installer {
+            npm: npm_variables(&surroundings),
+            uv: uv_variables(&surroundings),
+            github: Some(github),
+            platform,
+            ..Installer::new(client, environment())
+        })
+    }
+
+    /// Says whom this waits for.
+    pub(super) fn waiting(&self, holder: &str) {
+        self.ui.note(&format!("waiting for {holder}"));
+    }
+}
+
+/// What package managers may see of this process, and where programs are.
+pub(super) fn environment() -> Environment {
+    Environment::from_host(env::vars_os())
+}
+
+pub(super) fn host() -> Host {
+    Host::detect(&environment())
+}
+
+/// There is no agent of this id.
+pub(super) fn unknown(id: &str, catalog: &Catalog) -> Failure {
+    let meant = catalog.nearest(id).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    Failure::usage(format!("there is no agent {} in the registry index{meant}", quote(id)))
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn root(args: &PlaceArgs) -> Result<PathBuf, Failure> {
+    let named = args.root.clone().or_else(|| env::var_os("ACP_REGISTRY_ROOT").map(PathBuf::from));
+    if let Some(root) = named.filter(|root| !root.as_os_str().is_empty()) {
+        return Ok(root);
+    }
+    let none =
+        "nobody knows where agents are installed: there is no home directory; set ACP_REGISTRY_ROOT or use --root";
+    let strategy = etcetera::choose_base_strategy().map_err(|_| Failure::unable(none))?;
+    // On Windows, the directory for data goes over the network at each login, and programs do not belong there.
+    let data = if cfg!(windows) { strategy.cache_dir() } else { strategy.data_dir() };
+    Ok(data.join("acp-registry"))
+}

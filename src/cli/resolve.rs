@@ -1,0 +1,102 @@
+//! `acp-registry resolve`, and what the other commands for people share with it
+
+use acp_registry::catalog::Catalog;
+use acp_registry::install::Kind;
+use acp_registry::resolve::{Offer, Plan, Wanted, resolve};
+use acp_registry::text::printable;
+
+use super::exit::{Exit, Failure};
+use super::global::{FormatArgs, Global};
+use super::launch;
+use super::place::{Dist, PlaceArgs, Session, host, unknown};
+use super::signals;
+use super::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The agent, and its version if that is not the index's
+    #[arg(value_name = "ID[@VERSION]")]
+    agent: Named,
+
+    /// The kind of distribution [default: the first that can run: binary, npx, uvx]
+    #[arg(long, value_name = "KIND")]
+    dist: Option<Dist>,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+/// An agent, with its version if one is named.
+#[derive(Debug, Clone)]
+pub(super) struct Named {
+    pub(super) id: String,
+    pub(super) version: Option<String>,
+}
+
+impl std::str::FromStr for Named {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('@') {
+            Some(("", _) | (_, "")) => Err("ID or ID@VERSION is wanted"),
+            Some((id, version)) => Ok(Self { id: id.to_owned(), version: Some(version.to_owned()) }),
+            None if text.is_empty() => Err("ID or ID@VERSION is wanted"),
+            None => Ok(Self { id: text.to_owned(), version: None }),
+        }
+    }
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let catalog = signals::run(session.catalog())??;
+    let plan = plan(&args.agent, args.dist.map(Kind::from), &catalog, &session)?;
+    let members = launch::planned(&plan, &session.store)?;
+    if args.format.is_json() {
+        ui.result(&launch::document("resolve", members))?;
+        return Ok(Exit::Success);
+    }
+    let mut lines = vec![format!("{} {} ({})", plan.id, plan.version, plan.kind().as_str())];
+    for name in ["platform", "archive", "package", "sha256", "verified", "install_dir", "program"] {
+        if let Some(value) = members.get(name).and_then(|value| value.as_str()) {
+            lines.push(format!("  {name:<12} {value}"));
+        }
+    }
+    if !plan.source.arguments().is_empty() {
+        lines.push(format!("  {:<12} {}", "args", plan.source.arguments().join(" ")));
+    }
+    for (name, value) in plan.source.variables() {
+        lines.push(format!("  {:<12} {name}={value}", "env"));
+    }
+    let is_installed = members.get("installed").is_some_and(|value| value == true);
+    lines.push(format!("  {:<12} {}", "installed", if is_installed { "yes" } else { "no" }));
+    ui.result(&lines.iter().map(|line| printable(line).into_owned() + "\n").collect::<String>())?;
+    Ok(Exit::Success)
+}
+
+/// The plan for an agent of the index, or for a version of it that is installed.
+pub(super) fn plan(
+    named: &Named,
+    kind: Option<Kind>,
+    catalog: &Catalog,
+    session: &Session<'_>,
+) -> Result<Plan, Failure> {
+    let offers = offers(named, catalog, session)?;
+    Ok(resolve(&offers, &wanted(named, kind, session), &host())?)
+}
+
+/// What there is of an agent.
+pub(super) fn offers(named: &Named, catalog: &Catalog, session: &Session<'_>) -> Result<Vec<Offer>, Failure> {
+    let agent = catalog.agent(&named.id).ok_or_else(|| unknown(&named.id, catalog))?;
+    let mut offers = Offer::of_agent(&agent, &catalog.sha256);
+    if named.version.is_some() {
+        offers.extend(session.store.versions(&named.id)?.iter().filter_map(acp_registry::store::Version::offer));
+    }
+    Ok(offers)
+}
+
+pub(super) fn wanted(named: &Named, kind: Option<Kind>, session: &Session<'_>) -> Wanted {
+    Wanted { id: named.id.clone(), version: named.version.clone(), kind, platform: session.platform() }
+}

@@ -1,0 +1,130 @@
+//! `acp-registry run` and `acp-registry which`
+
+use std::env;
+use std::ffi::OsString;
+
+use acp_registry::install::Kind;
+use acp_registry::manifest::{Platform, env_name};
+use acp_registry::store::{Pin, Version};
+use acp_registry::sys::start::{Ended, Program, replace_with};
+use acp_registry::text::{printable, quote};
+
+use super::exit::{Exit, Failure};
+use super::global::{FormatArgs, Global};
+use super::install::{Task, install_one};
+use super::launch;
+use super::place::{Dist, PlaceArgs, Session};
+use super::progress::Installs;
+use super::resolve::{Named, plan};
+use super::signals;
+use super::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The agent
+    id: String,
+
+    /// The kind of distribution, if it has yet to be installed
+    #[arg(long, value_name = "KIND")]
+    dist: Option<Dist>,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    /// Arguments for the agent, behind those of its manifest
+    #[arg(last = true, value_name = "ARG")]
+    arguments: Vec<OsString>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct WhichArgs {
+    /// The agent
+    id: String,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    if session.platform().is_some_and(|platform| Some(platform) != Platform::host()) {
+        return Err(Failure::usage("an agent for another platform cannot be run here"));
+    }
+    // Twice: between the look and the mark, somebody may have removed the version.
+    for _ in 0..2 {
+        let version = match current(&session, &args.id, ui)? {
+            Some(version) => version,
+            None => install(args, &session)?,
+        };
+        let mark = version.mark_used();
+        if version.is_whole() {
+            return start(args, &version, mark);
+        }
+    }
+    Err(Failure::unable(format!("{} is being removed by somebody else", quote(&args.id))))
+}
+
+fn current(session: &Session<'_>, id: &str, ui: &Ui) -> Result<Option<Version>, Failure> {
+    let Some(agent) = session.store.agent(id)? else { return Ok(None) };
+    if agent.current.is_whole() {
+        return Ok(Some(agent.current));
+    }
+    ui.warning(&format!("{id} is damaged, and is installed again"));
+    Ok(None)
+}
+
+fn install(args: &Args, session: &Session<'_>) -> Result<Version, Failure> {
+    let done = signals::run_with_threads(1, async {
+        let catalog = session.catalog().await?;
+        let named = Named { id: args.id.clone(), version: None };
+        let plan = plan(&named, args.dist.map(Kind::from), &catalog, session)?;
+        session.ui().note(&format!("installing {} {}", plan.id, plan.version));
+        let bars = Installs::new(session.ui());
+        install_one(session, &Task { plan, pin: Pin::Keep }, &bars).await
+    })??;
+    Ok(done.version)
+}
+
+fn start(args: &Args, version: &Version, mark: Option<std::fs::File>) -> Result<Exit, Failure> {
+    let launch = launch::of_version(version)?;
+    // The person's own variables win; what decides what runs, no manifest sets.
+    let is_free = |(name, value): &&(String, String)| {
+        env::var_os(name).is_none() && env_name::problem(name).is_none() && !value.contains('\0')
+    };
+    let variables = launch.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into()));
+    let program = Program {
+        path: launch.program.clone(),
+        variables: variables.collect(),
+        arguments: launch.args.iter().map(OsString::from).chain(args.arguments.iter().cloned()).collect(),
+        keep_open: mark,
+    };
+    match replace_with(program) {
+        Ok(Ended::Code(code)) => Ok(Exit::Of(u8::try_from(code).unwrap_or(1))),
+        Ok(Ended::Never(never)) => match never {},
+        Err(error) => {
+            let program = quote(&launch.program.display().to_string());
+            Err(Failure::unable(format!("{} cannot be started: {program}: {error}", quote(&args.id))))
+        }
+    }
+}
+
+pub(super) fn which(args: &WhichArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let Some(agent) = session.store.agent(&args.id)? else {
+        let (id, root) = (quote(&args.id), session.store.root().display().to_string());
+        let message = format!("{id} is not installed in {root}; `acp-registry install` does that");
+        return Err(Failure::usage(message));
+    };
+    if args.format.is_json() {
+        let mut members = launch::installed(&agent.current)?;
+        members.insert("pinned".to_owned(), agent.is_pinned.into());
+        ui.result(&launch::document("which", members))?;
+    } else {
+        let launch = launch::of_version(&agent.current)?;
+        ui.result(&format!("{}\n", printable(&launch::command_line(&launch))))?;
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,108 @@
+//! `acp-registry uninstall` and `acp-registry gc`
+
+use acp_registry::report::plural;
+use acp_registry::store::{Freed, Removed};
+use acp_registry::text::{nearest, quote};
+use serde_json::{Value, json};
+
+use super::exit::{Exit, Failure};
+use super::global::{FormatArgs, Global};
+use super::place::{PlaceArgs, Session};
+use super::signals;
+use super::table::bytes;
+use super::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Agents
+    #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
+    ids: Vec<String>,
+
+    /// All that are installed
+    #[arg(long)]
+    all: bool,
+
+    /// Also those that are running
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct GcArgs {
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let known = session.store.ids()?;
+    if let Some(id) = args.ids.iter().find(|id| !known.contains(id)) {
+        let near = nearest(id, known.iter().map(String::as_str));
+        let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        let root = session.store.root().display();
+        return Err(Failure::usage(format!("{} is not installed in {root}{meant}", quote(id))));
+    }
+    let ids = if args.all { known } else { args.ids.clone() };
+    let freed = signals::run(async {
+        let mut all = Freed::default();
+        for id in &ids {
+            let freed = session.store.uninstall(id, args.force, &|holder| session.waiting(holder)).await?;
+            all.removed.extend(freed.removed);
+            all.bytes += freed.bytes;
+            if !args.format.is_json() {
+                ui.result(&format!("uninstalled {id}, {} freed\n", bytes(freed.bytes)))?;
+            }
+        }
+        Ok::<_, Failure>(all)
+    })??;
+    if args.format.is_json() {
+        ui.result(&document("uninstall", &ids, &freed))?;
+    } else if ids.is_empty() {
+        ui.note("nothing is installed");
+    }
+    Ok(Exit::Success)
+}
+
+pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let freed = signals::run(session.store.collect_garbage())??;
+    if args.format.is_json() {
+        ui.result(&document("gc", &[], &freed))?;
+        return Ok(Exit::Success);
+    }
+    let mut text = String::new();
+    for Removed { id, version, bytes: size } in &freed.removed {
+        text.push_str(&format!("removed {id} {version}, {}\n", bytes(*size)));
+    }
+    for Removed { id, version, .. } in &freed.running {
+        text.push_str(&format!("kept {id} {version}, which is running\n"));
+    }
+    let count = plural(freed.removed.len(), "version");
+    text.push_str(&format!("{count} removed, {} freed\n", bytes(freed.bytes)));
+    ui.result(&text)?;
+    Ok(Exit::Success)
+}
+
+fn document(command: &str, ids: &[String], freed: &Freed) -> String {
+    let list = |versions: &[Removed]| {
+        let row = |one: &Removed| json!({ "id": one.id, "version": one.version, "size": one.bytes });
+        versions.iter().map(row).collect::<Vec<Value>>()
+    };
+    let mut document = json!({
+        "schema": 1, "command": command, "removed": list(&freed.removed), "running": list(&freed.running),
+        "freed_bytes": freed.bytes,
+    });
+    if command == "uninstall" {
+        document["ids"] = json!(ids);
+    }
+    acp_registry::json::to_string(&document)
+}

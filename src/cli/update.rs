@@ -1,0 +1,276 @@
+//! `acp-registry update`
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use acp_registry::catalog::Catalog;
+use acp_registry::net::Client;
+use acp_registry::resolve::{Offer, Plan};
+use acp_registry::store::{Agent, Pin};
+use acp_registry::survey::Sources;
+use acp_registry::text::{nearest, quote};
+use acp_registry::update::{Status, compare, published};
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::exit::{Exit, Failure};
+use super::global::{FormatArgs, Global};
+use super::install::{Task, install_all};
+use super::launch;
+use super::list::agents;
+use super::network::{Needs, connect};
+use super::place::{PlaceArgs, Session, host};
+use super::signals;
+use super::ui::Ui;
+
+/// How many agents are updated at once.
+const JOBS: usize = 4;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Agents [default: all that are installed]
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+
+    /// Change nothing; exit 1 if there are updates
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Leave versions alone that are younger than this: a number with s, m, h or d behind it
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    min_age: Option<Duration>,
+
+    /// Let agents be updated again that were installed as ID@VERSION
+    #[arg(long)]
+    unpin: bool,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+/// What is to be told of all agents.
+#[derive(Default)]
+struct Report {
+    updates: Vec<Update>,
+    held: Vec<Value>,
+    pinned: Vec<Value>,
+    up_to_date: Vec<String>,
+    gone: Vec<String>,
+    errors: Vec<(String, Failure)>,
+}
+
+struct Update {
+    id: String,
+    from: String,
+    plan: Plan,
+    applied: Option<Value>,
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let allowed = global.allowed_hosts()?;
+    let session = Session::new(&args.place, allowed.clone(), ui)?;
+    let mut installed = chosen(&args.ids, agents(&session.store, ui)?, &session)?;
+    let report = signals::run_with_threads(JOBS, async {
+        if args.unpin {
+            for agent in installed.iter_mut().filter(|agent| agent.is_pinned) {
+                if !args.dry_run {
+                    session.store.unpin(&agent.id, &|holder| session.waiting(holder)).await?;
+                }
+                agent.is_pinned = false;
+            }
+        }
+        let catalog = session.catalog().await?;
+        let mut report = sort(&installed, &catalog, &session);
+        if let Some(age) = args.min_age {
+            let (client, sources, _) = connect(&allowed, needs(&report), true, ui)?;
+            hold(&mut report, age, &client, &sources).await;
+        }
+        if !args.dry_run {
+            apply(&mut report, &session).await;
+        }
+        Ok::<_, Failure>(report)
+    })??;
+    show(&report, args, ui)
+}
+
+fn chosen(
+    ids: &[String],
+    mut installed: BTreeMap<String, Agent>,
+    session: &Session<'_>,
+) -> Result<Vec<Agent>, Failure> {
+    if ids.is_empty() {
+        return Ok(installed.into_values().collect());
+    }
+    let mut chosen = Vec::new();
+    for id in ids {
+        let Some(agent) = installed.remove(id) else {
+            let near = nearest(id, installed.keys().map(String::as_str));
+            let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let root = session.store.root().display();
+            return Err(Failure::usage(format!("{} is not installed in {root}{meant}", quote(id))));
+        };
+        chosen.push(agent);
+    }
+    Ok(chosen)
+}
+
+/// Compares every agent with the index. What is wrong with one never stops the others.
+fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report {
+    let (mut report, host) = (Report::default(), host());
+    for agent in installed {
+        let (id, from) = (agent.id.clone(), agent.current.receipt.version.clone());
+        let Some(entry) = catalog.agent(&id) else {
+            report.gone.push(id);
+            continue;
+        };
+        let offers = Offer::of_agent(&entry, &catalog.sha256);
+        if agent.is_pinned {
+            report.pinned.push(json!({ "id": id, "version": from, "available": entry.version }));
+            continue;
+        }
+        match compare(agent, &offers, session.platform(), &host) {
+            Err(error) => report.errors.push((id, error.into())),
+            Ok(Status::UpToDate(plan)) => match session.store.refuse_changed(&plan) {
+                Err(error) => report.errors.push((id, error.into())),
+                Ok(()) => report.up_to_date.push(id),
+            },
+            Ok(Status::Newer(plan) | Status::Other(plan)) => {
+                report.updates.push(Update { id, from, plan: *plan, applied: None });
+            }
+        }
+    }
+    report
+}
+
+fn needs(report: &Report) -> Needs {
+    use acp_registry::install::Kind;
+
+    let has = |kind| report.updates.iter().any(|update| update.plan.kind() == kind);
+    Needs { npm: has(Kind::Npx), pypi: has(Kind::Uvx) }
+}
+
+/// Takes out what is too young, or of unknown age.
+async fn hold(report: &mut Report, age: Duration, client: &Client, sources: &Sources) {
+    for update in std::mem::take(&mut report.updates) {
+        let until = published(&update.plan, client, sources).await.and_then(|time| time.checked_add(age));
+        if until.is_some_and(|until| until <= SystemTime::now()) {
+            report.updates.push(update);
+            continue;
+        }
+        let time = until.map(|until| OffsetDateTime::from(until).replace_nanosecond(0));
+        let time = time.and_then(Result::ok).and_then(|time| time.format(&Rfc3339).ok());
+        report.held.push(json!({
+            "id": update.id, "from": update.from, "to": update.plan.version,
+            "reason": if time.is_some() { "min-age" } else { "unknown-age" }, "until": time,
+        }));
+    }
+}
+
+async fn apply(report: &mut Report, session: &Session<'_>) {
+    let tasks = report.updates.iter().map(|update| Task { plan: update.plan.clone(), pin: Pin::Keep }).collect();
+    let outcomes = install_all(session, tasks).await;
+    for (update, outcome) in std::mem::take(&mut report.updates).into_iter().zip(outcomes) {
+        let installed = outcome.done.and_then(|done| launch::installed(&done.version));
+        match installed {
+            Ok(members) => report.updates.push(Update { applied: Some(Value::Object(members)), ..update }),
+            Err(failure) => report.errors.push((update.id, failure)),
+        }
+    }
+}
+
+fn show(report: &Report, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
+    for (id, failure) in &report.errors {
+        ui.error(&format!("{id}: {failure}"));
+    }
+    let worst = report.errors.iter().map(|(_, failure)| failure).max_by_key(|failure| failure.exit.code());
+    if args.format.is_json() {
+        let mut document = document(report);
+        if let Some(failure) = worst {
+            document["error"] = json!({ "exit_code": failure.exit.code(), "message": failure.to_string() });
+        }
+        ui.result(&acp_registry::json::to_string(&document))?;
+    } else {
+        ui.result(&text(report))?;
+    }
+    Ok(match worst {
+        Some(failure) => failure.exit,
+        None if args.dry_run && !report.updates.is_empty() => Exit::Findings,
+        None => Exit::Success,
+    })
+}
+
+fn document(report: &Report) -> Value {
+    let updates = report.updates.iter().map(|update| {
+        json!({
+            "id": update.id, "from": update.from, "to": update.plan.version,
+            "distribution": update.plan.kind().as_str(), "applied": update.applied.is_some(),
+            "installed": update.applied,
+        })
+    });
+    let errors = report
+        .errors
+        .iter()
+        .map(|(id, failure)| json!({ "id": id, "exit_code": failure.exit.code(), "message": failure.to_string() }));
+    json!({
+        "schema": 1, "command": "update", "updates": updates.collect::<Vec<Value>>(), "held": report.held,
+        "pinned": report.pinned, "up_to_date": report.up_to_date, "gone": report.gone,
+        "errors": errors.collect::<Vec<Value>>(),
+    })
+}
+
+fn text(report: &Report) -> String {
+    let word = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let mut text = String::new();
+    for Update { id, from, plan, applied } in &report.updates {
+        let verb = if applied.is_some() { "updated" } else { "update" };
+        text.push_str(&format!("{verb} {id} {from} -> {}\n", plan.version));
+    }
+    for held in &report.held {
+        let until =
+            held["until"].as_str().map_or_else(|| "its age is unknown".to_owned(), |time| format!("until {time}"));
+        text.push_str(&format!("held {} {} -> {} ({until})\n", word(held, "id"), word(held, "from"), word(held, "to")));
+    }
+    for pinned in &report.pinned {
+        let (version, available) = (word(pinned, "version"), word(pinned, "available"));
+        text.push_str(&format!("pinned {} {version} (the index has {available})\n", word(pinned, "id")));
+    }
+    for id in &report.gone {
+        text.push_str(&format!("gone {id}: it is not in the index any more\n"));
+    }
+    if report.updates.is_empty() && report.held.is_empty() && report.errors.is_empty() {
+        text.push_str("everything is up to date\n");
+    }
+    text
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    const WANTED: &str = "a number with s, m, h or d behind it is wanted, such as 3d";
+    let unit = text.chars().next_back().ok_or(WANTED)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        _ => return Err(WANTED.to_owned()),
+    };
+    let number: u32 = text.strip_suffix(unit).and_then(|number| number.parse().ok()).ok_or(WANTED)?;
+    Ok(Duration::from_secs(u64::from(number) * seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units() {
+        assert_eq!(duration("3d"), Ok(Duration::from_hours(72)));
+        assert_eq!(duration("0s"), Ok(Duration::ZERO));
+        for odd in ["", "3", "d", "-1d", "1.5h", "3w", "9999999999999d", "3é"] {
+            assert!(duration(odd).is_err(), "{odd}");
+        }
+    }
+}

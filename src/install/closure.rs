@@ -1,0 +1,105 @@
+//! All packages that a package needs, each with its digest: what makes an installation the same everywhere.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::tool::Tool;
+use super::{Error, Installer, Source, npm, uv};
+use crate::sys::fs::{PathError, read_bounded};
+
+/// The longest list that is read, in bytes.
+const LIMIT: u64 = 32 << 20;
+
+/// A package with all that it needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closure {
+    /// The list, as npm (`package-lock.json`) or uv (`requirements.txt` with hashes) reads it. It names no registry.
+    pub packages: String,
+    /// Integrity value of the package itself, where the list has one.
+    pub integrity: Option<String>,
+}
+
+impl Installer {
+    /// Asks the package manager for all packages that a source needs, for every platform; `None` for an archive. `python` is
+    /// the version of Python that they are for, if one is known. What is needed on the way goes below `temporary`.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn closure(
+        &self,
+        source: &Source,
+        python: Option<&str>,
+        temporary: &Path,
+    ) -> Result<Option<Closure>, Error> {
+        let directory = tempfile::tempdir_in(temporary).map_err(PathError::at(temporary))?;
+        match source {
+            Source::Npx(package) => self.npm_closure(&package.package, directory.path(), temporary).await.map(Some),
+            Source::Uvx(package) => {
+                self.uv_closure(&package.package, python, directory.path(), temporary).await.map(Some)
+            }
+            Source::Binary(_) => Ok(None),
+        }
+    }
+
+    async fn npm_closure(&self, package: &str, directory: &Path, temporary: &Path) -> Result<Closure, Error> {
+        let (name, version) = npm::exact(package)?;
+        let program = npm::find(self, "npm")?;
+        write(&directory.join("package.json"), &manifest(&name, &version))?;
+        let flags = [
+            "install", "--location=project", "--package-lock-only", "--omit-lockfile-registry-resolved",
+            "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--prefix",
+        ];
+        let mut arguments: Vec<String> = flags.map(ToOwned::to_owned).into();
+        arguments.push(directory.to_string_lossy().into_owned());
+        let environment = self.environment_with(&self.npm);
+        let timeout = self.timeout;
+        Tool { name: "npm", program, arguments, environment, directory, temporary, timeout }.run().await?;
+        let packages = read(&directory.join("package-lock.json"))?;
+        let list: Value = serde_json::from_str(&packages).unwrap_or_default();
+        let own = &list["packages"][format!("node_modules/{name}")]["integrity"];
+        Ok(Closure { integrity: own.as_str().map(ToOwned::to_owned), packages })
+    }
+
+    async fn uv_closure(
+        &self,
+        package: &str,
+        python: Option<&str>,
+        directory: &Path,
+        temporary: &Path,
+    ) -> Result<Closure, Error> {
+        let spec = uv::exact(package)?;
+        let program = uv::find(self)?;
+        write(&directory.join("wanted.txt"), &spec)?;
+        let flags = [
+            "pip", "compile", "--universal", "--generate-hashes", "--no-header", "--no-annotate", "--no-progress",
+            "--output-file", "packages.txt",
+        ];
+        let mut arguments: Vec<String> = flags.map(ToOwned::to_owned).into();
+        if let Some(python) = python {
+            arguments.extend(["--python-version".to_owned(), python.to_owned()]);
+        }
+        arguments.push("wanted.txt".to_owned());
+        let environment = self.environment_with(&self.uv);
+        let timeout = self.timeout;
+        Tool { name: "uv", program, arguments, environment, directory, temporary, timeout }.run().await?;
+        Ok(Closure { integrity: None, packages: read(&directory.join("packages.txt"))? })
+    }
+}
+
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {
+    Ok(fs::write(path, text).map_err(PathError::at(path))?)
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    let failed = |error: String| PathError::at(path)(std::io::Error::other(error));
+    let folder = path.parent().unwrap_or(path).canonicalize().map_err(PathError::at(path))?;
+    let bytes = read_bounded(path, &folder, LIMIT).map_err(|error| failed(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|error| failed(error.to_string()).into())
+}
+
+/// What npm reads beside its lock file.
+pub(super) fn manifest(name: &str, version: &str) -> String {
+    json!({ "name": "agent", "dependencies": { name: version } }).to_string()
+}

@@ -1,0 +1,12 @@
+/// How far an installation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// A download begins; how many bytes its host announces.
+    Downloading(Option<u64>),
+    /// So many more bytes have come.
+    Received(u64),
+    /// The archive is being unpacked.
+    Unpacking,
+    /// The package manager of this name is at work.
+    Running(&'static str),
+}

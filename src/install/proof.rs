@@ -1,0 +1,76 @@
+//! By what is known that the bytes are the right ones.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Who has said what the bytes must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verified {
+    /// The manifest, by the archive's SHA-256.
+    Manifest,
+    /// GitHub, by the SHA-256 that it computed when the archive was uploaded.
+    Github,
+    /// A lock file.
+    Lock,
+    /// The npm registry, by the integrity value that npm compares.
+    Npm,
+    /// The Python package index, over a connection that nobody can change.
+    Pypi,
+    /// Nobody: the bytes are what the host has sent.
+    None,
+}
+
+impl Verified {
+    /// The name in JSON documents.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Manifest => "manifest",
+            Self::Github => "github",
+            Self::Lock => "lock",
+            Self::Npm => "npm",
+            Self::Pypi => "pypi",
+            Self::None => "none",
+        }
+    }
+}
+
+impl Verified {
+    /// Who that is, in a sentence.
+    pub(super) fn speaker(self) -> &'static str {
+        match self {
+            Self::Manifest => "the manifest",
+            Self::Github => "GitHub",
+            Self::Lock => "the lock file",
+            Self::Npm => "the npm registry",
+            Self::Pypi => "the Python package index",
+            Self::None => "nobody",
+        }
+    }
+}
+
+impl fmt::Display for Verified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Verified {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let all = [Self::Manifest, Self::Github, Self::Lock, Self::Npm, Self::Pypi, Self::None];
+        all.into_iter().find(|verified| verified.as_str() == text).ok_or(())
+    }
+}
+
+/// What is known of the bytes that were installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proof {
+    /// Who has said what they must be.
+    pub verified: Verified,
+    /// SHA-256 of the archive, in lower-case hexadecimal; `None` for packages.
+    pub sha256: Option<String>,
+    /// Integrity value of the package, as npm writes it; `None` where the package manager tells none.
+    pub integrity: Option<String>,
+}

@@ -1,0 +1,94 @@
+use crate::install::Kind;
+use crate::manifest::env_name;
+use crate::text::quote;
+
+/// Why there is no plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The version is known to nobody.
+    #[error("{}", unknown_version(id, version, known, *has_packages))]
+    UnknownVersion {
+        /// The agent.
+        id: String,
+        /// What was asked for.
+        version: String,
+        /// The versions that are known.
+        known: Vec<String>,
+        /// Whether the agent has packages at all, of which any version could be had.
+        has_packages: bool,
+    },
+    /// The agent is not made for the platform.
+    #[error("{} {version} is not made for {platform}; there is {}", quote(id), list(.offered))]
+    UnsupportedPlatform {
+        /// The agent.
+        id: String,
+        /// Its version.
+        version: String,
+        /// The platform, ready to be shown.
+        platform: String,
+        /// What there is instead: platforms of archives, `npx`, `uvx`.
+        offered: Vec<String>,
+    },
+    /// The agent has no such kind of distribution.
+    #[error("{} {version} has no distribution {}; there is {}", quote(id), kind.as_str(), list(.offered))]
+    NoSuchKind {
+        /// The agent.
+        id: String,
+        /// Its version.
+        version: String,
+        /// What was asked for.
+        kind: Kind,
+        /// What there is instead.
+        offered: Vec<String>,
+    },
+    /// The programs that could install or start the agent are not there.
+    #[error("{} needs {}", quote(id), needs(lacking))]
+    MissingRuntime {
+        /// The agent.
+        id: String,
+        /// Kind of distribution, program, and how to get it.
+        lacking: Vec<(Kind, &'static str, &'static str)>,
+    },
+    /// The manifest sets a variable that decides what runs.
+    #[error("{} is refused: its manifest sets {}, which {}", quote(id), quote(name), env_name::problem(name).unwrap_or("has a value with a NUL in it"))]
+    ReservedVariable {
+        /// The agent.
+        id: String,
+        /// The variable.
+        name: String,
+    },
+}
+
+impl Error {
+    /// Whether it is this machine that lacks something.
+    #[must_use]
+    pub fn is_missing_runtime(&self) -> bool {
+        matches!(self, Self::MissingRuntime { .. })
+    }
+
+    /// Whether it is the manifest that must not be obeyed.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::ReservedVariable { .. })
+    }
+}
+
+fn unknown_version(id: &str, version: &str, known: &[String], has_packages: bool) -> String {
+    let (id, version) = (quote(id), quote(version));
+    let known = if known.is_empty() { "none".to_owned() } else { quote(&known.join(", ")) };
+    let why = if has_packages {
+        "the version of its package is another one than the agent's, so that no other can be told"
+    } else {
+        "its archives have addresses for these versions only; an earlier one can be had from a lock file that has it"
+    };
+    format!("version {version} of {id} is not known; known here: {known}; {why}")
+}
+
+fn list(offered: &[String]) -> String {
+    if offered.is_empty() { "nothing".to_owned() } else { quote(&offered.join(", ")) }
+}
+
+fn needs(lacking: &[(Kind, &str, &str)]) -> String {
+    let parts = lacking.iter().map(|(_, program, remedy)| format!("{program}, which is not in PATH: {remedy}"));
+    parts.collect::<Vec<_>>().join("; or ")
+}

@@ -1,0 +1,120 @@
+//! Digests of what was installed, and whether they still hold.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::places::{DIGESTS, FILES};
+use super::{Error, Version};
+use crate::install::Kind;
+use crate::sys::fs::{PathError, read_bounded};
+use crate::{hex, json};
+
+/// The largest list that is read, in bytes.
+const LIMIT: u64 = 256 << 20;
+
+/// How an installed file differs from what was installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Damage {
+    /// It is gone.
+    Missing(String),
+    /// Its content is another.
+    Changed(String),
+    /// It cannot be read.
+    Unreadable(String),
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Digests {
+    schema: u32,
+    /// SHA-256 by path below the version's directory.
+    files: BTreeMap<String, String>,
+}
+
+/// Writes the digests of a version that was just installed. Of packages only the program counts: what is beside it, their
+/// runtimes write to themselves. Returns how many bytes all files have.
+pub(super) fn record(directory: &Path, program: &Path, kind: Kind) -> Result<u64, PathError> {
+    let mut files = Vec::new();
+    let size = list(&directory.join(FILES), &mut files)?;
+    if kind != Kind::Binary {
+        files = vec![program.canonicalize().map_err(PathError::at(program))?];
+    }
+    let real = directory.canonicalize().map_err(PathError::at(directory))?;
+    let digests: BTreeMap<String, String> = files
+        .into_par_iter()
+        .filter_map(|path| {
+            let name = name_of(&path, directory).or_else(|| name_of(&path, &real))?;
+            Some(digest(&path).map(|digest| (name, digest)).map_err(PathError::at(&path)))
+        })
+        .collect::<Result<_, _>>()?;
+    let path = directory.join(DIGESTS);
+    std::fs::write(&path, json::to_string(&Digests { schema: 1, files: digests })).map_err(PathError::at(&path))?;
+    Ok(size)
+}
+
+impl Version {
+    /// Compares what is installed with what was: reads every file whose digest was kept.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when nobody knows any more what was installed.
+    pub fn damages(&self) -> Result<Vec<Damage>, Error> {
+        let path = self.directory.join(DIGESTS);
+        let damaged = |message: String| Error::Damaged { path: path.clone(), message };
+        let bytes = read_bounded(&path, &self.directory, LIMIT).map_err(|error| damaged(error.to_string()))?;
+        let digests: Digests = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        let found = digests.files.into_par_iter().filter_map(|(name, wanted)| {
+            let path = name.split('/').fold(self.directory.clone(), |path, part| path.join(part));
+            match digest(&path) {
+                Ok(found) if found == wanted => None,
+                Ok(_) => Some(Damage::Changed(name)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Damage::Missing(name)),
+                Err(_) => Some(Damage::Unreadable(name)),
+            }
+        });
+        Ok(found.collect())
+    }
+}
+
+/// Lists all regular files of a directory and of those in it; returns the bytes of them all.
+fn list(directory: &Path, files: &mut Vec<PathBuf>) -> Result<u64, PathError> {
+    let mut size = 0;
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        for item in std::fs::read_dir(&directory).map_err(PathError::at(&directory))? {
+            let item = item.map_err(PathError::at(&directory))?;
+            let kind = item.file_type().map_err(PathError::at(&directory))?;
+            if kind.is_dir() {
+                waiting.push(item.path());
+            } else if kind.is_file() {
+                size += item.metadata().map_err(PathError::at(&directory))?.len();
+                files.push(item.path());
+            }
+        }
+    }
+    Ok(size)
+}
+
+/// The path below a directory, with `/` between the parts; `None` where it is not Unicode.
+fn name_of(path: &Path, directory: &Path) -> Option<String> {
+    let parts: Option<Vec<&str>> =
+        path.strip_prefix(directory).ok()?.components().map(|part| part.as_os_str().to_str()).collect();
+    Some(parts?.join("/"))
+}
+
+fn digest(path: &Path) -> io::Result<String> {
+    let (mut file, mut hash) = (File::open(path)?, Sha256::new());
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(length) => hash.update(&buffer[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::install;
+use crate::sys::fs::PathError;
+use crate::text::quote;
+
+/// Why the store was not changed or read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The agent was not installed.
+    #[error("{} was not installed: {error}", quote(id))]
+    Install {
+        /// The agent.
+        id: String,
+        /// Why not.
+        #[source]
+        error: install::Error,
+    },
+    /// A file or directory of the store cannot be read or written.
+    #[error("the store of installed agents: {0}; name another with --root")]
+    Path(#[from] PathError),
+    /// Another process holds the agent's lock.
+    #[error("{} is being changed by {holder}; it was waited for {} s", quote(id), waited.as_secs_f64())]
+    Locked {
+        /// The agent.
+        id: String,
+        /// The other process, in its own words.
+        holder: String,
+        /// For how long it was waited for.
+        waited: Duration,
+    },
+    /// A file of the store is not as this program writes it.
+    #[error("{} is damaged ({message}); remove it, and install the agent again", .path.display())]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// A known version has another digest all of a sudden.
+    #[error(
+        "{} {version} is refused: its archive had the SHA-256 {known} when it was installed, and is now said to have {}; \
+         uninstall it first if that is meant",
+        quote(id),
+        quote(now)
+    )]
+    Changed {
+        /// The agent.
+        id: String,
+        /// The version.
+        version: String,
+        /// The digest that is installed.
+        known: String,
+        /// The digest that the index, or the lock file, has now.
+        now: String,
+    },
+    /// The agent is running.
+    #[error("{} is running{}; end it first", quote(id), told(.processes))]
+    Running {
+        /// The agent.
+        id: String,
+        /// Processes that are known to run it.
+        processes: Vec<u32>,
+    },
+    /// The agent is not installed.
+    #[error("{} is not installed", quote(.0))]
+    NotInstalled(String),
+}
+
+impl Error {
+    /// Whether something was refused because it is not what it should be, or not safe.
+    #[must_use]
+    pub fn is_of_integrity(&self) -> bool {
+        match self {
+            Self::Install { error, .. } => error.is_of_integrity(),
+            Self::Changed { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+fn told(processes: &[u32]) -> String {
+    if processes.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<String> = processes.iter().take(5).map(ToString::to_string).collect();
+    format!(" ({} {})", if processes.len() == 1 { "process" } else { "processes" }, shown.join(", "))
+}

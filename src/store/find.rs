@@ -1,0 +1,116 @@
+//! What is installed.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::current::Current;
+use super::{Error, Version};
+use crate::resolve::Plan;
+use crate::sys::fs::PathError;
+
+/// Installed agents below one directory.
+#[derive(Debug, Clone)]
+pub struct Store {
+    root: PathBuf,
+    /// How long another process that changes the same agent is waited for.
+    pub patience: Duration,
+}
+
+/// An installed agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Its id.
+    pub id: String,
+    /// The version that is started.
+    pub current: Version,
+    /// Whether it stays at this version.
+    pub is_pinned: bool,
+}
+
+impl Store {
+    /// The store below a directory, which is made when something is installed.
+    ///
+    /// # Errors
+    /// [`PathError`] when the directory is relative, and the working directory is unknown.
+    pub fn at(root: &Path) -> Result<Self, PathError> {
+        let root = std::path::absolute(root).map_err(PathError::at(root))?;
+        Ok(Self { root, patience: Duration::from_mins(5) })
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// An installed agent; `None` when it is not installed, or its version is not there any more.
+    ///
+    /// # Errors
+    /// [`Error`] when nobody can tell.
+    pub fn agent(&self, id: &str) -> Result<Option<Agent>, Error> {
+        if !is_name(id) {
+            return Ok(None);
+        }
+        let directory = self.directory(id);
+        let Some(Current { folder, is_pinned, .. }) = Current::read(&directory)? else { return Ok(None) };
+        let version = Version::read(&directory.join(folder))?;
+        Ok(version.map(|current| Agent { id: id.to_owned(), current, is_pinned }))
+    }
+
+    /// What a plan would install, if it is installed.
+    ///
+    /// # Errors
+    /// [`Error`] when nobody can tell.
+    pub fn installed(&self, plan: &Plan) -> Result<Option<Version>, Error> {
+        Ok(Version::read(&self.place(&plan.id, &plan.folder()))?.filter(Version::is_whole))
+    }
+
+    /// The ids of agents of which anything is there, in the order of their names.
+    ///
+    /// # Errors
+    /// [`PathError`] when the directory cannot be read; one that is not there holds nothing.
+    pub fn ids(&self) -> Result<Vec<String>, PathError> {
+        let mut ids = names(&self.agents())?;
+        ids.retain(|id| !id.starts_with('.'));
+        Ok(ids)
+    }
+
+    /// Every installed version of an agent.
+    ///
+    /// # Errors
+    /// [`Error`] when the directory cannot be read. Damaged versions are passed over.
+    pub fn versions(&self, id: &str) -> Result<Vec<Version>, Error> {
+        if !is_name(id) {
+            return Ok(Vec::new());
+        }
+        let directory = self.directory(id);
+        let folders = names(&directory)?;
+        let folders = folders.iter().filter(|name| !name.starts_with('.'));
+        Ok(folders.filter_map(|name| Version::read(&directory.join(name)).ok().flatten()).collect())
+    }
+}
+
+/// Whether a text can be the name of an agent's directory.
+fn is_name(id: &str) -> bool {
+    !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\\', ':', '\0'])
+}
+
+/// The names of directories in a directory, in order; none when it is not there.
+pub(super) fn names(directory: &Path) -> Result<Vec<String>, PathError> {
+    let items = match fs::read_dir(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        items => items.map_err(PathError::at(directory))?,
+    };
+    let mut names = Vec::new();
+    for item in items {
+        let item = item.map_err(PathError::at(directory))?;
+        let is_directory = item.file_type().map_err(PathError::at(directory))?.is_dir();
+        if is_directory && let Ok(name) = item.file_name().into_string() {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}

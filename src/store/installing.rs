@@ -1,0 +1,185 @@
+//! From a plan to an installed version.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tokio::task::spawn_blocking;
+
+use super::current::Current;
+use super::places::{FILES, IN_USE, NEW, RECEIPT};
+use super::{Error, Pin, Receipt, Store, Version, broken, leftovers};
+use crate::install::{Installer, Kind, Placed, Progress, Source};
+use crate::json;
+use crate::resolve::Plan;
+use crate::sys::fs::PathError;
+use crate::sys::process::Scratch;
+use crate::sys::rename::{rename, write_durable};
+
+/// An order to install.
+pub struct Order<'a> {
+    /// What.
+    pub plan: &'a Plan,
+    /// By whom; its platform must be that of the plan.
+    pub installer: &'a Installer,
+    /// What becomes of the agent's pin.
+    pub pin: Pin,
+    /// Is told how far the work is.
+    pub progress: &'a (dyn Fn(Progress) + Send + Sync),
+    /// Is told whom this waits for.
+    pub waiting: &'a (dyn Fn(&str) + Send + Sync),
+}
+
+/// A version that is installed now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// The version.
+    pub version: Version,
+    /// Whether it was there already.
+    pub was_there: bool,
+    /// The version that was started until now, if that is another one.
+    pub replaces: Option<String>,
+}
+
+impl Store {
+    /// Installs what a plan names, unless it is there already, and makes it the version that is started.
+    ///
+    /// Others that change the same agent are waited for. When the future is dropped, everything is as before.
+    ///
+    /// # Errors
+    /// [`Error`]; everything is then as before.
+    pub async fn install(&self, order: &Order<'_>) -> Result<Done, Error> {
+        let plan = order.plan;
+        let lock = self.lock(&plan.id, &format!("installing {} {}", plan.id, plan.version), order.waiting).await?;
+        let agent = self.directory(&plan.id);
+        let was_known = agent.exists();
+        fs::create_dir_all(&agent).map_err(PathError::at(&agent))?;
+        let result = self.install_locked(order, &agent).await;
+        if result.is_err() && !was_known && fs::remove_dir(&agent).is_ok() {
+            lock.remove();
+            self.forget_empty();
+        }
+        result
+    }
+
+    async fn install_locked(&self, order: &Order<'_>, agent: &Path) -> Result<Done, Error> {
+        let plan = order.plan;
+        self.refuse_changed(plan)?;
+        let place = agent.join(plan.folder());
+        let there = Version::read(&place).ok().flatten().filter(Version::is_whole);
+        let was_there = there.is_some();
+        let version = if let Some(mut version) = there {
+            if version.receipt.follow(plan) {
+                write_receipt(&version)?;
+            }
+            version
+        } else {
+            leftovers::clear(agent)?;
+            // Without a receipt, or not whole.
+            Scratch::adopt(&place).remove()?;
+            install(order, agent, &place).await?
+        };
+        let before = Current::read(agent).ok().flatten();
+        let is_pinned = match order.pin {
+            Pin::Keep => before.as_ref().is_some_and(|before| before.is_pinned),
+            Pin::Set => true,
+            Pin::Clear => false,
+        };
+        let current = Current::new(plan.folder(), is_pinned);
+        if before.as_ref() != Some(&current) {
+            current.write(agent)?;
+        }
+        let earlier = before.map(|before| before.folder).filter(|folder| *folder != current.folder);
+        let replaces = earlier.and_then(|folder| Some(Version::read(&agent.join(folder)).ok()??.receipt.version));
+        Ok(Done { version, was_there, replaces })
+    }
+
+    /// Lets an agent be updated again.
+    ///
+    /// # Errors
+    /// [`Error`]; the agent is then as before.
+    pub async fn unpin(&self, id: &str, waiting: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
+        let _lock = self.lock(id, &format!("unpinning {id}"), waiting).await?;
+        let agent = self.directory(id);
+        let current = Current::read(&agent)?.ok_or_else(|| Error::NotInstalled(id.to_owned()))?;
+        Current::new(current.folder, false).write(&agent)
+    }
+
+    /// The bytes of a version never change: whoever says so now is wrong, or worse.
+    ///
+    /// # Errors
+    /// [`Error::Changed`] when a plan says so.
+    pub fn refuse_changed(&self, plan: &Plan) -> Result<(), Error> {
+        let Source::Binary(target) = &plan.source else { return Ok(()) };
+        let claims = [target.sha256.as_ref(), plan.expected.sha256.as_ref()].into_iter().flatten();
+        let claims: Vec<&String> = claims.collect();
+        for version in self.versions(&plan.id)? {
+            let Some(known) = &version.receipt.sha256 else { continue };
+            let is_same = version.is_known_by(&plan.version, Kind::Binary, Some(&target.platform));
+            if is_same && let Some(now) = claims.iter().find(|claim| !claim.eq_ignore_ascii_case(known)) {
+                let (id, version) = (plan.id.clone(), plan.version.clone());
+                return Err(Error::Changed { id, version, known: known.clone(), now: (*now).clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the directories above agents once there are none.
+    pub(super) fn forget_empty(&self) {
+        // Only an empty directory goes, and nobody needs it to go.
+        let _ = fs::remove_dir(self.agents()).and_then(|()| fs::remove_dir(self.root()));
+    }
+}
+
+async fn install(order: &Order<'_>, agent: &Path, place: &Path) -> Result<Version, Error> {
+    let plan = order.plan;
+    let new = tempfile::Builder::new().prefix(NEW).tempdir_in(agent).map_err(PathError::at(agent))?;
+    // Packages have tens of thousands of files, some of which nobody may remove at first.
+    let new = Scratch::adopt(&new.keep());
+    let temporary = make(new.path().join("tmp"))?;
+    // By this path, processes are found again.
+    let temporary = temporary.canonicalize().map_err(PathError::at(&temporary))?;
+    // An environment of Python cannot be moved, so that packages are made where they stay: without a receipt, nobody
+    // takes that for a version.
+    let (target, finished) = match plan.kind() {
+        Kind::Binary => (make(new.path().join("version"))?, None),
+        Kind::Npx | Kind::Uvx => (make(place.to_owned())?, Some(Scratch::adopt(place))),
+    };
+    let files = make(target.join(FILES))?;
+    let failed = |error| Error::Install { id: plan.id.clone(), error };
+    let placed = order.installer.place(&plan.source, &plan.expected, &files, &temporary, order.progress).await;
+    let placed = placed.map_err(failed)?;
+    let receipt = describe(plan, placed, target.clone()).await?;
+    if target != place {
+        rename(&target, place)?;
+    }
+    let finished = finished.unwrap_or_else(|| Scratch::adopt(place));
+    let version = Version { directory: place.to_owned(), receipt };
+    write_receipt(&version)?;
+    finished.keep();
+    // What is left of the work; the next run would remove it as well.
+    let _ = spawn_blocking(move || new.remove()).await;
+    Ok(version)
+}
+
+/// Looks at what was installed, and writes everything but the receipt.
+async fn describe(plan: &Plan, placed: Placed, directory: PathBuf) -> Result<Receipt, Error> {
+    let plan = plan.clone();
+    let work = spawn_blocking(move || {
+        let marker = directory.join(IN_USE);
+        fs::write(&marker, "").map_err(PathError::at(&marker))?;
+        let size = broken::record(&directory, &placed.program, plan.kind())?;
+        Receipt::of(&plan, &placed, &directory, size).map_err(PathError::at(&placed.program))
+    });
+    let unfinished = |error| PathError { path: PathBuf::new(), error: std::io::Error::other(error) };
+    Ok(work.await.map_err(unfinished)??)
+}
+
+fn write_receipt(version: &Version) -> Result<(), Error> {
+    let text = json::to_string(&version.receipt);
+    Ok(write_durable(&version.directory.join(RECEIPT), text.as_bytes())?)
+}
+
+fn make(directory: PathBuf) -> Result<PathBuf, Error> {
+    fs::create_dir(&directory).map_err(PathError::at(&directory))?;
+    Ok(directory)
+}

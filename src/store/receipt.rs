@@ -1,0 +1,164 @@
+//! What was installed, as a file.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::install::{Kind, Placed, Source, Verified};
+use crate::manifest::Platform;
+use crate::resolve::Plan;
+
+/// The number of this form. One that cannot be read by older versions has another.
+const SCHEMA: u32 = 1;
+
+/// What was installed, from where, and by what it is known to be the right thing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The number of this form.
+    pub schema: u32,
+    /// The agent.
+    pub id: String,
+    /// Its version.
+    pub version: String,
+    /// The kind of distribution: `npx`, `uvx` or `binary`.
+    pub distribution: String,
+    /// The platform, as manifests write it.
+    pub platform: Option<String>,
+    /// The package with its version.
+    pub package: Option<String>,
+    /// The address of the archive.
+    pub archive: Option<String>,
+    /// Program to start, as the manifest has it.
+    pub cmd: Option<String>,
+    /// SHA-256 of the archive.
+    pub sha256: Option<String>,
+    /// Integrity value of the package.
+    pub integrity: Option<String>,
+    /// Who has said what the bytes must be.
+    pub verified: String,
+    /// The agent's own file, relative to the version's directory, with `/` between the parts.
+    pub program: String,
+    /// Its size in bytes, by which a file is known that did not survive a power cut.
+    pub program_size: u64,
+    /// What starts that file, where the system does not.
+    pub interpreter: Option<StoredInterpreter>,
+    /// Arguments of the manifest.
+    pub args: Vec<String>,
+    /// Variables of the manifest.
+    pub env: BTreeMap<String, String>,
+    /// SHA-256 of the index that named all this.
+    pub index_sha256: Option<String>,
+    /// When it was installed, by RFC 3339.
+    pub installed_at: String,
+    /// The bytes of all files.
+    pub size: u64,
+}
+
+/// An interpreter, as a receipt has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredInterpreter {
+    /// Its name, by which it is found again when it has moved.
+    pub name: String,
+    /// Where it was when the agent was installed.
+    pub program: PathBuf,
+    /// What it is told before the program's file.
+    pub flags: Vec<String>,
+}
+
+impl Receipt {
+    pub(super) fn of(plan: &Plan, placed: &Placed, directory: &Path, size: u64) -> std::io::Result<Self> {
+        let (package, archive, cmd) = match &plan.source {
+            Source::Npx(package) | Source::Uvx(package) => (Some(package.package.clone()), None, None),
+            Source::Binary(target) => (None, Some(target.archive.clone()), Some(target.cmd.clone())),
+        };
+        let interpreter = placed.interpreter.as_ref().map(|interpreter| StoredInterpreter {
+            name: interpreter.name.to_owned(),
+            program: interpreter.program.clone(),
+            flags: interpreter.flags.clone(),
+        });
+        Ok(Self {
+            schema: SCHEMA,
+            id: plan.id.clone(),
+            version: plan.version.clone(),
+            distribution: plan.kind().as_str().to_owned(),
+            platform: plan.platform.map(|platform| platform.as_str().to_owned()),
+            package,
+            archive,
+            cmd,
+            sha256: placed.proof.sha256.clone(),
+            integrity: placed.proof.integrity.clone(),
+            verified: placed.proof.verified.as_str().to_owned(),
+            program: relative(&placed.program, directory)?,
+            program_size: placed.program.metadata()?.len(),
+            interpreter,
+            args: plan.source.arguments().to_vec(),
+            env: plan.source.variables().iter().cloned().collect(),
+            index_sha256: plan.index_sha256.clone(),
+            installed_at: now(),
+            size,
+        })
+    }
+
+    /// Reads a receipt; the error says what is wrong.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let receipt: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if receipt.schema != SCHEMA {
+            return Err(format!("form {} is of another version of this program", receipt.schema));
+        }
+        let is_below = |part| matches!(part, Component::Normal(_));
+        if receipt.program.is_empty() || !Path::new(&receipt.program).components().all(is_below) {
+            return Err("the program is not below the directory".to_owned());
+        }
+        Ok(receipt)
+    }
+
+    /// The kind of distribution; `None` for one that this program does not know.
+    #[must_use]
+    pub fn kind(&self) -> Option<Kind> {
+        Kind::named(&self.distribution)
+    }
+
+    /// The platform; `None` for one that this program does not know.
+    #[must_use]
+    pub fn platform(&self) -> Option<Platform> {
+        self.platform.as_deref()?.parse().ok()
+    }
+
+    /// Who has said what the bytes must be.
+    #[must_use]
+    pub fn verified(&self) -> Verified {
+        self.verified.parse().unwrap_or(Verified::None)
+    }
+
+    /// Takes over what a newer index says of the start of the same bytes. Returns whether that is anything new.
+    pub fn follow(&mut self, plan: &Plan) -> bool {
+        let (args, env) = (plan.source.arguments().to_vec(), plan.source.variables().iter().cloned().collect());
+        let is_new = self.args != args || self.env != env;
+        (self.args, self.env) = (args, env);
+        if is_new {
+            self.index_sha256.clone_from(&plan.index_sha256);
+        }
+        is_new
+    }
+}
+
+/// The path below the directory, with the links on the way resolved.
+fn relative(path: &Path, directory: &Path) -> std::io::Result<String> {
+    let (real, directory) = (path.canonicalize()?, directory.canonicalize()?);
+    let outside = || std::io::Error::other("the program is a link that leads out of the installation");
+    let parts: Option<Vec<&str>> = real
+        .strip_prefix(directory)
+        .map_err(|_| outside())?
+        .components()
+        .map(|part| part.as_os_str().to_str())
+        .collect();
+    Ok(parts.ok_or_else(|| std::io::Error::other("the program's name is not Unicode"))?.join("/"))
+}
+
+fn now() -> String {
+    let now = OffsetDateTime::now_utc();
+    now.replace_nanosecond(0).unwrap_or(now).format(&Rfc3339).unwrap_or_default()
+}

@@ -1,0 +1,145 @@
+//! Removing what is not needed any more.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::current::Current;
+use super::find::names;
+use super::places::{IN_USE, RECEIPT};
+use super::{Error, Store, Version, leftovers};
+use crate::sys::fs::PathError;
+use crate::sys::process::Scratch;
+use crate::sys::{lock, users};
+
+/// What was removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Freed {
+    /// The versions.
+    pub removed: Vec<Removed>,
+    /// Versions that are neither current nor removed, for they are running.
+    pub running: Vec<Removed>,
+    /// The bytes that are free now, leftovers of interrupted runs included.
+    pub bytes: u64,
+}
+
+/// A version, in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removed {
+    /// The agent.
+    pub id: String,
+    /// Its version.
+    pub version: String,
+    /// The bytes of its files.
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Removes an agent with all its versions. Unless `force`, one that is running is left as it is.
+    ///
+    /// # Errors
+    /// [`Error`]; what was removed until then stays removed, and what is left is no version any more.
+    pub async fn uninstall(&self, id: &str, force: bool, waiting: &(dyn Fn(&str) + Sync)) -> Result<Freed, Error> {
+        let agent = self.directory(id);
+        if !agent.is_dir() {
+            return Err(Error::NotInstalled(id.to_owned()));
+        }
+        let lock = self.lock(id, &format!("uninstalling {id}"), waiting).await?;
+        let folders = names(&agent)?;
+        if !force {
+            let is_used = folders.iter().any(|name| lock::is_used(&agent.join(name).join(IN_USE)));
+            let processes = processes(&agent);
+            if is_used || !processes.is_empty() {
+                return Err(Error::Running { id: id.to_owned(), processes });
+            }
+        }
+        let mut freed = Freed::default();
+        for name in &folders {
+            freed.add(remove(&agent.join(name), id)?);
+        }
+        Scratch::adopt(&agent).remove()?;
+        lock.remove();
+        self.forget_empty();
+        Ok(freed)
+    }
+
+    /// Removes every version that is neither current nor running, and what interrupted runs have left. Agents that another
+    /// process is at work on are passed over.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn collect_garbage(&self) -> Result<Freed, Error> {
+        let mut freed = Freed::default();
+        let mut hurried = self.clone();
+        hurried.patience = std::time::Duration::ZERO;
+        for id in self.ids()? {
+            let lock = match hurried.lock(&id, "collecting garbage", &|_| ()).await {
+                Err(Error::Locked { .. }) => continue,
+                lock => lock?,
+            };
+            let agent = self.directory(&id);
+            let current = Current::read(&agent)?.map(|current| current.folder);
+            freed.bytes += leftovers::clear(&agent)?;
+            for name in names(&agent)?.into_iter().filter(|name| Some(name) != current.as_ref()) {
+                let place = agent.join(&name);
+                if lock::is_used(&place.join(IN_USE)) || !processes(&place).is_empty() {
+                    freed.running.extend(describe(&place, &id));
+                    continue;
+                }
+                freed.add(remove(&place, &id)?);
+            }
+            // What an installation that never came about has left.
+            if current.is_none() && fs::remove_dir(&agent).is_ok() {
+                lock.remove();
+            }
+        }
+        self.forget_empty();
+        Ok(freed)
+    }
+}
+
+impl Freed {
+    fn add(&mut self, (removed, bytes): (Option<Removed>, u64)) {
+        self.removed.extend(removed);
+        self.bytes += bytes;
+    }
+}
+
+fn processes(folder: &Path) -> Vec<u32> {
+    // Processes know real paths only.
+    folder.canonicalize().map(|folder| users::of_folder(&folder)).unwrap_or_default()
+}
+
+fn describe(place: &Path, id: &str) -> Option<Removed> {
+    let receipt = Version::read(place).ok().flatten()?.receipt;
+    Some(Removed { id: id.to_owned(), version: receipt.version, bytes: receipt.size })
+}
+
+/// Removes a version, the receipt first: whatever interrupts this, no half of a version is left.
+fn remove(place: &Path, id: &str) -> Result<(Option<Removed>, u64), Error> {
+    let version = describe(place, id);
+    let bytes = size(place);
+    let receipt = place.join(RECEIPT);
+    match fs::remove_file(&receipt) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(PathError { path: receipt, error }.into()),
+        _ => {}
+    }
+    Scratch::adopt(place).remove()?;
+    Ok((version, bytes))
+}
+
+/// The bytes of all files below a directory, as far as they can be seen.
+pub(super) fn size(directory: &Path) -> u64 {
+    let mut size = 0;
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        for item in fs::read_dir(directory).into_iter().flatten().flatten() {
+            match item.metadata() {
+                Ok(metadata) if metadata.is_dir() => waiting.push(item.path()),
+                Ok(metadata) if metadata.is_file() => size += metadata.len(),
+                _ => {}
+            }
+        }
+    }
+    size
+}

@@ -1,0 +1,142 @@
+//! Locks between processes, which end with the process whatever happens to it.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::fs::PathError;
+
+/// A lock that this process holds alone. Dropping it gives it back.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+/// Answer to the wish for a lock.
+#[derive(Debug)]
+pub enum Answer {
+    /// This process has it now.
+    Mine(Lock),
+    /// Another process has it; its own words about itself, as far as they can be read.
+    Held(String),
+}
+
+impl Lock {
+    /// Takes the lock of a file, which is made if need be, unless another process has it. `holder` is what others read of
+    /// this process meanwhile.
+    ///
+    /// Where the file system knows no locks, everybody gets one.
+    ///
+    /// # Errors
+    /// [`PathError`] when the file cannot be made or locked.
+    pub fn ask(path: &Path, holder: &str) -> Result<Answer, PathError> {
+        loop {
+            let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+            let mut file = open.map_err(PathError::at(path))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(Answer::Held(words(&mut file))),
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+                Err(TryLockError::Error(error)) => return Err(PathError::at(path)(error)),
+            }
+            // Whoever had it before may have removed the file: then this one is nobody's any more.
+            if !is_at(&file, path) {
+                continue;
+            }
+            let line = format!("process {}: {holder}\n", std::process::id());
+            // Only a help for others.
+            let _ = file.set_len(0).and_then(|()| file.write_all(line.as_bytes()));
+            return Ok(Answer::Mine(Self { file, path: path.to_owned() }));
+        }
+    }
+
+    /// Gives the lock back and removes its file, where waiting processes notice that.
+    pub fn remove(self) {
+        if cfg!(unix) {
+            // The next one finds another file, or none.
+            let _ = fs::remove_file(&self.path);
+        }
+        drop(self.file);
+    }
+}
+
+fn words(file: &mut File) -> String {
+    let mut text = String::new();
+    // Windows lets nobody read a file that is locked.
+    let _ = file.take(1000).read_to_string(&mut text);
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let id = |metadata: &fs::Metadata| (metadata.dev(), metadata.ino());
+    matches!((file.metadata(), fs::metadata(path)), (Ok(a), Ok(b)) if id(&a) == id(&b))
+}
+
+#[cfg(not(unix))]
+fn is_at(_file: &File, _path: &Path) -> bool {
+    true
+}
+
+/// Says by a lock on a file that something is in use, for as long as the file is open. Where that cannot be said, nobody
+/// is kept from anything.
+#[must_use]
+pub fn mark_used(path: &Path) -> Option<File> {
+    let file = File::open(path).ok()?;
+    file.try_lock_shared().ok()?;
+    Some(file)
+}
+
+/// Whether a process has said so.
+#[must_use]
+pub fn is_used(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mine(path: &Path, holder: &str) -> Lock {
+        match Lock::ask(path, holder).unwrap() {
+            Answer::Mine(lock) => lock,
+            Answer::Held(words) => panic!("held by {words}"),
+        }
+    }
+
+    #[test]
+    fn a_lock_is_held_by_one_and_names_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let lock = mine(&path, "at work with much to say");
+        if cfg!(unix) {
+            let Answer::Held(words) = Lock::ask(&path, "b").unwrap() else { panic!("two have it") };
+            assert_eq!(words, format!("process {}: at work with much to say", std::process::id()));
+        }
+        drop(lock);
+        let lock = mine(&path, "b");
+        assert!(fs::read_to_string(&path).unwrap().ends_with(": b\n"));
+        lock.remove();
+        assert!(!path.exists() || cfg!(windows));
+        drop(mine(&path, "c"));
+        assert!(Lock::ask(&folder.path().join("no/lock"), "d").unwrap_err().to_string().contains("lock"));
+    }
+
+    #[test]
+    fn what_is_used_is_known_until_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("in-use");
+        assert!(!is_used(&path) && mark_used(&path).is_none());
+        fs::write(&path, "").unwrap();
+        assert!(!is_used(&path));
+        let (one, two) = (mark_used(&path).unwrap(), mark_used(&path).unwrap());
+        assert!(is_used(&path));
+        drop(one);
+        assert!(is_used(&path));
+        drop(two);
+        assert!(!is_used(&path));
+    }
+}

@@ -1,0 +1,28 @@
+//! Standing by while another program works.
+
+use std::io;
+
+use process_wrap::tokio::{CommandWrap, JobObject, KillOnDrop};
+use tokio::process::Command;
+use tokio::runtime::Builder;
+
+use super::{Ended, Program};
+
+pub(super) fn replace_with(program: Program) -> io::Result<Ended> {
+    #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
+    let mut command = Command::new(&program.path);
+    command.args(program.arguments).envs(program.variables);
+    Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let mut command = CommandWrap::from(command);
+        // What the program has started ends with it, and both with this process.
+        command.wrap(KillOnDrop).wrap(JobObject);
+        let mut child = command.spawn()?;
+        loop {
+            tokio::select! {
+                status = child.wait() => return Ok(Ended::Code(status?.code().unwrap_or(1))),
+                // The console tells the program as well, whose affair it is.
+                told = tokio::signal::ctrl_c() => told?,
+            }
+        }
+    })
+}

@@ -1,0 +1,37 @@
+use crate::install::Kind;
+use crate::manifest::{Platform, Version};
+use crate::resolve::{Error, Host, Offer, Plan, Wanted, resolve};
+use crate::store::Agent;
+
+/// How an installed agent stands to what is offered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// There is nothing newer.
+    UpToDate(Box<Plan>),
+    /// There is a newer version.
+    Newer(Box<Plan>),
+    /// Its versions cannot be compared, and it is another one.
+    Other(Box<Plan>),
+}
+
+/// Compares an installed agent with the offers for it. It keeps its kind of distribution as long as that is offered.
+///
+/// # Errors
+/// [`Error`] when what is offered cannot be installed here.
+pub fn compare(agent: &Agent, offers: &[Offer], platform: Option<Platform>, host: &Host) -> Result<Status, Error> {
+    let receipt = &agent.current.receipt;
+    let wanted = |kind: Option<Kind>| Wanted { id: agent.id.clone(), version: None, kind, platform };
+    let plan = match resolve(offers, &wanted(receipt.kind()), host) {
+        Err(Error::NoSuchKind { .. } | Error::UnsupportedPlatform { .. }) => resolve(offers, &wanted(None), host)?,
+        plan => plan?,
+    };
+    let plan = Box::new(plan);
+    if plan.version == receipt.version {
+        return Ok(Status::UpToDate(plan));
+    }
+    Ok(match (Version::parse(&plan.version), Version::parse(&receipt.version)) {
+        (Some(offered), Some(installed)) if offered > installed => Status::Newer(plan),
+        (Some(_), Some(_)) => Status::UpToDate(plan),
+        _ => Status::Other(plan),
+    })
+}

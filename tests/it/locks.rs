@@ -1,0 +1,149 @@
+//! Lock files: the same bytes elsewhere, or nothing.
+#![cfg(unix)]
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::archives::sha256;
+use crate::people::{People, archive, entry, host};
+use crate::server::status;
+use crate::support::Run;
+
+/// A platform that is not this machine's.
+fn foreign() -> &'static str {
+    if host() == "linux-aarch64" { "darwin-x86_64" } else { "linux-aarch64" }
+}
+
+/// An agent with an archive for this platform, whose digest the index has, and one for another, whose digest nobody has.
+fn people() -> People {
+    let people = People::new();
+    let mut agent = people.agent("a", "1.0.0");
+    people.serve("/1.0.0/foreign.tar.gz", archive("foreign"));
+    agent["distribution"]["binary"][foreign()] =
+        json!({ "archive": people.server.url("/1.0.0/foreign.tar.gz"), "cmd": "./bin/agent" });
+    people.publish(&[agent, people.agent("b", "2.0.0")]);
+    people
+}
+
+fn locked() -> (People, String) {
+    let people = people();
+    let run = people.run(&["install", "--lock", "x.lock", "a", "b"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let text = people.env.read("x.lock");
+    (people, text)
+}
+
+/// Installs by the lock file into a place where nothing is yet, while the index is gone.
+fn elsewhere(people: &People, arguments: &[&str]) -> (Run, Value) {
+    people.answer("/registry.json", status(500));
+    let root = people.env.path("elsewhere");
+    let mut command = people.command(&[&["install", "--locked", "--lock", "x.lock", "--json"], arguments].concat());
+    let run = Run::of(command.env("ACP_REGISTRY_ROOT", root));
+    let document = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error} {}", run.stderr));
+    (run, document)
+}
+
+#[test]
+fn a_lock_file_knows_every_platform_and_stays_the_same() {
+    let (people, text) = locked();
+    let file: toml::Table = text.parse().unwrap();
+    let binary = &file["agents"]["a"]["binary"];
+    assert_eq!(binary[host()]["sha256"].as_str(), Some(sha256(&archive("a-1.0.0")).as_str()));
+    assert_eq!(binary[host()]["verified"].as_str(), Some("manifest"));
+    assert_eq!(binary[foreign()]["sha256"].as_str(), Some(sha256(&archive("foreign")).as_str()));
+    assert_eq!(binary[foreign()]["verified"].as_str(), Some("none"));
+    // Written again, also for some only, it is the same: what it knows it keeps.
+    people.serve("/1.0.0/foreign.tar.gz", "something else");
+    assert_eq!(people.run(&["install", "--lock", "x.lock", "a"]).code, 0);
+    assert_eq!(people.env.read("x.lock"), text);
+}
+
+#[test]
+fn the_same_bytes_come_elsewhere_without_an_index() {
+    let (people, _) = locked();
+    let (run, document) = elsewhere(&people, &[]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let agents = document["agents"].as_array().unwrap();
+    assert_eq!(agents.iter().map(|agent| agent["id"].as_str().unwrap()).collect::<Vec<_>>(), ["a", "b"]);
+    assert!(agents.iter().all(|agent| agent["verified"] == "lock"), "{document}");
+    let root = people.env.path("elsewhere");
+    let run = Run::of(people.command(&["run", "a"]).env("ACP_REGISTRY_ROOT", &root));
+    assert_eq!(run.stdout, "a-1.0.0 acp\n");
+    // For an image of another platform, into a place of its own.
+    let (run, document) = elsewhere(&people, &["a", "--platform", foreign(), "--root", "image"]);
+    assert_eq!((run.code, &document["platform"]), (0, &json!(foreign())), "{}", run.stderr);
+    let program = fs::read_to_string(document["program"].as_str().unwrap()).unwrap();
+    assert!(program.contains("echo foreign"));
+}
+
+#[test]
+fn other_bytes_and_other_names_are_refused() {
+    let (people, text) = locked();
+    for (arguments, part) in [
+        (&["c"][..], "`c` is not in the lock file x.lock"),
+        (&["a@1.1.0"], "the lock file x.lock has `a` `1.0.0`, not `1.1.0`"),
+    ] {
+        let (run, _) = elsewhere(&people, arguments);
+        assert!(run.code == 4 && run.stderr.contains(part), "{arguments:?} {}", run.stderr);
+    }
+    people.serve("/1.0.0/a.tar.gz", archive("evil"));
+    let (run, document) = elsewhere(&people, &[]);
+    assert!(run.code == 4 && run.stderr.contains("but the lock file says"), "{}", run.stderr);
+    // The other agent is as it should be.
+    assert_eq!((document["agents"][0]["id"].as_str(), &document["errors"][0]["id"]), (Some("b"), &json!("a")));
+    // What is installed already is compared, too.
+    let other = text.replace(&sha256(&archive("b-2.0.0")), &"0".repeat(64));
+    people.env.write("x.lock", other);
+    let run = people.run(&["install", "--locked", "--lock", "x.lock", "b"]);
+    assert!(run.code == 4 && run.stderr.contains("is refused: its archive had"), "{}", run.stderr);
+    let digest = format!("sha256 = \"{}\"\n", sha256(&archive("foreign")));
+    people.env.write("x.lock", text.replace(&digest, ""));
+    let (run, _) = elsewhere(&people, &["a", "--platform", foreign()]);
+    assert!(run.code == 4 && run.stderr.contains("has no digests for `a` by binary"), "{}", run.stderr);
+}
+
+#[test]
+fn an_archive_that_cannot_be_fetched_is_told_and_the_rest_is_locked() {
+    let people = people();
+    people.answer("/1.0.0/foreign.tar.gz", status(404));
+    let run = people.run(&["install", "--lock", "x.lock", "a"]);
+    assert!(
+        run.code == 0 && run.stderr.contains("has no digest in the lock file: the archive was not fetched"),
+        "{}",
+        run.stderr
+    );
+    assert!(people.env.read("x.lock").contains(&sha256(&archive("a-1.0.0"))));
+}
+
+#[test]
+fn a_lock_file_that_is_none_is_told() {
+    let people = people();
+    for (text, part) in [("{", "TOML"), ("schema = 7", "form 7"), ("schema = 1\nx = 1", "unknown field")] {
+        people.env.write("acp-registry.lock", text);
+        let run = people.run(&["install", "--locked"]);
+        assert!(run.code == 3 && run.stderr.contains(part), "{text}: {}", run.stderr);
+        let run = people.run(&["install", "a", "--lock", "acp-registry.lock"]);
+        assert_eq!((run.code, people.env.read("acp-registry.lock").as_str()), (3, text));
+    }
+    fs::remove_file(people.env.path("acp-registry.lock")).unwrap();
+    let run = people.run(&["install", "--locked"]);
+    assert!(run.code == 3 && run.stderr.contains("there is no such file"), "{}", run.stderr);
+}
+
+#[test]
+fn packages_without_a_package_manager_are_told() {
+    let people = People::new();
+    let mut agent = people.agent("a", "1.0.0");
+    agent["distribution"]["npx"] = json!({ "package": "p@1.0.0" });
+    people.publish(&[agent, entry("n", "1.0.0", &json!({ "npx": { "package": "p@1.0.0" } }))]);
+    let run = Run::of(people.command(&["install", "--lock", "x.lock", "a"]).env("PATH", people.env.path("empty")));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("the packages of a (npx) are not in the lock file: npm is not in PATH"),
+        "{}",
+        run.stderr
+    );
+    let (run, _) = elsewhere(&people, &["a", "--dist", "npx"]);
+    assert!([3, 4].contains(&run.code), "{}", run.stderr);
+}

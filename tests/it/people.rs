@@ -1,0 +1,140 @@
+//! What tests of the commands for people share: an index and archives on loopback, and a store of their own.
+#![cfg(unix)]
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use acp_registry::manifest::Platform;
+use serde_json::{Value, json};
+
+use crate::archives::{gz, sha256, tar};
+use crate::server::{Answer, Asked, Server, not_found, ok, write};
+use crate::support::{Env, Run};
+
+/// Answers of the server by path.
+type Answers = Arc<Mutex<HashMap<String, Answer>>>;
+
+/// A registry index and archives on loopback, and a directory for everything that the program writes.
+pub(crate) struct People {
+    pub(crate) env: Env,
+    pub(crate) server: Server,
+    answers: Answers,
+    root: String,
+}
+
+/// The platform of this machine.
+pub(crate) fn host() -> &'static str {
+    Platform::host().unwrap().as_str()
+}
+
+/// An archive with a program that says who it is, and what it was given.
+pub(crate) fn archive(word: &str) -> Vec<u8> {
+    let script = format!(
+        "#!/bin/sh\necho {word} \"$@\"\n[ \"$1\" = env ] && env\n[ \"$1\" = fail ] && exit 7\n[ \"$1\" = cat ] && cat\nexit 0\n"
+    );
+    gz(&tar(&[("bin/agent", script.as_bytes()), ("README", b"text")]))
+}
+
+impl People {
+    pub(crate) fn new() -> Self {
+        Self::with_root("data", |_, _| Ok(false))
+    }
+
+    /// The same, with an own place for agents, and with somebody who may answer requests before the server does.
+    pub(crate) fn with_root(
+        root: &str,
+        first: impl Fn(&Asked, &mut std::net::TcpStream) -> std::io::Result<bool> + Send + Sync + 'static,
+    ) -> Self {
+        let answers = Answers::default();
+        let known = answers.clone();
+        let server = Server::raw(move |asked, stream| {
+            if first(asked, stream)? {
+                return Ok(());
+            }
+            let answer = known.lock().unwrap().get(&asked.path).cloned();
+            write(stream, asked, &answer.unwrap_or_else(not_found))
+        });
+        let env = Env::empty();
+        fs::create_dir(env.path("tmp")).unwrap();
+        Self { env, server, answers, root: root.to_owned() }
+    }
+
+    pub(crate) fn answer(&self, path: &str, answer: Answer) {
+        self.answers.lock().unwrap().insert(path.to_owned(), answer);
+    }
+
+    pub(crate) fn serve(&self, path: &str, body: impl Into<Vec<u8>>) {
+        self.answer(path, ok(body));
+    }
+
+    /// Publishes an index with these agents.
+    pub(crate) fn publish(&self, agents: &[Value]) {
+        self.serve("/registry.json", json!({ "version": "1.0.0", "agents": agents }).to_string());
+    }
+
+    /// An agent whose archive is served; `sha256` is that of its bytes.
+    pub(crate) fn agent(&self, id: &str, version: &str) -> Value {
+        let bytes = archive(&format!("{id}-{version}"));
+        self.agent_of(id, version, &bytes, Some(&sha256(&bytes)))
+    }
+
+    pub(crate) fn agent_of(&self, id: &str, version: &str, bytes: &[u8], digest: Option<&str>) -> Value {
+        let path = format!("/{version}/{id}.tar.gz");
+        self.serve(&path, bytes);
+        let mut target = json!({
+            "archive": self.server.url(&path), "cmd": "./bin/agent", "args": ["acp"], "env": { "EXAMPLE": "manifest" },
+        });
+        if let Some(digest) = digest {
+            target["sha256"] = digest.into();
+        }
+        entry(id, version, &json!({ "binary": { host(): target } }))
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.env.path(&self.root)
+    }
+
+    /// The program, with its store, its cache and its temporary files in the folder.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.env.command(&[&["--allow-host", &self.server.host], arguments].concat());
+        command.env("ACP_REGISTRY_INDEX", self.server.url("/registry.json")).env("ACP_REGISTRY_ROOT", self.root());
+        command.env("HOME", self.env.path("home")).env("TMPDIR", self.env.path("tmp"));
+        command.env("GITHUB_API_URL", self.server.url("/api/v3"));
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        Run::of(&mut self.command(arguments))
+    }
+
+    pub(crate) fn json(&self, arguments: &[&str]) -> (i32, Value) {
+        let split = arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len());
+        let run = self.run(&[&arguments[..split], &["--json"], &arguments[split..]].concat());
+        assert!(run.stdout.is_ascii());
+        let document = serde_json::from_str(&run.stdout);
+        (run.code, document.unwrap_or_else(|error| panic!("{error}: {}{}", run.stdout, run.stderr)))
+    }
+
+    /// Everything in the store but locks.
+    pub(crate) fn left(&self) -> Vec<String> {
+        let mut names: Vec<String> = files(&self.root());
+        names.retain(|name| !name.ends_with("lock"));
+        names
+    }
+}
+
+/// An entry of an index.
+pub(crate) fn entry(id: &str, version: &str, distribution: &Value) -> Value {
+    json!({ "id": id, "name": format!("The {id}"), "version": version, "description": "Made for a test",
+            "license": "MIT", "distribution": distribution })
+}
+
+fn files(directory: &Path) -> Vec<String> {
+    if !directory.exists() {
+        return Vec::new();
+    }
+    crate::support::tree(directory).into_iter().map(|(name, _)| name).collect()
+}
