@@ -56,6 +56,12 @@ impl ErrorKind {
         }
     }
 
+    /// Whether nothing can be said of the agent, because somebody could not be asked.
+    #[must_use]
+    pub fn is_outage(self) -> bool {
+        matches!(self, Self::SourceUnavailable | Self::RateLimited)
+    }
+
     /// An error of this kind.
     pub fn because(self, message: impl Into<String>) -> Error {
         Error { kind: self, message: message.into() }

@@ -8,6 +8,9 @@ use time::OffsetDateTime;
 use super::offer::{Offer, Offers};
 use crate::manifest::{Channel, Version};
 
+/// The longest version that is taken in, in bytes: it becomes part of titles, names and addresses.
+const LONGEST: usize = 100;
+
 /// What to do about one channel of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
@@ -64,7 +67,8 @@ pub struct Policy {
 pub fn choose(current: &Version, sources: &[Offers], policy: Policy) -> Choice {
     let ceiling = sources.iter().filter_map(|source| ceiling(source, current)).min();
     let is_allowed = |version: &Version| {
-        is_in_channel(version, policy.channel)
+        version.as_str().len() <= LONGEST
+            && is_in_channel(version, policy.channel)
             && (version.is_prerelease() || ceiling.as_ref().is_none_or(|ceiling| version <= ceiling))
     };
     let all: BTreeSet<&Version> = sources
@@ -140,7 +144,9 @@ fn age(version: &Version, sources: &[Offers], policy: Policy) -> Option<Held> {
     }
     let published = sources.iter().filter_map(|source| source.of(version)?.published).max();
     let Some(published) = published else { return Some(Held::UnknownAge) };
-    let until = published.checked_add(policy.min_age.try_into().ok()?)?;
+    // A date that cannot be reckoned with is as good as none: the gate stays closed.
+    let until = policy.min_age.try_into().ok().and_then(|age| published.checked_add(age));
+    let Some(until) = until else { return Some(Held::UnknownAge) };
     (until > policy.now).then_some(Held::MinAge { until })
 }
 
@@ -245,6 +251,9 @@ mod tests {
         let held = Choice::Held { version: v("1.2.0"), reason: Held::MinAge { until } };
         assert_eq!(choose(&v("1.1.0"), &sources, policy), held);
         let unknown = Choice::Held { version: v("1.2.0"), reason: Held::UnknownAge };
+        for min_age in [DAY * 3_000_000, Duration::MAX] {
+            assert_eq!(choose(&v("1.1.0"), &sources, Policy { min_age, ..policy }), unknown, "{min_age:?}");
+        }
         assert_eq!(choose(&v("1.1.0"), &[npm(&["1.1.0", "1.2.0"], None)], policy), unknown);
         assert_eq!(
             choose(&v("1.1.0"), &[npm(&["1.1.0", "1.2.0"], None), github(&["1.1.0@9", "1.2.0@4"])], policy),

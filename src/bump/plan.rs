@@ -9,6 +9,7 @@ use super::newest::{Choice, Held, Policy, choose};
 use super::offer::Offers;
 use super::{Bumper, Error, ErrorKind, SourceKind};
 use crate::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PackageKind, Pin, PypiSpec, Release, Version};
+use crate::net::shown;
 use crate::source::Edit;
 use crate::upstream::github;
 
@@ -177,16 +178,17 @@ impl Bumper<'_> {
         match source {
             ArchiveSource::Feed(archives) => {
                 let entry = archives.entry(version, &target.platform).ok_or_else(|| missing(target, version))?;
-                let url = crate::net::address::parse(&entry.archive).map_err(|error| {
-                    ErrorKind::AssetMissing.because(format!("the feed's address {:?} {error}", entry.archive))
+                crate::net::address::parse(&entry.archive).map_err(|error| {
+                    let shown = Url::parse(&entry.archive).map_or_else(|_| "of the feed".to_owned(), |url| shown(&url));
+                    ErrorKind::AssetMissing.because(format!("the address {shown} {error}"))
                 })?;
                 let mut reasons = Vec::new();
-                if Url::parse(&target.archive).ok().is_none_or(|old| old.host_str() != url.host_str()) {
-                    reasons.push(format!(
-                        "the archive of {} is on another host: {}",
-                        target.platform,
-                        url.host_str().unwrap_or_default()
-                    ));
+                // On a host that many share, only the same place is known to be the same publisher's.
+                let is_expected = [version.as_str(), &in_full(version)]
+                    .iter()
+                    .any(|to| candidates(&target.archive, current.as_str(), to).contains(&entry.archive));
+                if !is_expected {
+                    reasons.push(format!("the archive for {} is at another place: {}", target.platform, entry.archive));
                 }
                 self.with_digest(target, entry.archive.clone(), entry.sha256.clone(), reasons).await
             }

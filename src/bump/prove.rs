@@ -1,9 +1,12 @@
 //! Proves that a changed manifest still passes the checks.
 
+use std::collections::BTreeSet;
+
 use super::{Bumper, Error, ErrorKind, Update};
 use crate::check::{Options, Selection, check};
 use crate::finding::{Finding, Level};
 use crate::manifest::Manifest;
+use crate::net::Problem;
 use crate::registry::{Entry, Loaded, Registry};
 use crate::source::apply;
 use crate::survey::{Scope, Surveyor};
@@ -26,13 +29,7 @@ impl Bumper<'_> {
         let scope = Scope { urls: true, archives: None };
         let surveyor = Surveyor { client: self.client, sources: self.sources, scope, progress: &|_| {} };
         let survey = surveyor.survey([changed.agent()]).await;
-        let icon = entry.icon.present().cloned().map_or(Loaded::Missing, Loaded::Present);
-        let alone = Registry {
-            root: registry.root.clone(),
-            entries: vec![Entry { id: entry.id.clone(), manifest: Loaded::Present(changed), icon }],
-            strays: Vec::new(),
-            quarantine: Loaded::Missing,
-        };
+        let alone = alone(registry, entry, changed);
         let options = Options {
             levels: self.levels,
             allowed_hosts: self.allowed_hosts,
@@ -41,7 +38,24 @@ impl Bumper<'_> {
         };
         let findings = check(&alone, &options, &Selection::All).findings;
         let errors = findings.into_iter().filter(|finding| finding.level == Level::Error);
-        let (here, elsewhere): (Vec<Finding>, Vec<Finding>) = errors.partition(|finding| update.has_changed(finding));
+        let before = self.errors_before(registry, entry, manifest.text());
+        let is_new = |finding: &Finding| !before.contains(&(finding.rule, finding.pointer.clone()));
+        let (here, elsewhere): (Vec<Finding>, Vec<Finding>) =
+            errors.partition(|finding| update.has_changed(finding) && is_new(finding));
+        let is_outage = |finding: &Finding| {
+            let value = finding.pointer.as_ref().and_then(|pointer| update.new_value(pointer));
+            value.and_then(|value| survey.links.get(value)).is_some_and(|link| {
+                link.as_ref()
+                    .is_err_and(|error| !error.problem.is_answer() && !matches!(error.problem, Problem::Refused(_)))
+            })
+        };
+        if !here.is_empty() && here.iter().all(is_outage) {
+            return Err(ErrorKind::SourceUnavailable.because(format!(
+                "{} cannot be proved: {}",
+                update.to,
+                in_words(&here)
+            )));
+        }
         if !here.is_empty() {
             return Err(failed(format!("with {} the manifest breaks rules: {}", update.to, in_words(&here))));
         }
@@ -52,7 +66,41 @@ impl Bumper<'_> {
     }
 }
 
+impl Bumper<'_> {
+    /// The errors that need no network and were there before, by rule and place: an update neither makes nor mends them.
+    fn errors_before(
+        &self,
+        registry: &Registry,
+        entry: &Entry,
+        text: &str,
+    ) -> BTreeSet<(&'static str, Option<String>)> {
+        let Ok(manifest) = Manifest::parse(text.to_owned()) else { return BTreeSet::new() };
+        let alone = alone(registry, entry, manifest);
+        let options =
+            Options { levels: self.levels, allowed_hosts: self.allowed_hosts, config: self.config, survey: None };
+        let findings = check(&alone, &options, &Selection::All).findings.into_iter();
+        let errors = findings.filter(|finding| finding.level == Level::Error);
+        errors.map(|finding| (finding.rule, finding.pointer)).collect()
+    }
+}
+
+/// A registry with one agent, which has another manifest.
+fn alone(registry: &Registry, entry: &Entry, manifest: Manifest) -> Registry {
+    let icon = entry.icon.present().cloned().map_or(Loaded::Missing, Loaded::Present);
+    Registry {
+        root: registry.root.clone(),
+        entries: vec![Entry { id: entry.id.clone(), manifest: Loaded::Present(manifest), icon }],
+        strays: Vec::new(),
+        quarantine: Loaded::Missing,
+    }
+}
+
 impl Update {
+    /// What stands at a JSON pointer from now on, if it is changed.
+    fn new_value(&self, pointer: &str) -> Option<&String> {
+        self.changes.iter().find(|change| change.pointer == pointer)?.to.as_ref()
+    }
+
     /// Whether a finding is about a value that changes, or about the whole that it belongs to.
     fn has_changed(&self, finding: &Finding) -> bool {
         let Some(pointer) = &finding.pointer else { return finding.file.ends_with("agent.json") };

@@ -85,8 +85,13 @@ impl Troubles {
         crate::json::to_string(&value)
     }
 
-    /// Takes in what came of a run. Whatever was looked at and has no trouble is forgotten.
+    /// Takes in what came of a run. Whatever was looked at and has no trouble is forgotten. Where no source at all has
+    /// answered, the trouble is nobody's but this machine's, and nothing is counted.
     pub fn update(&mut self, bumped: &[Bumped], now: OffsetDateTime) {
+        let is_outage = |one: &Bumped| matches!(&one.result, Err(error) if error.kind.is_outage());
+        if bumped.iter().all(is_outage) {
+            return;
+        }
         for Bumped { id, channel, result } in bumped {
             let name = channel.as_str().to_owned();
             let Err(error) = result else {
@@ -99,7 +104,7 @@ impl Troubles {
             let new = || Trouble { kind: String::new(), since: now, runs: 0 };
             let trouble = self.agents.entry(id.clone()).or_default().entry(name).or_insert_with(new);
             error.kind.as_str().clone_into(&mut trouble.kind);
-            trouble.runs += 1;
+            trouble.runs = trouble.runs.saturating_add(1);
         }
         self.agents.retain(|_, channels| !channels.is_empty());
     }
@@ -151,6 +156,9 @@ mod tests {
             let kind = if run < 5 { ErrorKind::NotFound } else { ErrorKind::AssetMissing };
             troubles.update(&[bumped("a", Some(kind)), bumped("b", (run < 9).then_some(kind))], start + DAY * run);
         }
+        // A machine without a network learns nothing.
+        let down = Some(ErrorKind::SourceUnavailable);
+        troubles.update(&[bumped("a", down), bumped("b", down)], start);
         let trouble = troubles.of("a", Channel::Stable).unwrap();
         assert_eq!((trouble.runs, trouble.since, trouble.kind.as_str()), (10, start, "asset_missing"));
         assert_eq!(troubles.of("b", Channel::Stable), None);
@@ -159,7 +167,7 @@ mod tests {
         let reason = troubles.reason("a", DAY * 9, now).unwrap();
         assert_eq!(reason, "updates have failed since 2027-01-15: asset_missing");
         assert!(Troubles::is_proposed(&reason) && !Troubles::is_proposed("it hangs"));
-        troubles.update(&[bumped("a", Some(ErrorKind::RateLimited))], now);
+        troubles.update(&[bumped("a", Some(ErrorKind::RateLimited)), bumped("b", None)], now);
         assert_eq!(troubles.reason("a", DAY, now), None);
         troubles.keep(|id| id != "a");
         assert_eq!(troubles, Troubles::default());

@@ -50,6 +50,9 @@ pub(super) fn run(
     client: &Client,
     github: &Github,
 ) -> Result<Vec<Proposal>, Failure> {
+    if std::env::var_os("GITHUB_TOKEN").is_none_or(|token| token.is_empty()) {
+        return Err(Failure::usage("pull requests need GITHUB_TOKEN, a token that may write to the repository"));
+    }
     let remote = Remote::new(&registry.root, &args.remote);
     let usage = |message: &str| Failure::usage(message);
     let named = std::env::var("GITHUB_REPOSITORY").ok().filter(|name| !name.is_empty());
@@ -70,7 +73,7 @@ pub(super) fn run(
         Ok(Outcome::Update(update)) => {
             let manifest = apply(text(&one.id), &update.edits);
             let notes = notes.get(&(one.id.clone(), one.channel)).cloned().unwrap_or_default();
-            Some(Wanted { id: &one.id, update, manifest, notes })
+            Some(Wanted { id: &one.id, update, original: text(&one.id), manifest, notes })
         }
         _ => None,
     });

@@ -46,6 +46,8 @@ pub struct Wanted<'a> {
     pub id: &'a str,
     /// The update.
     pub update: &'a Update,
+    /// The manifest as it was read.
+    pub original: &'a str,
     /// The manifest with the update in it.
     pub manifest: String,
     /// What else a person should know, as Markdown that holds no text of strangers: the result of a handshake.
@@ -76,6 +78,8 @@ pub enum Done {
     Unchanged,
     /// A person has worked on the branch, which stays as it is.
     LeftAlone,
+    /// A person has closed the request for this version, which is not opened again.
+    Declined,
     /// There is nothing left to propose: the request was closed and its branch removed.
     Closed,
 }
@@ -89,6 +93,7 @@ impl Done {
             Self::Updated => "updated",
             Self::Unchanged => "unchanged",
             Self::LeftAlone => "left_alone",
+            Self::Declined => "declined",
             Self::Closed => "closed",
         }
     }
@@ -171,6 +176,13 @@ impl Proposer<'_> {
         let name = branch_name(wanted.id, wanted.update.channel);
         let path = format!("{}/agent.json", wanted.id);
         let title = text::title(wanted);
+        if self.remote.file_at(head, &path).as_deref() != Some(wanted.original.as_bytes()) {
+            // What nobody has committed must not be published by the way.
+            return Err(format!("{path} differs from the commit that is checked out; commit or restore it first"));
+        }
+        if pull.is_none() && pulls.is_declined(&name, &title).await.map_err(|error| error.to_string())? {
+            return Ok(Done::Declined);
+        }
         // What a branch holds counts, not when it began: main moves on every hour.
         let holds = branch.is_some_and(|branch| {
             self.remote.file_at(&branch.tip, &path).as_deref() == Some(wanted.manifest.as_bytes())
@@ -184,7 +196,7 @@ impl Proposer<'_> {
         let body = text::body(wanted);
         let (number, done) = match pull {
             None => {
-                let opened = pulls.create(&name, &self.base, &title, &body).await.map_err(|error| error.to_string())?;
+                let opened = pulls.create(&name, &self.base, &title, &body).await?;
                 *address = Some(opened.address);
                 (opened.number, Done::Opened)
             }
@@ -213,11 +225,11 @@ impl Proposer<'_> {
                 return Ok(Done::LeftAlone);
             }
             if let Some(pull) = pull {
-                pulls.close(pull.number).await.map_err(|error| error.to_string())?;
+                pulls.close(pull).await.map_err(|error| error.to_string())?;
             }
             self.remote.delete(branch).map_err(|error| error.to_string())?;
         } else if let Some(pull) = pull {
-            pulls.close(pull.number).await.map_err(|error| error.to_string())?;
+            pulls.close(pull).await.map_err(|error| error.to_string())?;
         }
         Ok(Done::Closed)
     }

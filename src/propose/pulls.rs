@@ -89,14 +89,7 @@ impl Pulls<'_> {
         let mut all = Vec::new();
         for page in 1..=PAGES {
             let url = self.url(&format!("pulls?state=open&per_page={PER_PAGE}&page={page}"));
-            let Some(document) = self.client.document(&url, "application/vnd.github+json", LIMIT).await? else {
-                return Ok(None);
-            };
-            let list: Vec<Value> = serde_json::from_slice(&document.body).map_err(|error| SourceError::Malformed {
-                url: crate::net::shown(&url),
-                expected: "a list of pull requests",
-                message: error.to_string(),
-            })?;
+            let Some(list) = self.list(&url).await? else { return Ok(None) };
             let is_last = list.len() < PER_PAGE;
             all.extend(list.iter().filter_map(|value| self.own(value)).filter(|pull| pull.branch.starts_with(prefix)));
             if is_last {
@@ -113,20 +106,35 @@ impl Pulls<'_> {
         is_own.then(|| pull(value)).flatten()
     }
 
-    pub(super) async fn create(&self, branch: &str, base: &str, title: &str, body: &str) -> Result<Pull, FetchError> {
+    pub(super) async fn create(&self, branch: &str, base: &str, title: &str, body: &str) -> Result<Pull, String> {
         let request =
             json!({ "head": branch, "base": base, "title": title, "body": body, "maintainer_can_modify": true });
-        let value = self.client.change(ChangeKind::Post, &self.url("pulls"), &request).await?;
-        let opened = pull(&value);
-        let unknown = Pull {
-            number: 0,
-            address: String::new(),
-            branch: branch.to_owned(),
-            title: title.to_owned(),
-            body: body.to_owned(),
-            labels: Vec::new(),
+        let value = self.client.change(ChangeKind::Post, &self.url("pulls"), &request).await;
+        let value = value.map_err(|error| error.to_string())?;
+        pull(&value)
+            .ok_or_else(|| "GitHub's answer to a new request has no number; the next run will find it".to_owned())
+    }
+
+    /// Whether a person has closed a request of this title, unmerged. Requests that this program has closed have another one.
+    pub(super) async fn is_declined(&self, branch: &str, title: &str) -> Result<bool, SourceError> {
+        let head = format!("{}:{branch}", self.slug.owner);
+        let mut url = self.url("pulls");
+        url.query_pairs_mut().extend_pairs([("state", "closed"), ("head", &head), ("per_page", "100")]);
+        let Some(list) = self.list(&url).await? else { return Ok(false) };
+        let is_it = |value: &&Value| self.own(value).is_some_and(|pull| pull.branch == branch && pull.title == title);
+        Ok(list.iter().filter(is_it).any(|value| value.get("merged_at").is_none_or(Value::is_null)))
+    }
+
+    async fn list(&self, url: &Url) -> Result<Option<Vec<Value>>, SourceError> {
+        let Some(document) = self.client.document(url, "application/vnd.github+json", LIMIT).await? else {
+            return Ok(None);
         };
-        Ok(opened.unwrap_or(unknown))
+        let malformed = |error: serde_json::Error| SourceError::Malformed {
+            url: crate::net::shown(url),
+            expected: "a list of pull requests",
+            message: error.to_string(),
+        };
+        serde_json::from_slice(&document.body).map(Some).map_err(malformed)
     }
 
     pub(super) async fn update(&self, number: u64, title: &str, body: &str) -> Result<(), FetchError> {
@@ -134,9 +142,11 @@ impl Pulls<'_> {
         self.client.change(ChangeKind::Patch, &url, &json!({ "title": title, "body": body })).await.map(drop)
     }
 
-    pub(super) async fn close(&self, number: u64) -> Result<(), FetchError> {
-        let url = self.url(&format!("pulls/{number}"));
-        self.client.change(ChangeKind::Patch, &url, &json!({ "state": "closed" })).await.map(drop)
+    /// Closes a request, and says in its title that no person has declined it.
+    pub(super) async fn close(&self, pull: &Pull) -> Result<(), FetchError> {
+        let url = self.url(&format!("pulls/{}", pull.number));
+        let change = json!({ "state": "closed", "title": format!("{} (obsolete)", pull.title) });
+        self.client.change(ChangeKind::Patch, &url, &change).await.map(drop)
     }
 
     pub(super) async fn set_labels(&self, number: u64, labels: &[String]) -> Result<(), FetchError> {

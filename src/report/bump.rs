@@ -117,6 +117,7 @@ impl BumpReport<'_> {
     fn proposal(one: &Proposal) -> String {
         let address = one.address.as_deref().unwrap_or_default();
         match &one.result {
+            Ok(Done::Declined) => "not opened, since a person has closed the request for this version".to_owned(),
             Ok(Done::LeftAlone) => format!("left alone, since a person has worked on it {address}"),
             Ok(done) => format!("{} {address}", done.as_str()),
             Err(error) => format!("failed: {error}"),

@@ -38,6 +38,10 @@ fn answer(world: &Mutex<World>, asked: &Asked) -> Answer {
             let open: Vec<&Value> = world.pulls.iter().filter(|pull| pull["state"] == "open").collect();
             ok(json!(open).to_string())
         }
+        ("GET", path) if path.starts_with("/api/repos/o/r/pulls?state=closed") => {
+            let closed: Vec<&Value> = world.pulls.iter().filter(|pull| pull["state"] == "closed").collect();
+            ok(json!(closed).to_string())
+        }
         ("POST", "/api/repos/o/r/pulls") if world.is_down => (502, vec![], vec![]),
         ("POST", "/api/repos/o/r/pulls") => {
             let number = world.pulls.len() + 1;
@@ -204,4 +208,41 @@ fn what_is_obsolete_is_closed() {
     let states: Vec<Value> = scene.pulls().iter().map(|pull| pull["state"].clone()).collect();
     assert_eq!(states, [json!("closed"), json!("closed"), json!("open")], "a fork's request is none of its business");
     assert_eq!(scene.done(), []);
+}
+
+#[test]
+fn what_a_person_has_closed_is_not_opened_again() {
+    let scene = Scene::new();
+    scene.done();
+    scene.world.lock().unwrap().pulls[0]["state"] = json!("closed");
+    assert_eq!(scene.done(), [("a".to_owned(), "declined".to_owned()), ("b".to_owned(), "unchanged".to_owned())]);
+    assert_eq!(scene.pulls().len(), 2);
+    scene.world.lock().unwrap().newest = "1.2.0".to_owned();
+    assert_eq!(scene.done(), [("a".to_owned(), "opened".to_owned()), ("b".to_owned(), "updated".to_owned())]);
+    // Closed by the program itself, a request is no decision.
+    scene.world.lock().unwrap().newest = "1.0.0".to_owned();
+    assert_eq!(scene.done(), both("closed"));
+    scene.world.lock().unwrap().newest = "1.2.0".to_owned();
+    assert_eq!(scene.done(), both("opened"));
+}
+
+#[test]
+fn what_nobody_has_committed_is_not_published() {
+    let scene = Scene::new();
+    scene.env.write("r/a/agent.json", crate::support::manifest("a").replace("Made for a test", "Not to be seen yet"));
+    let (code, report) = scene.run(&[]);
+    assert_eq!(code, 0, "{report:#}");
+    assert!(report["pull_requests"][0]["error"].as_str().unwrap().contains("commit or restore it"), "{report:#}");
+    assert_eq!(report["pull_requests"][1]["done"], "opened");
+    assert_eq!(scene.branches(), "bump/b\nmain");
+}
+
+#[test]
+fn without_a_token_nothing_is_pushed() {
+    let scene = Scene::new();
+    let mut command = scene.env.command(&["--allow-host", &scene.server.host, "bump", "--no-cache", "--pull-requests"]);
+    command.env("ACP_REGISTRY_NPM", scene.server.url("/npm")).env("HOME", scene.env.path("."));
+    let run = Run::of(&mut command);
+    assert!(run.code == 2 && run.stderr.contains("GITHUB_TOKEN"), "{}", run.stderr);
+    assert_eq!(scene.branches(), "main");
 }
