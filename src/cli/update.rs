@@ -127,7 +127,7 @@ fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report
             report.gone.push(id);
             continue;
         };
-        let offers = Offer::of_agent(&entry, &catalog.sha256);
+        let offers = Offer::of_agent(&entry, catalog.sha256());
         if agent.is_pinned {
             report.pinned.push(json!({ "id": id, "version": from, "available": entry.version }));
             continue;
