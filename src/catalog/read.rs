@@ -141,7 +141,7 @@ mod tests {
         assert!(catalog.notes[0].starts_with("entry 2 is passed over"));
         assert!(catalog.notes[3].contains("another `a` before it"));
         assert_eq!(catalog.agent("b").unwrap().id, "b");
-        assert_eq!(catalog.nearest("bb"), None);
+        assert_eq!(catalog.nearest("zz"), None);
     }
 
     #[test]
