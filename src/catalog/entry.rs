@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
 use crate::registry::ID_LIMIT;
 use crate::text::quote;
@@ -34,9 +33,8 @@ pub struct Entry {
 impl Entry {
     /// Reads an entry; the error says what is wrong with it, as the rest of a sentence about it.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let form: Form<'_> = serde_json::from_str(text).map_err(|error| format!("is passed over: {error}"))?;
-        let distribution = form.distribution.map(RawValue::get).unwrap_or_default();
-        let distribution: Distribution = serde_json::from_str(distribution).unwrap_or_default();
+        let form: Form = serde_json::from_str(text).map_err(|error| format!("is passed over: {error}"))?;
+        let distribution = form.distribution;
         let entry = Self {
             id: form.id.0,
             name: form.name.0,
@@ -81,7 +79,7 @@ fn is_version(text: &str) -> bool {
 }
 
 #[derive(Deserialize)]
-struct Form<'a> {
+struct Form {
     #[serde(default)]
     id: Text,
     #[serde(default)]
@@ -90,12 +88,12 @@ struct Form<'a> {
     version: Text,
     #[serde(default)]
     description: Text,
-    #[serde(borrow)]
-    distribution: Option<&'a RawValue>,
+    #[serde(default)]
+    distribution: Distribution,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
+/// The kinds of distribution; none when it is something else.
+#[derive(Default)]
 struct Distribution {
     binary: Keys,
     npx: Flag,
@@ -160,6 +158,25 @@ lenient!(
         }
     },
     { map }
+);
+
+lenient!(
+    Distribution,
+    {
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Distribution, A::Error> {
+            let mut found = Distribution::default();
+            while let Some(key) = map.next_key::<String>()? {
+                match key.as_str() {
+                    "binary" => found.binary = map.next_value()?,
+                    "npx" => found.npx = map.next_value()?,
+                    "uvx" => found.uvx = map.next_value()?,
+                    _ => drop(map.next_value::<IgnoredAny>()?),
+                }
+            }
+            Ok(found)
+        }
+    },
+    { text }
 );
 
 lenient!(

@@ -85,7 +85,7 @@ pub async fn load(
     };
     let copy = options.copies.as_ref().and_then(|copies| copies.find(url));
     let of_copy = |copy: Copy, warning| {
-        let catalog = Catalog::with_digest(copy.text, copy.head.sha256);
+        let catalog = Catalog::with_digest(copy.text, copy.head.sha256.into());
         let catalog = catalog.map_err(|error| Error::Form { place: place.to_string(), error })?;
         Ok(Loaded { catalog, warning })
     };

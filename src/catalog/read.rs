@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 use serde::Deserialize;
@@ -40,8 +41,8 @@ pub struct Catalog {
     entries: Vec<(Entry, Range<usize>)>,
     /// What cannot be used, and why; ready to be shown.
     pub notes: Vec<String>,
-    /// SHA-256 of the index.
-    pub sha256: String,
+    /// Not everybody wants to know it, and it takes its time.
+    sha256: OnceLock<String>,
 }
 
 #[derive(Deserialize)]
@@ -56,12 +57,11 @@ impl Catalog {
     /// # Errors
     /// [`FormError`] when it is not JSON, or has no array `agents`.
     pub fn parse(text: String) -> Result<Self, FormError> {
-        let sha256 = hex(&Sha256::digest(&text));
-        Self::with_digest(text, sha256)
+        Self::with_digest(text, OnceLock::new())
     }
 
-    /// The same, where the digest of the text is known.
-    pub(super) fn with_digest(text: String, sha256: String) -> Result<Self, FormError> {
+    /// The same, where the digest of the text may be known.
+    pub(super) fn with_digest(text: String, sha256: OnceLock<String>) -> Result<Self, FormError> {
         let form: Form<'_> = serde_json::from_str(&text).map_err(|error| FormError(error.to_string()))?;
         let read: Vec<(Result<Entry, String>, Range<usize>)> = form
             .agents
@@ -89,6 +89,11 @@ impl Catalog {
             notes.push(format!("and {more} more entries are passed over"));
         }
         Ok(Self { text, entries, notes, sha256 })
+    }
+
+    /// SHA-256 of the index.
+    pub fn sha256(&self) -> &str {
+        self.sha256.get_or_init(|| hex(&Sha256::digest(&self.text)))
     }
 
     /// The agents, in the order of the index.

@@ -50,6 +50,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let catalog = signals::run(session.catalog())??;
     let found: Vec<&Entry> = catalog.entries().collect();
     show("list", &found, &catalog, &installed, args.format.is_json(), ui)?;
+    // The process ends: giving back a large index piece by piece takes its time.
+    std::mem::forget(catalog);
     Ok(Exit::Success)
 }
 
@@ -112,7 +114,7 @@ fn show(
         });
         let agents: Vec<Value> = agents.collect();
         let document = json!({
-            "schema": 1, "command": command, "index_sha256": catalog.sha256, "agents": agents, "notes": catalog.notes,
+            "schema": 1, "command": command, "index_sha256": catalog.sha256(), "agents": agents, "notes": catalog.notes,
         });
         return ui.result(&acp_registry::json::to_string(&document));
     }

@@ -66,15 +66,15 @@ pub(super) async fn write(
     for plan in plans {
         let named = Named { id: plan.id.clone(), version: Some(plan.version.clone()) };
         let offer = pick(&offers(&named, catalog, session)?, &wanted(&named, None, session))?;
-        let installed: Vec<_> =
+        let versions: Vec<_> =
             session.store.versions(&plan.id)?.into_iter().filter(|one| one.receipt.version == plan.version).collect();
-        let locker =
-            Locker { installer: &installer, temporary: &temporary, earlier: Some(&earlier), installed: &installed };
-        let (locked, notes) = locker.lock(&plan.id, &offer).await;
+        let recorder =
+            Locker { installer: &installer, temporary: &temporary, earlier: Some(&earlier), installed: &versions };
+        let (entry, notes) = recorder.lock(&plan.id, &offer).await;
         for note in notes {
             session.ui().warning(&note);
         }
-        file.agents.insert(plan.id.clone(), locked);
+        file.agents.insert(plan.id.clone(), entry);
     }
     Ok(file.write(path)?)
 }

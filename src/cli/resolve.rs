@@ -54,6 +54,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let catalog = signals::run(session.catalog())??;
     let plan = plan(&args.agent, args.dist.map(Kind::from), &catalog, &session)?;
     let members = launch::planned(&plan, &session.store)?;
+    // The process ends: giving back a large index piece by piece takes its time.
+    std::mem::forget(catalog);
     if args.format.is_json() {
         ui.result(&launch::document("resolve", members))?;
         return Ok(Exit::Success);
@@ -90,7 +92,7 @@ pub(super) fn plan(
 /// What there is of an agent.
 pub(super) fn offers(named: &Named, catalog: &Catalog, session: &Session<'_>) -> Result<Vec<Offer>, Failure> {
     let agent = catalog.agent(&named.id).ok_or_else(|| unknown(&named.id, catalog))?;
-    let mut offers = Offer::of_agent(&agent, &catalog.sha256);
+    let mut offers = Offer::of_agent(&agent, catalog.sha256());
     if named.version.is_some() {
         offers.extend(session.store.versions(&named.id)?.iter().filter_map(acp_registry::store::Version::offer));
     }

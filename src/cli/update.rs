@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::install::{Task, install_all};
@@ -37,8 +38,8 @@ pub(super) struct Args {
     #[arg(long)]
     dry_run: bool,
 
-    /// Leave versions alone that are younger than this: a number with s, m, h or d behind it
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    /// Leave versions alone that are younger than this, such as `3d`
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     min_age: Option<Duration>,
 
     /// Let agents be updated again that were installed as ID@VERSION
@@ -127,7 +128,7 @@ fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report
             report.gone.push(id);
             continue;
         };
-        let offers = Offer::of_agent(&entry, &catalog.sha256);
+        let offers = Offer::of_agent(&entry, catalog.sha256());
         if agent.is_pinned {
             report.pinned.push(json!({ "id": id, "version": from, "available": entry.version }));
             continue;
@@ -245,32 +246,4 @@ fn text(report: &Report) -> String {
         text.push_str("everything is up to date\n");
     }
     text
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    const WANTED: &str = "a number with s, m, h or d behind it is wanted, such as 3d";
-    let unit = text.chars().next_back().ok_or(WANTED)?;
-    let seconds = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3600,
-        'd' => 86_400,
-        _ => return Err(WANTED.to_owned()),
-    };
-    let number: u32 = text.strip_suffix(unit).and_then(|number| number.parse().ok()).ok_or(WANTED)?;
-    Ok(Duration::from_secs(u64::from(number) * seconds))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_have_units() {
-        assert_eq!(duration("3d"), Ok(Duration::from_hours(72)));
-        assert_eq!(duration("0s"), Ok(Duration::ZERO));
-        for odd in ["", "3", "d", "-1d", "1.5h", "3w", "9999999999999d", "3é"] {
-            assert!(duration(odd).is_err(), "{odd}");
-        }
-    }
 }

@@ -31,16 +31,19 @@ pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Pl
         Some((_, sha256)) => cached(installer, &url, sha256).await,
         None => None,
     };
+    let is_kept = file.is_some();
     let (file, found) = match file {
         Some(file) => file,
         None => fetch(work, &url).await?,
     };
-    for (verified, wanted) in &wanted {
+    for (by, wanted) in &wanted {
         if !wanted.eq_ignore_ascii_case(&found) {
-            return Err(Error::DigestMismatch { found, by: *verified, wanted: wanted.clone() });
+            return Err(Error::DigestMismatch { found, by: *by, wanted: wanted.clone() });
         }
     }
-    let file = if wanted.is_empty() { file } else { keep(installer, &url, &found, file).await? };
+    if !wanted.is_empty() && !is_kept {
+        keep(installer, &url, &found, &file).await;
+    }
     (work.progress)(Progress::Unpacking);
     let (cmd, limits, into) = (target.cmd.clone(), installer.limits, work.directory.to_owned());
     let unpacked = spawn_blocking(move || unpack_program(&file, &cmd, platform, &limits, &into)).await;
@@ -49,7 +52,8 @@ pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Pl
     Ok(Placed { program, interpreter: None, proof: Proof { verified, sha256: Some(found), integrity: None } })
 }
 
-/// The archive of an earlier run and its digest, if it still has it. What may not be fetched is not taken from there either.
+/// The archive of an earlier run, with its digest, if that is still the wanted one. What may not be fetched is not taken
+/// from there either.
 async fn cached(installer: &Installer, url: &Url, sha256: &str) -> Option<(File, String)> {
     let sha256 = sha256.to_ascii_lowercase();
     let path = installer.client.cached_file(url, &sha256).filter(|_| installer.client.may_ask(url))?;
@@ -60,18 +64,7 @@ async fn cached(installer: &Installer, url: &Url, sha256: &str) -> Option<(File,
     checked.await.ok()?
 }
 
-/// Keeps an archive of which somebody says what it must be for the next time.
-async fn keep(installer: &Installer, url: &Url, sha256: &str, file: File) -> Result<File, Error> {
-    let (client, url, sha256) = (installer.client.clone(), url.clone(), sha256.to_owned());
-    // A large file takes a moment to copy; should that fail, it is fetched again the next time.
-    let kept = spawn_blocking(move || {
-        client.keep_file(&url, &sha256, &file);
-        file
-    });
-    kept.await.map_err(|error| archive::Error::Read(io::Error::other(error)).into())
-}
-
-/// Fetches the archive into a file without a name, and computes its digest.
+/// Fetches the archive into a file without a name; returns its digest as well.
 async fn fetch(work: &Work<'_>, url: &Url) -> Result<(File, String), Error> {
     let installer = work.installer;
     let file = tempfile::tempfile_in(work.temporary).map_err(PathError::at(work.temporary))?;
@@ -80,6 +73,15 @@ async fn fetch(work: &Work<'_>, url: &Url) -> Result<(File, String), Error> {
     timeout(installer.timeout, download).await.map_err(|_| Error::Slow(installer.timeout))??;
     let found = hex(&sink.hash.finalize());
     Ok((file, found))
+}
+
+/// Keeps an archive for a later run, if the client has a cache.
+async fn keep(installer: &Installer, url: &Url, sha256: &str, file: &File) {
+    let (client, url, sha256) = (installer.client.clone(), url.clone(), sha256.to_owned());
+    if let Ok(file) = file.try_clone() {
+        // A large file takes a moment to copy; should that fail, it is fetched again the next time.
+        let _ = spawn_blocking(move || client.keep_file(&url, &sha256, &file)).await;
+    }
 }
 
 /// The digests that the archive must have, and who says so. GitHub is asked only if nobody else has said anything: when it

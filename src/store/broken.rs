@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::places::{DIGESTS, FILES};
 use super::{Error, Version};
 use crate::install::Kind;
 use crate::sys::fs::{PathError, read_bounded};
-use crate::{hex, json};
+use crate::{hash, json};
 
 /// The largest list that is read, in bytes.
 const LIMIT: u64 = 256 << 20;
@@ -107,14 +106,5 @@ fn name_of(path: &Path, directory: &Path) -> Option<String> {
 }
 
 fn digest(path: &Path) -> io::Result<String> {
-    let (mut file, mut hash) = (File::open(path)?, Sha256::new());
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(hex(&hash.finalize())),
-            Ok(length) => hash.update(&buffer[..length]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+    hash(&File::open(path)?)
 }

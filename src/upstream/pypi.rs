@@ -43,8 +43,6 @@ pub struct File {
     pub name: String,
     /// Whether the index gives a digest for it.
     pub has_hash: bool,
-    /// Its SHA-256, if that is the digest that the index gives.
-    pub sha256: Option<String>,
     /// Why nobody should use it any more; empty where no reason is given.
     pub yanked: Option<String>,
     /// The versions of Python that it runs on.
@@ -60,8 +58,6 @@ pub struct Release {
     pub yanked: Option<String>,
     /// Whether every file has a digest.
     pub has_hashes: bool,
-    /// SHA-256 of its files, in order, as far as the index gives it.
-    pub sha256: Vec<String>,
     /// The versions of Python that it runs on, where all its files agree.
     pub requires_python: Option<String>,
     /// When the last of its files came, if the index tells.
@@ -109,15 +105,9 @@ impl Project {
                 _ => None,
             };
             let has_hash = file.get("hashes").and_then(Value::as_object).is_some_and(|hashes| !hashes.is_empty());
-            let sha256 = file.get("hashes").and_then(|hashes| hashes.get("sha256")).and_then(Value::as_str);
-            Some(File {
-                name: text("filename")?,
-                has_hash,
-                sha256: sha256.map(ToOwned::to_owned),
-                uploaded: super::time(file.get("upload-time")),
-                yanked,
-                requires_python: text("requires-python"),
-            })
+            let requires_python = text("requires-python");
+            let uploaded = super::time(file.get("upload-time"));
+            Some(File { name: text("filename")?, has_hash, yanked, requires_python, uploaded })
         };
         Ok(Self { files: files.iter().filter_map(file).collect() })
     }
@@ -139,12 +129,10 @@ impl Project {
                         value.map(|value| String::from_utf8_lossy(value).into_owned())
                     };
                     let address = attribute("href").unwrap_or_default();
-                    let digest = address.split_once('#').map(|(_, digest)| digest).unwrap_or_default();
-                    let has_hash = digest.contains('=');
+                    let has_hash = address.split_once('#').is_some_and(|(_, digest)| digest.contains('='));
                     open = Some(File {
                         name: String::new(),
                         has_hash,
-                        sha256: digest.strip_prefix("sha256=").map(ToOwned::to_owned),
                         yanked: attribute("data-yanked"),
                         requires_python: attribute("data-requires-python").filter(|range| !range.is_empty()),
                         uploaded: None,
@@ -189,7 +177,6 @@ impl Project {
             yanked: reasons
                 .map(|reasons| reasons.into_iter().find(|reason| !reason.is_empty()).cloned().unwrap_or_default()),
             has_hashes: files.iter().all(|file| file.has_hash),
-            sha256: files.iter().filter_map(|file| file.sha256.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
             requires_python: first.requires_python.clone().filter(|_| agree),
             published: files.iter().filter_map(|file| file.uploaded).max(),
         })
@@ -256,24 +243,12 @@ mod tests {
         let release = json.release("1.0.0").unwrap();
         assert_eq!(
             release,
-            Release {
-                yanked: None,
-                has_hashes: true,
-                sha256: vec!["x".into()],
-                published: None,
-                requires_python: Some(">=3.10".into())
-            }
+            Release { yanked: None, has_hashes: true, requires_python: Some(">=3.10".into()), published: None }
         );
         let release = json.release("1.1").unwrap();
         assert_eq!(
             release,
-            Release {
-                yanked: Some("broken".into()),
-                has_hashes: false,
-                sha256: vec![],
-                published: None,
-                requires_python: None
-            }
+            Release { yanked: Some("broken".into()), has_hashes: false, requires_python: None, published: None }
         );
         assert_eq!(json.release("1.10").unwrap().yanked.as_deref(), Some(""));
         assert_eq!(json.release("2"), None);

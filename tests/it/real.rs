@@ -330,10 +330,7 @@ fn real_agents_are_installed_locked_run_and_removed() {
         let changed: String = after
             .split(mark)
             .enumerate()
-            .map(|(number, part)| {
-                let part = if number == 0 { part.to_owned() } else { format!("{mark}0000{}", &part[4..]) };
-                part
-            })
+            .map(|(number, part)| if number == 0 { part.to_owned() } else { format!("{mark}0000{}", &part[4..]) })
             .collect();
         env.write("wrong.lock", format!("{before}{changed}"));
         let mut command = people(&env, &["install", "--locked", "--lock", "wrong.lock", id]);

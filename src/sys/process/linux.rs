@@ -191,7 +191,9 @@ pub fn end_launches_below(folder: &Path) -> bool {
         let table: Vec<Process> = newest_first().collect();
         let known = table.iter().filter(|process| is_of_launch(process)).map(|process| process.pid).collect();
         let alive = living(&table, known);
-        alive.iter().for_each(|process| send(process.pid, Signal::KILL));
+        for process in &alive {
+            send(process.pid, Signal::KILL);
+        }
         if alive.is_empty() || Instant::now() >= until {
             return alive.is_empty();
         }
