@@ -1,6 +1,6 @@
 //! UPDATE: what is installed, compared with what is offered now.
 //!
-//! * [`compare`]: whether there is something newer
+//! * [`compare()`]: whether there is something newer
 //! * [`published`]: since when that is there, for those who let others go first
 
 mod age;
