@@ -33,7 +33,14 @@ pub struct Entry {
 impl Entry {
     /// Reads an entry; the error says what is wrong with it, as the rest of a sentence about it.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let form: Form = serde_json::from_str(text).map_err(|error| format!("is passed over: {error}"))?;
+        if !text.starts_with('{') {
+            return Err("is passed over: it is no object".to_owned());
+        }
+        let form: Form = serde_json::from_str(text).map_err(|error| {
+            let error = error.to_string();
+            // The line is one of the entry, and leads nobody anywhere.
+            format!("is passed over: {}", error.split(" at line ").next().unwrap_or_default())
+        })?;
         let distribution = form.distribution;
         let entry = Self {
             id: form.id.0,
@@ -222,7 +229,7 @@ mod tests {
     fn what_cannot_be_used_says_why() {
         let npx = r#""distribution": { "npx": {} }"#;
         for (text, problem) in [
-            ("7", "is passed over: invalid type"),
+            ("7", "is passed over: it is no object"),
             ("{}", "is passed over: its id"),
             (&format!(r#"{{ "id": "../a", "version": "1.0.0", {npx} }}"#), "(`../a`) is passed over: its id"),
             (&format!(r#"{{ "id": "a", {npx} }}"#), "(`a`) is passed over: its version"),

@@ -17,6 +17,7 @@ mod entry;
 mod load;
 mod place;
 mod read;
+mod usable;
 
 pub use copies::Copies;
 pub use entry::Entry;

@@ -7,10 +7,12 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::error::Category;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::Entry;
+use super::usable::keep_usable;
 use crate::hex;
 use crate::manifest::Agent;
 use crate::text::{nearest, quote};
@@ -62,7 +64,12 @@ impl Catalog {
 
     /// The same, where the digest of the text may be known.
     pub(super) fn with_digest(text: String, sha256: OnceLock<String>) -> Result<Self, FormError> {
-        let form: Form<'_> = serde_json::from_str(&text).map_err(|error| FormError(error.to_string()))?;
+        // Some editors begin every file with a byte order mark.
+        let json = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let form: Form<'_> = serde_json::from_str(json).map_err(|error| match error.classify() {
+            Category::Data => FormError("it is no object with a list `agents`".to_owned()),
+            _ => FormError(error.to_string()),
+        })?;
         let read: Vec<(Result<Entry, String>, Range<usize>)> = form
             .agents
             .par_iter()
@@ -108,10 +115,18 @@ impl Catalog {
         serde_json::from_str(self.text.get(range.clone())?).ok()
     }
 
-    /// An agent.
+    /// An agent, without the archives and packages of which the index says something unreadable.
     #[must_use]
     pub fn agent(&self, id: &str) -> Option<Agent> {
-        Some(Agent::from_json(&self.value(id)?))
+        let mut value = self.value(id)?;
+        keep_usable(&mut value);
+        Some(Agent::from_json(&value))
+    }
+
+    /// What [`Catalog::agent`] leaves out of an agent, and why; as sentences, printable once they are quoted.
+    #[must_use]
+    pub fn left_out(&self, id: &str) -> Vec<String> {
+        self.value(id).map(|mut value| keep_usable(&mut value)).unwrap_or_default()
     }
 
     /// The id that was probably meant.

@@ -124,10 +124,13 @@ pub(super) async fn install_all(session: &Session<'_>, tasks: Vec<Task>) -> Vec<
 
 pub(super) async fn install_one(session: &Session<'_>, task: &Task, bars: &Installs) -> Result<Done, Failure> {
     let plan = &task.plan;
-    let is_there = session.store.installed(plan)?.is_some();
-    if session.is_offline() && !is_there {
-        let (id, version) = (&plan.id, &plan.version);
-        return Err(Failure::unable(format!("{id} {version} is not installed, and nothing may be sent (--offline)")));
+    if session.is_offline() {
+        let there = session.store.installed(plan)?;
+        if !there.is_some_and(|there| there.damages().is_ok_and(|damages| damages.is_empty())) {
+            let (id, version) = (&plan.id, &plan.version);
+            let message = format!("{id} {version} is not installed, and nothing may be sent (--offline)");
+            return Err(Failure::unable(message));
+        }
     }
     let host = Platform::host();
     if plan.kind() != Kind::Binary && plan.platform != host {

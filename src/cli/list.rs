@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if args.installed {
         return list_installed(&installed, args.format.is_json(), ui);
     }
-    let catalog = signals::run(session.catalog())??;
+    let catalog = signals::run(session.catalog_with_notes())??;
     let found: Vec<&Entry> = catalog.entries().collect();
     show("list", &found, &catalog, &installed, args.format.is_json(), ui)?;
     // The process ends: giving back a large index piece by piece takes its time.

@@ -99,8 +99,29 @@ impl<'a> Session<'a> {
         self.args.platform
     }
 
-    /// Reads the index, and says what is wrong with it.
+    /// Reads the index, and says whether something is wrong with it.
     pub(super) async fn catalog(&self) -> Result<Catalog, Failure> {
+        let catalog = self.load().await?;
+        match catalog.notes.as_slice() {
+            [] => {}
+            [note] => self.ui.warning(&format!("in the registry index, {note}")),
+            _ => self
+                .ui
+                .warning("some entries of the registry index cannot be used; `acp-registry list` says which and why"),
+        }
+        Ok(catalog)
+    }
+
+    /// Reads the index, and says everything that is wrong with it.
+    pub(super) async fn catalog_with_notes(&self) -> Result<Catalog, Failure> {
+        let catalog = self.load().await?;
+        for note in &catalog.notes {
+            self.ui.warning(&format!("in the registry index, {note}"));
+        }
+        Ok(catalog)
+    }
+
+    async fn load(&self) -> Result<Catalog, Failure> {
         let named = self.args.index.clone().or_else(|| variable("ACP_REGISTRY_INDEX"));
         let place: Place = named.map_or_else(|| Ok(Place::default()), |text| text.parse()).map_err(Failure::usage)?;
         self.ui.detail(&format!("the registry index is {place}"));
@@ -110,9 +131,6 @@ impl<'a> Session<'a> {
         let Loaded { catalog, warning } = catalog::load(&place, &options, client).await?;
         if let Some(warning) = warning {
             self.ui.warning(&warning);
-        }
-        for note in &catalog.notes {
-            self.ui.warning(&format!("in the registry index, {note}"));
         }
         Ok(catalog)
     }
@@ -157,7 +175,13 @@ pub(super) fn host() -> Host {
 
 /// There is no agent of this id.
 pub(super) fn unknown(id: &str, catalog: &Catalog) -> Failure {
-    let meant = catalog.nearest(id).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    if let Some(note) = catalog.notes.iter().find(|note| note.contains(&format!(" ({}) ", quote(id)))) {
+        return Failure::usage(format!("in the registry index, {note}"));
+    }
+    let meant = match id.split_once('@') {
+        Some((id, _)) => format!("; a version can be named to `resolve` and `install` only ({})", quote(id)),
+        None => catalog.nearest(id).map_or_else(String::new, |near| format!("; did you mean `{near}`?")),
+    };
     Failure::usage(format!("there is no agent {} in the registry index{meant}", quote(id)))
 }
 

@@ -3,7 +3,7 @@
 use acp_registry::catalog::Catalog;
 use acp_registry::install::Kind;
 use acp_registry::resolve::{Offer, Plan, Wanted, resolve};
-use acp_registry::text::printable;
+use acp_registry::text::{printable, quote};
 
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
@@ -92,6 +92,9 @@ pub(super) fn plan(
 /// What there is of an agent.
 pub(super) fn offers(named: &Named, catalog: &Catalog, session: &Session<'_>) -> Result<Vec<Offer>, Failure> {
     let agent = catalog.agent(&named.id).ok_or_else(|| unknown(&named.id, catalog))?;
+    for note in catalog.left_out(&named.id) {
+        session.ui().warning(&format!("in the registry index, of {}, {}", quote(&named.id), printable(&note)));
+    }
     let mut offers = Offer::of_agent(&agent, catalog.sha256());
     if named.version.is_some() {
         offers.extend(session.store.versions(&named.id)?.iter().filter_map(acp_registry::store::Version::offer));

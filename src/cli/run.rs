@@ -5,6 +5,7 @@ use std::ffi::OsString;
 
 use acp_registry::install::Kind;
 use acp_registry::manifest::{Platform, env_name};
+use acp_registry::resolve::resolve;
 use acp_registry::store::{Pin, Version};
 use acp_registry::sys::start::{Ended, Program, replace_with};
 use acp_registry::text::{printable, quote};
@@ -13,9 +14,9 @@ use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::install::{Task, install_one};
 use super::launch;
-use super::place::{Dist, PlaceArgs, Session};
+use super::place::{Dist, PlaceArgs, Session, host};
 use super::progress::Installs;
-use super::resolve::{Named, plan};
+use super::resolve::{Named, plan, wanted};
 use super::signals;
 use super::ui::Ui;
 
@@ -55,9 +56,13 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     // Twice: between the look and the mark, somebody may have removed the version.
     for _ in 0..2 {
-        let version = match current(&session, &args.id, ui)? {
-            Some(version) => version,
-            None => install(args, &session)?,
+        let version = match session.store.agent(&args.id)?.map(|agent| agent.current) {
+            Some(version) if version.is_whole() => version,
+            Some(version) => {
+                ui.warning(&format!("{} is damaged, and is installed again", args.id));
+                install(args, Some(&version), &session)?
+            }
+            None => install(args, None, &session)?,
         };
         let mark = version.mark_used();
         if version.is_whole() {
@@ -67,20 +72,19 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Err(Failure::unable(format!("{} is being removed by somebody else", quote(&args.id))))
 }
 
-fn current(session: &Session<'_>, id: &str, ui: &Ui) -> Result<Option<Version>, Failure> {
-    let Some(agent) = session.store.agent(id)? else { return Ok(None) };
-    if agent.current.is_whole() {
-        return Ok(Some(agent.current));
-    }
-    ui.warning(&format!("{id} is damaged, and is installed again"));
-    Ok(None)
-}
-
-fn install(args: &Args, session: &Session<'_>) -> Result<Version, Failure> {
+/// Installs what is to be run: the same again where there is something, whatever the index has now.
+fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Result<Version, Failure> {
     let done = signals::run_with_threads(1, async {
-        let catalog = session.catalog().await?;
-        let named = Named { id: args.id.clone(), version: None };
-        let plan = plan(&named, args.dist.map(Kind::from), &catalog, session)?;
+        let mut named = Named { id: args.id.clone(), version: None };
+        let mut kind = args.dist.map(Kind::from);
+        let plan = match damaged.and_then(|version| Some((version, version.offer()?))) {
+            Some((version, offer)) => {
+                named.version = Some(version.receipt.version.clone());
+                kind = version.receipt.kind();
+                resolve(&[offer], &wanted(&named, kind, session), &host())?
+            }
+            None => plan(&named, kind, &session.catalog().await?, session)?,
+        };
         session.ui().note(&format!("installing {} {}", plan.id, plan.version));
         let bars = Installs::new(session.ui());
         install_one(session, &Task { plan, pin: Pin::Keep }, &bars).await
@@ -118,6 +122,11 @@ pub(super) fn which(args: &WhichArgs, global: &Global, ui: &Ui) -> Result<Exit, 
         let message = format!("{id} is not installed in {root}; `acp-registry install` does that");
         return Err(Failure::usage(message));
     };
+    if !agent.current.is_whole() {
+        let program = agent.current.program().display().to_string();
+        let message = format!("{} is damaged: {program} is not what was installed", quote(&args.id));
+        return Err(Failure::unable(format!("{message}; `acp-registry install` installs it again")));
+    }
     if args.format.is_json() {
         let mut members = launch::installed(&agent.current)?;
         members.insert("pinned".to_owned(), agent.is_pinned.into());

@@ -85,7 +85,9 @@ impl Ui {
 
     /// Says what the caller should know although the command succeeds.
     pub(super) fn warning(&self, text: &str) {
-        write_stderr(&format!("{} {}\n", self.head("warning:", "33"), clean(text)));
+        if !self.quiet {
+            write_stderr(&format!("{} {}\n", self.head("warning:", "33"), clean(text)));
+        }
     }
 
     /// Says why the command failed.

@@ -58,12 +58,14 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             let freed = session.store.uninstall(id, args.force, &|holder| session.waiting(holder)).await?;
             all.removed.extend(freed.removed);
             all.bytes += freed.bytes;
+            all.foreign.extend(freed.foreign);
             if !args.format.is_json() {
                 ui.result(&format!("uninstalled {id}, {} freed\n", bytes(freed.bytes)))?;
             }
         }
         Ok::<_, Failure>(all)
     })??;
+    name_foreign(&freed, ui);
     if args.format.is_json() {
         ui.result(&document("uninstall", &ids, &freed))?;
     } else if ids.is_empty() {
@@ -75,6 +77,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let freed = signals::run(session.store.collect_garbage())??;
+    name_foreign(&freed, ui);
     if args.format.is_json() {
         ui.result(&document("gc", &[], &freed))?;
         return Ok(Exit::Success);
@@ -92,6 +95,12 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
     Ok(Exit::Success)
 }
 
+fn name_foreign(freed: &Freed, ui: &Ui) {
+    for path in &freed.foreign {
+        ui.warning(&format!("{} was not made by this program, and stays", path.display()));
+    }
+}
+
 fn document(command: &str, ids: &[String], freed: &Freed) -> String {
     let list = |versions: &[Removed]| {
         let row = |one: &Removed| json!({ "id": one.id, "version": one.version, "size": one.bytes });
@@ -99,7 +108,7 @@ fn document(command: &str, ids: &[String], freed: &Freed) -> String {
     };
     let mut document = json!({
         "schema": 1, "command": command, "removed": list(&freed.removed), "running": list(&freed.running),
-        "freed_bytes": freed.bytes,
+        "freed_bytes": freed.bytes, "kept": freed.foreign.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
     });
     if command == "uninstall" {
         document["ids"] = json!(ids);

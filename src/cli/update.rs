@@ -243,7 +243,8 @@ fn text(report: &Report) -> String {
         text.push_str(&format!("gone {id}: it is not in the index any more\n"));
     }
     if report.updates.is_empty() && report.held.is_empty() && report.errors.is_empty() {
-        text.push_str("everything is up to date\n");
+        let is_all = report.pinned.is_empty() && report.gone.is_empty();
+        text.push_str(if is_all { "everything is up to date\n" } else { "nothing else is to be updated\n" });
     }
     text
 }

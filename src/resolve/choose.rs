@@ -79,6 +79,7 @@ pub fn pick(offers: &[Offer], wanted: &Wanted) -> Result<Offer, Error> {
     let known = || offers.iter().map(|offer| offer.version.clone()).collect::<Vec<_>>();
     let unknown = |version: &str, has_packages| {
         let (id, version, mut known) = (wanted.id.clone(), version.to_owned(), known());
+        known.sort_unstable();
         known.dedup();
         Error::UnknownVersion { id, version, known, has_packages }
     };

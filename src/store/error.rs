@@ -31,7 +31,7 @@ pub enum Error {
         waited: Duration,
     },
     /// A file of the store is not as this program writes it.
-    #[error("{} is damaged ({message}); remove it, and install the agent again", .path.display())]
+    #[error("{} is damaged ({message}); `acp-registry install` installs the agent again", .path.display())]
     Damaged {
         /// Which.
         path: PathBuf,
@@ -63,6 +63,9 @@ pub enum Error {
         /// Processes that are known to run it.
         processes: Vec<u32>,
     },
+    /// The agent's directory is a link, and may lead to anything.
+    #[error("{} is a link, which is not followed; remove it, or name the directory that is meant with --root", .0.display())]
+    Link(PathBuf),
     /// The agent is not installed.
     #[error("{} is not installed", quote(.0))]
     NotInstalled(String),

@@ -59,12 +59,15 @@ impl Store {
         Ok(version.map(|current| Agent { id: id.to_owned(), current, is_pinned }))
     }
 
-    /// What a plan would install, if it is installed.
+    /// What a plan would install, if it is installed and not damaged.
     ///
     /// # Errors
     /// [`Error`] when nobody can tell.
     pub fn installed(&self, plan: &Plan) -> Result<Option<Version>, Error> {
-        Ok(Version::read(&self.place(&plan.id, &plan.folder()))?.filter(Version::is_whole))
+        match Version::read(&self.place(&plan.id, &plan.folder())) {
+            Err(Error::Damaged { .. }) => Ok(None),
+            version => Ok(version?.filter(Version::is_whole)),
+        }
     }
 
     /// The ids of agents of which anything is there, in the order of their names.
@@ -73,7 +76,7 @@ impl Store {
     /// [`PathError`] when the directory cannot be read; one that is not there holds nothing.
     pub fn ids(&self) -> Result<Vec<String>, PathError> {
         let mut ids = names(&self.agents())?;
-        ids.retain(|id| !id.starts_with('.'));
+        ids.retain(|id| !id.starts_with('.') && self.is_agent(id));
         Ok(ids)
     }
 
@@ -93,7 +96,7 @@ impl Store {
 }
 
 /// Whether a text can be the name of an agent's directory.
-fn is_name(id: &str) -> bool {
+pub(super) fn is_name(id: &str) -> bool {
     !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\\', ':', '\0'])
 }
 

@@ -1,6 +1,7 @@
 //! One process at a time changes an agent.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use super::{Error, Store};
@@ -15,14 +16,25 @@ impl Store {
     /// is waited for.
     pub(super) async fn lock(&self, id: &str, what: &str, wait: &(dyn Fn(&str) + Sync)) -> Result<Lock, Error> {
         let agents = self.agents();
-        fs::create_dir_all(&agents).map_err(PathError::at(&agents))?;
+        let directory = self.directory(id);
+        if directory.is_symlink() {
+            return Err(Error::Link(directory));
+        }
         let started = Instant::now();
         let mut is_told = false;
         loop {
-            let holder = match Lock::ask(&self.lock_file(id), what)? {
-                Answer::Mine(lock) => return Ok(lock),
-                Answer::Held(words) if words.is_empty() => "another process".to_owned(),
-                Answer::Held(words) => words,
+            fs::create_dir_all(&agents).map_err(PathError::at(&agents))?;
+            let holder = match Lock::ask(&self.lock_file(id), what) {
+                Ok(Answer::Mine(lock)) => return Ok(lock),
+                Ok(Answer::Held(words)) if words.is_empty() => "another process".to_owned(),
+                Ok(Answer::Held(words)) => words,
+                // Whoever has removed the last agent has removed the directory as well.
+                Err(PathError { error, .. })
+                    if error.kind() == ErrorKind::NotFound && started.elapsed() < self.patience =>
+                {
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
             };
             if started.elapsed() >= self.patience {
                 return Err(Error::Locked { id: id.to_owned(), holder, waited: self.patience });

@@ -65,7 +65,7 @@ impl Store {
         let plan = order.plan;
         self.refuse_changed(plan)?;
         let place = agent.join(plan.folder());
-        let there = Version::read(&place).ok().flatten().filter(Version::is_whole);
+        let there = undamaged(&place).await;
         let was_there = there.is_some();
         let version = if let Some(mut version) = there {
             if version.receipt.follow(plan) {
@@ -128,6 +128,14 @@ impl Store {
         // Only an empty directory goes, and nobody needs it to go.
         let _ = fs::remove_dir(self.agents()).and_then(|()| fs::remove_dir(self.root()));
     }
+}
+
+/// The version in a directory, if it is there and what was installed.
+async fn undamaged(place: &Path) -> Option<Version> {
+    let version = Version::read(place).ok().flatten().filter(Version::is_whole)?;
+    let check = version.clone();
+    let damages = spawn_blocking(move || check.damages()).await;
+    damages.is_ok_and(|damages| damages.is_ok_and(|damages| damages.is_empty())).then_some(version)
 }
 
 async fn install(order: &Order<'_>, agent: &Path, place: &Path) -> Result<Version, Error> {

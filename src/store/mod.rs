@@ -25,6 +25,7 @@ mod find;
 mod guard;
 mod installing;
 mod leftovers;
+mod ours;
 mod places;
 mod receipt;
 mod removal;

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::current::Current;
-use super::find::names;
-use super::places::{IN_USE, RECEIPT};
+use super::find::{is_name, names};
+use super::ours::{foreign, is_version};
+use super::places::{CURRENT, IN_USE, RECEIPT};
 use super::{Error, Store, Version, leftovers};
 use crate::sys::fs::PathError;
 use crate::sys::process::Scratch;
@@ -21,6 +22,8 @@ pub struct Freed {
     pub running: Vec<Removed>,
     /// The bytes that are free now, leftovers of interrupted runs included.
     pub bytes: u64,
+    /// What lies among the versions and was not installed: it stays.
+    pub foreign: Vec<PathBuf>,
 }
 
 /// A version, in a list.
@@ -41,23 +44,31 @@ impl Store {
     /// [`Error`]; what was removed until then stays removed, and what is left is no version any more.
     pub async fn uninstall(&self, id: &str, force: bool, waiting: &(dyn Fn(&str) + Sync)) -> Result<Freed, Error> {
         let agent = self.directory(id);
-        if !agent.is_dir() {
+        if !is_name(id) || !(agent.is_symlink() || self.is_agent(id)) {
             return Err(Error::NotInstalled(id.to_owned()));
         }
         let lock = self.lock(id, &format!("uninstalling {id}"), waiting).await?;
-        let folders = names(&agent)?;
+        if !agent.is_dir() {
+            return Ok(Freed::default());
+        }
+        // First: a package manager that is still at work would look as if the agent was running, and go on afterwards.
+        let bytes = leftovers::clear(&agent)?;
+        let folders = versions(&agent)?;
         if !force {
-            let is_used = folders.iter().any(|name| lock::is_used(&agent.join(name).join(IN_USE)));
+            let is_used = folders.iter().any(|place| lock::is_used(&place.join(IN_USE)));
             let processes = processes(&agent);
             if is_used || !processes.is_empty() {
                 return Err(Error::Running { id: id.to_owned(), processes });
             }
         }
-        let mut freed = Freed::default();
-        for name in &folders {
-            freed.add(remove(&agent.join(name), id)?);
+        let mut freed = Freed { bytes, foreign: foreign(&agent)?, ..Freed::default() };
+        for place in &folders {
+            freed.add(remove(place, id)?);
         }
-        Scratch::adopt(&agent).remove()?;
+        remove_file(&agent.join(CURRENT))?;
+        if freed.foreign.is_empty() {
+            Scratch::adopt(&agent).remove()?;
+        }
         lock.remove();
         self.forget_empty();
         Ok(freed)
@@ -80,8 +91,9 @@ impl Store {
             let agent = self.directory(&id);
             let current = Current::read(&agent)?.map(|current| current.folder);
             freed.bytes += leftovers::clear(&agent)?;
-            for name in names(&agent)?.into_iter().filter(|name| Some(name) != current.as_ref()) {
-                let place = agent.join(&name);
+            freed.foreign.extend(foreign(&agent)?);
+            let kept = current.as_ref().map(|folder| agent.join(folder));
+            for place in versions(&agent)?.into_iter().filter(|place| Some(place) != kept.as_ref()) {
                 if lock::is_used(&place.join(IN_USE)) || !processes(&place).is_empty() {
                     freed.running.extend(describe(&place, &id));
                     continue;
@@ -105,6 +117,11 @@ impl Freed {
     }
 }
 
+/// The directories of versions, and of what was to become one.
+fn versions(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
+    Ok(names(agent)?.into_iter().map(|name| agent.join(name)).filter(|place| is_version(place)).collect())
+}
+
 fn processes(folder: &Path) -> Vec<u32> {
     // Processes know real paths only.
     folder.canonicalize().map(|folder| users::of_folder(&folder)).unwrap_or_default()
@@ -119,13 +136,16 @@ fn describe(place: &Path, id: &str) -> Option<Removed> {
 fn remove(place: &Path, id: &str) -> Result<(Option<Removed>, u64), Error> {
     let version = describe(place, id);
     let bytes = size(place);
-    let receipt = place.join(RECEIPT);
-    match fs::remove_file(&receipt) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(PathError { path: receipt, error }.into()),
-        _ => {}
-    }
+    remove_file(&place.join(RECEIPT))?;
     Scratch::adopt(place).remove()?;
     Ok((version, bytes))
+}
+
+fn remove_file(path: &Path) -> Result<(), PathError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(PathError::at(path)(error)),
+        _ => Ok(()),
+    }
 }
 
 /// The bytes of all files below a directory, as far as they can be seen.

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use super::places::{IN_USE, RECEIPT};
 use super::{Error, Receipt};
 use crate::install::Kind;
-use crate::manifest::{BinaryTarget, Distribution, Package};
+use crate::manifest::{BinaryTarget, Distribution, Package, Platform};
 use crate::resolve::{Offer, Origin};
 use crate::sys::fs::{PathError, ReadError, read_bounded};
 use crate::sys::lock;
-use crate::sys::process::Environment;
+use crate::sys::process::{Environment, is_executable};
 
 /// The largest file about a version that is read, in bytes.
 const LIMIT: u64 = 16 << 20;
@@ -75,10 +75,17 @@ impl Version {
         self.receipt.program.split('/').fold(self.directory.clone(), |path, part| path.join(part))
     }
 
-    /// Whether the program is there as a whole: a quick look, not a proof.
+    /// Whether the program is there as a whole, and can be started: a quick look, not a proof.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        fs::metadata(self.program()).is_ok_and(|file| file.is_file() && file.len() == self.receipt.program_size)
+        let program = self.program();
+        fs::metadata(&program).is_ok_and(|file| file.is_file() && file.len() == self.receipt.program_size)
+            && (self.receipt.interpreter.is_some() || !self.is_for_here() || is_executable(&program))
+    }
+
+    /// Whether this was installed for the system that this program runs on.
+    fn is_for_here(&self) -> bool {
+        self.receipt.platform().is_none_or(|platform| Some(platform) == Platform::host())
     }
 
     /// How it is started. An interpreter that is no longer where it was is looked for in the environment's `PATH`; when

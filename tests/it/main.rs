@@ -15,6 +15,7 @@ mod build;
 mod bump;
 mod contract;
 mod corpus;
+mod damage;
 mod docs;
 mod handshake;
 mod history;

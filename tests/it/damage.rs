@@ -1,0 +1,215 @@
+//! Agents that are not what was installed any more, and directories that hold more than that.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::archives::{gz, sha256, tar};
+use crate::people::{People, archive, host};
+
+/// Agent `a` in version 1.0.0, installed, and the folder of the version.
+fn installed() -> (People, PathBuf) {
+    let people = People::new();
+    people.publish(&[people.agent("a", "1.0.0")]);
+    let (code, document) = people.json(&["install", "a"]);
+    assert_eq!(code, 0, "{document}");
+    (people, document["install_dir"].as_str().unwrap().into())
+}
+
+fn program(folder: &Path) -> PathBuf {
+    folder.join("files/bin/agent")
+}
+
+#[test]
+fn what_was_not_installed_is_named_and_stays() {
+    let (people, folder) = installed();
+    let agents = people.root().join("agents");
+    for name in ["work/notes.txt", "a/notes.txt", "a/mine/file", "a/1.0.0-0123456789ab/thesis.txt", "old-abc/x"] {
+        let path = agents.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "mine").unwrap();
+    }
+    let before = people.left();
+    let gc = people.run(&["gc"]);
+    assert_eq!((gc.code, gc.stdout.as_str()), (0, "0 versions removed, 0 B freed\n"));
+    assert_eq!(gc.stderr.matches("was not made by this program, and stays").count(), 3, "{}", gc.stderr);
+    assert_eq!(people.left(), before);
+    assert!(people.run(&["uninstall", "work"]).stderr.contains("`work` is not installed"));
+
+    let (code, document) = people.json(&["uninstall", "--all"]);
+    assert_eq!((code, &document["ids"]), (0, &json!(["a"])));
+    let kept: Vec<&str> = document["kept"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(kept.len(), 3, "{kept:?}");
+    assert!(kept[0].ends_with("a/1.0.0-0123456789ab") && kept[2].ends_with("a/notes.txt"), "{kept:?}");
+    assert!(!folder.exists());
+    let left = people.left();
+    let mine: Vec<&String> =
+        before.iter().filter(|name| !name.contains("a/current") && !of_version(name, &folder)).collect();
+    assert_eq!(left.iter().collect::<Vec<_>>(), mine);
+    assert!(people.run(&["install", "a"]).code == 0 && people.run(&["run", "a"]).stdout == "a-1.0.0 acp\n");
+}
+
+fn of_version(name: &str, folder: &Path) -> bool {
+    name.contains(folder.file_name().unwrap().to_str().unwrap())
+}
+
+#[test]
+fn a_link_in_the_place_of_an_agent_is_not_followed() {
+    let (people, folder) = installed();
+    let (agent, elsewhere) = (folder.parent().unwrap().to_owned(), people.env.path("elsewhere"));
+    fs::rename(&agent, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &agent).unwrap();
+    for arguments in [["install", "a@1.0.0"], ["uninstall", "a"]] {
+        let run = people.run(&arguments);
+        assert_ne!(run.code, 0);
+        assert!(run.stderr.contains("is a link") || run.stderr.contains("is not installed"), "{}", run.stderr);
+    }
+    assert!(elsewhere.join("current").exists() && program(&elsewhere.join(folder.file_name().unwrap())).exists());
+}
+
+#[test]
+fn a_damaged_version_is_repaired_as_it_was_and_stays_pinned() {
+    let (people, folder) = installed();
+    assert_eq!(people.run(&["install", "a@1.0.0"]).code, 0);
+    people.publish(&[people.agent("a", "2.0.0")]);
+    assert_eq!(people.run(&["list", "--refresh"]).code, 0);
+    for harm in [
+        |program: &Path| fs::remove_file(program),
+        |program: &Path| fs::write(program, "short"),
+        |program: &Path| fs::set_permissions(program, fs::Permissions::from_mode(0o644)),
+    ] {
+        harm(&program(&folder)).unwrap();
+        let which = people.run(&["which", "a"]);
+        assert_eq!(which.code, 3, "{}", which.stdout);
+        assert!(which.stderr.contains("`acp-registry install` installs it again"), "{}", which.stderr);
+        let run = people.run(&["run", "a"]);
+        assert_eq!(run.stdout, "a-1.0.0 acp\n", "{}", run.stderr);
+    }
+    let (_, which) = people.json(&["which", "a"]);
+    assert_eq!((&which["version"], &which["pinned"]), (&json!("1.0.0"), &json!(true)));
+}
+
+#[test]
+fn bytes_that_somebody_has_changed_are_installed_again() {
+    let (people, folder) = installed();
+    assert_eq!(people.run(&["install", "a", "--lock", "some.lock"]).code, 0);
+    for arguments in [["install", "a"].as_slice(), &["install", "--locked", "--lock", "some.lock"]] {
+        // As many bytes as before.
+        let good = fs::read_to_string(program(&folder)).unwrap();
+        fs::write(program(&folder), good.replace("a-1.0.0", "evil   ")).unwrap();
+        assert_ne!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
+        let offline = people.run(&[arguments, &["--offline"]].concat());
+        assert_eq!(offline.code, 3, "{}", offline.stdout);
+        let run = people.run(arguments);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
+        fs::write(folder.join("files/README"), "else").unwrap();
+        assert_eq!(people.run(arguments).code, 0);
+        assert_eq!(fs::read_to_string(folder.join("files/README")).unwrap(), "text");
+    }
+}
+
+#[test]
+fn damaged_records_are_repaired_by_an_installation() {
+    let (people, folder) = installed();
+    let agent = folder.parent().unwrap();
+    for file in [folder.join("receipt.json"), agent.join("current"), folder.join("files.json")] {
+        for text in ["", "{", "[]", r#"{"schema":9}"#] {
+            fs::write(&file, text).unwrap();
+            let name = file.file_name().unwrap().to_str().unwrap();
+            if name != "files.json" {
+                let run = people.run(&["run", "a"]);
+                assert_eq!(run.code, 3, "{name} {text}: {}", run.stdout);
+                assert!(run.stderr.contains(name) && run.stderr.contains("`acp-registry install`"), "{}", run.stderr);
+            }
+            let run = people.run(&["install", "a"]);
+            assert_eq!(run.code, 0, "{name} {text}: {}", run.stderr);
+            assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
+        }
+    }
+}
+
+#[test]
+fn installing_and_uninstalling_at_once_is_no_error() {
+    let (people, _) = installed();
+    for _ in 0..15 {
+        let start = |arguments: &[&str]| people.command(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let children =
+            [start(&["install", "a"]), start(&["uninstall", "--all"]), start(&["install", "a"]), start(&["gc"])];
+        for child in children {
+            let output = child.unwrap().wait_with_output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    assert_eq!(people.run(&["install", "a"]).code, 0);
+    assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
+}
+
+#[test]
+fn what_an_interrupted_first_installation_leaves_goes_with_the_garbage() {
+    let people = People::with_root("data", |asked, _| {
+        if asked.path.ends_with(".tar.gz") {
+            std::thread::sleep(Duration::from_secs(2));
+        }
+        Ok(false)
+    });
+    people.publish(&[people.agent("a", "1.0.0")]);
+    let mut child = people.command(&["install", "a"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !people.root().join("agents/a").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(people.run(&["gc"]).code, 0);
+    assert!(!people.root().exists(), "{:?}", people.left());
+}
+
+#[test]
+fn an_unreadable_way_to_get_an_agent_is_no_way() {
+    let people = People::new();
+    let bytes = archive("a");
+    let cases: [(&str, Value); 4] =
+        [("sha256", json!(["x"])), ("args", json!("acp")), ("env", json!(["A=b"])), ("args", json!(["a\u{0}b"]))];
+    for (member, value) in cases {
+        let mut agent = people.agent_of("a", "1.0.0", &bytes, Some(&sha256(&bytes)));
+        agent["distribution"]["binary"][host()][member] = value;
+        people.publish(&[agent]);
+        let run = people.run(&["install", "a", "--refresh"]);
+        assert_eq!(run.code, 2, "{member}: {}", run.stderr);
+        assert!(run.stderr.contains(&format!("is passed over: its `{member}`")), "{}", run.stderr);
+        assert_eq!(people.left(), [] as [&str; 0]);
+    }
+}
+
+#[test]
+fn quiet_means_results_and_errors_only() {
+    let people = People::new();
+    people.publish(&[people.agent("a", "1.0.0"), json!({ "id": "broken" }), json!(7)]);
+    let run = people.run(&["list", "--quiet"]);
+    assert!(run.code == 0 && run.stdout.contains("a ") && run.stderr.is_empty(), "{}", run.stderr);
+    assert_eq!(people.run(&["list"]).stderr.matches("warning:").count(), 2);
+    let run = people.run(&["info", "a"]);
+    assert_eq!(run.stderr.matches("warning:").count(), 1, "{}", run.stderr);
+    assert!(run.stderr.contains("`acp-registry list` says which and why"), "{}", run.stderr);
+    let run = people.run(&["info", "broken"]);
+    assert!(run.code == 2 && run.stderr.contains("error: in the registry index, entry 2 (`broken`)"), "{}", run.stderr);
+    let run = people.run(&["info", "a@1.0.0"]);
+    assert!(run.code == 2 && run.stderr.contains("a version can be named to"), "{}", run.stderr);
+}
+
+#[test]
+fn an_index_may_begin_with_a_byte_order_mark() {
+    let people = People::new();
+    let bytes = gz(&tar(&[("bin/agent", b"#!/bin/sh\necho hello\n")]));
+    let index = json!({ "agents": [people.agent_of("a", "1.0.0", &bytes, None)] });
+    people.serve("/registry.json", format!("\u{feff}{index}"));
+    assert_eq!(people.run(&["run", "a"]).stdout, "hello\n");
+    people.serve("/registry.json", "[]");
+    let run = people.run(&["list", "--refresh", "--index", &people.server.url("/registry.json")]);
+    assert!(run.stderr.contains("it is no object with a list `agents`"), "{}", run.stderr);
+}
