@@ -13,11 +13,7 @@ use crate::sys::process::{Scratch, end_launches_below};
 /// Removes what interrupted runs have left of an agent, whose lock the caller holds: nobody else is at work on it now, but
 /// for package managers that a run which was killed has left behind. Returns how many bytes that were.
 pub(super) fn clear(agent: &Path) -> Result<u64, Error> {
-    let items = fs::read_dir(agent).map_err(PathError::at(agent))?.flatten();
-    // A file that was about to take the place of another, and directories.
-    let is_left = |name: &str| name.starts_with(NEW) || name.starts_with(".tmp-");
-    let left: Vec<PathBuf> =
-        items.filter(|item| is_left(&item.file_name().to_string_lossy())).map(|item| item.path()).collect();
+    let left = list(agent)?;
     if left.iter().any(|path| path.is_dir()) {
         let real = agent.canonicalize().map_err(PathError::at(agent))?;
         if !end_launches_below(&real) {
@@ -35,4 +31,12 @@ pub(super) fn clear(agent: &Path) -> Result<u64, Error> {
         }
     }
     Ok(bytes)
+}
+
+/// What interrupted runs have left of an agent, and what somebody may be at work on.
+pub(super) fn list(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
+    let items = fs::read_dir(agent).map_err(PathError::at(agent))?.flatten();
+    // A file that was about to take the place of another, and directories.
+    let is_left = |name: &str| name.starts_with(NEW) || name.starts_with(".tmp-");
+    Ok(items.filter(|item| is_left(&item.file_name().to_string_lossy())).map(|item| item.path()).collect())
 }

@@ -16,6 +16,8 @@ mod bump;
 mod contract;
 mod corpus;
 mod docs;
+#[cfg(unix)]
+mod doctor;
 mod handshake;
 mod history;
 mod locks;

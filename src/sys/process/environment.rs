@@ -59,7 +59,9 @@ impl Environment {
     }
 }
 
-fn is_executable(file: &std::path::Path) -> bool {
+/// Whether a path is a file that the system would start.
+#[must_use]
+pub fn is_executable(file: &std::path::Path) -> bool {
     let Ok(metadata) = file.metadata() else { return false };
     #[cfg(unix)]
     let may_run = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;

@@ -31,7 +31,7 @@ mod tree;
 mod platform;
 
 pub use bwrap::{Isolation, IsolationError};
-pub use environment::Environment;
+pub use environment::{Environment, is_executable};
 pub use exit::{Exit, How};
 pub use platform::{Orphans, adopt_orphans, end_launches_below};
 pub use sandbox::Sandbox;
