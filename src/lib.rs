@@ -13,6 +13,7 @@
 //! serve      registry ── check ── index ── (history ──) site ── preview
 //! verify     registry ── install ── handshake ── report
 //! probe      handshake ── report
+//! doctor     store ── handshake ── doctor ── report
 //! install    catalog ── resolve ── install ── store
 //! update     catalog ── update ── install ── store
 //! bump       registry ── bump ── (propose ──) report
@@ -32,6 +33,7 @@
 //! | [`store`] | STORE: installed agents, versions side by side, with receipts and locks; a plan to a program that stays |
 //! | [`lockfile`] | LOCK: versions with everything that says which bytes they are, to be the same elsewhere |
 //! | [`update`] | UPDATE: what is installed, compared with what is offered now |
+//! | [`doctor`] | EXAMINE: the runtimes, the directory of installed agents, and each of these; what is wrong, and what helps |
 //! | [`verify`] | VERIFY: all agents of a registry, installed and checked, some at once; the capability snapshot |
 //! | [`bump`] | BUMP: what the sources of an agent offer, the version it should move to, and the smallest change that takes it there |
 //! | [`propose`] | PROPOSE: updates as pull requests on GitHub |
@@ -68,6 +70,7 @@ pub mod archive;
 pub mod bump;
 pub mod catalog;
 pub mod check;
+pub mod doctor;
 pub mod finding;
 pub mod handshake;
 pub mod history;

@@ -4,6 +4,7 @@
 
 mod build;
 mod bump;
+mod doctor;
 mod duration;
 mod exit;
 mod explain;
@@ -59,7 +60,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done; no errors
   1  findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`);
-     updates (`bump`, `update --dry-run`)
+     something wrong (`doctor`); updates (`bump`, `update --dry-run`)
   2  wrong usage
   3  the work could not be done: network, disk, package managers
   4  integrity refused: digest mismatch, unsafe archive, a program for another machine, `--locked`
@@ -100,6 +101,8 @@ enum Command {
     Uninstall(uninstall::Args),
     /// Remove versions that are neither current nor running
     Gc(uninstall::GcArgs),
+    /// Find out what is wrong with the runtimes and with installed agents, and what helps
+    Doctor(doctor::Args),
     /// List every rule with its default level
     Rules(rules::Args),
     /// Explain a rule, with examples
@@ -141,6 +144,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Update(args) => (update::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Uninstall(args) => (uninstall::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Gc(args) => (uninstall::gc(args, &cli.global, &ui), args.format.is_json()),
+        Command::Doctor(args) => (doctor::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
         Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),
     };

@@ -13,7 +13,7 @@ use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::resolve::Host;
 use acp_registry::store::Store;
 use acp_registry::sys::process::Environment;
-use acp_registry::text::quote;
+use acp_registry::text::{nearest, quote};
 use acp_registry::upstream::github::Github;
 use acp_registry::upstream::{npm_variables, uv_variables};
 use clap::ValueEnum;
@@ -133,6 +133,18 @@ impl<'a> Session<'a> {
             self.ui.warning(&warning);
         }
         Ok(catalog)
+    }
+
+    /// The ids of all installed agents, which those that were named must be among.
+    pub(super) fn installed(&self, named: &[String]) -> Result<Vec<String>, Failure> {
+        let known = self.store.ids()?;
+        if let Some(id) = named.iter().find(|id| !known.contains(id)) {
+            let near = nearest(id, known.iter().map(String::as_str));
+            let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let root = self.store.root().display();
+            return Err(Failure::usage(format!("{} is not installed in {root}{meant}", quote(id))));
+        }
+        Ok(known)
     }
 
     fn connect(&self) -> Result<(Arc<Client>, Github), acp_registry::net::Problem> {

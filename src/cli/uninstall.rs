@@ -2,7 +2,6 @@
 
 use acp_registry::report::plural;
 use acp_registry::store::{Freed, Removed};
-use acp_registry::text::{nearest, quote};
 use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
@@ -44,13 +43,7 @@ pub(super) struct GcArgs {
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let known = session.store.ids()?;
-    if let Some(id) = args.ids.iter().find(|id| !known.contains(id)) {
-        let near = nearest(id, known.iter().map(String::as_str));
-        let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        let root = session.store.root().display();
-        return Err(Failure::usage(format!("{} is not installed in {root}{meant}", quote(id))));
-    }
+    let known = session.installed(&args.ids)?;
     let ids = if args.all { known } else { args.ids.clone() };
     let freed = signals::run(async {
         let mut all = Freed::default();

@@ -22,6 +22,7 @@ mod error;
 mod npm;
 mod progress;
 mod proof;
+pub mod remedy;
 mod tool;
 mod uv;
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::closure::{manifest, write};
 use super::tool::Tool;
-use super::{Error, Installer, Interpreter, Placed, Progress, Proof, Verified, Work};
+use super::{Error, Installer, Interpreter, Placed, Progress, Proof, Verified, Work, remedy};
 use crate::archive::Program;
 use crate::manifest::{NpmSpec, Pin};
 use crate::sys::fs::{read_bounded, resolve_below};
@@ -16,8 +16,6 @@ use crate::upstream::npm::{Bin, file_of_command};
 
 /// The largest `package.json` that is read, in bytes.
 const LIMIT: u64 = 8 << 20;
-
-const REMEDY: &str = "install Node.js with npm";
 
 /// Installs a package with npm.
 pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Error> {
@@ -73,7 +71,7 @@ pub(super) fn exact(package: &str) -> Result<(String, String), Error> {
 }
 
 pub(super) fn find(installer: &Installer, program: &'static str) -> Result<PathBuf, Error> {
-    installer.environment.find(program).ok_or(Error::MissingRuntime { program, remedy: REMEDY })
+    installer.environment.find(program).ok_or(Error::MissingRuntime { program, remedy: remedy::NODE })
 }
 
 /// What a script tells Node.js on its first line; `None` when something else is to run it.

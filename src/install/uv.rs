@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::closure::write;
 use super::tool::Tool;
-use super::{Error, Installer, Placed, Progress, Proof, Verified, Work};
+use super::{Error, Installer, Placed, Progress, Proof, Verified, Work, remedy};
 use crate::manifest::{Pin, PypiSpec};
 use crate::sys::fs::PathError;
 use crate::sys::process::Environment;
@@ -72,7 +72,7 @@ pub(super) fn exact(package: &str) -> Result<String, Error> {
 }
 
 pub(super) fn find(installer: &Installer) -> Result<PathBuf, Error> {
-    installer.environment.find("uv").ok_or(Error::MissingRuntime { program: "uv", remedy: "install uv" })
+    installer.environment.find("uv").ok_or(Error::MissingRuntime { program: "uv", remedy: remedy::UV })
 }
 
 /// The commands that a package itself brings, from its own notes: an environment has those of all its packages.

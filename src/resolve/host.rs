@@ -1,6 +1,6 @@
 //! What a machine can run.
 
-use crate::install::Kind;
+use crate::install::{Kind, remedy};
 use crate::manifest::Platform;
 use crate::sys::host::{emulates_x86_64, lacks_glibc};
 use crate::sys::process::Environment;
@@ -43,8 +43,8 @@ impl Host {
     /// What an installation of this kind lacks here: a program, and how to get it.
     pub(super) fn lacks(&self, kind: Kind) -> Option<(&'static str, &'static str)> {
         match kind {
-            Kind::Npx if !self.has_npm => Some(("npm", "install Node.js with npm")),
-            Kind::Uvx if !self.has_uv => Some(("uv", "install uv")),
+            Kind::Npx if !self.has_npm => Some(("npm", remedy::NODE)),
+            Kind::Uvx if !self.has_uv => Some(("uv", remedy::UV)),
             _ => None,
         }
     }

@@ -21,6 +21,7 @@
 mod broken;
 mod current;
 mod error;
+mod examine;
 mod find;
 mod guard;
 mod installing;
@@ -34,6 +35,7 @@ mod version;
 pub use broken::Damage;
 pub use current::Pin;
 pub use error::Error;
+pub use examine::{Found, Remains};
 pub use find::{Agent, Store};
 pub use installing::{Done, Order};
 pub use receipt::{Receipt, StoredInterpreter};

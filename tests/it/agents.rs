@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use acp_registry::install::remedy;
 use serde_json::{Value, json};
 
 use crate::archives::{gz, link, sha256, tar};
@@ -228,11 +229,9 @@ fn missing_runtimes_are_named_with_the_way_to_get_them() {
     for command in ["install", "resolve", "run"] {
         let run = Run::of(people.command(&[command, "a"]).env("PATH", people.env.path("empty")));
         assert_eq!(run.code, 3, "{}", run.stderr);
-        assert!(
-            run.stderr.contains("install Node.js with npm; or uv, which is not in PATH: install uv"),
-            "{}",
-            run.stderr
-        );
+        let (node, uv) = (remedy::NODE, remedy::UV);
+        let lacking = format!("`a` needs npm, which is not in PATH: {node}; or uv, which is not in PATH: {uv}\n");
+        assert!(run.stderr.ends_with(&lacking), "{}", run.stderr);
     }
 }
 

@@ -17,6 +17,8 @@ mod contract;
 mod corpus;
 mod damage;
 mod docs;
+#[cfg(unix)]
+mod doctor;
 mod handshake;
 mod history;
 mod locks;

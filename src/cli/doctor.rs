@@ -1,0 +1,89 @@
+//! `acp-registry doctor`
+
+use std::env;
+use std::time::Duration;
+
+use acp_registry::doctor::{self, Check, Examined, Status};
+use acp_registry::handshake::Options;
+use acp_registry::sys::process::{self, Orphans};
+use serde_json::json;
+
+use super::exit::{Exit, Failure};
+use super::global::{FormatArgs, Global};
+use super::place::{PlaceArgs, Session, environment};
+use super::probe::seconds;
+use super::signals;
+use super::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Installed agents, which are also started and spoken to [default: all, which are only looked at]
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+
+    /// How long an agent may take to answer `initialize`, in seconds [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let known = session.installed(&args.ids)?;
+    let environment = environment();
+    let checks = doctor::surroundings(&session.store, &environment, &env::temp_dir());
+    let mut ids = if args.ids.is_empty() { known } else { args.ids.clone() };
+    ids.sort_unstable();
+    ids.dedup();
+    let mut agents = Vec::new();
+    for id in &ids {
+        ui.detail(&format!("looking at {id}"));
+        agents.push(doctor::installed(&session.store, id, &environment)?);
+    }
+    if !args.ids.is_empty() {
+        converse(args, &mut agents, ui)?;
+    }
+    let text = if args.format.is_json() {
+        let document = json!({ "schema": 1, "command": "doctor", "checks": checks, "agents": agents });
+        acp_registry::json::to_string(&document)
+    } else {
+        acp_registry::report::doctor(&checks, &agents, ui.color_stdout())
+    };
+    ui.result(&text)?;
+    Ok(if is_well(&checks, &agents) { Exit::Success } else { Exit::Findings })
+}
+
+/// The handshake with every agent, one after the other.
+fn converse(args: &Args, agents: &mut [Examined], ui: &Ui) -> Result<(), Failure> {
+    let environment = environment();
+    let mut options = Options::new(env::temp_dir());
+    options.timeout = args.timeout.unwrap_or(options.timeout);
+    // Before any child, and ended after all: what hides from its tree comes here.
+    let orphans = process::adopt_orphans();
+    let done = signals::run(async {
+        for agent in agents.iter_mut() {
+            ui.detail(&format!("starting {}, which has {} s to answer", agent.id, options.timeout.as_secs_f64()));
+            doctor::start(agent, &environment, &options).await?;
+        }
+        Ok::<_, Failure>(())
+    });
+    let hidden = orphans.map_or(0, Orphans::end);
+    done??;
+    if hidden > 0 {
+        ui.warning(&format!("agents had hidden processes, which were ended as well: {hidden}"));
+    }
+    for error in agents.iter().filter_map(|agent| agent.handshake.as_ref()?.left.as_ref()) {
+        ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
+    }
+    Ok(())
+}
+
+fn is_well(checks: &[Check], agents: &[Examined]) -> bool {
+    let worst = checks.iter().map(|check| check.status).chain(agents.iter().map(|agent| agent.status)).max();
+    worst != Some(Status::Error)
+}

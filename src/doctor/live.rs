@@ -1,0 +1,107 @@
+//! The handshake with an installed agent, and what came of it in plain words.
+
+use super::{Check, Examined};
+use crate::handshake::{Options, Outcome, Probe, Reason, SetupError, check, set_variables};
+use crate::sys::process::{Environment, Isolation, Launch};
+use crate::text::{printable, quote};
+
+/// Starts the agent, if nothing is known that keeps it from starting, and adds what came of it.
+///
+/// It gets the variables of `environment` and those of its manifest, an empty home, and is ended afterwards with all that
+/// it has started. Takes as long as [`check()`].
+///
+/// # Errors
+/// [`SetupError`] when there is no place for the handshake.
+pub async fn start(examined: &mut Examined, environment: &Environment, options: &Options) -> Result<(), SetupError> {
+    let Some(version) = &examined.startable else {
+        let help = "see to that first";
+        examined.add(Check::error("handshake", "it was not started, because of what is said above", help));
+        return Ok(());
+    };
+    let Ok(start) = version.launch(|| environment.clone()) else { return Ok(()) };
+    let mut environment = environment.clone();
+    let variables = start.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    if let Err(error) = set_variables(&mut environment, variables) {
+        let help = "tell the people who keep the registry";
+        examined.add(Check::error("handshake", format!("it was not started: {error}"), help));
+        return Ok(());
+    }
+    let launch = Launch {
+        program: start.program.into(),
+        arguments: start.args.into_iter().map(Into::into).collect(),
+        directory: None,
+        environment,
+        isolation: Isolation::Environment,
+    };
+    // As long as it runs, nobody removes it.
+    let mark = version.mark_used();
+    let outcome = check(&launch, options).await?;
+    drop(mark);
+    examined.add(explain(&outcome));
+    examined.handshake = Some(outcome);
+    Ok(())
+}
+
+/// An outcome in plain words.
+fn explain(outcome: &Outcome) -> Check {
+    let Some(reason) = outcome.reason else { return passed(outcome) };
+    let said = outcome.message.as_deref().map(printable).unwrap_or_default();
+    let (what, help) = words(reason);
+    let message = format!("{what}: {said}");
+    let may_be_used = outcome.handshake.probes.get("session/new") == Some(Probe::Ok);
+    match reason {
+        // The rule is one of registries. Whoever has a session needs no way to sign in.
+        Reason::NoAuthMethods | Reason::NoSupportedAuthType if may_be_used => {
+            Check::warning("handshake", message, "it opens a session all the same: nothing needs to be done")
+        }
+        _ => Check::error("handshake", message, help),
+    }
+}
+
+fn passed(outcome: &Outcome) -> Check {
+    let handshake = &outcome.handshake;
+    let named = handshake.agent_info.get("name").and_then(|name| name.as_str());
+    let who = named.map_or_else(String::new, |name| format!(" as {}", quote(name)));
+    let next = match handshake.probes.get("session/new") {
+        Some(Probe::Ok) => "; it opens a session without signing in",
+        Some(Probe::AuthRequired) => "; it wants you to sign in first, as it was started without your own settings",
+        _ => "",
+    };
+    Check::ok("handshake", format!("it answers{who}{next}"))
+}
+
+/// What has happened, and what helps.
+fn words(reason: Reason) -> (&'static str, &'static str) {
+    match reason {
+        Reason::NoAuthMethods => (
+            "it starts and answers, but names no way to sign in",
+            "look into its own documentation for how to sign in, or update it",
+        ),
+        Reason::NoSupportedAuthType => (
+            "it starts and answers, but names only ways to sign in that editors cannot offer",
+            "look into its own documentation: it may want a variable with a key to be set",
+        ),
+        Reason::Timeout => (
+            "it was started, but did not answer in time",
+            "try again with a longer --timeout; if it waits for the network, see whether the network is there",
+        ),
+        Reason::Exited => (
+            "it was started, but ended at once",
+            "what it wrote to stderr may say why; if it does not, update it or install it again",
+        ),
+        Reason::InvalidResponse => (
+            "it was started, but what it wrote is no answer of an ACP agent",
+            "see with `acp-registry which` whether its arguments start it as one, and update it",
+        ),
+        Reason::AgentError => (
+            "it was started, but answered with an error",
+            "what it wrote to stderr may say why; update it, or tell its makers",
+        ),
+        Reason::ProtocolVersion => ("it speaks a version of the protocol that editors do not", "update it"),
+        Reason::SpawnFailed => (
+            "the system cannot start it",
+            "the program may be for another system or lack a library; try `acp-registry install --dist npx` or uvx, if \
+             the agent has such a package",
+        ),
+    }
+}

@@ -1,0 +1,96 @@
+//! EXAMINE: what installed agents need, and whether they are what was installed; in words that say what to do.
+//!
+//! * [`surroundings`]: the runtimes, and the directory of installed agents
+//! * [`installed`]: one agent as it lies there: receipts, programs, digests
+//! * [`start`]: the handshake with one, in the same isolation as [`check`](crate::handshake::check())
+//!
+//! Nothing is changed or repaired.
+
+mod agent;
+mod live;
+mod root;
+mod runtimes;
+
+use std::path::Path;
+
+use serde::Serialize;
+
+pub use agent::installed;
+pub use live::start;
+
+use crate::handshake::Outcome;
+use crate::store::{Store, Version};
+use crate::sys::process::Environment;
+
+/// How something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// As it should be.
+    Ok,
+    /// Nothing that is installed suffers from it.
+    Warning,
+    /// Something does not work, or is not what it should be.
+    Error,
+}
+
+/// What was looked at, and what was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was looked at, as a word that stays the same: `node`, `root`, `program` and the like.
+    pub name: &'static str,
+    /// How it is.
+    pub status: Status,
+    /// What was found, as a sentence. Printable.
+    pub message: String,
+    /// What to do about it. Printable.
+    pub help: Option<String>,
+}
+
+impl Check {
+    fn ok(name: &'static str, message: impl Into<String>) -> Self {
+        Self { name, status: Status::Ok, message: message.into(), help: None }
+    }
+
+    fn warning(name: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { name, status: Status::Warning, message: message.into(), help: Some(help.into()) }
+    }
+
+    fn error(name: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { name, status: Status::Error, message: message.into(), help: Some(help.into()) }
+    }
+}
+
+/// One installed agent.
+#[derive(Debug, Serialize)]
+pub struct Examined {
+    /// Its id.
+    pub id: String,
+    /// The version that is started, if that is known.
+    pub version: Option<String>,
+    /// The worst of all checks.
+    pub status: Status,
+    /// What was found.
+    pub checks: Vec<Check>,
+    /// What came of the handshake, if there was one.
+    pub handshake: Option<Outcome>,
+    /// The version that is started, if nothing is known that keeps it from starting.
+    #[serde(skip)]
+    pub startable: Option<Version>,
+}
+
+impl Examined {
+    fn add(&mut self, check: Check) {
+        self.status = self.status.max(check.status);
+        self.checks.push(check);
+    }
+}
+
+/// Looks at the runtimes that agents need, and at the directory of installed agents. `directory` is where the runtimes
+/// are asked for their versions, which takes them up to 10 s each.
+#[must_use]
+pub fn surroundings(store: &Store, environment: &Environment, directory: &Path) -> Vec<Check> {
+    let mut checks = runtimes::look(environment, directory);
+    checks.push(root::look(store.root()));
+    checks
+}

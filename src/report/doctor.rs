@@ -1,0 +1,45 @@
+//! What an examination has found, for people at a terminal.
+
+use std::fmt::Write as _;
+
+use super::outcome::{cut, stderr};
+use crate::doctor::{Check, Examined, Status};
+use crate::handshake::Verdict;
+
+/// The checks in words, with the end of what failed agents wrote to stderr.
+#[must_use]
+pub fn doctor(checks: &[Check], agents: &[Examined], color: bool) -> String {
+    let mut out = String::new();
+    for check in checks {
+        line(&mut out, check, color);
+    }
+    for agent in agents {
+        let version = agent.version.as_deref().map_or_else(String::new, |version| format!(" {}", cut(version)));
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "\n{}{version}", cut(&agent.id));
+        for check in &agent.checks {
+            line(&mut out, check, color);
+        }
+        if let Some(outcome) = &agent.handshake
+            && outcome.verdict != Verdict::Pass
+            && outcome.exit.is_some()
+        {
+            out.push_str(&stderr(&outcome.stderr_tail));
+        }
+    }
+    out
+}
+
+fn line(out: &mut String, check: &Check, color: bool) {
+    let (word, code) = match check.status {
+        Status::Ok => ("ok", "32"),
+        Status::Warning => ("warning", "33"),
+        Status::Error => ("error", "31"),
+    };
+    let word = format!("{word:7}");
+    let word = if color { format!("\u{1b}[1;{code}m{word}\u{1b}[0m") } else { word };
+    let _ = writeln!(out, "{word}  {:9}  {}", check.name, check.message);
+    if let Some(help) = &check.help {
+        let _ = writeln!(out, "{:20}help: {help}", "");
+    }
+}

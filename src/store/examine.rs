@@ -1,0 +1,48 @@
+//! Everything that is there of an agent, sound or not.
+
+use std::path::PathBuf;
+
+use super::current::Current;
+use super::find::names;
+use super::{Error, Store, Version, leftovers};
+use crate::sys::fs::PathError;
+use crate::sys::lock;
+
+/// A directory that may hold a version.
+#[derive(Debug)]
+pub struct Found {
+    /// The directory's name.
+    pub folder: String,
+    /// What is in it; `None` when it has no receipt, and therefore counts as nothing.
+    pub version: Result<Option<Version>, Error>,
+}
+
+/// Everything that is there of an agent.
+#[derive(Debug)]
+pub struct Remains {
+    /// The name of the directory whose version is started; `None` when there is none.
+    pub current: Result<Option<String>, Error>,
+    /// All directories that may hold versions, in the order of their names.
+    pub versions: Vec<Found>,
+    /// What interrupted runs have left; nothing while somebody is at work on the agent.
+    pub leftovers: Vec<PathBuf>,
+}
+
+impl Store {
+    /// Looks at everything that is there of an agent of [`Store::ids`]. Changes nothing.
+    ///
+    /// # Errors
+    /// [`PathError`] when its directory cannot be read; whatever is wrong in it is a part of the answer.
+    pub fn examine(&self, id: &str) -> Result<Remains, PathError> {
+        let directory = self.directory(id);
+        let folders = names(&directory)?.into_iter().filter(|name| !name.starts_with('.'));
+        let versions =
+            folders.map(|folder| Found { version: Version::read(&directory.join(&folder)), folder }).collect();
+        let is_held = lock::is_used(&self.lock_file(id));
+        Ok(Remains {
+            current: Current::read(&directory).map(|current| current.map(|current| current.folder)),
+            versions,
+            leftovers: if is_held { Vec::new() } else { leftovers::list(&directory)? },
+        })
+    }
+}

@@ -1,0 +1,259 @@
+//! `doctor`: what is wrong with runtimes and installed agents, and what it says about it.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use acp_registry::install::remedy;
+use serde_json::{Value, json};
+
+use crate::agent::{fake_agent, left_with, tag};
+use crate::archives::{gz, tar};
+use crate::people::{People, host};
+use crate::support::Run;
+
+/// A store with one agent, `a`, which is the fake agent in some case, and a `PATH` with runtimes that are made up.
+struct Doctor {
+    people: People,
+    tag: String,
+}
+
+impl Doctor {
+    fn new(case: &[&str]) -> Self {
+        let people = People::new();
+        let script = format!("#!/bin/sh\nexec '{}' \"$@\"\n", fake_agent().display());
+        Self::with(people, &script, case)
+    }
+
+    fn with(people: People, script: &str, case: &[&str]) -> Self {
+        let tag = tag();
+        let mut agent = people.agent_of("a", "1.0.0", &gz(&tar(&[("bin/agent", script.as_bytes())])), None);
+        let target = &mut agent["distribution"]["binary"][host()];
+        target["args"] = json!(case);
+        target["env"] = json!({ "FAKE_AGENT_TAG": tag });
+        people.publish(&[agent]);
+        assert_eq!(people.run(&["install", "a"]).code, 0);
+        let doctor = Self { people, tag };
+        fs::create_dir(doctor.path()).unwrap();
+        for name in ["node", "npm", "uv"] {
+            doctor.runtime(name, &format!("echo {name} 1.2.3"));
+        }
+        doctor
+    }
+
+    fn path(&self) -> PathBuf {
+        self.people.env.path("runtimes")
+    }
+
+    fn runtime(&self, name: &str, script: &str) {
+        let path = self.path().join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        let mut command = self.people.command(&[&["doctor"], arguments].concat());
+        let run = Run::of(command.env("PATH", self.path()));
+        assert_eq!(left_with("environ", &self.tag), [] as [u32; 0]);
+        assert_eq!(fs::read_dir(self.people.env.path("tmp")).unwrap().count(), 0);
+        run
+    }
+
+    fn json(&self, arguments: &[&str]) -> (i32, Value) {
+        let run = self.run(&[arguments, &["--json"]].concat());
+        assert!(run.stdout.is_ascii());
+        (run.code, serde_json::from_str(&run.stdout).unwrap())
+    }
+
+    /// The directory of the version.
+    fn version(&self) -> PathBuf {
+        let directory = self.people.root().join("agents/a");
+        let mut folders = fs::read_dir(directory).unwrap().map(|item| item.unwrap().path());
+        folders.find(|path| path.is_dir()).unwrap()
+    }
+
+    fn program(&self) -> PathBuf {
+        self.version().join("files/bin/agent")
+    }
+}
+
+/// The checks of a list as name and status.
+fn names(checks: &Value) -> Vec<(&str, &str)> {
+    let checks = checks.as_array().unwrap().iter();
+    checks.map(|check| (check["name"].as_str().unwrap(), check["status"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn what_is_well_is_told_as_well() {
+    let doctor = Doctor::new(&["ok"]);
+    let (code, document) = doctor.json(&[]);
+    assert_eq!((code, &document["schema"], &document["command"]), (0, &json!(1), &json!("doctor")));
+    assert_eq!(names(&document["checks"]), [("node", "ok"), ("npm", "ok"), ("uv", "ok"), ("root", "ok")]);
+    let node = document["checks"][0]["message"].as_str().unwrap();
+    assert_eq!(node, format!("node 1.2.3, {}", doctor.path().join("node").display()));
+    let agent = &document["agents"][0];
+    assert_eq!((&agent["id"], &agent["version"], &agent["status"]), (&json!("a"), &json!("1.0.0"), &json!("ok")));
+    assert_eq!(names(&agent["checks"]), [("files", "ok")]);
+    assert!(agent["checks"][0]["message"].as_str().unwrap().ends_with("nobody had said what its archive must be"));
+    assert_eq!(agent["handshake"], Value::Null);
+
+    let (code, document) = doctor.json(&["a", "a"]);
+    assert_eq!((code, document["agents"].as_array().unwrap().len()), (0, 1));
+    let agent = &document["agents"][0];
+    assert_eq!(names(&agent["checks"]), [("files", "ok"), ("handshake", "ok")]);
+    assert_eq!(agent["handshake"]["verdict"], "pass");
+    let run = doctor.run(&["a"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert!(run.stdout.contains("it answers as `fake-agent`; it wants you to sign in first"), "{}", run.stdout);
+}
+
+#[test]
+fn a_missing_runtime_is_named_with_the_way_to_get_it() {
+    let doctor = Doctor::new(&["ok"]);
+    fs::remove_file(doctor.path().join("uv")).unwrap();
+    let (code, document) = doctor.json(&[]);
+    assert_eq!((code, &document["checks"][2]["status"]), (0, &json!("warning")));
+    assert_eq!(document["checks"][2]["help"], remedy::UV);
+    doctor.runtime("node", "echo no >&2; exit 1");
+    let (code, document) = doctor.json(&[]);
+    assert_eq!((code, &document["checks"][0]["status"]), (1, &json!("error")));
+    assert!(document["checks"][0]["message"].as_str().unwrap().contains("does not tell its version"));
+
+    // An agent that a runtime must start does not work without it.
+    let receipt = doctor.version().join("receipt.json");
+    let mut content: Value = serde_json::from_slice(&fs::read(&receipt).unwrap()).unwrap();
+    content["interpreter"] = json!({ "name": "node", "program": "/nowhere/node", "flags": [] });
+    fs::write(&receipt, content.to_string()).unwrap();
+    fs::remove_file(doctor.path().join("node")).unwrap();
+    let (code, document) = doctor.json(&["a"]);
+    let checks = &document["agents"][0]["checks"];
+    assert_eq!((code, names(checks)), (1, vec![("runtime", "error"), ("handshake", "error")]));
+    assert_eq!(checks[0]["message"], "`1.0.0`: it needs `node`, which is not in PATH any more");
+    assert_eq!(checks[0]["help"], remedy::NODE);
+    assert_eq!(document["agents"][0]["handshake"], Value::Null);
+}
+
+#[test]
+fn what_is_damaged_is_named_with_what_helps() {
+    type Damage = fn(&Doctor);
+    let cases: [(&str, &str, Damage); 9] = [
+        ("program", "is not there", |doctor| fs::remove_file(doctor.program()).unwrap()),
+        ("program", "and was installed with", |doctor| fs::write(doctor.program(), "short").unwrap()),
+        ("program", "is not executable", |doctor| {
+            fs::set_permissions(doctor.program(), fs::Permissions::from_mode(0o644)).unwrap();
+        }),
+        ("files", "`files/bin/agent` has other content than was installed", |doctor| {
+            let text = fs::read_to_string(doctor.program()).unwrap().replace("exec", "echo");
+            fs::write(doctor.program(), text).unwrap();
+        }),
+        ("files", "files.json is damaged", |doctor| fs::remove_file(doctor.version().join("files.json")).unwrap()),
+        ("receipt", "receipt.json is damaged", |doctor| fs::write(doctor.version().join("receipt.json"), "{").unwrap()),
+        ("receipt", "has no receipt", |doctor| fs::remove_file(doctor.version().join("receipt.json")).unwrap()),
+        ("current", "current is damaged", |doctor| {
+            fs::write(doctor.version().with_file_name("current"), "\u{1b}[31m").unwrap();
+        }),
+        ("current", "is gone", |doctor| fs::remove_dir_all(doctor.version()).unwrap()),
+    ];
+    let mut doctor = Doctor::new(&["ok"]);
+    for (name, part, damage) in cases {
+        damage(&doctor);
+        let (code, document) = doctor.json(&["a"]);
+        let agent = &document["agents"][0];
+        let check = &agent["checks"][0];
+        assert_eq!(
+            (code, &agent["status"], &check["name"], &check["status"]),
+            (1, &json!("error"), &json!(name), &json!("error")),
+            "{document}"
+        );
+        assert!(check["message"].as_str().unwrap().contains(part), "{part}: {check}");
+        let helps =
+            [&check["help"], &check["message"]].map(|text| text.as_str().unwrap_or_default().contains("install"));
+        assert!(helps.contains(&true), "{check}");
+        // Nobody starts what is damaged, nor is it changed.
+        assert_eq!(
+            (names(&agent["checks"]).last(), &agent["handshake"]),
+            (Some(&("handshake", "error")), &Value::Null)
+        );
+        assert!(!doctor.run(&["a"]).stdout.contains('\u{1b}'));
+        doctor = Doctor::new(&["ok"]);
+    }
+}
+
+#[test]
+fn leftovers_are_no_error() {
+    let doctor = Doctor::new(&["ok"]);
+    let agent = doctor.people.root().join("agents/a");
+    fs::create_dir(agent.join(".new-x")).unwrap();
+    fs::create_dir(agent.join("0.9.0-0123456789ab")).unwrap();
+    let (code, document) = doctor.json(&[]);
+    assert_eq!(code, 0, "{document}");
+    let found = [("leftovers", "warning"), ("receipt", "warning"), ("files", "ok")];
+    assert_eq!(names(&document["agents"][0]["checks"]), found);
+    assert_eq!(doctor.people.run(&["gc"]).code, 0);
+    assert_eq!(names(&doctor.json(&[]).1["agents"][0]["checks"]), [("files", "ok")]);
+}
+
+#[test]
+fn a_failed_handshake_is_explained_with_the_agents_own_words() {
+    for (case, timeout, reason, part) in [
+        (&["exit", "3", "\u{1b}[31mno key"][..], "20", "exited", "it was started, but ended at once"),
+        (&["silent"], "0.5", "timeout", "did not answer in time"),
+        (&["reply", "hello\n"], "0.5", "timeout", "did not answer in time"),
+    ] {
+        let doctor = Doctor::new(case);
+        let (code, document) = doctor.json(&["a", "--timeout", timeout]);
+        let agent = &document["agents"][0];
+        assert_eq!((code, &agent["status"], &agent["handshake"]["reason"]), (1, &json!("error"), &json!(reason)));
+        let check = &agent["checks"][1];
+        assert!(check["message"].as_str().unwrap().contains(part) && check["help"].is_string(), "{check}");
+        let run = doctor.run(&["a", "--timeout", timeout]);
+        assert_eq!(run.code, 1);
+        assert!(run.stdout.contains(part) && run.stdout.contains("help: "), "{}", run.stdout);
+        assert!(run.stdout.contains("  stderr    "), "{}", run.stdout);
+        assert_eq!(run.stdout.contains("    | \\u{1b}[31mno key"), reason == "exited", "{}", run.stdout);
+        assert!(!run.stdout.contains('\u{1b}'));
+    }
+    let doctor = Doctor::with(People::new(), "#!/no/such/interpreter\n", &[]);
+    let (code, document) = doctor.json(&["a"]);
+    assert_eq!((code, &document["agents"][0]["handshake"]["reason"]), (1, &json!("spawn_failed")));
+}
+
+#[test]
+fn no_way_to_sign_in_is_no_error_where_none_is_needed() {
+    for (sessions, expected) in [("open", (0, "warning")), ("closed", (1, "error"))] {
+        let result = json!({ "protocolVersion": 1, "authMethods": [], "sessions": sessions }).to_string();
+        let (code, document) = Doctor::new(&["result", &result]).json(&["a"]);
+        let agent = &document["agents"][0];
+        assert_eq!((code, agent["status"].as_str().unwrap()), expected, "{agent}");
+        assert_eq!(agent["handshake"]["reason"], "no_auth_methods");
+    }
+}
+
+#[test]
+fn an_agent_that_is_not_there_is_wrong_usage_and_a_store_that_cannot_be_read_is_not() {
+    let doctor = Doctor::new(&["ok"]);
+    let run = doctor.run(&["b"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert!(run.stderr.contains("`b` is not installed in "), "{}", run.stderr);
+    let (code, document) = doctor.json(&["../a"]);
+    assert_eq!((code, &document["error"]["exit_code"]), (2, &json!(2)));
+
+    let file = doctor.people.env.path("file");
+    fs::write(&file, "").unwrap();
+    let run = doctor.run(&["--root", file.to_str().unwrap()]);
+    assert_eq!(run.code, 3, "{}", run.stdout);
+    // Nobody may write there, not even root.
+    #[cfg(target_os = "linux")]
+    {
+        let (code, document) = doctor.json(&["--root", "/proc/acp-registry"]);
+        let root = &document["checks"][3];
+        assert_eq!((code, &root["name"], &root["status"]), (1, &json!("root"), &json!("error")));
+        assert!(root["message"].as_str().unwrap().starts_with("agents cannot be installed in /proc/acp-registry: "));
+        assert!(root["help"].as_str().unwrap().contains("ACP_REGISTRY_ROOT"), "{root}");
+    }
+    let nothing = doctor.people.env.path("nothing");
+    let run = doctor.run(&["--root", nothing.to_str().unwrap()]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("is not there yet") && !nothing.exists(), "{}", run.stdout);
+}
