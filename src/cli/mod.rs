@@ -4,6 +4,7 @@
 
 mod build;
 mod bump;
+mod config;
 mod duration;
 mod exit;
 mod explain;
@@ -100,6 +101,8 @@ enum Command {
     Uninstall(uninstall::Args),
     /// Remove versions that are neither current nor running
     Gc(uninstall::GcArgs),
+    /// Print the settings by which an editor or another client starts an agent
+    Config(config::Args),
     /// List every rule with its default level
     Rules(rules::Args),
     /// Explain a rule, with examples
@@ -141,6 +144,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Update(args) => (update::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Uninstall(args) => (uninstall::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Gc(args) => (uninstall::gc(args, &cli.global, &ui), args.format.is_json()),
+        Command::Config(args) => (config::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
         Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),
     };

@@ -37,7 +37,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("propose", &["bump", "manifest", "net", "sys", "text", "upstream"]),
     ("report", &["bump", "check", "finding", "handshake", "json", "manifest", "propose", "source", "text", "verify"]),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
-    ("site", &["check", "history", "json", "manifest", "registry", "text"]),
+    ("settings", &["json", "manifest", "text"]),
+    ("site", &["check", "history", "json", "manifest", "registry", "settings", "text"]),
     ("preview", &["site"]),
 ];
 
