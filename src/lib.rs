@@ -16,6 +16,7 @@
 //! doctor     store ── handshake ── doctor ── report
 //! install    catalog ── resolve ── install ── store
 //! update     catalog ── update ── install ── store
+//! config     catalog, store ── settings
 //! bump       registry ── bump ── (propose ──) report
 //! ```
 //!
@@ -41,6 +42,7 @@
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
 //! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
 //! | [`history`] | LOAD: when agents came, changed and went, from git or a file |
+//! | [`settings`] | SETTINGS: a program to what a client of the protocol reads to start it |
 //! | [`site`] | RENDER: a published index to the pages of the catalog site |
 //! | [`preview`] | a tree in memory, served over HTTP on this machine |
 //! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
@@ -85,6 +87,7 @@ pub mod propose;
 pub mod registry;
 pub mod report;
 pub mod resolve;
+pub mod settings;
 pub mod site;
 pub mod source;
 pub mod store;

@@ -35,6 +35,29 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The text without hidden characters, on one line, and of at most `limit` Unicode scalar values.
+#[must_use]
+pub fn shown(text: &str, limit: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(limit * 4));
+    let mut count = 0;
+    for c in text.trim().chars() {
+        // Line ends and tabs separate words; the other hidden characters have no place on a page.
+        let c = if c.is_whitespace() { ' ' } else { c };
+        // XML and HTML have no place for what is no character.
+        let is_character = u32::from(c) & 0xFFFE != 0xFFFE && !('\u{FDD0}'..='\u{FDEF}').contains(&c);
+        if is_hidden(c) || !is_character || (c == ' ' && out.ends_with(' ')) {
+            continue;
+        }
+        if count == limit {
+            out.push('…');
+            break;
+        }
+        out.push(c);
+        count += 1;
+    }
+    out
+}
+
 /// Somebody else's text as part of a message: printable, between backticks, and cut after 120 characters.
 #[must_use]
 pub fn quote(text: &str) -> String {

@@ -73,7 +73,7 @@ impl Entry {
 
 /// Whether a text is an id by the rules of registries, and fit to be part of a path.
 #[must_use]
-pub(super) fn is_id(text: &str) -> bool {
+pub fn is_id(text: &str) -> bool {
     text.len() <= ID_LIMIT
         && text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')

@@ -20,7 +20,7 @@ mod read;
 mod usable;
 
 pub use copies::Copies;
-pub use entry::Entry;
+pub use entry::{Entry, is_id};
 pub use load::{Error, Loaded, Options, load};
 pub use place::{Place, WrongPlace};
 pub use read::{Catalog, FormError};

@@ -93,6 +93,11 @@ impl Global {
         }
     }
 
+    /// The flags by which another process may speak to the same hosts.
+    pub(super) fn network_flags(&self) -> Vec<String> {
+        self.allow_host.iter().flat_map(|host| ["--allow-host".to_owned(), host.clone()]).collect()
+    }
+
     pub(super) fn allowed_hosts(&self) -> Result<AllowedHosts, Failure> {
         AllowedHosts::parse(&self.allow_host).map_err(|error| Failure::usage(format!("--allow-host: {error}")))
     }

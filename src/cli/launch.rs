@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use acp_registry::install::Source;
+use acp_registry::manifest::env_name;
 use acp_registry::resolve::Plan;
 use acp_registry::store::{Launch, Store, Version};
 use serde_json::{Map, Value, json};
@@ -18,6 +19,11 @@ pub(super) fn of_version(version: &Version) -> Result<Launch, Failure> {
             "{id} needs {name}, which is not in PATH any more; install it, then install {id} again"
         ))
     })
+}
+
+/// Whether a variable of a manifest is handed on: what decides what runs, no manifest sets.
+pub(super) fn may_set(name: &str, value: &str) -> bool {
+    env_name::problem(name).is_none() && !value.contains('\0')
 }
 
 /// The document about an installed version.

@@ -4,6 +4,7 @@
 
 mod build;
 mod bump;
+mod config;
 mod doctor;
 mod duration;
 mod exit;
@@ -103,6 +104,8 @@ enum Command {
     Gc(uninstall::GcArgs),
     /// Find out what is wrong with the runtimes and with installed agents, and what helps
     Doctor(doctor::Args),
+    /// Print the settings by which an editor or another client starts an agent
+    Config(config::Args),
     /// List every rule with its default level
     Rules(rules::Args),
     /// Explain a rule, with examples
@@ -145,6 +148,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Uninstall(args) => (uninstall::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Gc(args) => (uninstall::gc(args, &cli.global, &ui), args.format.is_json()),
         Command::Doctor(args) => (doctor::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Config(args) => (config::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
         Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),
     };

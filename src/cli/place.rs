@@ -1,7 +1,7 @@
 //! Flags of the commands for people and clients that use agents, and what they stand for.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use acp_registry::manifest::Platform;
 use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::resolve::Host;
 use acp_registry::store::Store;
+use acp_registry::sys::fs::PathError;
 use acp_registry::sys::process::Environment;
 use acp_registry::text::{nearest, quote};
 use acp_registry::upstream::github::Github;
@@ -50,6 +51,40 @@ pub(super) struct PlaceArgs {
     /// How long another process that changes the same agent is waited for, in seconds [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     wait: Option<Duration>,
+}
+
+impl PlaceArgs {
+    /// The place of the index that was named.
+    fn named_index(&self) -> Result<Option<Place>, Failure> {
+        let named = self.index.clone().or_else(|| variable("ACP_REGISTRY_INDEX"));
+        named.map(|text| text.parse()).transpose().map_err(Failure::usage)
+    }
+
+    /// The directory for agents that was named.
+    fn named_root(&self) -> Option<PathBuf> {
+        let named = self.root.clone().or_else(|| env::var_os("ACP_REGISTRY_ROOT").map(PathBuf::from));
+        named.filter(|root| !root.as_os_str().is_empty())
+    }
+
+    /// The flags by which a process with another environment and working directory finds the same index and agents.
+    pub(super) fn flags(&self) -> Result<Vec<String>, Failure> {
+        let absolute = |path: &Path| {
+            let path = std::path::absolute(path).map_err(PathError::at(path))?;
+            let text = path.to_str().map(ToOwned::to_owned);
+            text.ok_or_else(|| Failure::unable(format!("{} is no Unicode, which settings must be", path.display())))
+        };
+        let mut flags = Vec::new();
+        match self.named_index()? {
+            Some(Place::Url(url)) => flags.extend(["--index".to_owned(), url.to_string()]),
+            Some(Place::Path(path)) => flags.extend(["--index".to_owned(), absolute(&path)?]),
+            None => {}
+        }
+        if let Some(root) = self.named_root() {
+            flags.extend(["--root".to_owned(), absolute(&root)?]);
+        }
+        flags.extend(self.offline.then(|| "--offline".to_owned()));
+        Ok(flags)
+    }
 }
 
 /// A kind of distribution, as a flag.
@@ -122,8 +157,7 @@ impl<'a> Session<'a> {
     }
 
     async fn load(&self) -> Result<Catalog, Failure> {
-        let named = self.args.index.clone().or_else(|| variable("ACP_REGISTRY_INDEX"));
-        let place: Place = named.map_or_else(|| Ok(Place::default()), |text| text.parse()).map_err(Failure::usage)?;
+        let place = self.args.named_index()?.unwrap_or_default();
         self.ui.detail(&format!("the registry index is {place}"));
         let copies = network::cache_dir().map(|directory| Copies::at(&directory.join("indexes")));
         let options = Options { copies, is_offline: self.args.offline, refresh: self.args.refresh };
@@ -202,8 +236,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 fn root(args: &PlaceArgs) -> Result<PathBuf, Failure> {
-    let named = args.root.clone().or_else(|| env::var_os("ACP_REGISTRY_ROOT").map(PathBuf::from));
-    if let Some(root) = named.filter(|root| !root.as_os_str().is_empty()) {
+    if let Some(root) = args.named_root() {
         return Ok(root);
     }
     let none =

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 
 use acp_registry::install::Kind;
-use acp_registry::manifest::{Platform, env_name};
+use acp_registry::manifest::Platform;
 use acp_registry::resolve::resolve;
 use acp_registry::store::{Pin, Version};
 use acp_registry::sys::start::{Ended, Program, replace_with};
@@ -94,10 +94,8 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
 
 fn start(args: &Args, version: &Version, mark: Option<std::fs::File>) -> Result<Exit, Failure> {
     let launch = launch::of_version(version)?;
-    // The person's own variables win; what decides what runs, no manifest sets.
-    let is_free = |(name, value): &&(String, String)| {
-        env::var_os(name).is_none() && env_name::problem(name).is_none() && !value.contains('\0')
-    };
+    // The person's own variables win.
+    let is_free = |(name, value): &&(String, String)| env::var_os(name).is_none() && launch::may_set(name, value);
     let variables = launch.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into()));
     let program = Program {
         path: launch.program.clone(),

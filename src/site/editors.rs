@@ -2,10 +2,11 @@
 
 use askama::Template;
 
-use super::install::{CLIENTS, Client, Setup, setups};
+use super::install::{Setup, setups};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::{File, SiteError, page};
+use crate::settings::{CLIENTS, Client};
 
 /// Agents that a page names; where there are more, the lists of the site have them.
 const NAMED: usize = 100;

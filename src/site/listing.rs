@@ -9,9 +9,10 @@ use super::facets::{self, COLUMNS, GROUPS};
 use super::text::{link, shown};
 use crate::history::{Event, Kind, Moment};
 use crate::manifest::Agent;
+use crate::settings::display_name;
 
 /// Limits of what is shown of a member, in Unicode scalar values.
-const NAME: usize = 80;
+const LICENSE: usize = 80;
 const VERSION: usize = 40;
 const DESCRIPTION: usize = 600;
 const AUTHOR: usize = 100;
@@ -57,11 +58,10 @@ impl<'a> Listing<'a> {
         }
         let row = capabilities.row(&agent.id);
         let address = |text: &Option<String>| text.as_deref().and_then(link);
-        let name = shown(&agent.name, NAME);
-        let license = agent.license.as_deref().map(|license| shown(license, NAME)).filter(|text| !text.is_empty());
+        let license = agent.license.as_deref().map(|license| shown(license, LICENSE)).filter(|text| !text.is_empty());
         Some(Self {
             id: agent.id.clone(),
-            name: if name.is_empty() { agent.id.clone() } else { name },
+            name: display_name(&agent.name, &agent.id),
             version: shown(&agent.version, VERSION),
             description: shown(&agent.description, DESCRIPTION),
             summary: shown(&agent.description, SUMMARY),

@@ -3,7 +3,6 @@
 //! * [`render`]: index and capability snapshot to files, without touching the disk
 //! * [`Capabilities`]: the snapshot
 //! * [`CONTENTS`]: what is in a published tree
-//! * [`snippet`]: serialisers for the languages of settings
 //!
 //! Pages are templates in `templates/`; style and scripts are plain files in `src/site/assets/`. Links are relative, so that
 //! the site works below any path. What manifests say is bounded and escaped; nothing on a page comes from another host.
@@ -24,7 +23,6 @@ mod machine;
 mod markdown;
 mod pages;
 mod rules;
-pub mod snippet;
 mod text;
 
 use std::collections::BTreeMap;

@@ -1,28 +1,6 @@
 //! Text from manifests as a page shows it.
 
-use crate::text::is_hidden;
-
-/// The text without hidden characters, on one line, and of at most `limit` Unicode scalar values.
-pub(super) fn shown(text: &str, limit: usize) -> String {
-    let mut out = String::with_capacity(text.len().min(limit * 4));
-    let mut count = 0;
-    for c in text.trim().chars() {
-        // Line ends and tabs separate words; the other hidden characters have no place in a page.
-        let c = if c.is_whitespace() { ' ' } else { c };
-        // XML and HTML have no place for what is no character.
-        let is_character = u32::from(c) & 0xFFFE != 0xFFFE && !('\u{FDD0}'..='\u{FDEF}').contains(&c);
-        if is_hidden(c) || !is_character || (c == ' ' && out.ends_with(' ')) {
-            continue;
-        }
-        if count == limit {
-            out.push('…');
-            break;
-        }
-        out.push(c);
-        count += 1;
-    }
-    out
-}
+pub(super) use crate::text::shown;
 
 /// How many agents there are, as the beginning of a sentence about them.
 pub(super) fn agents_that_speak(count: usize) -> String {

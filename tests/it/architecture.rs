@@ -41,7 +41,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["bump", "check", "doctor", "finding", "handshake", "json", "manifest", "propose", "source", "text", "verify"],
     ),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
-    ("site", &["check", "history", "json", "manifest", "registry", "text"]),
+    ("settings", &["json", "manifest", "text"]),
+    ("site", &["check", "history", "json", "manifest", "registry", "settings", "text"]),
     ("preview", &["site"]),
 ];
 

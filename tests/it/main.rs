@@ -33,6 +33,7 @@ mod reports;
 mod rules;
 mod serve;
 mod server;
+mod settings;
 mod site;
 mod snippets;
 mod support;

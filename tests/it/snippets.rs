@@ -5,13 +5,14 @@ use std::process::{Command, Stdio};
 
 use acp_registry::history::History;
 use acp_registry::registry::SiteConfig;
-use acp_registry::site::snippet::{elisp, lua, shell};
+use acp_registry::settings::{elisp, lua, shell};
 use acp_registry::site::{Capabilities, Options, render};
 use serde_json::{Value, json};
 
 use crate::support::skipped;
 
-const TEXTS: [&str; 12] = [
+/// Texts that are not easy to write.
+pub(crate) const TEXTS: [&str; 12] = [
     "plain", "", "it's", "a\"b\\c", "$HOME `id` $(id)", "a\nb\tc", "]] --[[ x", "?\\C-x #1=", "\u{202e}bidi\u{0}1",
     "é 😀 עברית", "%s {{x}} ${y}", "-n",
 ];
@@ -78,6 +79,64 @@ fn the_shell_reads_back_what_was_written() {
     }
 }
 
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+/// Program and arguments, and the variable `K` if it is set.
+type Read = (Vec<String>, Option<String>);
+
+const END: char = '\u{2}';
+
+/// Words with a separator behind each, and then `K=` with the value if it is set.
+fn parts(bytes: Vec<u8>) -> Read {
+    let text = String::from_utf8(bytes).unwrap();
+    let (words, variable) = text.split_at(text.rfind(END).unwrap());
+    (owned(&words.split(END).collect::<Vec<_>>()), variable[1..].strip_prefix("K=").map(ToOwned::to_owned))
+}
+
+/// What a plugin for Neovim makes of settings. The functions that they call are replaced by ones that print what they
+/// are given.
+pub(crate) fn read_by_lua(settings: &str) -> Option<Read> {
+    let script = format!(
+        "local function show(t)\n\
+         if t.command then io.write(t.command, '\\2') end\n\
+         for _, word in ipairs(t.args or t.commands.default) do io.write(word, '\\2') end\n\
+         if t.env.K then io.write('K=', t.env.K) end end\n\
+         package.preload.codecompanion = function() return {{ setup = function(o) for _, f in pairs(o.adapters.acp) do show(f()) end end }} end\n\
+         package.preload['codecompanion.adapters'] = function() return {{ extend = function(_, o) return o end }} end\n\
+         package.preload.avante = function() return {{ setup = function(o) show(o.acp_providers[o.provider]) end }} end\n{settings}"
+    );
+    output("lua5.4", &["-"], &script).map(parts)
+}
+
+/// What agent-shell makes of settings.
+pub(crate) fn read_by_emacs(id: &str, settings: &str) -> Option<Read> {
+    let script = format!(
+        ";; -*- coding: utf-8; lexical-binding: t -*-\n(setq locale-coding-system 'utf-8)\n(defun agent-shell-make-agent-config (&rest plist) plist)\n\
+         (defun acp-make-client (&rest plist) plist)\n\
+         (defun show (client)\n (dolist (word (cons (plist-get client :command) (plist-get client :command-params)))\n  \
+           (princ word) (princ \"\\2\"))\n \
+          (dolist (pair (plist-get client :environment-variables))\n  \
+           (when (string-prefix-p \"K=\" pair) (princ pair))))\n\
+         (cl-defun agent-shell-start (&key config) (show (funcall (plist-get config :client-maker) nil)))\n\
+         {settings}\n(agent-shell-start-{id})"
+    );
+    let file = tempfile::Builder::new().suffix(".el").tempfile().unwrap();
+    std::fs::write(file.path(), script).unwrap();
+    output("emacs", &["--batch", "-Q", "-l", "cl-lib", "-l", file.path().to_str().unwrap()], "").map(parts)
+}
+
+/// What a shell makes of a command.
+pub(crate) fn read_by_shell(command: &str) -> Option<Read> {
+    // Behind another word, assignments are words as well, and nothing is started.
+    let script = format!("show() {{ printf '%s\\2' \"$@\"; }}\nshow {command}");
+    let (mut words, _) = parts(output("sh", &["-s"], &script)?);
+    let variable = words[0].strip_prefix("K=").map(ToOwned::to_owned);
+    words.drain(..usize::from(variable.is_some()));
+    Some((words, variable))
+}
+
 /// The snippets of an agent's page, by their names.
 fn snippets(agent: &Value) -> Vec<(String, String)> {
     let index = json!({ "agents": [agent] }).to_string();
@@ -130,18 +189,9 @@ fn settings_on_pages_start_what_the_manifest_says() {
         );
     }
     for name in ["CodeCompanion, Settings", "avante, Settings"] {
-        // The functions that the settings call are replaced by ones that print what they are given.
-        let script = format!(
-            "local function show(t) io.write('npx' == (t.command or t.commands.default[1]) and '' or 'wrong')\n\
-             for i, v in ipairs(t.args or t.commands.default) do if t.args or i > 1 then io.write(v, '\\1') end end io.write(t.env.K) end\n\
-             package.preload.codecompanion = function() return {{ setup = function(o) for _, f in pairs(o.adapters.acp) do show(f()) end end }} end\n\
-             package.preload['codecompanion.adapters'] = function() return {{ extend = function(_, o) return o end }} end\n\
-             package.preload.avante = function() return {{ setup = function(o) show(o.acp_providers[o.provider]) end }} end\n{}",
-            named(name)
-        );
-        if let Some(bytes) = output("lua5.4", &["-"], &script) {
-            let text: String = expected.iter().map(|arg| format!("{arg}\u{1}")).collect();
-            assert_eq!(String::from_utf8(bytes).unwrap(), format!("{text}it's <\"v\">"), "{name}");
+        if let Some((words, variable)) = read_by_lua(named(name)) {
+            assert_eq!((&words[..1], &words[1..]), (&["npx".to_owned()][..], &owned(&expected)[..]), "{name}");
+            assert_eq!(variable.as_deref(), Some("it's <\"v\">"), "{name}");
         }
     }
     // A word with hidden characters has no form in a shell, so that there is no command to copy.
@@ -154,14 +204,8 @@ fn emacs_takes_the_settings_for_agent_shell() {
     let agent = json!({ "id": "x", "name": "X \"y\" \\", "distribution": { "uvx": { "package": "p==1", "args": ["a\"b\\"], "env": { "K": "v w" } } } });
     let snippets = snippets(&agent);
     let text = &snippets.iter().find(|(name, _)| name.starts_with("agent-shell")).unwrap().1;
-    let script = format!(
-        ";; -*- lexical-binding: t -*-\n(defun agent-shell-make-agent-config (&rest plist) plist)\n(defun acp-make-client (&rest plist) plist)\n\
-         (cl-defun agent-shell-start (&key config) (prin1 (funcall (plist-get config :client-maker) nil)))\n{text}\n(agent-shell-start-x)"
-    );
-    let file = tempfile::Builder::new().suffix(".el").tempfile().unwrap();
-    std::fs::write(file.path(), script).unwrap();
-    if let Some(bytes) = output("emacs", &["--batch", "-Q", "-l", "cl-lib", "-l", file.path().to_str().unwrap()], "") {
-        let expected = r#"(:command "uvx" :command-params ("p==1" "a\"b\\") :environment-variables ("K=v w") :context-buffer nil)"#;
-        assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+    if let Some((words, variable)) = read_by_emacs("x", text) {
+        assert_eq!(words, owned(&["uvx", "p==1", "a\"b\\"]));
+        assert_eq!(variable.as_deref(), Some("v w"));
     }
 }

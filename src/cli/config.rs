@@ -1,0 +1,184 @@
+//! `acp-registry config`
+
+use acp_registry::catalog::is_id;
+use acp_registry::manifest::env_name;
+use acp_registry::settings::{CLIENTS, Client, Launch, PROGRAM, display_name, find};
+use acp_registry::store;
+use acp_registry::text::quote;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serde_json::{Map, Value, json};
+
+use super::exit::{Exit, Failure};
+use super::global::{FormatArgs, Global};
+use super::launch;
+use super::place::{PlaceArgs, Session, environment, unknown};
+use super::signals;
+use super::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The client
+    #[arg(value_name = "CLIENT", value_parser = client())]
+    client: &'static Client,
+
+    /// The agent
+    id: String,
+
+    /// Name `acp-registry run ID` instead of the agent's own program
+    #[arg(long)]
+    run: bool,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+fn client() -> impl TypedValueParser<Value = &'static Client> {
+    let ids = CLIENTS.iter().map(|client| PossibleValue::new(client.id).help(client.about));
+    PossibleValuesParser::new(ids).try_map(|id| find(&id).ok_or("is no client"))
+}
+
+/// What the settings start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// The installed program.
+    Program,
+    /// A package, by its runner.
+    Package,
+    /// `acp-registry run`.
+    Run,
+}
+
+/// What the settings say, and of what.
+struct Answer {
+    launch: Launch,
+    form: Form,
+    version: Option<String>,
+    is_installed: bool,
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let mut answer = answer(args, global, &session)?;
+    answer.launch.env.retain(|(name, value)| {
+        let is_free = launch::may_set(name, value);
+        if !is_free {
+            let problem = env_name::problem(name).unwrap_or("has a value that is none");
+            ui.warning(&format!("the variable {} is left out: it {problem}", quote(name)));
+        }
+        is_free
+    });
+    let settings = args.client.settings(&answer.launch).map_err(|error| {
+        let remedy = if answer.form == Form::Run { "" } else { "; --run avoids that" };
+        Failure::unable(format!("there are no settings of {} for {}: {error}{remedy}", args.id, args.client.title))
+    })?;
+    if args.format.is_json() {
+        ui.result(&document(args, &answer, &settings))?;
+    } else {
+        ui.result(&settings)?;
+    }
+    for note in notes(args, &answer) {
+        ui.note(&note);
+    }
+    Ok(Exit::Success)
+}
+
+fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer, Failure> {
+    let id = args.id.as_str();
+    let installed = if is_id(id) { session.store.agent(id)? } else { None };
+    let installed = installed.map(|agent| agent.current).filter(store::Version::is_whole);
+    let agent = match signals::run(session.catalog())? {
+        Ok(catalog) => {
+            let agent = catalog.agent(id);
+            if agent.is_none() && installed.is_none() {
+                return Err(unknown(id, &catalog));
+            }
+            agent
+        }
+        // What is installed starts without an index; only its name stands there.
+        Err(failure) if installed.is_some() => {
+            session.ui().warning(&format!("{id} goes by its id, for its name is not known: {failure}"));
+            None
+        }
+        Err(failure) => return Err(failure),
+    };
+    let name = display_name(agent.as_ref().map_or("", |agent| &agent.name), id);
+    let is_installed = installed.is_some();
+    let version = match (&installed, &agent) {
+        (Some(version), _) => Some(version.receipt.version.clone()),
+        (None, Some(agent)) => Some(agent.version.clone()),
+        (None, None) => None,
+    };
+    let by_run = || {
+        let flags = [global.network_flags(), args.place.flags()?].concat();
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        Ok::<_, Failure>((Form::Run, Launch::of_run(id, &name, &flags)))
+    };
+    let of_package = || Launch::of_package(id, &name, &agent.as_ref()?.distribution);
+    let (form, launch) = match installed {
+        _ if args.run => by_run()?,
+        Some(version) => (Form::Program, of_program(id, &name, &version)?),
+        None => of_package().map_or_else(by_run, |launch| Ok((Form::Package, launch)))?,
+    };
+    Ok(Answer { launch, form, version, is_installed })
+}
+
+fn of_program(id: &str, name: &str, version: &store::Version) -> Result<Launch, Failure> {
+    let launch = launch::of_version(version)?;
+    let path = launch.program.to_str().ok_or_else(|| {
+        let path = quote(&launch.program.to_string_lossy());
+        Failure::unable(format!("settings cannot have the path {path}, which is not Unicode; --run avoids that"))
+    })?;
+    let program = path.to_owned();
+    Ok(Launch { id: id.to_owned(), name: name.to_owned(), program, args: launch.args, env: launch.env })
+}
+
+/// What a person should know who is about to use the settings.
+fn notes(args: &Args, answer: &Answer) -> Vec<String> {
+    let (id, client) = (&args.id, args.client);
+    let mut notes = Vec::new();
+    notes.extend(client.file().map(|file| format!("for {}, this belongs in {file}", client.title)));
+    notes.extend((!client.note.is_empty() && answer.form != Form::Program).then(|| client.note.to_owned()));
+    match answer.form {
+        Form::Program => notes.push(format!(
+            "this starts {id} {} and no later version; --run starts the one that is current",
+            answer.version.as_deref().unwrap_or_default()
+        )),
+        Form::Package => notes.push(format!(
+            "{id} is not installed: {} fetches and starts it; `acp-registry install {id}` comes first for a program that \
+             needs no network",
+            answer.launch.program
+        )),
+        Form::Run if !args.run => {
+            notes.push(format!("{id} is not installed, and is no package: `{PROGRAM} run` installs and starts it"));
+        }
+        Form::Run => {}
+    }
+    if answer.form == Form::Run && environment().find(PROGRAM).is_none() {
+        notes.push(format!("{PROGRAM} is not in PATH; {} has to find it there", client.title));
+    }
+    notes
+}
+
+fn document(args: &Args, answer: &Answer, settings: &str) -> String {
+    let Launch { name, program, args: arguments, env, .. } = &answer.launch;
+    let env: Map<String, Value> = env.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+    acp_registry::json::to_string(&json!({
+        "schema": 1,
+        "command": "config",
+        "client": args.client.id,
+        "id": args.id,
+        "name": name,
+        "version": answer.version,
+        "installed": answer.is_installed,
+        "language": args.client.language,
+        "file": args.client.file(),
+        "settings": settings,
+        "starts": match answer.form { Form::Program => "program", Form::Package => "package", Form::Run => "run" },
+        "program": program,
+        "args": arguments,
+        "env": env,
+    }))
+}

@@ -1,0 +1,199 @@
+//! Clients of the protocol.
+
+use super::text::{agent_shell, avante, code_companion, command_line, named, zed};
+use super::{LIMIT, Launch};
+
+/// A client of the protocol, the same for every agent.
+#[derive(Debug)]
+pub struct Client {
+    /// Short name: fragment of addresses, word on the command line.
+    pub id: &'static str,
+    /// Name.
+    pub title: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// Where the settings go, as the beginning of a text that has them.
+    pub place: &'static str,
+    /// What else to know of the settings; may be empty.
+    pub note: &'static str,
+    /// The language of the settings: `json`, `lua`, `elisp`, `sh` or `powershell`.
+    pub language: &'static str,
+    files: Option<Files>,
+    settings: fn(&Launch) -> Option<String>,
+}
+
+/// A file by operating system.
+#[derive(Debug)]
+struct Files {
+    linux: &'static str,
+    macos: &'static str,
+    windows: &'static str,
+}
+
+/// Why there are no settings.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unwritable {
+    /// They would be longer than [`LIMIT`].
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
+    /// A shell has no readable form for a word of the command.
+    #[error("the command holds characters that cannot be written readably for a shell")]
+    Hidden,
+}
+
+/// Settings longer than [`LIMIT`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the settings would have {0} bytes; {LIMIT} are the limit")]
+pub struct TooLong(pub usize);
+
+impl Client {
+    /// Where the settings go, as a sentence of its own.
+    #[must_use]
+    pub fn step(&self) -> String {
+        format!("{}.", self.place.trim_end_matches(':'))
+    }
+
+    /// The file that the settings belong in, as people write it on this system; `None` for a command.
+    #[must_use]
+    pub fn file(&self) -> Option<&'static str> {
+        self.files.as_ref().map(|files| match std::env::consts::OS {
+            "windows" => files.windows,
+            "macos" => files.macos,
+            _ => files.linux,
+        })
+    }
+
+    /// The settings, with a line end behind them.
+    ///
+    /// # Errors
+    /// [`Unwritable`].
+    pub fn settings(&self, launch: &Launch) -> Result<String, Unwritable> {
+        let text = (self.settings)(launch).ok_or(Unwritable::Hidden)?;
+        if text.len() > LIMIT {
+            return Err(TooLong(text.len()).into());
+        }
+        Ok(format!("{}\n", text.trim_end()))
+    }
+}
+
+/// The client with this [`Client::id`].
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Client> {
+    CLIENTS.iter().find(|client| client.id == id)
+}
+
+const NEOVIM: Option<Files> = Some(Files {
+    linux: "~/.config/nvim/init.lua",
+    macos: "~/.config/nvim/init.lua",
+    windows: r"%LOCALAPPDATA%\nvim\init.lua",
+});
+
+/// All clients.
+pub static CLIENTS: [Client; 7] = [
+    Client {
+        id: "zed",
+        title: "Zed",
+        about: "the editor Zed",
+        place: "Run “zed: acp registry” from the command palette, or put this in settings.json:",
+        note: "",
+        language: "json",
+        files: Some(Files {
+            linux: "~/.config/zed/settings.json",
+            macos: "~/.config/zed/settings.json",
+            windows: r"%APPDATA%\Zed\settings.json",
+        }),
+        settings: |launch| Some(zed(launch)),
+    },
+    Client {
+        id: "jetbrains",
+        title: "JetBrains",
+        about: "the JetBrains IDEs",
+        place: "Choose “Install From ACP Registry” in the agent menu, or put this in ~/.jetbrains/acp.json:",
+        note: "The command may have to be an absolute path.",
+        language: "json",
+        files: Some(Files {
+            linux: "~/.jetbrains/acp.json",
+            macos: "~/.jetbrains/acp.json",
+            windows: r"%USERPROFILE%\.jetbrains\acp.json",
+        }),
+        settings: |launch| Some(named("agent_servers", launch)),
+    },
+    Client {
+        id: "codecompanion",
+        title: "CodeCompanion",
+        about: "CodeCompanion, a plugin for Neovim",
+        place: "In your Neovim configuration:",
+        note: "CodeCompanion builds every ACP adapter on one of its own; this one replaces its command.",
+        language: "lua",
+        files: NEOVIM,
+        settings: |launch| Some(code_companion(launch)),
+    },
+    Client {
+        id: "avante",
+        title: "avante",
+        about: "avante, a plugin for Neovim",
+        place: "In your Neovim configuration:",
+        note: "",
+        language: "lua",
+        files: NEOVIM,
+        settings: |launch| Some(avante(launch)),
+    },
+    Client {
+        id: "emacs",
+        title: "agent-shell",
+        about: "agent-shell, a package for Emacs",
+        place: "In your Emacs configuration; then M-x eval-defun:",
+        note: "",
+        language: "elisp",
+        files: Some(Files {
+            linux: "~/.emacs.d/init.el",
+            macos: "~/.emacs.d/init.el",
+            windows: r"%APPDATA%\.emacs.d\init.el",
+        }),
+        settings: |launch| Some(agent_shell(launch)),
+    },
+    Client {
+        id: "vscode",
+        title: "VS Code",
+        about: "ACP Client, an extension of VS Code",
+        place: "With the extension ACP Client, in settings.json:",
+        note: "",
+        language: "json",
+        files: Some(Files {
+            linux: "~/.config/Code/User/settings.json",
+            macos: "~/Library/Application Support/Code/User/settings.json",
+            windows: r"%APPDATA%\Code\User\settings.json",
+        }),
+        settings: |launch| Some(named("acp.agents", launch)),
+    },
+    Client {
+        id: "cli",
+        title: "Command line",
+        about: "the command line",
+        place: "The agent then speaks ACP on its standard input and output:",
+        note: "",
+        language: if cfg!(windows) { "powershell" } else { "sh" },
+        files: None,
+        settings: command_line,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_known_by_their_ids_and_bounded() {
+        for client in &CLIENTS {
+            assert_eq!(find(client.id).map(|client| client.title), Some(client.title));
+            assert_eq!(client.file().is_none(), client.id == "cli");
+            let long = Launch::of_run("a", "A", &[&"x".repeat(LIMIT)]);
+            assert!(matches!(client.settings(&long), Err(Unwritable::TooLong(TooLong(bytes))) if bytes > LIMIT));
+            let text = client.settings(&Launch::of_run("a", "A", &[])).unwrap();
+            assert!(text.ends_with('\n') && text.contains("run"), "{text}");
+        }
+        assert!(find("notepad").is_none());
+        let hidden = find("cli").unwrap().settings(&Launch::of_run("a", "A", &["\u{202e}"]));
+        assert_eq!(hidden, Err(Unwritable::Hidden));
+    }
+}

@@ -1,0 +1,167 @@
+//! Settings for clients: what comes back when the client's own language reads them.
+#![cfg(unix)]
+
+use serde_json::{Value, json};
+
+use crate::archives::{gz, sha256, tar};
+use crate::people::{People, entry, host};
+use crate::snippets::{TEXTS, read_by_emacs, read_by_lua, read_by_shell};
+
+const CLIENTS: [&str; 7] = ["zed", "jetbrains", "codecompanion", "avante", "emacs", "vscode", "cli"];
+
+/// Program and arguments, and the variable `K`, as a client gets them; `None` where its language is not installed.
+fn read(client: &str, id: &str, settings: &str) -> Option<(Vec<String>, Option<String>)> {
+    match client {
+        "zed" | "jetbrains" | "vscode" => {
+            let settings: Value = serde_json::from_str(settings).unwrap();
+            let key = if client == "vscode" { "acp.agents" } else { "agent_servers" };
+            let name = if client == "zed" { id.to_owned() } else { format!("The {id}") };
+            let server = &settings[key][name];
+            assert_eq!(server.get("type"), (client == "zed").then_some(&json!("custom")));
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            let args = server["args"].as_array().unwrap().iter().map(text);
+            let words = [text(&server["command"])].into_iter().chain(args).collect();
+            Some((words, server["env"]["K"].as_str().map(ToOwned::to_owned)))
+        }
+        "codecompanion" | "avante" => read_by_lua(settings),
+        "emacs" => read_by_emacs(id, settings),
+        "cli" => read_by_shell(settings),
+        _ => unreachable!(),
+    }
+}
+
+/// An index with an agent whose archive has a program, and with packages; the first is not installed yet.
+fn people(args: &[&str]) -> People {
+    let people = People::new();
+    let bytes = gz(&tar(&[("bin/agent", b"#!/bin/sh\n")]));
+    people.serve("/own.tar.gz", bytes.clone());
+    let target = json!({
+        "archive": people.server.url("/own.tar.gz"), "sha256": sha256(&bytes), "cmd": "./bin/agent", "args": args,
+        "env": { "K": "it's <\"v\">" },
+    });
+    let env = json!({ "K": "it's <\"v\">", "LD_PRELOAD": "x.so" });
+    let package = |package: &str| json!({ "package": package, "args": args, "env": env });
+    people.publish(&[
+        entry("own", "1.2.0", &json!({ "binary": { host(): target } })),
+        entry("of-npm", "1.0.0", &json!({ "npx": package("@a/b@1.0.0") })),
+        entry("of-python", "1.0.0", &json!({ "uvx": package("p==1.0.0") })),
+        entry("tricky", "1.0.0", &json!({ "npx": package("--package=x") })),
+    ]);
+    people
+}
+
+/// Arguments that every language can write, the shell too.
+fn readable() -> Vec<&'static str> {
+    TEXTS.into_iter().filter(|text| acp_registry::settings::shell::word(text).is_some()).collect()
+}
+
+fn words<'a>(first: &[&'a str], args: &[&'a str]) -> Vec<String> {
+    first.iter().chain(args).map(|&word| word.to_owned()).collect()
+}
+
+#[test]
+fn an_installed_agent_is_started_by_its_own_program() {
+    let args = readable();
+    let people = people(&args);
+    assert_eq!(people.run(&["install", "own"]).code, 0);
+    let program = people.json(&["which", "own"]).1["program"].as_str().unwrap().to_owned();
+    for client in CLIENTS {
+        let run = people.run(&["config", client, "own"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert!(run.stderr.contains("this starts own 1.2.0"), "{}", run.stderr);
+        assert_eq!(run.stderr.contains("this belongs in "), client != "cli", "{}", run.stderr);
+        if let Some((read, variable)) = read(client, "own", &run.stdout) {
+            assert_eq!(read, words(&[&program], &args), "{client}");
+            assert_eq!(variable.as_deref(), Some("it's <\"v\">"), "{client}");
+        }
+    }
+    // Without an index, only the name is missing.
+    let run = people.run(&["config", "--index", "nowhere.json", "zed", "own"]);
+    assert_eq!((run.code, run.stderr.contains("own goes by its id")), (0, true), "{}", run.stderr);
+    assert_eq!(read("zed", "own", &run.stdout).unwrap().0, words(&[&program], &args));
+}
+
+#[test]
+fn what_is_not_installed_is_started_by_its_runner() {
+    let args = readable();
+    let people = people(&args);
+    for client in CLIENTS {
+        for (id, runner) in [("of-npm", &["npx", "-y", "@a/b@1.0.0"][..]), ("of-python", &["uvx", "p==1.0.0"])] {
+            let run = people.run(&["config", client, id]);
+            assert_eq!(run.code, 0, "{}", run.stderr);
+            assert!(run.stderr.contains(&format!("{id} is not installed: {} fetches", runner[0])), "{}", run.stderr);
+            assert!(run.stderr.contains("`LD_PRELOAD` is left out") && !run.stdout.contains("x.so"), "{}", run.stderr);
+            if let Some((read, variable)) = read(client, id, &run.stdout) {
+                assert_eq!(read, words(runner, &args), "{client}");
+                assert_eq!(variable.as_deref(), Some("it's <\"v\">"));
+            }
+        }
+    }
+    assert!(!people.root().exists(), "nothing is installed by asking");
+}
+
+#[test]
+fn archives_and_whoever_asks_for_it_are_started_by_run() {
+    let people = people(&["acp"]);
+    let (index, root) = (people.server.url("/registry.json"), people.root().display().to_string());
+    let flags = ["--allow-host", &people.server.host, "--index", &index, "--root", &root];
+    for (id, arguments) in [("own", &[][..]), ("of-npm", &["--run"]), ("tricky", &[])] {
+        for client in CLIENTS {
+            let run = people.run(&[&["config", client, id], arguments].concat());
+            assert_eq!(run.code, 0, "{}", run.stderr);
+            assert_eq!(run.stderr.contains("is not installed, and is no package"), arguments.is_empty());
+            assert!(run.stderr.contains("acp-registry is not in PATH"), "{}", run.stderr);
+            if let Some((read, variable)) = read(client, id, &run.stdout) {
+                let expected = [&["acp-registry", "run"], &flags[..], &[id]].concat();
+                assert_eq!((read, variable), (words(&expected, &[]), None), "{client}");
+            }
+        }
+    }
+    // What the settings name works: from any directory, and without the variables of this shell.
+    let (_, document) = people.json(&["config", "cli", "own"]);
+    let arguments: Vec<&str> = document["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    let mut command = std::process::Command::new(crate::support::PROGRAM);
+    crate::support::scrub(&mut command);
+    command.args(arguments).env("HOME", people.env.path("home")).current_dir("/");
+    let run = crate::support::Run::of(&mut command);
+    assert_eq!((run.code, people.root().join("agents/own").is_dir()), (0, true), "{}", run.stderr);
+}
+
+#[test]
+fn the_document_has_what_a_client_needs() {
+    let people = people(&["acp"]);
+    let (code, document) = people.json(&["config", "zed", "of-npm"]);
+    // With -q, only what is left out is said.
+    let settings = people.run(&["-q", "config", "zed", "of-npm"]);
+    assert_eq!((code, settings.stderr.lines().count()), (0, 1));
+    let expected = json!({
+        "schema": 1, "command": "config", "client": "zed", "id": "of-npm", "name": "The of-npm", "version": "1.0.0",
+        "installed": false, "language": "json", "file": document["file"], "settings": settings.stdout,
+        "starts": "package", "program": "npx", "args": ["-y", "@a/b@1.0.0", "acp"], "env": { "K": "it's <\"v\">" },
+    });
+    assert_eq!(document, expected);
+    assert!(document["file"].as_str().unwrap().ends_with("settings.json"));
+    let (_, document) = people.json(&["config", "cli", "own"]);
+    assert_eq!((&document["file"], &document["starts"]), (&Value::Null, &json!("run")));
+}
+
+#[test]
+fn what_cannot_be_written_says_why() {
+    let people = people(&["\u{202e}hidden"]);
+    let run = people.run(&["config", "zedd", "own"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert!(CLIENTS.iter().all(|client| run.stderr.contains(client)), "{}", run.stderr);
+    assert!(run.stderr.contains("a similar value exists: 'zed'"), "{}", run.stderr);
+    let run = people.run(&["config", "zed", "of-npn"]);
+    assert_eq!((run.code, run.stderr.contains("did you mean `of-npm`?")), (2, true), "{}", run.stderr);
+    for id in ["../own", ".."] {
+        assert_eq!(people.run(&["config", "zed", id]).code, 2);
+    }
+    let (code, document) = people.json(&["config", "cli", "of-npm"]);
+    let message = document["error"]["message"].as_str().unwrap();
+    assert_eq!(code, 3);
+    assert!(message.contains("cannot be written readably for a shell; --run avoids that"), "{message}");
+    assert_eq!(people.run(&["config", "cli", "of-npm", "--run"]).code, 0);
+    let run = people.run(&["config", "--offline", "--index", "https://h.example/r.json", "zed", "of-npm"]);
+    assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{}", run.stderr);
+}
