@@ -15,6 +15,7 @@
 //! probe      handshake ── report
 //! install    catalog ── resolve ── install ── store
 //! update     catalog ── update ── install ── store
+//! diff       diff ── report
 //! bump       registry ── bump ── (propose ──) report
 //! ```
 //!
@@ -39,6 +40,7 @@
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
 //! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
 //! | [`history`] | LOAD: when agents came, changed and went, from git or a file |
+//! | [`diff`] | COMPARE: what has changed from one published index to another |
 //! | [`site`] | RENDER: a published index to the pages of the catalog site |
 //! | [`preview`] | a tree in memory, served over HTTP on this machine |
 //! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
@@ -68,6 +70,7 @@ pub mod archive;
 pub mod bump;
 pub mod catalog;
 pub mod check;
+pub mod diff;
 pub mod finding;
 pub mod handshake;
 pub mod history;

@@ -15,6 +15,7 @@ mod build;
 mod bump;
 mod contract;
 mod corpus;
+mod diff;
 mod docs;
 mod handshake;
 mod history;
