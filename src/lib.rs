@@ -17,6 +17,7 @@
 //! install    catalog ── resolve ── install ── store
 //! update     catalog ── update ── install ── store
 //! config     catalog, store ── settings
+//! diff       diff ── report
 //! bump       registry ── bump ── (propose ──) report
 //! ```
 //!
@@ -43,6 +44,7 @@
 //! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
 //! | [`history`] | LOAD: when agents came, changed and went, from git or a file |
 //! | [`settings`] | SETTINGS: a program to what a client of the protocol reads to start it |
+//! | [`diff`] | COMPARE: what has changed from one published index to another |
 //! | [`site`] | RENDER: a published index to the pages of the catalog site |
 //! | [`preview`] | a tree in memory, served over HTTP on this machine |
 //! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
@@ -72,6 +74,7 @@ pub mod archive;
 pub mod bump;
 pub mod catalog;
 pub mod check;
+pub mod diff;
 pub mod doctor;
 pub mod finding;
 pub mod handshake;

@@ -5,6 +5,7 @@
 mod build;
 mod bump;
 mod config;
+mod diff;
 mod doctor;
 mod duration;
 mod exit;
@@ -74,6 +75,8 @@ enum Command {
     Validate(validate::Args),
     /// Build the published tree: indexes, icons, schemas, checksums
     Build(build::Args),
+    /// Tell what has changed from one published tree or index to another
+    Diff(diff::Args),
     /// Install and start the agents of a registry, speak ACP to them, and tell what they can do
     Verify(verify::Args),
     /// Find newer versions of agents, and write them into the manifests
@@ -133,6 +136,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
     let (result, is_json) = match &cli.command {
         Command::Validate(args) => (validate::run(args, matches, &cli.global, &ui), args.is_json()),
         Command::Build(args) => (build::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Diff(args) => (diff::run(args, &cli.global, &ui), args.is_json()),
         Command::Verify(args) => (verify::run(args, &cli.global, &ui), args.is_json()),
         Command::Bump(args) => (bump::run(args, &cli.global, &ui), args.is_json()),
         Command::Serve(args) => (serve::run(args, &cli.global, &ui), false),

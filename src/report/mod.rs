@@ -9,6 +9,7 @@
 //! | [`Format::Markdown`] | a comment on a pull request | Markdown, HTML, mentions and links |
 
 mod bump;
+mod diff;
 mod doctor;
 mod github;
 mod human;
@@ -22,6 +23,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 pub use self::bump::{BumpReport, handshake_notes};
+pub use self::diff::{diff, diff_human, diff_markdown};
 pub use self::doctor::doctor;
 pub use self::json::finding as finding_json;
 pub use self::outcome::outcome;

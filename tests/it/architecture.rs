@@ -10,6 +10,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("json", &[]),
     ("source", &[]),
     ("finding", &["source"]),
+    ("diff", &["text"]),
     ("sys", &["text"]),
     ("net", &["sys"]),
     ("manifest", &["source"]),
@@ -38,7 +39,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("propose", &["bump", "manifest", "net", "sys", "text", "upstream"]),
     (
         "report",
-        &["bump", "check", "doctor", "finding", "handshake", "json", "manifest", "propose", "source", "text", "verify"],
+        &[
+            "bump", "check", "diff", "doctor", "finding", "handshake", "json", "manifest", "propose", "source", "text",
+            "verify",
+        ],
     ),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
     ("settings", &["json", "manifest", "text"]),

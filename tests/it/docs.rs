@@ -9,8 +9,8 @@ use crate::support::Env;
 
 /// Every command, in the order of the help.
 const COMMANDS: &[&str] = &[
-    "validate", "build", "verify", "serve", "probe", "bump", "list", "search", "info", "resolve", "install", "run",
-    "which", "update", "uninstall", "gc", "doctor", "config", "rules", "explain",
+    "validate", "build", "diff", "verify", "serve", "probe", "bump", "list", "search", "info", "resolve", "install",
+    "run", "which", "update", "uninstall", "gc", "doctor", "config", "rules", "explain",
 ];
 
 fn text(path: &str) -> String {

@@ -16,6 +16,7 @@ mod bump;
 mod contract;
 mod corpus;
 mod damage;
+mod diff;
 mod docs;
 #[cfg(unix)]
 mod doctor;

@@ -1,0 +1,101 @@
+//! `acp-registry diff`
+
+use std::path::Path;
+
+use acp_registry::catalog::Place;
+use acp_registry::diff::{Index, compare};
+use acp_registry::net::{AllowedHosts, Client};
+use acp_registry::report::{diff, diff_human, diff_markdown};
+use acp_registry::sys::fs::{ReadError, read_bounded};
+use clap::ValueEnum;
+
+use super::exit::{Exit, Failure};
+use super::global::Global;
+use super::network::settings;
+use super::signals;
+use super::ui::Ui;
+
+/// The largest index that is read, in bytes.
+const LIMIT: u64 = 256 << 20;
+
+/// The index of a published tree.
+const INDEX: &str = "registry.json";
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The exit code is 0, whether anything has changed or not; `summary` in JSON tells which.\nEntries that have no id are passed over, and named on stderr."
+)]
+pub(super) struct Args {
+    /// The older published tree or registry.json: a path or an address
+    #[arg(value_name = "OLD")]
+    old: Place,
+
+    /// The newer one
+    #[arg(value_name = "NEW")]
+    new: Place,
+
+    /// Form of the result; markdown is for release notes
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+
+    /// The same as `--format json`
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+    Markdown,
+}
+
+impl Args {
+    pub(super) fn is_json(&self) -> bool {
+        self.json || self.format == Format::Json
+    }
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let allowed = global.allowed_hosts()?;
+    let (old, new) = (read(&args.old, &allowed)?, read(&args.new, &allowed)?);
+    let read = [(&args.old, &old), (&args.new, &new)].into_iter();
+    let notes: Vec<String> =
+        read.flat_map(|(place, index)| index.notes.iter().map(move |note| format!("{place}: {note}"))).collect();
+    for note in &notes {
+        ui.warning(note);
+    }
+    let changes = compare(&old, &new);
+    ui.result(&if args.is_json() {
+        acp_registry::json::to_string(&diff(&changes, &notes))
+    } else if args.format == Format::Markdown {
+        diff_markdown(&changes)
+    } else {
+        diff_human(&changes)
+    })?;
+    Ok(Exit::Success)
+}
+
+/// Reads the index at a place, which may be that of the tree around it.
+fn read(place: &Place, allowed: &AllowedHosts) -> Result<Index, Failure> {
+    let bytes = match place {
+        Place::Path(path) => from_path(path).map_err(|error| Failure::unable(format!("{place}: {error}")))?,
+        Place::Url(url) => {
+            let mut url = url.clone();
+            if !Path::new(url.path()).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
+                let path = format!("{}/{INDEX}", url.path().trim_end_matches('/'));
+                url.set_path(&path);
+            }
+            let client = Client::new(settings(allowed)).map_err(Failure::unable)?;
+            let fetched = signals::run(client.get(&url, LIMIT))?.map_err(Failure::unable)?;
+            fetched.ok_or_else(|| Failure::unable(format!("{place}: there is no such file")))?
+        }
+    };
+    Index::parse(&bytes).map_err(|error| Failure::unable(format!("{place} {error}")))
+}
+
+fn from_path(path: &Path) -> Result<Vec<u8>, ReadError> {
+    let file = if path.is_dir() { path.join(INDEX) } else { path.to_owned() };
+    let real = file.canonicalize()?;
+    read_bounded(&real, &real, LIMIT)
+}

@@ -1,0 +1,106 @@
+//! What has changed between two indexes: as JSON, for people, and as release notes.
+
+use serde_json::{Value, json};
+
+use super::markdown::escape;
+use super::plural;
+use crate::diff::{Changes, Listed, Updated};
+use crate::text::printable;
+
+/// Release notes on GitHub may have 125,000 characters.
+const LIMIT: usize = 100_000;
+
+/// How many fields a line names at most.
+const FIELDS: usize = 8;
+
+/// The document of `diff --json`.
+#[must_use]
+pub fn diff(changes: &Changes, notes: &[String]) -> Value {
+    let listed = |agents: &[Listed]| -> Vec<Value> {
+        agents.iter().map(|one| json!({ "id": one.id, "name": one.name, "version": one.version })).collect()
+    };
+    let updated = |one: &Updated| {
+        json!({
+            "id": one.agent.id, "name": one.agent.name, "from": one.from, "to": one.agent.version, "fields": one.fields,
+        })
+    };
+    json!({
+        "schema": 1, "command": "diff",
+        "added": listed(&changes.added), "removed": listed(&changes.removed),
+        "updated": changes.updated.iter().map(updated).collect::<Vec<_>>(),
+        "notes": notes,
+        "summary": {
+            "added": changes.added.len(), "removed": changes.removed.len(), "updated": changes.updated.len(),
+        },
+    })
+}
+
+/// A line for each change, and the summary.
+#[must_use]
+pub fn diff_human(changes: &Changes) -> String {
+    let mut out = String::new();
+    let plain = |sign: &str, one: &Listed| format!("{sign} {} {}\n", printable(&one.id), printable(&one.version));
+    out.extend(changes.added.iter().map(|one| plain("+", one)));
+    out.extend(changes.removed.iter().map(|one| plain("-", one)));
+    for one in &changes.updated {
+        let id = printable(&one.agent.id);
+        let to = printable(&one.agent.version);
+        let fields = printable(&fields(one)).into_owned();
+        out.push_str(&if one.is_new_version() {
+            format!("~ {id} {} → {to} ({fields})\n", printable(&one.from))
+        } else {
+            format!("~ {id} {to} ({fields})\n")
+        });
+    }
+    let [added, removed, updated] = [changes.added.len(), changes.removed.len(), changes.updated.len()];
+    out + &format!("{} added, {updated} updated, {removed} removed\n", plural(added, "agent"))
+}
+
+/// Release notes: what is new for somebody who uses these agents.
+#[must_use]
+pub fn diff_markdown(changes: &Changes) -> String {
+    if changes.is_empty() {
+        return "No agent has changed.\n".to_owned();
+    }
+    let name = |one: &Listed| {
+        let (name, id) = (escape(&one.name), escape(&one.id));
+        if one.name == one.id { format!("**{id}**") } else { format!("**{name}** ({id})") }
+    };
+    let plain = |one: &Listed| format!("- {} {}\n", name(one), escape(&one.version));
+    let (releases, edits): (Vec<_>, Vec<_>) = changes.updated.iter().partition(|one| one.is_new_version());
+    let release =
+        |one: &&Updated| format!("- {} {} → {}\n", name(&one.agent), escape(&one.from), escape(&one.agent.version));
+    let edit = |one: &&Updated| format!("- {}: {}\n", name(&one.agent), escape(&fields(one)));
+    let mut out = String::new();
+    let mut left_out = 0;
+    for (title, lines) in [
+        ("New agents", changes.added.iter().map(plain).collect::<Vec<_>>()),
+        ("New versions", releases.iter().map(release).collect()),
+        ("Changed entries", edits.iter().map(edit).collect()),
+        ("Withdrawn agents", changes.removed.iter().map(plain).collect()),
+    ] {
+        if lines.is_empty() {
+            continue;
+        }
+        out.push_str(&format!("{}### {title}\n\n", if out.is_empty() { "" } else { "\n" }));
+        for line in lines {
+            if out.len() + line.len() > LIMIT {
+                left_out += 1;
+            } else {
+                out.push_str(&line);
+            }
+        }
+    }
+    if left_out > 0 {
+        out.push_str(&format!("\n{} more did not fit.\n", plural(left_out, "change")));
+    }
+    out
+}
+
+fn fields(one: &Updated) -> String {
+    let mut text = one.fields.iter().take(FIELDS).cloned().collect::<Vec<_>>().join(", ");
+    if one.fields.len() > FIELDS {
+        text.push_str(&format!(", and {} more", one.fields.len() - FIELDS));
+    }
+    text
+}

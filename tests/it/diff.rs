@@ -1,0 +1,92 @@
+//! `diff`: what has changed from one published tree to another.
+
+use crate::server::{Server, not_found, ok};
+use crate::support::{Env, ICON, manifest, tree};
+
+/// Two published trees: `a` stays, `b` goes, `c` is edited, `d` has a new version, `e` comes.
+fn env() -> Env {
+    let env = Env::with(&["a", "b", "c", "d"]);
+    assert_eq!(env.run(&["build", "--out", "old", "--no-site"]).code, 0);
+    std::fs::remove_dir_all(env.path("r/b")).unwrap();
+    env.write("r/c/agent.json", manifest("c").replace("Made for", "Written for"));
+    env.write("r/d/agent.json", manifest("d").replace("1.0.0", "1.1.0"));
+    env.write("r/e/agent.json", manifest("e").replace("An agent", "Agent *E* <img src=x> @all"));
+    env.write("r/e/icon.svg", ICON);
+    assert_eq!(env.run(&["build", "--out", "new", "--no-site"]).code, 0);
+    env
+}
+
+#[test]
+fn two_trees_are_compared_by_agent() {
+    let env = env();
+    let run = env.run(&["diff", "old", "new"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let expected = "+ e 1.0.0\n- b 1.0.0\n~ c 1.0.0 (/description)\n\
+                    ~ d 1.0.0 → 1.1.0 (/version, /distribution/npx/package)\n1 agent added, 2 updated, 1 removed\n";
+    assert_eq!(run.stdout, expected);
+    let (code, report) = env.json(&["diff", "old/registry.json", "new/"]);
+    assert_eq!((code, &report["command"], &report["summary"]["updated"]), (0, &"diff".into(), &2.into()));
+    assert_eq!(report["added"][0]["id"], "e");
+    assert_eq!(report["removed"][0], serde_json::json!({ "id": "b", "name": "An agent", "version": "1.0.0" }));
+    assert_eq!((&report["updated"][1]["from"], &report["updated"][1]["to"]), (&"1.0.0".into(), &"1.1.0".into()));
+    assert_eq!(report["updated"][0]["fields"], serde_json::json!(["/description"]));
+    let run = env.run(&["diff", "new", "new"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "0 agents added, 0 updated, 0 removed\n"));
+}
+
+#[test]
+fn release_notes_escape_what_strangers_wrote() {
+    let env = env();
+    let run = env.run(&["diff", "old", "new", "--format", "markdown"]);
+    let expected = "### New agents\n\n- **Agent \\*E\\* &lt;img src=x&gt; @\u{200b}all** (e) 1.0.0\n\n\
+                    ### New versions\n\n- **An agent** (d) 1.0.0 → 1.1.0\n\n\
+                    ### Changed entries\n\n- **An agent** (c): /description\n\n\
+                    ### Withdrawn agents\n\n- **An agent** (b) 1.0.0\n";
+    assert_eq!((run.code, run.stdout.as_str()), (0, expected));
+    assert_eq!(env.run(&["diff", "new", "new", "--format", "markdown"]).stdout, "No agent has changed.\n");
+    let many: Vec<String> = (0..5000).map(|number| format!(r#"{{"id":"agent-{number}","name":"{number}"}}"#)).collect();
+    env.write("many.json", format!(r#"{{"agents":[{}]}}"#, many.join(",")));
+    env.write("none.json", r#"{"agents":[]}"#);
+    let notes = env.run(&["diff", "none.json", "many.json", "--format", "markdown"]).stdout;
+    assert!(notes.len() < 101_000 && notes.contains(" more did not fit."), "{} characters", notes.len());
+}
+
+#[test]
+fn a_broken_entry_hides_no_other_and_is_named() {
+    let env = env();
+    env.write("x.json", "{\"agents\":[7,{\"id\":\"\\u001b[31mx\",\"version\":{}},{\"id\":\"y\",\"version\":\"1\"}]}");
+    env.write("none.json", r#"{"agents":[]}"#);
+    let run = env.run(&["diff", "none.json", "x.json"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "+ \\u{1b}[31mx \n+ y 1\n2 agents added, 0 updated, 0 removed\n"));
+    assert!(run.stderr.contains("x.json: entry 1 is passed over: it has no id"), "{}", run.stderr);
+    for (wrong, code, why) in [
+        ("no-such", 3, "no-such: there is no such file"),
+        ("r", 3, "there is no such file"),
+        ("r/a/icon.svg", 3, "r/a/icon.svg is no registry index"),
+        ("ftp://h.example/", 2, "ftp"),
+    ] {
+        let run = env.run(&["diff", "old", wrong]);
+        assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{wrong}");
+        assert!(run.stderr.contains(why), "{wrong}: {}", run.stderr);
+    }
+    let (code, report) = env.json(&["diff", "no-such", "new"]);
+    assert_eq!((code, &report["error"]["exit_code"]), (3, &3.into()));
+}
+
+#[test]
+fn trees_on_the_web_are_fetched_where_that_is_allowed() {
+    let env = env();
+    let server = Server::with_files(tree(&env.path("new")));
+    for address in ["/r", "/r/", "/r/registry.json"] {
+        let run = env.run(&["--allow-host", &server.host, "diff", "old", &server.url(address)]);
+        assert!(run.code == 0 && run.stdout.starts_with("+ e 1.0.0\n"), "{address}: {}", run.stderr);
+    }
+    assert!(server.asked().iter().all(|path| path == "/r/registry.json"), "{:?}", server.asked());
+    let run = env.run(&["diff", "old", &server.url("/r")]);
+    assert!(run.code == 3 && run.stderr.contains("--allow-host"), "{}", run.stderr);
+    let gone = Server::answering(|asked| if asked.path == "/x.json" { ok("[]") } else { not_found() });
+    for (path, why) in [("/y.json", "there is no such file"), ("/x.json", "is no registry index")] {
+        let run = env.run(&["--allow-host", &gone.host, "diff", "old", &gone.url(path)]);
+        assert!(run.code == 3 && run.stderr.contains(why), "{path}: {}", run.stderr);
+    }
+}
