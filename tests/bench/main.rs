@@ -1,6 +1,6 @@
 //! How fast a registry is validated and built, as ratios to what the system's own tools need for the same files; the same
 //! for addresses and archives, against a host on loopback; and what a check of an agent adds to the agent's own time;
-//! how long people and clients wait for lists, plans, installations and the start of an agent.
+//! how long the version-bump bot needs for a thousand agents; how long people and clients wait for lists, plans, installations and the start of an agent.
 //!
 //! `cargo bench` makes synthetic registries below the target directory and runs the release build on them, several times
 //! in turn with `cat` and `cp -r`. Figures are medians; memory is the highest of all runs.
@@ -16,6 +16,7 @@
 
 #[path = "../fake_agent/agent.rs"]
 mod agent;
+mod bump;
 mod generate;
 mod handshake;
 mod network;
@@ -82,6 +83,9 @@ fn main() {
         network::archives(&folder);
     }
     fs::create_dir_all(&folder).expect("a folder");
+    if is_wanted("bump") {
+        bump::bump(&folder);
+    }
     if is_wanted("install") {
         people::install(&folder);
     }

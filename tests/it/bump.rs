@@ -7,7 +7,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+use acp_registry::bump::{Bumper, ErrorKind, Outcome};
+use acp_registry::check::Levels;
+use acp_registry::manifest::Channel;
+use acp_registry::net::{AllowedHosts, Client, Settings};
+use acp_registry::registry::{Config, Registry};
+use acp_registry::survey::Sources;
+use acp_registry::upstream::github::Github;
+use acp_registry::upstream::npm;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -457,4 +466,50 @@ fn lasting_trouble_is_counted_and_leads_to_quarantine_and_back() {
     env.write("state.json", "{}}");
     let run = command(&env, &server, &["--state", state.to_str().unwrap()]);
     assert!(run.code == 2 && run.stderr.contains("state.json") && run.stderr.contains("remove it"), "{}", run.stderr);
+}
+
+#[test]
+fn a_source_that_hangs_delays_nobody_else() {
+    let package = json!({ "dist-tags": { "latest": "1.1.0" }, "versions": {
+        "1.0.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } }, "1.1.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } },
+    } });
+    // It sends nothing until the client has given up, and is asked first.
+    let server = Server::raw(move |asked, stream| {
+        if asked.path == "/npm/a-hangs" {
+            return std::io::copy(stream, &mut std::io::sink()).map(drop);
+        }
+        crate::server::write(stream, asked, &ok(package.to_string()))
+    });
+    let env = Env::with(&["a-hangs", "b", "c", "d"]);
+    let registry = Registry::load(&env.path("r")).unwrap();
+    let allowed = AllowedHosts::parse([&server.host]).unwrap();
+    let idle_timeout = Duration::from_millis(1500);
+    let client =
+        Client::new(Settings { allowed: allowed.clone(), idle_timeout, attempts: 1, ..Settings::default() }).unwrap();
+    let sources = Sources {
+        npm: Some(npm::Registry { default: url::Url::parse(&server.url("/npm/")).unwrap(), scopes: BTreeMap::new() }),
+        pypi: None,
+        github: Github::new(&server.url("/api")).unwrap(),
+    };
+    let bumper = Bumper {
+        client: &client,
+        sources: &sources,
+        config: &Config::default(),
+        levels: &Levels::default(),
+        allowed_hosts: &allowed,
+        min_age: Duration::ZERO,
+        now: time::OffsetDateTime::now_utc(),
+    };
+    let entries: Vec<_> = registry.entries.iter().collect();
+    let order = std::sync::Mutex::new(Vec::new());
+    let done = |id: &str| order.lock().unwrap().push(id.to_owned());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let found = runtime.block_on(bumper.run(&registry, &entries, &[Channel::Stable], &done));
+    let order = order.into_inner().unwrap();
+    assert_eq!((order.len(), order.last().map(String::as_str)), (4, Some("a-hangs")), "{order:?}");
+    let results: Vec<(&str, bool)> =
+        found.iter().map(|one| (one.id.as_str(), matches!(one.result, Ok(Outcome::Update(_))))).collect();
+    assert_eq!(results, [("a-hangs", false), ("b", true), ("c", true), ("d", true)]);
+    let error = found[0].result.as_ref().unwrap_err();
+    assert_eq!(error.kind, ErrorKind::SourceUnavailable, "{error:?}");
 }

@@ -44,6 +44,10 @@ fn answer(world: &Mutex<World>, asked: &Asked) -> Answer {
         }
         ("POST", "/api/repos/o/r/pulls") if world.is_down => (502, vec![], vec![]),
         ("POST", "/api/repos/o/r/pulls") => {
+            // As GitHub does it: one open request for a branch.
+            if world.pulls.iter().any(|pull| pull["state"] == "open" && pull["head"]["ref"] == body["head"]) {
+                return (422, vec![], br#"{"message":"Validation Failed"}"#.to_vec());
+            }
             let number = world.pulls.len() + 1;
             let pull = json!({
                 "number": number, "state": "open", "html_url": format!("https://github.example/o/r/pull/{number}"),
@@ -245,4 +249,25 @@ fn without_a_token_nothing_is_pushed() {
     let run = Run::of(&mut command);
     assert!(run.code == 2 && run.stderr.contains("GITHUB_TOKEN"), "{}", run.stderr);
     assert_eq!(scene.branches(), "main");
+}
+
+#[test]
+fn runs_at_the_same_time_open_nothing_twice() {
+    let scene = Scene::new();
+    for newest in ["1.1.0", "1.2.0", "1.3.0"] {
+        newest.clone_into(&mut scene.world.lock().unwrap().newest);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| scene.run(&[]));
+            }
+        });
+        // Whoever came too late was told so, and leaves nothing to clear up.
+        assert!(scene.done().iter().all(|(_, done)| done == "unchanged" || done == "updated"));
+        assert_eq!(scene.done(), both("unchanged"));
+        let pulls = scene.pulls();
+        assert_eq!(pulls.len(), 2, "{pulls:#?}");
+        assert!(pulls.iter().all(|pull| pull["title"].as_str().unwrap().ends_with(newest)), "{pulls:#?}");
+        assert_eq!(scene.branches(), "bump/a\nbump/b\nmain");
+        assert_eq!(scene.in_remote(&["rev-list", "--count", "main..bump/a"]), "1");
+    }
 }

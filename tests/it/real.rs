@@ -340,3 +340,53 @@ fn real_agents_are_installed_locked_run_and_removed() {
     let run = Run::of(&mut people(&env, &["uninstall", "--all"]));
     assert_eq!((run.code, env.path("root").exists()), (0, false), "{}", run.stderr);
 }
+
+/// Agents of the bundled registry, and older releases of theirs.
+const SET_BACK: [(&str, &str); 5] = [
+    ("pi-acp", "0.0.24"),
+    ("cline", "3.0.64"),
+    ("gemini", "0.60.0"),
+    ("qwen-code", "0.24.3"),
+    ("minion-code", "0.1.44"),
+];
+
+#[test]
+fn real_newer_versions_take_the_place_of_older_ones() {
+    const TEST: &str = "real_newer_versions_take_the_place_of_older_ones";
+    if !is_there("npm") || !is_there("uv") {
+        return skipped(TEST, "npm or uv is not installed");
+    }
+    let env = Env::empty();
+    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("registry");
+    let mut older = Vec::new();
+    for (id, version) in SET_BACK {
+        let text = fs::read_to_string(bundled.join(id).join("agent.json")).unwrap();
+        let manifest: Value = serde_json::from_str(&text).unwrap();
+        let text = text.replace(manifest["version"].as_str().unwrap(), version);
+        env.write(&format!("r/{id}/agent.json"), &text);
+        env.write(&format!("r/{id}/icon.svg"), ICON);
+        older.push(text);
+    }
+    let mut command = env.command(&["bump", "--apply", "--json", "--no-cache"]);
+    // The package managers need their own configuration.
+    for (name, value) in std::env::vars().filter(|(name, _)| name != "GITHUB_TOKEN") {
+        command.env(name, value);
+    }
+    let run = Run::of(&mut command);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error} {}", run.stderr));
+    let errors = report["errors"].as_array().unwrap();
+    if !errors.is_empty() && errors.iter().all(|error| error["kind"] == "source_unavailable") {
+        return skipped(TEST, "the package registries cannot be reached");
+    }
+    assert_eq!(report["updates"].as_array().unwrap().len(), SET_BACK.len(), "{report:#}");
+    for ((id, old), before) in SET_BACK.iter().zip(older) {
+        let update = report["updates"].as_array().unwrap().iter().find(|update| update["id"] == *id).unwrap();
+        let (from, to) = (update["from"].as_str().unwrap(), update["to"].as_str().unwrap());
+        assert_eq!((from, &update["straightforward"]), (*old, &json!(true)), "{update:#}");
+        // The version and the package's, and nothing else.
+        assert_eq!(update["edits"].as_array().unwrap().len(), 2, "{update:#}");
+        assert_eq!(env.read(&format!("r/{id}/agent.json")), before.replace(from, to));
+    }
+    let Some(findings) = validate(&env, &["--urls"]) else { return skipped(TEST, "validation reaches nothing") };
+    assert!(!findings.iter().any(|(rule, _)| rule.starts_with("npm/") || rule.starts_with("pypi/")), "{findings:?}");
+}

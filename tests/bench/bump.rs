@@ -1,0 +1,170 @@
+//! How long `bump` takes for a thousand agents whose sources take their time, and how many requests that is.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{PROGRAM, measure};
+use crate::network::agent;
+
+/// How long every answer takes.
+const DELAY: Duration = Duration::from_millis(50);
+
+/// Half of them have archives on GitHub for three platforms, half a package of npm.
+const AGENTS: usize = 1000;
+
+/// Every so many agents have a newer version.
+const NEWER: usize = 10;
+
+const PLATFORMS: [&str; 3] = ["darwin-aarch64", "linux-x86_64", "windows-x86_64"];
+
+/// How many requests there were, by what was asked for.
+type Counts = Arc<Mutex<HashMap<&'static str, usize>>>;
+
+/// Measures a first run, and one with what the first has left in the cache, as if an hour had passed.
+pub(crate) fn bump(folder: &Path) {
+    let counts = Counts::default();
+    let host = serve(counts.clone());
+    let (registry, cache) = (folder.join("bump"), folder.join("bump-cache"));
+    for path in [&registry, &cache] {
+        if path.exists() {
+            fs::remove_dir_all(path).expect("the last run's files");
+        }
+    }
+    for number in 0..AGENTS {
+        write_agent(&registry, number, &host);
+    }
+    let variables = [
+        format!("ACP_REGISTRY_NPM=http://{host}/npm"),
+        format!("GITHUB_API_URL=http://{host}/api"),
+        format!("XDG_CACHE_HOME={}", cache.display()),
+    ];
+    let registry = registry.to_str().expect("a path in UTF-8");
+    let mut command = vec!["env"];
+    command.extend(variables.iter().map(String::as_str));
+    command.extend([PROGRAM, "--registry-dir", registry, "--allow-host", &host, "bump", "--json"]);
+    let in_turn = DELAY.as_secs_f64() * f64::from(u32::try_from(AGENTS).expect("few agents"));
+    println!("bump of {AGENTS} agents, {} with a newer version; answers take {} ms", AGENTS / NEWER, DELAY.as_millis());
+    for (name, wanted) in [("first run", " (wanted: below 6 s)"), ("an hour later", "")] {
+        counts.lock().expect("counts").clear();
+        let wall = measure(&command).wall.as_secs_f64();
+        println!("  {name:14} {wall:6.2} s, {:.3} of asking one after the other{wanted}", wall / in_turn);
+        let counts = counts.lock().expect("counts");
+        let mut counts: Vec<(&&str, &usize)> = counts.iter().collect();
+        counts.sort_unstable();
+        for (what, count) in counts {
+            println!("    {count:5} {what}");
+        }
+        age(&cache);
+    }
+}
+
+fn write_agent(registry: &Path, number: usize, host: &str) {
+    let id = format!("agent-{number}");
+    if number.is_multiple_of(2) {
+        let target = |platform: &str| {
+            let archive = format!("http://{host}/o/{id}/releases/download/v1.0.0/{id}-{platform}.zip");
+            json!({ "archive": archive, "cmd": "./agent", "sha256": "0".repeat(64) })
+        };
+        let targets = PLATFORMS.map(|platform| (platform.to_owned(), target(platform)));
+        agent(registry, &id, &targets.into_iter().collect());
+    } else {
+        agent(registry, &id, &serde_json::Map::new());
+        let manifest = json!({
+            "id": id, "name": "An agent", "version": "1.0.0", "description": "Made for a benchmark", "license": "MIT",
+            "distribution": { "npx": { "package": format!("{id}@1.0.0") } },
+        });
+        fs::write(registry.join(&id).join("agent.json"), manifest.to_string()).expect("a manifest");
+    }
+}
+
+/// Makes everything in the cache as old as if an hour had passed.
+fn age(folder: &Path) {
+    let time = std::time::SystemTime::now() - Duration::from_hours(1);
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            age(&path);
+        } else if let Ok(file) = fs::File::options().write(true).open(&path) {
+            file.set_modified(time).expect("another time");
+        }
+    }
+}
+
+fn serve(counts: Counts) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let host = listener.local_addr().expect("its address").to_string();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let counts = counts.clone();
+            // A connection ends when its client has had enough.
+            thread::spawn(move || answer(stream, &counts));
+        }
+    });
+    host
+}
+
+fn answer(mut stream: TcpStream, counts: &Counts) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream.try_clone()?);
+    loop {
+        let (mut request, mut is_conditional) = (String::new(), false);
+        if reader.read_line(&mut request)? == 0 {
+            return Ok(());
+        }
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line)?;
+            is_conditional |= line.to_ascii_lowercase().starts_with("if-none-match:");
+            if line.len() <= 2 {
+                break;
+            }
+        }
+        let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
+        let kind = match (path.split('/').nth(1), is_conditional) {
+            (Some("api"), false) => "lists of releases",
+            (Some("api"), true) => "lists of releases, unchanged",
+            (Some("npm"), false) => "packages",
+            (Some("npm"), true) => "packages, unchanged",
+            _ => "addresses of archives",
+        };
+        *counts.lock().expect("counts").entry(kind).or_default() += 1;
+        thread::sleep(DELAY);
+        if is_conditional {
+            write!(stream, "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n")?;
+            continue;
+        }
+        let body = body(&path).map_or_else(String::new, |value| value.to_string());
+        write!(stream, "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: {}\r\n\r\n", body.len())?;
+        if !request.starts_with("HEAD") {
+            stream.write_all(body.as_bytes())?;
+        }
+    }
+}
+
+/// What a source says of an agent.
+fn body(path: &str) -> Option<Value> {
+    let id = path.split(['/', '?']).find(|part| part.starts_with("agent-"))?;
+    let number: usize = id.strip_prefix("agent-")?.parse().ok()?;
+    let newest = if (number / 2).is_multiple_of(NEWER) { "1.1.0" } else { "1.0.0" };
+    if path.starts_with("/npm/") {
+        let version = json!({ "bin": "cli.js", "dist": { "integrity": "sha512-x", "tarball": "t" } });
+        return Some(
+            json!({ "name": id, "dist-tags": { "latest": newest }, "versions": { "1.0.0": version, newest: version } }),
+        );
+    }
+    let asset = |platform: &&str| {
+        let digest = format!("sha256:{}", "1".repeat(64));
+        json!({ "name": format!("{id}-{platform}.zip"), "digest": digest, "state": "uploaded" })
+    };
+    let assets: Vec<Value> = PLATFORMS.iter().map(asset).collect();
+    Some(json!([{ "tag_name": format!("v{newest}"), "draft": false, "prerelease": false,
+                  "published_at": "2026-01-01T00:00:00Z", "assets": assets }]))
+}
