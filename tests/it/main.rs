@@ -13,6 +13,7 @@ mod archives;
 mod bad_input;
 mod build;
 mod bump;
+mod completions;
 mod contract;
 mod corpus;
 mod damage;
