@@ -23,6 +23,7 @@ mod docs;
 mod doctor;
 mod handshake;
 mod history;
+mod library;
 mod locks;
 mod net;
 mod people;
