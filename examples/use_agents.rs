@@ -1,14 +1,16 @@
 //! Lists the agents of an index, installs one, and asks it what it can do:
 //!
 //! `cargo run --example use-agents -- registry pi-acp`
-#![allow(clippy::print_stdout, reason = "an example shows what it has found")]
+//!
+//! Further arguments are hosts that need neither https nor a public address, as `127.0.0.1:8080`.
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "an example shows what it has found")]
 
 use std::sync::Arc;
 
 use acp_registry::catalog::{self, Place};
-use acp_registry::handshake::{Options, check};
+use acp_registry::handshake::{Options, check, set_variables};
 use acp_registry::install::Installer;
-use acp_registry::net::{Client, Settings};
+use acp_registry::net::{AllowedHosts, Client, Settings};
 use acp_registry::resolve::{Host, Offer, Wanted, resolve};
 use acp_registry::store::{Order, Pin, Store};
 use acp_registry::sys::process::{Environment, Isolation, Launch};
@@ -16,9 +18,10 @@ use acp_registry::sys::process::{Environment, Isolation, Launch};
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, index, id] = arguments.as_slice() else { return Err("an index and the id of an agent are wanted".into()) };
-    let client = Arc::new(Client::new(Settings::default())?);
-    let environment = Environment::from_host(std::env::vars_os());
+    let [_, index, id, hosts @ ..] = arguments.as_slice() else { return Err("an index and an id are wanted".into()) };
+    let settings = Settings { allowed: AllowedHosts::parse(hosts)?, ..Settings::default() };
+    let client = Arc::new(Client::new(settings)?);
+    let mut environment = Environment::from_host(std::env::vars_os());
 
     let place: Place = index.parse()?;
     let catalog = catalog::load(&place, &catalog::Options::default(), || Ok(client.clone())).await?.catalog;
@@ -30,19 +33,22 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let wanted = Wanted { id: id.clone(), ..Wanted::default() };
     let plan = resolve(&Offer::of_agent(&agent, catalog.sha256()), &wanted, &Host::detect(&environment))?;
     let installer = Installer { platform: plan.platform, ..Installer::new(client, environment.clone()) };
-    let store = Store::at("agents-of-the-example".as_ref())?;
-    let order = Order { plan: &plan, installer: &installer, pin: Pin::Keep, progress: &|_| (), waiting: &|_| () };
-    let version = store.install(&order).await?.version;
+    let progress = |step| eprintln!("{step:?}");
+    let order = Order { plan: &plan, installer: &installer, pin: Pin::Keep, progress: &progress, waiting: &|_| () };
+    let version = Store::at("agents-of-the-example".as_ref())?.install(&order).await?.version;
 
-    let command = version.launch(|| environment.clone())?;
+    // Here, `start.behind(…)` would put a sandbox before the agent.
+    let start = version.launch(|| environment.clone())?;
+    set_variables(&mut environment, start.env.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
     let launch = Launch {
-        program: command.program.into(),
-        arguments: command.args.into_iter().map(Into::into).collect(),
+        program: start.program.into(),
+        arguments: start.args.into_iter().map(Into::into).collect(),
         directory: None,
         environment,
         isolation: Isolation::Environment,
     };
     let outcome = check(&launch, &Options::new(std::env::temp_dir())).await?;
-    println!("{} {}: {:?}, {:?}", plan.id, plan.version, outcome.verdict, outcome.handshake.auth_methods);
+    println!("{} {}: {:?}", plan.id, plan.version, outcome.verdict);
+    outcome.handshake.auth_methods.iter().for_each(|method| println!("sign in: {}", method.id));
     Ok(())
 }

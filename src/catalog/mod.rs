@@ -11,6 +11,16 @@
 //! * [`Catalog`]: the entries that can be used, and notes about those that cannot
 //!
 //! Reading is lenient: unknown members are passed over, and a broken entry never hides the others.
+//!
+//! ```
+//! use acp_registry::catalog::Catalog;
+//!
+//! let text = r#"{ "agents": [ 7, { "id": "a", "version": "1.0.0", "distribution": { "npx": { "package": "a@1.0.0" } } } ] }"#;
+//! let catalog = Catalog::parse(text.to_owned())?;
+//! let ids: Vec<&str> = catalog.entries().map(|entry| entry.id.as_str()).collect();
+//! assert_eq!((ids, catalog.notes.len()), (vec!["a"], 1));
+//! # Ok::<(), acp_registry::catalog::FormError>(())
+//! ```
 
 mod copies;
 mod entry;

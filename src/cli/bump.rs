@@ -15,6 +15,7 @@ use acp_registry::verify::{Selection, Snapshot, Verdict, plan};
 use clap::ValueEnum;
 use time::OffsetDateTime;
 
+use super::candidates;
 use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{Global, configured_levels};
@@ -29,7 +30,7 @@ use super::ui::Ui;
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Args {
     /// Agents to look at, also those in quarantine [default: all others]
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = candidates::checked_out())]
     ids: Vec<String>,
 
     /// Write the newer versions into the manifests

@@ -8,6 +8,7 @@ use acp_registry::text::quote;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::{Map, Value, json};
 
+use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
@@ -22,6 +23,7 @@ pub(super) struct Args {
     client: &'static Client,
 
     /// The agent
+    #[arg(add = candidates::offered())]
     id: String,
 
     /// Name `acp-registry run ID` instead of the agent's own program

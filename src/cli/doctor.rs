@@ -8,6 +8,7 @@ use acp_registry::handshake::Options;
 use acp_registry::sys::process::{self, Orphans};
 use serde_json::json;
 
+use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::place::{PlaceArgs, Session, environment};
@@ -18,7 +19,7 @@ use super::ui::Ui;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Installed agents, which are also started and spoken to [default: all, which are only looked at]
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = candidates::installed())]
     ids: Vec<String>,
 
     /// How long an agent may take to answer `initialize`, in seconds [default: 60]

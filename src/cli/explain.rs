@@ -3,6 +3,7 @@
 use acp_registry::check::{Example, Rule, UnknownRule, find};
 use serde_json::{Value, json};
 
+use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::FormatArgs;
 use super::ui::Ui;
@@ -10,7 +11,7 @@ use super::ui::Ui;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Name of the rule, such as `icon/size`
-    #[arg(value_name = "RULE")]
+    #[arg(value_name = "RULE", add = candidates::rules())]
     rule: String,
 
     #[command(flatten)]

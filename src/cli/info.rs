@@ -5,6 +5,7 @@ use acp_registry::store::Version;
 use acp_registry::text::printable;
 use serde_json::{Value, json};
 
+use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::place::{PlaceArgs, Session, unknown};
@@ -14,6 +15,7 @@ use super::ui::Ui;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The agent
+    #[arg(add = candidates::offered())]
     id: String,
 
     #[command(flatten)]

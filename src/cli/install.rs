@@ -12,6 +12,7 @@ use acp_registry::text::quote;
 use futures_util::stream::{self, StreamExt as _};
 use serde_json::{Map, Value, json};
 
+use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
@@ -29,7 +30,7 @@ const JOBS: usize = 4;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Agents; one with a version stays at it until `update --unpin`
-    #[arg(value_name = "ID[@VERSION]", required_unless_present = "locked")]
+    #[arg(value_name = "ID[@VERSION]", add = candidates::offered(), required_unless_present = "locked")]
     agents: Vec<Named>,
 
     /// The kind of distribution [default: the first that can run: binary, npx, uvx]

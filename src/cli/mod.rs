@@ -4,6 +4,8 @@
 
 mod build;
 mod bump;
+mod candidates;
+mod completions;
 mod config;
 mod diff;
 mod doctor;
@@ -19,6 +21,7 @@ mod list;
 mod live;
 mod lock;
 mod log;
+mod man;
 mod network;
 mod place;
 mod previous;
@@ -109,6 +112,11 @@ enum Command {
     Doctor(doctor::Args),
     /// Print the settings by which an editor or another client starts an agent
     Config(config::Args),
+    /// Print a script that completes commands, flags and agents in a shell
+    Completions(completions::Args),
+    /// Write the manual pages
+    #[command(hide = true)]
+    Man(man::Args),
     /// List every rule with its default level
     Rules(rules::Args),
     /// Explain a rule, with examples
@@ -118,6 +126,9 @@ enum Command {
 /// Runs the program on the process's arguments.
 pub(crate) fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = completions::answer(Cli::command, &arguments) {
+        return code;
+    }
     let matches = match Cli::command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return usage(&error, &arguments),
@@ -153,6 +164,8 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Gc(args) => (uninstall::gc(args, &cli.global, &ui), args.format.is_json()),
         Command::Doctor(args) => (doctor::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Config(args) => (config::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Completions(args) => (completions::run(args, &ui), false),
+        Command::Man(args) => (man::run(args, Cli::command(), EXIT_CODES, &ui), false),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
         Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),
     };

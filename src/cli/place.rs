@@ -9,7 +9,7 @@ use std::time::Duration;
 use acp_registry::catalog::{self, Catalog, Copies, Loaded, Options, Place};
 use acp_registry::install::{Installer, Kind};
 use acp_registry::manifest::Platform;
-use acp_registry::net::{AllowedHosts, Client};
+use acp_registry::net::{AllowedHosts, Client, Problem};
 use acp_registry::resolve::Host;
 use acp_registry::store::Store;
 use acp_registry::sys::fs::PathError;
@@ -19,17 +19,19 @@ use acp_registry::upstream::github::Github;
 use acp_registry::upstream::{npm_variables, uv_variables};
 use clap::ValueEnum;
 use etcetera::BaseStrategy as _;
+use futures_util::FutureExt as _;
 
+use super::candidates;
 use super::exit::Failure;
 use super::network;
 use super::probe::seconds;
 use super::ui::Ui;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(super) struct PlaceArgs {
     /// The registry index: an address, a file, or a registry directory [env: `ACP_REGISTRY_INDEX`] [default: the public
     /// registry's]
-    #[arg(long, value_name = "URL|FILE|DIR")]
+    #[arg(long, value_name = "URL|FILE|DIR", value_hint = clap::ValueHint::AnyPath)]
     index: Option<String>,
 
     /// Send nothing; use the last copy of the index
@@ -45,7 +47,7 @@ pub(super) struct PlaceArgs {
     root: Option<PathBuf>,
 
     /// The platform that agents are for [default: this machine's]
-    #[arg(long, value_name = "OS-ARCH")]
+    #[arg(long, value_name = "OS-ARCH", add = candidates::platforms())]
     platform: Option<Platform>,
 
     /// How long another process that changes the same agent is waited for, in seconds [default: 300]
@@ -159,8 +161,7 @@ impl<'a> Session<'a> {
     async fn load(&self) -> Result<Catalog, Failure> {
         let place = self.args.named_index()?.unwrap_or_default();
         self.ui.detail(&format!("the registry index is {place}"));
-        let copies = network::cache_dir().map(|directory| Copies::at(&directory.join("indexes")));
-        let options = Options { copies, is_offline: self.args.offline, refresh: self.args.refresh };
+        let options = Options { copies: copies(), is_offline: self.args.offline, refresh: self.args.refresh };
         let client = || self.connect().map(|(client, _)| client);
         let Loaded { catalog, warning } = catalog::load(&place, &options, client).await?;
         if let Some(warning) = warning {
@@ -181,7 +182,7 @@ impl<'a> Session<'a> {
         Ok(known)
     }
 
-    fn connect(&self) -> Result<(Arc<Client>, Github), acp_registry::net::Problem> {
+    fn connect(&self) -> Result<(Arc<Client>, Github), Problem> {
         if let Some((client, github)) = self.client.get() {
             return Ok((client.clone(), github.clone()));
         }
@@ -217,6 +218,25 @@ pub(super) fn environment() -> Environment {
 
 pub(super) fn host() -> Host {
     Host::detect(&environment())
+}
+
+/// The last copy of the index: nothing is sent, and nothing is said.
+pub(super) fn catalog_at_hand() -> Option<Catalog> {
+    let place = PlaceArgs::default().named_index().ok()?.unwrap_or_default();
+    let options = Options { copies: copies(), is_offline: true, refresh: false };
+    let nobody = || Err(Problem::Refused("nothing may be sent"));
+    // Without anybody to wait for, it is done at once.
+    catalog::load(&place, &options, nobody).now_or_never()?.ok().map(|loaded| loaded.catalog)
+}
+
+/// The ids of installed agents; nothing is said.
+pub(super) fn installed_at_hand() -> Vec<String> {
+    let ids = || Store::at(&root(&PlaceArgs::default()).ok()?).ok()?.ids().ok();
+    ids().unwrap_or_default()
+}
+
+fn copies() -> Option<Copies> {
+    network::cache_dir().map(|directory| Copies::at(&directory.join("indexes")))
 }
 
 /// There is no agent of this id.

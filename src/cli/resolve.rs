@@ -5,6 +5,7 @@ use acp_registry::install::Kind;
 use acp_registry::resolve::{Offer, Plan, Wanted, resolve};
 use acp_registry::text::{printable, quote};
 
+use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
@@ -15,7 +16,7 @@ use super::ui::Ui;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The agent, and its version if that is not the index's
-    #[arg(value_name = "ID[@VERSION]")]
+    #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
     agent: Named,
 
     /// The kind of distribution [default: the first that can run: binary, npx, uvx]

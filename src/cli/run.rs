@@ -10,6 +10,7 @@ use acp_registry::store::{Pin, Version};
 use acp_registry::sys::start::{Ended, Program, replace_with};
 use acp_registry::text::{printable, quote};
 
+use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::install::{Task, install_one};
@@ -23,6 +24,7 @@ use super::ui::Ui;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The agent
+    #[arg(add = candidates::installed())]
     id: String,
 
     /// The kind of distribution, if it has yet to be installed
@@ -40,6 +42,7 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 pub(super) struct WhichArgs {
     /// The agent
+    #[arg(add = candidates::installed())]
     id: String,
 
     #[command(flatten)]

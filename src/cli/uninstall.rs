@@ -4,6 +4,7 @@ use acp_registry::report::plural;
 use acp_registry::store::{Freed, Removed};
 use serde_json::{Value, json};
 
+use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::place::{PlaceArgs, Session};
@@ -14,7 +15,7 @@ use super::ui::Ui;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Agents
-    #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(value_name = "ID", add = candidates::installed(), required_unless_present = "all", conflicts_with = "all")]
     ids: Vec<String>,
 
     /// All that are installed

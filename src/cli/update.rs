@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::candidates;
 use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
@@ -31,7 +32,7 @@ const JOBS: usize = 4;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Agents [default: all that are installed]
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = candidates::installed())]
     ids: Vec<String>,
 
     /// Change nothing; exit 1 if there are updates

@@ -12,6 +12,7 @@ use acp_registry::sys::{fs::write_atomic, git};
 use acp_registry::text::{nearest, quote};
 use clap::ArgMatches;
 
+use super::candidates;
 use super::exit::{Exit, Failure};
 use super::fix;
 use super::global::{Global, configured_levels};
@@ -21,7 +22,7 @@ use super::ui::Ui;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Agents to check [default: all]
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = candidates::checked_out())]
     ids: Vec<String>,
 
     /// Check only agents whose folder differs from this git revision
@@ -41,15 +42,15 @@ pub(super) struct Args {
     output: Vec<String>,
 
     /// Report a rule as an error; also `icon/*` for a group, `warnings` for all warnings (repeatable)
-    #[arg(long, value_name = "RULE")]
+    #[arg(long, value_name = "RULE", add = candidates::rules())]
     deny: Vec<String>,
 
     /// Report a rule as a warning (repeatable)
-    #[arg(long, value_name = "RULE")]
+    #[arg(long, value_name = "RULE", add = candidates::rules())]
     warn: Vec<String>,
 
     /// Switch a rule off (repeatable)
-    #[arg(long, value_name = "RULE")]
+    #[arg(long, value_name = "RULE", add = candidates::rules())]
     allow: Vec<String>,
 
     /// Write what a finding wants written, where that is certain: the digests that `--archives` finds missing

@@ -13,6 +13,7 @@ use acp_registry::verify::{Row, Selection, Shard, Snapshot, SnapshotError, Summa
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
+use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::Global;
 use super::live::{self, LiveArgs, Settings};
@@ -23,7 +24,7 @@ use super::ui::Ui;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Agents to check, also those in quarantine [default: all others]
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = candidates::checked_out())]
     ids: Vec<String>,
 
     /// Check this kind of distribution only (repeatable) [default: all that this host can run]

@@ -12,6 +12,24 @@
 //!
 //! The client reads raw JSON-RPC. Typed libraries are tolerant on purpose: they drop a method that they do not
 //! understand and take a broken list for an empty one, which is what a gate must see.
+//!
+//! ```no_run
+//! use acp_registry::handshake::{Options, check};
+//! use acp_registry::sys::process::{Environment, Isolation, Launch};
+//!
+//! # async fn example() -> Result<(), acp_registry::handshake::SetupError> {
+//! let launch = Launch {
+//!     program: "someagent".into(),
+//!     arguments: vec!["acp".into()],
+//!     directory: None,
+//!     environment: Environment::from_host(std::env::vars_os()),
+//!     isolation: Isolation::Environment,
+//! };
+//! let outcome = check(&launch, &Options::new(std::env::temp_dir())).await?;
+//! println!("{:?}: {:?}", outcome.verdict, outcome.message);
+//! # Ok(())
+//! # }
+//! ```
 
 mod answer;
 mod auth;

@@ -15,6 +15,27 @@
 //! own, and ended with all that they have started. Besides, they are told what the person's own package managers are
 //! configured with. Scripts of npm packages run, as `npx` runs them, for some agents fetch their program in one; they
 //! see the variables of npm.
+//!
+//! [`crate::store`] keeps what is installed, and starts it again. For a place of one's own:
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use acp_registry::install::{Installer, Source};
+//! use acp_registry::manifest::Package;
+//! use acp_registry::net::{Client, Settings};
+//! use acp_registry::sys::process::Environment;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Arc::new(Client::new(Settings::default())?);
+//! let installer = Installer::new(client, Environment::from_host(std::env::vars_os()));
+//! let package = Package { package: "someagent@1.0.0".to_owned(), args: Vec::new(), env: Vec::new() };
+//! let (place, temporary) = (std::path::absolute("empty")?, std::env::temp_dir());
+//! let installed = installer.install(&Source::Npx(package), &place, &temporary).await?;
+//! println!("{} {}", installed.program.display(), installed.arguments.join(" "));
+//! # Ok(())
+//! # }
+//! ```
 
 mod binary;
 mod closure;

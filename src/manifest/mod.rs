@@ -6,6 +6,15 @@
 //! * [`NpmSpec`], [`PypiSpec`]: package specifications
 //! * [`env_name`]: which environment variables a manifest may set
 //! * [`archive`]: what an archive URL says of its version and its format
+//!
+//! ```
+//! use acp_registry::manifest::Manifest;
+//!
+//! let manifest = Manifest::parse(r#"{ "id": "a", "version": "1.0.0" }"#.to_owned())?;
+//! assert_eq!(manifest.agent().version, "1.0.0");
+//! assert_eq!(manifest.span("/version").map(|span| (span.line, span.column)), Some((1, 25)));
+//! # Ok::<(), acp_registry::manifest::SyntaxError>(())
+//! ```
 
 mod agent;
 pub mod archive;

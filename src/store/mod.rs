@@ -17,6 +17,29 @@
 //!
 //! A running agent is never touched: an update puts a version beside it and swaps `current`. Whoever is interrupted at
 //! any point leaves either the old state or the new one.
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use acp_registry::install::{Installer, Progress};
+//! use acp_registry::resolve::Plan;
+//! use acp_registry::store::{Error, Launch, Order, Pin, Store};
+//! use acp_registry::sys::process::Environment;
+//!
+//! /// Installs what a plan names, and puts a sandbox before it.
+//! async fn installed(store: &Store, plan: &Plan, installer: &Installer) -> Result<Option<Launch>, Error> {
+//!     let progress = |step| {
+//!         if let Progress::Received(bytes) = step {
+//!             // Move a bar by so many bytes.
+//!         }
+//!     };
+//!     let order = Order { plan, installer, pin: Pin::Keep, progress: &progress, waiting: &|_| () };
+//!     let version = store.install(&order).await?.version;
+//!     // An interpreter, such as node, may be gone one day.
+//!     let launch = version.launch(|| Environment::from_host(std::env::vars_os())).ok();
+//!     Ok(launch.map(|launch| launch.behind(Path::new("/usr/bin/bwrap"), &["--ro-bind", "/", "/", "--"])))
+//! }
+//! ```
 
 mod broken;
 mod current;

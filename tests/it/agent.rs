@@ -11,14 +11,15 @@ use acp_registry::sys::process::{Environment, Isolation, Launch};
 
 use crate::support::PROGRAM;
 
-/// The fake agent, which `cargo test` builds beside the program.
+/// The fake agent.
 pub(crate) fn fake_agent() -> PathBuf {
-    let path =
-        Path::new(PROGRAM).with_file_name("examples").join(format!("fake-agent{}", std::env::consts::EXE_SUFFIX));
-    assert!(
-        path.is_file(),
-        "the fake agent is not built; run `cargo build --example fake-agent`, or all of `cargo test`"
-    );
+    example("fake-agent")
+}
+
+/// An example, which `cargo test` builds beside the program.
+pub(crate) fn example(name: &str) -> PathBuf {
+    let path = Path::new(PROGRAM).with_file_name("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    assert!(path.is_file(), "{name} is not built; run `cargo build --example {name}`, or all of `cargo test`");
     path
 }
 

@@ -2,15 +2,16 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::Env;
+use crate::support::{Env, Run, skipped, tree};
 
 /// Every command, in the order of the help.
 const COMMANDS: &[&str] = &[
     "validate", "build", "diff", "verify", "serve", "probe", "bump", "list", "search", "info", "resolve", "install",
-    "run", "which", "update", "uninstall", "gc", "doctor", "config", "rules", "explain",
+    "run", "which", "update", "uninstall", "gc", "doctor", "config", "completions", "rules", "explain",
 ];
 
 fn text(path: &str) -> String {
@@ -31,6 +32,33 @@ fn the_help_of_every_command_is_known() {
         all.push_str(&format!("\n---- {command}\n\n{}", env.run(&[command, "--help"]).stdout));
     }
     insta::assert_snapshot!(all);
+}
+
+#[test]
+fn every_command_has_a_manual_page_that_is_in_order() {
+    let env = Env::empty();
+    let run = env.run(&["man", "--out", "new/man1"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let mut expected: Vec<String> = COMMANDS.iter().map(|command| format!("acp-registry-{command}.1")).collect();
+    expected.push("acp-registry.1".to_owned());
+    expected.sort();
+    let pages = tree(&env.path("new/man1"));
+    assert_eq!(pages.iter().map(|(name, _)| name).collect::<Vec<_>>(), expected.iter().collect::<Vec<_>>());
+    for (name, page) in pages {
+        let page = String::from_utf8(page).unwrap();
+        assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS") && page.contains(".SH OPTIONS"), "{name}");
+        assert_eq!(page.contains(".SH \"EXIT STATUS\"\n.TP\n0\ndone"), name == "acp-registry.1", "{name}");
+        let path = env.path("new/man1").join(&name);
+        let Ok(run) = Run::try_of(Command::new("groff").args(["-man", "-Tutf8", "-ww"]).arg(path)) else {
+            skipped("manual pages", "groff is not installed");
+            return;
+        };
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{name}");
+        assert!(run.stdout.contains("General Commands Manual"), "{name}");
+    }
+    let env = Env::empty().file("taken", "");
+    let run = env.run(&["man", "--out", "taken"]);
+    assert_eq!((run.code, run.stderr.contains("taken")), (3, true), "{}", run.stderr);
 }
 
 #[test]

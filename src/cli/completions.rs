@@ -1,0 +1,56 @@
+//! `acp-registry completions`, and the answers that the scripts ask for.
+
+use std::env;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use acp_registry::settings::PROGRAM;
+use clap::{Command, ValueEnum};
+use clap_complete::CompleteEnv;
+use clap_complete::env::{Bash, EnvCompleter, Fish, Powershell, Zsh};
+
+use super::exit::{Exit, Failure};
+use super::ui::Ui;
+
+/// With it, a script says that it asks, and for which shell.
+const VARIABLE: &str = "ACP_REGISTRY_COMPLETE";
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+    #[value(alias = "pwsh")]
+    Powershell,
+}
+
+pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
+    let shell: &dyn EnvCompleter = match args.shell {
+        Shell::Bash => &Bash,
+        Shell::Zsh => &Zsh,
+        Shell::Fish => &Fish,
+        Shell::Powershell => &Powershell,
+    };
+    let mut script = Vec::new();
+    shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script).map_err(Failure::unable)?;
+    ui.result(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Success)
+}
+
+/// Answers a script; `None` when none asks. Whatever goes wrong, nothing is said: somebody is typing.
+pub(super) fn answer(command: fn() -> Command, arguments: &[OsString]) -> Option<ExitCode> {
+    let engine = CompleteEnv::with_factory(command).var(VARIABLE).bin(PROGRAM).completer(PROGRAM);
+    let directory = env::current_dir().ok();
+    match engine.try_complete(arguments.iter().cloned(), directory.as_deref()) {
+        Ok(false) => None,
+        Ok(true) => Some(Exit::Success.into()),
+        Err(_) => Some(Exit::Unable.into()),
+    }
+}

@@ -1,0 +1,74 @@
+//! The library as other programs use it: the example, run from beginning to end.
+#![cfg(unix)]
+
+use std::process::Command;
+
+use crate::agent::{example, fake_agent};
+use crate::archives::{gz, sha256, tar};
+use crate::people::{People, entry, host};
+use crate::support::{Run, scrub};
+
+use serde_json::json;
+
+/// The example on an index with the fake agent, whose archive has this digest, and with hosts that are allowed.
+fn use_agents(people: &People, digest: Option<&str>, id: &str, hosts: &[&str]) -> Run {
+    // It needs both what the manifest says: the argument and the variable.
+    let script = format!("#!/bin/sh\n[ \"$EXAMPLE\" = manifest ] && exec '{}' \"$@\"\n", fake_agent().display());
+    let bytes = gz(&tar(&[("bin/agent", script.as_bytes())]));
+    people.serve("/fake.tar.gz", bytes.clone());
+    let digest = digest.map_or_else(|| sha256(&bytes), ToOwned::to_owned);
+    let target = json!({
+        "archive": people.server.url("/fake.tar.gz"), "sha256": digest, "cmd": "./bin/agent", "args": ["ok"],
+        "env": { "EXAMPLE": "manifest" },
+    });
+    people.publish(&[
+        entry("fake", "1.0.0", &json!({ "binary": { host(): target } })),
+        entry("other", "2.0.0", &json!({ "npx": { "package": "other@2.0.0" } })),
+    ]);
+    let mut command = Command::new(example("use-agents"));
+    scrub(&mut command);
+    command.args([&people.server.url("/registry.json"), id]).args(hosts).current_dir(people.env.path(""));
+    command.env("TMPDIR", people.env.path("tmp"));
+    Run::of(&mut command)
+}
+
+#[test]
+fn the_example_lists_installs_and_asks() {
+    let people = People::new();
+    for _ in 0..2 {
+        let run = use_agents(&people, None, "fake", &[&people.server.host]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let lines: Vec<&str> = run.stdout.lines().collect();
+        assert_eq!(lines[..2], [format!("{:24} 1.0.0", "fake"), format!("{:24} 2.0.0", "other")]);
+        assert_eq!(lines[2..], ["fake 1.0.0: Pass", "sign in: login"]);
+    }
+    let fetched = people.server.asked().iter().filter(|path| path.contains("fake.tar.gz")).count();
+    assert_eq!(fetched, 1, "the second run starts what is installed");
+    assert!(people.env.path("agents-of-the-example/agents/fake/current").is_file());
+}
+
+#[test]
+fn the_example_hears_of_progress() {
+    let people = People::new();
+    let run = use_agents(&people, None, "fake", &[&people.server.host]);
+    for step in ["Downloading(Some(", "Received(", "Unpacking"] {
+        assert!(run.stderr.contains(step), "{step}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn the_example_fails_with_the_errors_of_the_library() {
+    let people = People::new();
+    let allowed = people.server.host.clone();
+    for (digest, id, hosts, problem) in [
+        (None, "fake", &[][..], "Fetch("),
+        (None, "fak", &[allowed.as_str()], "there is no such agent"),
+        (Some(&*"0".repeat(64)), "fake", &[&allowed], "Digest"),
+        (None, "fake", &["not a host"], "HostError"),
+    ] {
+        let run = use_agents(&people, digest, id, hosts);
+        assert_eq!(run.code, 1, "{}", run.stdout);
+        assert!(run.stderr.contains(problem), "{problem}: {}", run.stderr);
+        assert!(!people.env.path("agents-of-the-example/agents/fake").exists());
+    }
+}
