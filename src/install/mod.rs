@@ -16,7 +16,7 @@
 //! configured with. Scripts of npm packages run, as `npx` runs them, for some agents fetch their program in one; they
 //! see the variables of npm.
 //!
-//! [`crate::store`] keeps what is installed, and starts it again. For a place of one's own:
+//! The store keeps what is installed, and starts it again. For a place of one's own:
 //!
 //! ```no_run
 //! use std::sync::Arc;
