@@ -92,18 +92,14 @@ impl fmt::Display for Failure {
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
-        let LoadError::Directory(source) = &error;
-        Self::unable(format!("{error}: {}; name the registry with --registry-dir", source.error))
+        Self::unable(format!("{error}; name the registry with --registry-dir"))
     }
 }
 
 impl From<catalog::Error> for Failure {
     fn from(error: catalog::Error) -> Self {
         match error {
-            catalog::Error::Checkout(error) => {
-                let LoadError::Directory(source) = &error;
-                Self::unable(format!("{error}: {}; name another index with --index", source.error))
-            }
+            catalog::Error::Checkout(error) => Self::unable(format!("{error}; name another index with --index")),
             error => Self::unable(error),
         }
     }

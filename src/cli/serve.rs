@@ -74,7 +74,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             });
             axum::serve(listener, router(Arc::clone(&preview))).await.map_err(Failure::unable)
         };
-        signals::run(server)?
+        match signals::run(server) {
+            // That is how it ends.
+            Err(Failure { exit: Exit::Interrupted(_), .. }) => Ok(()),
+            done => done?,
+        }
     })?;
     Ok(Exit::Success)
 }

@@ -47,8 +47,11 @@ impl SiteConfig {
                 return Err(format!("`{key}` of `[site]` is {address:?}, which is not an https address"));
             }
         }
-        if self.edit.as_ref().is_some_and(|edit| !edit.contains("{id}")) {
-            return Err("`edit` of `[site]` must hold `{id}`, which stands for the agent's id".to_owned());
+        // An id never decides which host a person is sent to.
+        let in_path = |edit: &String| edit.splitn(4, '/').nth(3).is_some_and(|path| path.contains("{id}"));
+        let in_host = |edit: &String| edit.split('/').nth(2).is_some_and(|host| host.contains("{id}"));
+        if self.edit.as_ref().is_some_and(|edit| !in_path(edit) || in_host(edit)) {
+            return Err("`edit` of `[site]` must hold `{id}` behind the host: it stands for the agent's id".to_owned());
         }
         Ok(())
     }
@@ -95,7 +98,11 @@ mod tests {
         for address in ["http://example.com", "javascript:alert(1)", "https://u@example.com", "x"] {
             assert!(site(Some(address), None).check().unwrap_err().contains("not an https address"), "{address}");
         }
-        assert!(site(None, Some("https://example.com/")).check().unwrap_err().contains("{id}"));
+        for edit in
+            ["https://example.com/", "https://{id}.example.com/", "https://{id}.example.com/{id}", "https://e.com?{id}"]
+        {
+            assert!(site(None, Some(edit)).check().unwrap_err().contains("{id}"), "{edit}");
+        }
         assert!(site(Some("https://example.com"), Some("https://example.com/{id}")).check().is_ok());
     }
 }

@@ -90,3 +90,14 @@ fn a_busy_port_and_a_broken_registry_are_clear_errors() {
     assert_eq!(run.code, 1, "{}", run.stderr);
     assert!(run.stderr.contains("one/agent.json"), "{}", run.stderr);
 }
+
+#[test]
+#[cfg(unix)]
+fn an_interrupt_is_how_it_ends() {
+    use nix::sys::signal::{Signal, kill};
+
+    let env = Env::with(&["one"]);
+    let mut served = Served::start(&env);
+    kill(nix::unistd::Pid::from_raw(served.child.id().cast_signed()), Signal::SIGINT).unwrap();
+    assert_eq!(served.child.wait().unwrap().code(), Some(0));
+}
