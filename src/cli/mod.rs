@@ -4,6 +4,7 @@
 
 mod build;
 mod bump;
+mod choose;
 mod config;
 mod diff;
 mod doctor;
@@ -19,6 +20,7 @@ mod list;
 mod live;
 mod lock;
 mod log;
+mod login;
 mod network;
 mod place;
 mod previous;
@@ -30,6 +32,7 @@ mod rules;
 mod run;
 mod serve;
 mod signals;
+mod signing;
 mod survey;
 mod table;
 mod ui;
@@ -61,8 +64,8 @@ struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done; no errors
-  1  findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`);
-     something wrong (`doctor`); updates (`bump`, `update --dry-run`)
+  1  findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`,
+     `login`, `logout`); something wrong (`doctor`); updates (`bump`, `update --dry-run`)
   2  wrong usage
   3  the work could not be done: network, disk, package managers
   4  integrity refused: digest mismatch, unsafe archive, a program for another machine, `--locked`
@@ -107,6 +110,10 @@ enum Command {
     Gc(uninstall::GcArgs),
     /// Find out what is wrong with the runtimes and with installed agents, and what helps
     Doctor(doctor::Args),
+    /// Sign in to an installed agent by one of its own methods, and see whether that has worked
+    Login(login::Args),
+    /// Sign out of an installed agent
+    Logout(login::LogoutArgs),
     /// Print the settings by which an editor or another client starts an agent
     Config(config::Args),
     /// List every rule with its default level
@@ -152,6 +159,8 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Uninstall(args) => (uninstall::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Gc(args) => (uninstall::gc(args, &cli.global, &ui), args.format.is_json()),
         Command::Doctor(args) => (doctor::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Login(args) => (login::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Logout(args) => (login::log_out(args, &cli.global, &ui), args.format.is_json()),
         Command::Config(args) => (config::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
         Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),

@@ -10,7 +10,7 @@ use crate::support::Env;
 /// Every command, in the order of the help.
 const COMMANDS: &[&str] = &[
     "validate", "build", "diff", "verify", "serve", "probe", "bump", "list", "search", "info", "resolve", "install",
-    "run", "which", "update", "uninstall", "gc", "doctor", "config", "rules", "explain",
+    "run", "which", "update", "uninstall", "gc", "doctor", "login", "logout", "config", "rules", "explain",
 ];
 
 fn text(path: &str) -> String {

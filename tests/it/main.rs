@@ -23,6 +23,8 @@ mod doctor;
 mod handshake;
 mod history;
 mod locks;
+#[cfg(unix)]
+mod login;
 mod net;
 mod people;
 mod previous;
