@@ -14,6 +14,7 @@
 //! verify     registry ── install ── handshake ── report
 //! probe      handshake ── report
 //! doctor     store ── handshake ── doctor ── report
+//! login      store ── handshake ── login ── report
 //! install    catalog ── resolve ── install ── store
 //! update     catalog ── update ── install ── store
 //! config     catalog, store ── settings
@@ -36,6 +37,7 @@
 //! | [`lockfile`] | LOCK: versions with everything that says which bytes they are, to be the same elsewhere |
 //! | [`update`] | UPDATE: what is installed, compared with what is offered now |
 //! | [`doctor`] | EXAMINE: the runtimes, the directory of installed agents, and each of these; what is wrong, and what helps |
+//! | [`login`] | SIGN IN: what an authentication method asks for, and whether the agent opens a session then; and the way out |
 //! | [`verify`] | VERIFY: all agents of a registry, installed and checked, some at once; the capability snapshot |
 //! | [`bump`] | BUMP: what the sources of an agent offer, the version it should move to, and the smallest change that takes it there |
 //! | [`propose`] | PROPOSE: updates as pull requests on GitHub |
@@ -83,6 +85,7 @@ pub mod index;
 pub mod install;
 pub mod json;
 pub mod lockfile;
+pub mod login;
 pub mod manifest;
 pub mod net;
 pub mod preview;

@@ -1,5 +1,7 @@
 //! How an agent is started, as a JSON document that clients read.
 
+use std::env;
+use std::ffi::OsString;
 use std::path::Path;
 
 use acp_registry::install::Source;
@@ -24,6 +26,12 @@ pub(super) fn of_version(version: &Version) -> Result<Launch, Failure> {
 /// Whether a variable of a manifest is handed on: what decides what runs, no manifest sets.
 pub(super) fn may_set(name: &str, value: &str) -> bool {
     env_name::problem(name).is_none() && !value.contains('\0')
+}
+
+/// The variables of its manifest that it gets. The person's own win.
+pub(super) fn variables(launch: &Launch) -> Vec<(OsString, OsString)> {
+    let is_free = |(name, value): &&(String, String)| env::var_os(name).is_none() && may_set(name, value);
+    launch.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into())).collect()
 }
 
 /// The document about an installed version.

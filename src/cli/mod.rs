@@ -5,6 +5,7 @@
 mod build;
 mod bump;
 mod candidates;
+mod choose;
 mod completions;
 mod config;
 mod diff;
@@ -21,6 +22,7 @@ mod list;
 mod live;
 mod lock;
 mod log;
+mod login;
 mod man;
 mod network;
 mod place;
@@ -33,6 +35,7 @@ mod rules;
 mod run;
 mod serve;
 mod signals;
+mod signing;
 mod survey;
 mod table;
 mod ui;
@@ -64,8 +67,8 @@ struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done; no errors
-  1  findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`);
-     something wrong (`doctor`); updates (`bump`, `update --dry-run`)
+  1  findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`,
+     `login`, `logout`); something wrong (`doctor`); updates (`bump`, `update --dry-run`)
   2  wrong usage
   3  the work could not be done: network, disk, package managers
   4  integrity refused: digest mismatch, unsafe archive, a program for another machine, `--locked`
@@ -110,6 +113,10 @@ enum Command {
     Gc(uninstall::GcArgs),
     /// Find out what is wrong with the runtimes and with installed agents, and what helps
     Doctor(doctor::Args),
+    /// Sign in to an installed agent by one of its own methods, and see whether that has worked
+    Login(login::Args),
+    /// Sign out of an installed agent
+    Logout(login::LogoutArgs),
     /// Print the settings by which an editor or another client starts an agent
     Config(config::Args),
     /// Print a script that completes commands, flags and agents in a shell
@@ -163,6 +170,8 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Uninstall(args) => (uninstall::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Gc(args) => (uninstall::gc(args, &cli.global, &ui), args.format.is_json()),
         Command::Doctor(args) => (doctor::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Login(args) => (login::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Logout(args) => (login::log_out(args, &cli.global, &ui), args.format.is_json()),
         Command::Config(args) => (config::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Completions(args) => (completions::run(args, &ui), false),
         Command::Man(args) => (man::run(args, Cli::command(), EXIT_CODES, &ui), false),

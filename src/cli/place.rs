@@ -11,7 +11,7 @@ use acp_registry::install::{Installer, Kind};
 use acp_registry::manifest::Platform;
 use acp_registry::net::{AllowedHosts, Client, Problem};
 use acp_registry::resolve::Host;
-use acp_registry::store::Store;
+use acp_registry::store::{Agent, Store};
 use acp_registry::sys::fs::PathError;
 use acp_registry::sys::process::Environment;
 use acp_registry::text::{nearest, quote};
@@ -180,6 +180,20 @@ impl<'a> Session<'a> {
             return Err(Failure::usage(format!("{} is not installed in {root}{meant}", quote(id))));
         }
         Ok(known)
+    }
+
+    /// An installed agent, which is whole.
+    pub(super) fn agent(&self, id: &str) -> Result<Agent, Failure> {
+        let agent = self.store.agent(id)?.ok_or_else(|| {
+            let (id, root) = (quote(id), self.store.root().display());
+            Failure::usage(format!("{id} is not installed in {root}; `acp-registry install` does that"))
+        })?;
+        if !agent.current.is_whole() {
+            let program = agent.current.program().display().to_string();
+            let message = format!("{} is damaged: {program} is not what was installed", quote(id));
+            return Err(Failure::unable(format!("{message}; `acp-registry install` installs it again")));
+        }
+        Ok(agent)
     }
 
     fn connect(&self) -> Result<(Arc<Client>, Github), Problem> {

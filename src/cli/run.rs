@@ -1,6 +1,5 @@
 //! `acp-registry run` and `acp-registry which`
 
-use std::env;
 use std::ffi::OsString;
 
 use acp_registry::install::Kind;
@@ -97,12 +96,9 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
 
 fn start(args: &Args, version: &Version, mark: Option<std::fs::File>) -> Result<Exit, Failure> {
     let launch = launch::of_version(version)?;
-    // The person's own variables win.
-    let is_free = |(name, value): &&(String, String)| env::var_os(name).is_none() && launch::may_set(name, value);
-    let variables = launch.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into()));
     let program = Program {
         path: launch.program.clone(),
-        variables: variables.collect(),
+        variables: launch::variables(&launch),
         arguments: launch.args.iter().map(OsString::from).chain(args.arguments.iter().cloned()).collect(),
         keep_open: mark,
     };
@@ -118,16 +114,7 @@ fn start(args: &Args, version: &Version, mark: Option<std::fs::File>) -> Result<
 
 pub(super) fn which(args: &WhichArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let Some(agent) = session.store.agent(&args.id)? else {
-        let (id, root) = (quote(&args.id), session.store.root().display().to_string());
-        let message = format!("{id} is not installed in {root}; `acp-registry install` does that");
-        return Err(Failure::usage(message));
-    };
-    if !agent.current.is_whole() {
-        let program = agent.current.program().display().to_string();
-        let message = format!("{} is damaged: {program} is not what was installed", quote(&args.id));
-        return Err(Failure::unable(format!("{message}; `acp-registry install` installs it again")));
-    }
+    let agent = session.agent(&args.id)?;
     if args.format.is_json() {
         let mut members = launch::installed(&agent.current)?;
         members.insert("pinned".to_owned(), agent.is_pinned.into());

@@ -101,6 +101,11 @@ impl Ui {
         write_stderr(text);
     }
 
+    /// Shows a line that somebody else has said.
+    pub(super) fn said(line: &str) {
+        write_stderr(&format!("  | {}\n", printable(line)));
+    }
+
     fn head(&self, word: &str, color: &str) -> String {
         if self.color_stderr() { format!("\u{1b}[1;{color}m{word}\u{1b}[0m") } else { word.to_owned() }
     }

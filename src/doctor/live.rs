@@ -43,7 +43,8 @@ pub async fn start(examined: &mut Examined, environment: &Environment, options: 
 }
 
 /// An outcome in plain words.
-fn explain(outcome: &Outcome) -> Check {
+#[must_use]
+pub fn explain(outcome: &Outcome) -> Check {
     let Some(reason) = outcome.reason else { return passed(outcome) };
     let said = outcome.message.as_deref().map(printable).unwrap_or_default();
     let (what, help) = words(reason);

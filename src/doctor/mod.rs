@@ -3,6 +3,7 @@
 //! * [`surroundings`]: the runtimes, and the directory of installed agents
 //! * [`installed`]: one agent as it lies there: receipts, programs, digests
 //! * [`start`]: the handshake with one, in the same isolation as [`check`](crate::handshake::check())
+//! * [`explain`]: what came of a handshake, in plain words
 //!
 //! Nothing is changed or repaired.
 
@@ -16,7 +17,7 @@ use std::path::Path;
 use serde::Serialize;
 
 pub use agent::installed;
-pub use live::start;
+pub use live::{explain, start};
 
 use crate::handshake::Outcome;
 use crate::store::{Store, Version};

@@ -22,6 +22,9 @@ pub struct AuthMethod {
     /// Where the type was found.
     #[serde(rename = "type_source")]
     pub source: TypeSource,
+    /// All its members, as answered.
+    #[serde(skip)]
+    pub members: Map<String, Value>,
 }
 
 /// Where the type of an authentication method was found.
@@ -79,7 +82,7 @@ fn method(item: &Value, version: i64) -> Result<AuthMethod, String> {
     })?;
     let name = text(members, "name")?;
     let (kind, source) = type_of(members)?;
-    Ok(AuthMethod { id, name, kind, source })
+    Ok(AuthMethod { id, name, kind, source, members: members.clone() })
 }
 
 /// A member that must be there and say something.

@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::lines::{Lines, MESSAGES, Overflow};
 use super::message::{self, Id, Message, Response};
 use super::request;
+use super::spoken::{Listener, Spoken};
 use super::warnings::Unasked;
 use crate::sys::process::{Exit, Pipes, Tail, Tree};
 
@@ -77,7 +78,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(pipes: Pipes) -> Self {
+    pub(super) fn new(pipes: Pipes, listener: Option<Listener>) -> Self {
         let Pipes { mut stdin, stdout, stderr } = pipes;
         let (outgoing, mut messages) = mpsc::channel::<Vec<u8>>(OUTGOING);
         let mut stdin_task = JoinSet::new();
@@ -94,7 +95,13 @@ impl Connection {
         let tail = Arc::new(Mutex::new(Tail::default()));
         let mut stderr_task = JoinSet::new();
         let keep = tail.clone();
-        stderr_task.spawn(drain(stderr, move |bytes| keep.lock().unwrap_or_else(PoisonError::into_inner).push(bytes)));
+        let mut spoken = listener.map(Spoken::new);
+        stderr_task.spawn(drain(stderr, move |bytes| {
+            keep.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+            if let Some(spoken) = &mut spoken {
+                spoken.push(bytes);
+            }
+        }));
         Self {
             stdout: Some(stdout),
             lines: Lines::default(),

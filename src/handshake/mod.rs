@@ -6,6 +6,7 @@
 //! ```
 //!
 //! * [`check()`]: the whole of it, from the launch to the [`Outcome`]
+//! * [`Conversation`]: the same step by step, to sign in and out: an [`AuthMethod`] and its [`Way`]
 //! * [`Outcome`]: what programs and people are told, with its JSON form
 //! * [`Handshake`], [`AuthMethod`], [`Features`]: what the agent has answered
 //! * [`set_variables`]: the variables that a manifest or a person adds, without those that belong to the system
@@ -35,19 +36,26 @@ mod answer;
 mod auth;
 mod check;
 mod connection;
+mod conversation;
 mod features;
 mod lines;
 mod message;
 mod outcome;
 mod probes;
 mod request;
+mod silence;
+mod spoken;
 mod variables;
 mod warnings;
+mod way;
 
 pub use answer::Handshake;
 pub use auth::{AuthMethod, TypeSource};
 pub use check::{Options, SetupError, check};
+pub use conversation::{Conversation, OpenError, Reply};
 pub use features::Features;
 pub use outcome::{Outcome, Reason, Timing, Verdict};
 pub use probes::{Probe, Probes};
+pub use spoken::Listener;
 pub use variables::{ReservedVariable, set_variables};
+pub use way::{TerminalWay, Variable, Way, WayError};

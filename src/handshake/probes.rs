@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::answer::Handshake;
 use super::connection::{Connection, Silence};
 use super::message::{Body, Response, RpcError};
+use super::request;
 use crate::sys::process::Tree;
 use crate::text::quote;
 
@@ -88,7 +89,7 @@ impl Probe {
         }
     }
 
-    fn of(error: &RpcError) -> Self {
+    pub(super) fn of(error: &RpcError) -> Self {
         let reason = error.data.get("reason").and_then(Value::as_str);
         match error.code {
             // Of the codes that JSON-RPC leaves to servers, ACP uses this one for it.
@@ -170,17 +171,19 @@ fn stopped(silence: Silence) -> String {
 fn advertised(handshake: &Handshake, directory: &Path) -> Vec<(&'static str, Value)> {
     let session = json!({ "sessionId": "no-such-session" });
     let uri = url::Url::from_directory_path(directory).map(String::from).unwrap_or_default();
-    let place = |mut params: Value| {
-        params["cwd"] = directory.to_string_lossy().into();
-        params["mcpServers"] = json!([]);
+    let place = |session: Option<&Value>| {
+        let mut params = request::in_directory(directory);
+        if let Some(id) = session.and_then(|session| session.get("sessionId")) {
+            params["sessionId"] = id.clone();
+        }
         params
     };
     let requests = [
-        ("session", NEW, place(json!({}))),
+        ("session", NEW, place(None)),
         ("session/list", "session/list", json!({})),
-        ("session/load", "session/load", place(session.clone())),
-        ("session/resume", "session/resume", place(session.clone())),
-        ("session/fork", "session/fork", place(session.clone())),
+        ("session/load", "session/load", place(Some(&session))),
+        ("session/resume", "session/resume", place(Some(&session))),
+        ("session/fork", "session/fork", place(Some(&session))),
         ("session/close", "session/close", session.clone()),
         ("session/delete", "session/delete", session),
         ("providers", "providers/list", json!({})),

@@ -1,5 +1,7 @@
 //! What the client says.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 /// The parameters of `initialize` for a protocol version.
@@ -35,6 +37,21 @@ pub(super) fn initialize(version: u16) -> Value {
     params
 }
 
+/// Method and parameters that ask for signing in by one of the agent's own methods.
+pub(super) fn authenticate(version: i64, method: &str) -> (&'static str, Value) {
+    (if version >= 2 { "auth/login" } else { "authenticate" }, json!({ "methodId": method }))
+}
+
+/// Method and parameters that ask for signing out.
+pub(super) fn log_out(version: i64) -> (&'static str, Value) {
+    (if version >= 2 { "auth/logout" } else { "logout" }, json!({}))
+}
+
+/// The parameters of a session in a directory.
+pub(super) fn in_directory(directory: &Path) -> Value {
+    json!({ "cwd": directory.to_string_lossy(), "mcpServers": [] })
+}
+
 /// A request as one line.
 pub(super) fn request(id: u64, method: &str, params: &Value) -> Vec<u8> {
     line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
@@ -44,7 +61,7 @@ pub(super) fn request(id: u64, method: &str, params: &Value) -> Vec<u8> {
 pub(super) fn refusal(id: &serde_json::value::RawValue, method: &str) -> Vec<u8> {
     let known = ["fs/", "terminal/", "session/request_permission", "elicitation/"];
     let (code, message) = if known.iter().any(|prefix| method.starts_with(prefix)) {
-        (-32603, "this client only looks how the agent starts, and carries nothing out")
+        (-32603, "this client carries nothing out")
     } else {
         (-32601, "Method not found")
     };

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::{Error, ToolFailure};
-use crate::sys::process::{Environment, Isolation, Launch, Pipes, Sandbox, Tail, Tree};
+use crate::sys::process::{Environment, Home, Isolation, Launch, Pipes, Sandbox, Tail, Tree};
 
 /// How long the last words are waited for after the end.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -33,7 +33,7 @@ impl Tool<'_> {
     /// Runs it to its end, and ends all that it has started.
     pub(super) async fn run(self) -> Result<(), Error> {
         // Before the tree, so that it outlives it.
-        let sandbox = Sandbox::below(self.temporary)?;
+        let sandbox = Sandbox::below(self.temporary, Home::Empty)?;
         let launch = Launch {
             program: self.program.into(),
             arguments: self.arguments.into_iter().map(Into::into).collect(),

@@ -35,7 +35,9 @@ pub fn problem(name: &str) -> Option<&'static str> {
     }
 }
 
-fn is_portable(name: &str) -> bool {
+/// Whether every system and shell can set a variable of this name.
+#[must_use]
+pub fn is_portable(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')

@@ -8,7 +8,7 @@
 //! * [`lock`]: locks between processes
 //! * [`rename`]: renaming where others look at what is renamed
 //! * [`process`]: starting programs that nobody vouches for, and ending them with all that they have started
-//! * [`start`]: programs that take the place of this one
+//! * [`start`]: programs that take the place of this one, or that have its terminal
 //! * [`users`]: which processes use a folder
 
 pub mod branch;

@@ -189,5 +189,5 @@ fn launch(case: &[&str]) -> Launch {
 }
 
 fn options(probe: Option<Duration>) -> Options {
-    Options { protocol_version: 1, timeout: Duration::from_secs(30), probe, temporary: env::temp_dir(), keep: false }
+    Options { timeout: Duration::from_secs(30), probe, ..Options::new(env::temp_dir()) }
 }

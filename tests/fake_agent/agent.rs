@@ -51,6 +51,10 @@ pub(crate) fn run(arguments: &[String]) {
             write(&text("$OK\n"));
             wait_for_end();
         }
+        // Knows who has signed in, by a file in its home or a variable. How it answers when somebody wants to; the
+        // result of `initialize`.
+        "account" if argument(3) == "--sign-in" => sign_in_here(argument(4)),
+        "account" => account(argument(1), &serde_json::from_str(argument(2)).unwrap()),
         "silent" => wait_for_end(),
         "deaf" => forever(),
         "exit" => {
@@ -157,6 +161,78 @@ fn serve(result: &Value) {
     }
 }
 
+/// Where an agent keeps who has signed in.
+fn token() -> std::path::PathBuf {
+    env::home_dir().unwrap().join(".fake-agent")
+}
+
+/// Lets people sign in and out.
+fn account(how: &str, result: &Value) {
+    let is_v2 = result["protocolVersion"] == 2;
+    while let Some(message) = receive() {
+        let Some(id) = message.get("id") else { continue };
+        let ok = || json!({ "result": {} });
+        let error = |code: i64, text: &str| json!({ "error": { "code": code, "message": text } });
+        let method = message["method"].as_str().unwrap();
+        let mut answer = match (method, how) {
+            ("initialize", _) => json!({ "result": result }),
+            ("session/new", "no-session") => error(-32603, "\u{1b}[31mno network"),
+            ("session/new", _) if fs::exists(token()).unwrap() || env::var_os("FAKE_AGENT_KEY").is_some() => {
+                json!({ "result": { "sessionId": "s" } })
+            }
+            ("session/new", _) => error(-32000, "Authentication required"),
+            (method, "missing") if method.starts_with("auth") => error(-32601, "Method not found"),
+            ("authenticate" | "logout", _) if is_v2 => error(-32601, "Method not found"),
+            ("auth/login" | "authenticate", how) => {
+                eprintln!("open https://h.example/device\u{1b}[31m");
+                match how {
+                    "refuse" => error(-32603, "\u{1b}[31mno such person"),
+                    "silent" => continue,
+                    "exit" => exit(7),
+                    _ => {
+                        assert_eq!(message["params"]["methodId"], "login");
+                        #[cfg(unix)]
+                        if how == "browser" {
+                            family::run("leave", &[]);
+                        }
+                        fs::write(token(), "").unwrap();
+                        ok()
+                    }
+                }
+            }
+            ("auth/logout" | "logout", "refuse") => error(-32603, "not now"),
+            ("auth/logout" | "logout", _) => {
+                let _ = fs::remove_file(token());
+                ok()
+            }
+            _ => error(-32601, "Method not found"),
+        };
+        answer["jsonrpc"] = "2.0".into();
+        answer["id"] = id.clone();
+        send(&answer);
+    }
+}
+
+/// Signs somebody in who knows the word.
+fn sign_in_here(how: &str) {
+    write(&format!(
+        "{} EXAMPLE={}\nword? ",
+        env::args().skip(4).collect::<Vec<_>>().join(" "),
+        env::var("EXAMPLE").unwrap()
+    ));
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).unwrap();
+    if how == "fail" || line.trim() != "please" {
+        exit(3);
+    }
+    if how == "interrupt" {
+        exit(130);
+    }
+    if how != "nothing" {
+        fs::write(token(), "").unwrap();
+    }
+}
+
 /// Writes a text over and over, this many times or, with 0, for ever.
 fn flood(text: &str, times: u64) {
     let text = text.replace("\\n", "\n");
@@ -206,7 +282,7 @@ mod family {
     use nix::sys::signal::{SigSet, Signal};
     use nix::unistd::{dup2_stdout, setsid};
 
-    use super::{forever, fs, good, serve, start, words};
+    use super::{Stdio, forever, fs, good, serve, start, words};
 
     #[expect(clippy::zombie_processes, reason = "nobody is waited for: that is the point")]
     pub(super) fn run(case: &str, arguments: &[String]) {
@@ -227,6 +303,11 @@ mod family {
             "hop" => {
                 let _ = setsid();
                 start(&["hop"]).spawn().unwrap();
+            }
+
+            // As a browser does: alone in a session, and about to stay.
+            "leave" => {
+                start(&["setsid"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
             }
 
             // Answers, and has started others before.

@@ -33,6 +33,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["install", "json", "manifest", "resolve", "sys", "text"]),
     ("lockfile", &["install", "manifest", "net", "resolve", "store", "sys"]),
     ("doctor", &["handshake", "install", "store", "sys", "text"]),
+    ("login", &["handshake", "store", "text"]),
     ("update", &["install", "manifest", "net", "resolve", "store", "survey"]),
     ("verify", &["handshake", "install", "json", "manifest", "registry", "sys", "text"]),
     ("bump", &["check", "finding", "json", "manifest", "net", "registry", "source", "survey", "sys", "upstream"]),
@@ -40,8 +41,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "report",
         &[
-            "bump", "check", "diff", "doctor", "finding", "handshake", "json", "manifest", "propose", "source", "text",
-            "verify",
+            "bump", "check", "diff", "doctor", "finding", "handshake", "json", "login", "manifest", "propose",
+            "source", "text", "verify",
         ],
     ),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),

@@ -8,9 +8,8 @@ use std::path::PathBuf;
 use acp_registry::install::remedy;
 use serde_json::{Value, json};
 
-use crate::agent::{fake_agent, left_with, tag};
-use crate::archives::{gz, tar};
-use crate::people::{People, host};
+use crate::agent::left_with;
+use crate::people::People;
 use crate::support::Run;
 
 /// A store with one agent, `a`, which is the fake agent in some case, and a `PATH` with runtimes that are made up.
@@ -22,18 +21,11 @@ struct Doctor {
 impl Doctor {
     fn new(case: &[&str]) -> Self {
         let people = People::new();
-        let script = format!("#!/bin/sh\nexec '{}' \"$@\"\n", fake_agent().display());
-        Self::with(people, &script, case)
+        let tag = people.install_fake(case);
+        Self::with(people, tag)
     }
 
-    fn with(people: People, script: &str, case: &[&str]) -> Self {
-        let tag = tag();
-        let mut agent = people.agent_of("a", "1.0.0", &gz(&tar(&[("bin/agent", script.as_bytes())])), None);
-        let target = &mut agent["distribution"]["binary"][host()];
-        target["args"] = json!(case);
-        target["env"] = json!({ "FAKE_AGENT_TAG": tag });
-        people.publish(&[agent]);
-        assert_eq!(people.run(&["install", "a"]).code, 0);
+    fn with(people: People, tag: String) -> Self {
         let doctor = Self { people, tag };
         fs::create_dir(doctor.path()).unwrap();
         for name in ["node", "npm", "uv"] {
@@ -214,7 +206,9 @@ fn a_failed_handshake_is_explained_with_the_agents_own_words() {
         assert_eq!(run.stdout.contains("    | \\u{1b}[31mno key"), reason == "exited", "{}", run.stdout);
         assert!(!run.stdout.contains('\u{1b}'));
     }
-    let doctor = Doctor::with(People::new(), "#!/no/such/interpreter\n", &[]);
+    let people = People::new();
+    let tag = people.install_script("#!/no/such/interpreter\n", &[]);
+    let doctor = Doctor::with(people, tag);
     let (code, document) = doctor.json(&["a"]);
     assert_eq!((code, &document["agents"][0]["handshake"]["reason"]), (1, &json!("spawn_failed")));
 }

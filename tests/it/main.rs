@@ -25,6 +25,8 @@ mod handshake;
 mod history;
 mod library;
 mod locks;
+#[cfg(unix)]
+mod login;
 mod net;
 mod people;
 mod previous;

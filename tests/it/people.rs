@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use acp_registry::manifest::Platform;
 use serde_json::{Value, json};
 
+use crate::agent::{fake_agent, tag};
 use crate::archives::{gz, sha256, tar};
 use crate::server::{Answer, Asked, Server, not_found, ok, write};
 use crate::support::{Env, Run};
@@ -91,6 +92,24 @@ impl People {
             target["sha256"] = digest.into();
         }
         entry(id, version, &json!({ "binary": { host(): target } }))
+    }
+
+    /// Installs the agent `a` 1.0.0, whose program is the fake agent in a case. Returns a value that all its processes
+    /// have in their environment.
+    pub(crate) fn install_fake(&self, case: &[&str]) -> String {
+        self.install_script(&format!("#!/bin/sh\nexec '{}' \"$@\"\n", fake_agent().display()), case)
+    }
+
+    /// The same with another program, and arguments of the manifest.
+    pub(crate) fn install_script(&self, script: &str, args: &[&str]) -> String {
+        let tag = tag();
+        let mut agent = self.agent_of("a", "1.0.0", &gz(&tar(&[("bin/agent", script.as_bytes())])), None);
+        let target = &mut agent["distribution"]["binary"][host()];
+        target["args"] = json!(args);
+        target["env"]["FAKE_AGENT_TAG"] = tag.as_str().into();
+        self.publish(&[agent]);
+        assert_eq!(self.run(&["install", "a"]).code, 0);
+        tag
     }
 
     pub(crate) fn root(&self) -> PathBuf {

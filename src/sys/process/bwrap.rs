@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn the_sandbox_comes_last_and_the_agent_behind_the_dashes() {
         let temporary = tempfile::tempdir().unwrap();
-        let sandbox = Sandbox::below(temporary.path()).unwrap();
+        let sandbox = Sandbox::below(temporary.path(), crate::sys::process::Home::Empty).unwrap();
         let launch = Launch {
             program: "/place/install/agent".into(),
             arguments: vec!["--bind".into(), "/".into()],

@@ -1,4 +1,4 @@
-//! The environment of a program: built from nothing, never inherited.
+//! The environment of a program: built from nothing, never inherited as it is.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -30,6 +30,11 @@ impl Environment {
         let mut environment = Self(variables.into_iter().filter(|(name, value)| may_pass(name, value)).collect());
         environment.set("TERM", "dumb");
         environment
+    }
+
+    /// All variables of the host, for a program that works for the person as if the person had started it.
+    pub fn of_person(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        Self(variables.into_iter().collect())
     }
 
     /// Sets a variable.

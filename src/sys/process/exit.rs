@@ -45,7 +45,7 @@ const SIGNALS: &[(i32, &str)] = &[
 ];
 
 impl Exit {
-    pub(super) fn of(status: ExitStatus, how: How) -> Self {
+    pub(in crate::sys) fn of(status: ExitStatus, how: How) -> Self {
         #[cfg(unix)]
         let signal = std::os::unix::process::ExitStatusExt::signal(&status);
         #[cfg(not(unix))]

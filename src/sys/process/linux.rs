@@ -28,8 +28,8 @@ pub(super) struct Identity {
     root: u32,
     /// When the root was started, in the kernel's ticks: everything older is no descendant.
     started: u64,
-    /// The entry of the environment that all descendants inherit.
-    marker: Vec<u8>,
+    /// The entry of the environment that all descendants inherit; without it, only the session counts.
+    marker: Option<Vec<u8>>,
 }
 
 /// One line of the process table.
@@ -46,9 +46,9 @@ struct Process {
 
 impl Identity {
     /// Call it while the root has not been waited for.
-    pub(super) fn new(root: u32, sandbox: &Path) -> Self {
+    pub(super) fn new(root: u32, sandbox: Option<&Path>) -> Self {
         let started = read(root).map_or(0, |process| process.started);
-        let marker = [MARKER.as_bytes(), b"=", sandbox.as_os_str().as_bytes(), b"\0"].concat();
+        let marker = sandbox.map(|path| [MARKER.as_bytes(), b"=", path.as_os_str().as_bytes(), b"\0"].concat());
         Self { root, started, marker }
     }
 
@@ -99,13 +99,17 @@ impl Identity {
             }
             candidates.push(process);
         }
+        if self.marker.is_none() {
+            candidates.retain(is_own);
+        }
         let found = living(&candidates, known.clone());
         found.iter().filter(|process| !known.contains(&process.pid)).for_each(call);
         found
     }
 
     fn marks(&self, process: &Process) -> bool {
-        environment(process.pid).split_inclusive(|byte| *byte == 0).any(|entry| entry == self.marker)
+        let Some(marker) = &self.marker else { return false };
+        environment(process.pid).split_inclusive(|byte| *byte == 0).any(|entry| entry == marker)
     }
 }
 

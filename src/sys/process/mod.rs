@@ -1,7 +1,7 @@
 //! Programs that nobody vouches for: started apart from everything else, and ended with all that they have started.
 //!
 //! * [`Environment`]: which variables of the host a program may see
-//! * [`Sandbox`]: a home and temporary directories of its own, removed afterwards
+//! * [`Sandbox`]: a home and temporary directories of its own, removed afterwards, unless it works in the person's
 //! * [`Scratch`]: a directory that is removed whatever was done to it
 //! * [`Isolation`]: what else keeps it apart: nothing, or bubblewrap
 //! * [`Tree`]: the program with its descendants, from start to end
@@ -34,7 +34,7 @@ pub use bwrap::{Isolation, IsolationError};
 pub use environment::{Environment, is_executable};
 pub use exit::{Exit, How};
 pub use platform::{Orphans, adopt_orphans, end_launches_below};
-pub use sandbox::Sandbox;
+pub use sandbox::{Home, Sandbox};
 pub use scratch::Scratch;
 pub use tail::Tail;
 pub use tree::{Ending, Launch, Pipes, SpawnError, Tree};

@@ -13,7 +13,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    pub(super) fn new(root: u32, _sandbox: &Path) -> Self {
+    pub(super) fn new(root: u32, _sandbox: Option<&Path>) -> Self {
         Self { root }
     }
 

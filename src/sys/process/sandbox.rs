@@ -16,6 +16,17 @@ pub(super) const MARKER: &str = "ACP_REGISTRY_SANDBOX";
 #[derive(Debug)]
 pub struct Sandbox {
     directory: Scratch,
+    home: Home,
+}
+
+/// The home of a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Home {
+    /// One of its own, empty at first. All its processes are found again, wherever they have gone, and ended.
+    Empty,
+    /// That of the person, for whom the program works: what it writes stays. What it starts in other sessions belongs
+    /// to the person as well, such as a browser, and lives on; nothing is limited.
+    Persons,
 }
 
 impl Sandbox {
@@ -23,8 +34,12 @@ impl Sandbox {
     ///
     /// # Errors
     /// [`PathError`] when `parent` cannot be written to.
-    pub fn below(parent: &Path) -> Result<Self, PathError> {
-        let sandbox = Self { directory: Scratch::below(parent)? };
+    pub fn below(parent: &Path, home: Home) -> Result<Self, PathError> {
+        let sandbox = Self { directory: Scratch::below(parent)?, home };
+        if home == Home::Persons {
+            make_private(&sandbox.work()).map_err(PathError::at(sandbox.path()))?;
+            return Ok(sandbox);
+        }
         for path in [sandbox.work(), sandbox.temporary(), sandbox.runtime()]
             .into_iter()
             .chain(sandbox.homes().into_iter().map(|(_, path)| path))
@@ -72,9 +87,19 @@ impl Sandbox {
         homes
     }
 
-    /// The variables that lead a program here, and by which its processes are found again.
+    /// The home of what is started.
+    #[must_use]
+    pub fn home(&self) -> Home {
+        self.home
+    }
+
+    /// The variables that lead a program here, and by which its processes are found again; none for one that works in
+    /// the person's home.
     #[must_use]
     pub fn variables(&self) -> Vec<(&'static str, PathBuf)> {
+        if self.home == Home::Persons {
+            return Vec::new();
+        }
         let mut variables = self.homes();
         variables.extend(["TMPDIR", "TMP", "TEMP"].map(|name| (name, self.temporary())));
         variables.push(("XDG_RUNTIME_DIR", self.runtime()));
@@ -112,16 +137,24 @@ mod tests {
     #[test]
     fn every_variable_leads_below_the_sandbox_and_exists() {
         let parent = tempfile::tempdir().unwrap();
-        let sandbox = Sandbox::below(parent.path()).unwrap();
+        let sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
         for (name, path) in sandbox.variables() {
             assert!(path.starts_with(sandbox.path()) && path.is_dir(), "{name}");
         }
     }
 
     #[test]
+    fn the_persons_home_is_left_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::below(parent.path(), Home::Persons).unwrap();
+        assert_eq!((sandbox.variables(), sandbox.work().is_dir()), (Vec::new(), true));
+        assert_eq!(fs::read_dir(sandbox.path()).unwrap().count(), 1);
+    }
+
+    #[test]
     fn nothing_is_left_not_even_what_was_locked() {
         let parent = tempfile::tempdir().unwrap();
-        let sandbox = Sandbox::below(parent.path()).unwrap();
+        let sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
         let locked = sandbox.work().join("a/b");
         fs::create_dir_all(&locked).unwrap();
         fs::write(locked.join("file"), "x").unwrap();
@@ -134,13 +167,13 @@ mod tests {
         sandbox.remove().unwrap();
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
 
-        drop(Sandbox::below(parent.path()).unwrap());
+        drop(Sandbox::below(parent.path(), Home::Empty).unwrap());
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn a_parent_that_is_not_there_is_named() {
-        let error = Sandbox::below("/nowhere/at/all".as_ref()).unwrap_err();
+        let error = Sandbox::below("/nowhere/at/all".as_ref(), Home::Empty).unwrap_err();
         assert!(error.to_string().starts_with("/nowhere/at/all: "), "{error}");
     }
 }

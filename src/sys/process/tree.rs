@@ -12,7 +12,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::platform::{self, Identity};
-use super::{Environment, Exit, How, Isolation, Sandbox};
+use super::{Environment, Exit, Home, How, Isolation, Sandbox};
 
 /// How long a program may take to end after its stdin was closed, and again after it was asked to end.
 const GRACE: Duration = Duration::from_secs(2);
@@ -79,6 +79,8 @@ pub struct Tree {
     child: Box<dyn ChildWrapper>,
     identity: Identity,
     exit: Option<Exit>,
+    /// Whether nothing that it has started belongs to anybody else.
+    is_apart: bool,
     is_over: bool,
 }
 
@@ -95,10 +97,13 @@ impl Tree {
         };
         let mut child = spawn(launch, sandbox).await.map_err(failed)?;
         let root = child.id().unwrap_or_default();
-        platform::limit(root);
-        let identity = Identity::new(root, sandbox.path());
+        let is_apart = sandbox.home() == Home::Empty;
+        if is_apart {
+            platform::limit(root);
+        }
+        let identity = Identity::new(root, is_apart.then(|| sandbox.path()));
         let pipes = (child.stdin().take(), child.stdout().take(), child.stderr().take());
-        let tree = Self { child, identity, exit: None, is_over: false };
+        let tree = Self { child, identity, exit: None, is_apart, is_over: false };
         match pipes {
             (Some(stdin), Some(stdout), Some(stderr)) => Ok((tree, Pipes { stdin, stdout, stderr })),
             _ => Err(failed(io::Error::other("it was started without pipes"))),
@@ -140,7 +145,7 @@ impl Tree {
             // Where nobody was left before, nobody can have come: looking through all processes again takes a while.
             survivors = self.identity.alive();
         }
-        if cfg!(windows) {
+        if cfg!(windows) && self.is_apart {
             // A job tells nothing of who is still in it, but ends them all.
             self.identity.kill(&mut *self.child);
         }

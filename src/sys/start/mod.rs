@@ -1,4 +1,5 @@
-//! Programs that take the place of this one: the person's own, with the person's environment, stdin, stdout and stderr.
+//! Programs that take the place of this one, or that it stands by for: the person's own, with the person's environment,
+//! stdin, stdout and stderr.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -6,9 +7,12 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
+mod attended;
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(not(unix), path = "waiting.rs")]
 mod platform;
+
+pub use attended::attend;
 
 /// What is started.
 #[derive(Debug)]

@@ -1,0 +1,138 @@
+//! `acp-registry login` and `acp-registry logout`
+
+use std::time::Duration;
+
+use acp_registry::handshake::AuthMethod;
+use acp_registry::login::{Attempt, Status};
+use acp_registry::report;
+use acp_registry::text::quote;
+use serde_json::{Value, json};
+
+use super::choose::{choose, may_ask};
+use super::exit::{Exit, Failure};
+use super::global::{FormatArgs, Global};
+use super::place::{PlaceArgs, Session};
+use super::probe::seconds;
+use super::signals;
+use super::signing::{Step, Work};
+use super::ui::Ui;
+
+/// How many methods are shown and named.
+pub(super) const METHODS: usize = 20;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The agent
+    id: String,
+
+    /// The agent's own name for a way to sign in [default: the only one, or asked for on a terminal]
+    #[arg(long, value_name = "METHOD")]
+    method: Option<String>,
+
+    /// How long signing in may take, in seconds [default: 600]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct LogoutArgs {
+    /// The agent
+    id: String,
+
+    /// How long signing out may take, in seconds [default: 600]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let work = Work::new(&args.id, args.timeout, &session, ui)?;
+    let mut step = signals::run(work.begin(args.method.as_deref()))??;
+    if let Step::Ask(methods) = &step {
+        if !may_ask() {
+            return several(&args.id, methods, args.format.is_json(), ui);
+        }
+        let question = format!("{} can be signed in to in several ways:", quote(&args.id));
+        let shown = &methods[..methods.len().min(METHODS)];
+        let items: Vec<String> = shown.iter().map(report::method).collect();
+        let method = shown[choose(&question, &items, ui)?].id.clone();
+        step = signals::run(work.begin(Some(&method)))??;
+    }
+    let attempt = match step {
+        Step::Done(attempt) => *attempt,
+        Step::Terminal(method, launch) => work.in_terminal(*method, launch, args.format.is_json())?,
+        Step::Ask(_) => return Err(Failure::unable("the agent offers other ways to sign in each time it is asked")),
+    };
+    tell("login", &attempt, args.format.is_json(), ui)
+}
+
+pub(super) fn log_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let work = Work::new(&args.id, args.timeout, &session, ui)?;
+    let attempt = signals::run(async {
+        let mut attempt = work.attempt();
+        if let Some(mut conversation) = work.open(&mut attempt).await? {
+            attempt.sign_out(&mut conversation, work.limit).await;
+            work.close(conversation, &mut attempt).await;
+        }
+        Ok::<_, Failure>(attempt)
+    })??;
+    tell("logout", &attempt, args.format.is_json(), ui)
+}
+
+/// Methods by their names, printable.
+pub(super) fn list(methods: &[AuthMethod]) -> String {
+    let names: Vec<String> =
+        methods.iter().take(METHODS).map(|method| format!("{} ({})", quote(&method.id), kind(method))).collect();
+    let more = methods.len().saturating_sub(METHODS);
+    match (names.is_empty(), more) {
+        (true, _) => "none".to_owned(),
+        (false, 0) => names.join(", "),
+        (false, more) => format!("{}, and {more} more", names.join(", ")),
+    }
+}
+
+fn kind(method: &AuthMethod) -> String {
+    quote(&method.kind).trim_matches('`').to_owned()
+}
+
+/// There are several methods, and nobody who could be asked.
+fn several(id: &str, methods: &[AuthMethod], is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
+    let message =
+        format!("{} can be signed in to in several ways; name one with --method: {}", quote(id), list(methods));
+    let failure = Failure::usage(message);
+    if !is_json {
+        return Err(failure);
+    }
+    let error = json!({ "exit_code": failure.exit.code(), "message": failure.to_string() });
+    ui.error(&failure.to_string());
+    let document = json!({ "schema": 1, "command": "login", "id": id, "methods": methods, "error": error });
+    ui.result(&acp_registry::json::to_string(&document))?;
+    Ok(failure.exit)
+}
+
+fn tell(command: &str, attempt: &Attempt, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
+    let text = if is_json {
+        let mut document = json!({ "schema": 1, "command": command });
+        if let (Value::Object(members), Ok(Value::Object(found))) = (&mut document, serde_json::to_value(attempt)) {
+            members.extend(found);
+        }
+        acp_registry::json::to_string(&document)
+    } else {
+        report::login(attempt, ui.color_stdout())
+    };
+    ui.result(&text)?;
+    Ok(if attempt.status == Status::Failed { Exit::Findings } else { Exit::Success })
+}

@@ -1,0 +1,244 @@
+//! An installed agent that a person signs in to or out of.
+
+use std::env;
+use std::fs::File;
+use std::io::{self, IsTerminal as _};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use acp_registry::doctor;
+use acp_registry::handshake::{
+    AuthMethod, Conversation, Handshake, Listener, OpenError, Options, Outcome, Reason, Way,
+};
+use acp_registry::login::{Attempt, in_terminal};
+use acp_registry::store::{Launch, Version};
+use acp_registry::sys::process::{self, Environment, Home, Isolation};
+use acp_registry::sys::start::{Program, attend};
+use acp_registry::text::{nearest, printable, quote};
+
+use super::exit::Failure;
+use super::launch;
+use super::login::{METHODS, list};
+use super::place::Session;
+use super::signals;
+use super::ui::Ui;
+
+/// How long a person may take to sign in.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// How it goes on.
+pub(super) enum Step {
+    /// It is over.
+    Done(Box<Attempt>),
+    /// There are several methods.
+    Ask(Vec<AuthMethod>),
+    /// The agent's program goes on in the terminal.
+    Terminal(Box<AuthMethod>, Launch),
+}
+
+/// An agent that is signed in to.
+pub(super) struct Work<'a> {
+    version: Version,
+    /// As long as it is open, nobody removes the version.
+    _mark: Option<File>,
+    launch: Launch,
+    options: Options,
+    pub(super) limit: Duration,
+    /// Whether the person hears what the agent writes to stderr.
+    is_heard: Arc<AtomicBool>,
+    ui: &'a Ui,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(id: &str, timeout: Option<Duration>, session: &Session<'_>, ui: &'a Ui) -> Result<Self, Failure> {
+        let version = session.agent(id)?.current;
+        let mark = version.mark_used();
+        let launch = launch::of_version(&version)?;
+        let limit = timeout.unwrap_or(PATIENCE);
+        let mut options = Options::new(env::temp_dir());
+        options.home = Home::Persons;
+        options.timeout = timeout.unwrap_or(options.timeout);
+        let is_heard = Arc::new(AtomicBool::new(false));
+        Ok(Self { version, _mark: mark, launch, options, limit, is_heard, ui })
+    }
+
+    pub(super) fn attempt(&self) -> Attempt {
+        Attempt::new(&self.version.receipt.id, &self.version.receipt.version)
+    }
+
+    /// What the agent gets when `run` starts it.
+    fn environment(&self) -> Environment {
+        let mut environment = Environment::of_person(env::vars_os());
+        for (name, value) in launch::variables(&self.launch) {
+            environment.set(name, value);
+        }
+        environment
+    }
+
+    /// Starts the agent as `run` does, but for its place. `None` when it cannot be spoken to.
+    pub(super) async fn open(&self, attempt: &mut Attempt) -> Result<Option<Conversation>, Failure> {
+        let launch = process::Launch {
+            program: self.launch.program.clone().into(),
+            arguments: self.launch.args.iter().map(Into::into).collect(),
+            directory: None,
+            environment: self.environment(),
+            isolation: Isolation::Environment,
+        };
+        self.ui.detail(&format!("starting {}", self.version.receipt.id));
+        let is_heard = self.is_heard.clone();
+        let listener: Listener = Arc::new(move |line: &str| {
+            if is_heard.load(Ordering::Relaxed) {
+                Ui::said(line);
+            }
+        });
+        match Conversation::open(&launch, &self.options, Some(listener)).await {
+            Ok(conversation) => Ok(Some(conversation)),
+            Err(OpenError::Setup(error)) => Err(error.into()),
+            Err(OpenError::Agent(outcome)) => {
+                let check = doctor::explain(&outcome);
+                let reason = outcome.reason.map_or("agent_error", Reason::as_str);
+                attempt.fail(reason, check.message, check.help.unwrap_or_default());
+                self.note(*outcome, attempt);
+                Ok(None)
+            }
+        }
+    }
+
+    pub(super) async fn close(&self, conversation: Conversation, attempt: &mut Attempt) {
+        self.is_heard.store(false, Ordering::Relaxed);
+        self.note(conversation.close().await, attempt);
+    }
+
+    fn note(&self, outcome: Outcome, attempt: &mut Attempt) {
+        if let Some(error) = &outcome.left {
+            self.ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
+        }
+        attempt.stderr_tail = outcome.stderr_tail;
+    }
+
+    /// Finds the method, and carries it out as far as that needs no terminal.
+    pub(super) async fn begin(&self, wanted: Option<&str>) -> Result<Step, Failure> {
+        let mut attempt = self.attempt();
+        let Some(mut conversation) = self.open(&mut attempt).await? else { return Ok(Step::Done(attempt.into())) };
+        let method = match pick(conversation.handshake(), wanted)? {
+            Picked::One(method) => method,
+            Picked::Several(methods) => {
+                self.close(conversation, &mut attempt).await;
+                return Ok(Step::Ask(methods));
+            }
+            Picked::None => {
+                attempt.look(&mut conversation, self.limit).await;
+                self.close(conversation, &mut attempt).await;
+                attempt.message = format!("it names no way to sign in; {}", attempt.message);
+                return Ok(Step::Done(attempt.into()));
+            }
+        };
+        attempt.method = Some(method.clone());
+        match method.way() {
+            Ok(Way::Agent) => {
+                self.ui.show(&format!(
+                    "signing in to {} by {}: if it opens a browser, finish there (at most {} s; Ctrl-C gives up)\n",
+                    quote(&attempt.id),
+                    quote(&method.id),
+                    self.limit.as_secs_f64()
+                ));
+                self.is_heard.store(true, Ordering::Relaxed);
+                attempt.sign_in(&mut conversation, &method, self.limit).await;
+            }
+            Ok(Way::Variables { variables, link }) => {
+                let environment = self.environment();
+                let is_set = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
+                if attempt.ask_for_variables(variables, link, is_set) {
+                    attempt.sign_in(&mut conversation, &method, self.limit).await;
+                }
+            }
+            Ok(Way::Terminal(way)) => match in_terminal(&self.version, self.launch.clone(), way) {
+                Ok(launch) => {
+                    self.close(conversation, &mut attempt).await;
+                    return Ok(Step::Terminal(method.into(), launch));
+                }
+                Err(error) => {
+                    let help = "if you trust it, start it yourself; then `acp-registry run` finds what it has left";
+                    attempt.fail("other_program", printable(&error.to_string()), help);
+                }
+            },
+            Err(error) => {
+                attempt.fail(
+                    "method_refused",
+                    printable(&error.to_string()),
+                    "try another of its methods, or update it",
+                );
+            }
+        }
+        self.close(conversation, &mut attempt).await;
+        Ok(Step::Done(attempt.into()))
+    }
+
+    /// Lets the agent's program sign the person in, and asks it for a session afterwards.
+    pub(super) fn in_terminal(&self, method: AuthMethod, launch: Launch, is_json: bool) -> Result<Attempt, Failure> {
+        let mut attempt = self.attempt();
+        if !io::stdin().is_terminal() {
+            let (id, method) = (quote(&attempt.id), quote(&method.id));
+            return Err(Failure::usage(format!(
+                "{method} signs in to {id} in a terminal, and stdin is none: run the same command in one"
+            )));
+        }
+        let mut variables = launch::variables(&self.launch);
+        let more = launch.env.iter().filter(|pair| !self.launch.env.contains(pair));
+        variables.extend(more.map(|(name, value)| (name.into(), value.into())));
+        let program = Program {
+            path: launch.program,
+            variables,
+            arguments: launch.args.into_iter().map(Into::into).collect(),
+            keep_open: None,
+        };
+        // stdout is for the result.
+        let is_shown = !is_json && io::stdout().is_terminal();
+        let stdout = if is_shown { Stdio::inherit() } else { io::stderr().into() };
+        self.ui.note(&format!("{} has the terminal now", quote(&attempt.id)));
+        let exit = signals::run_beside_program(attend(program, stdout))?
+            .map_err(|error| Failure::unable(format!("{} cannot be started: {error}", quote(&attempt.id))))?;
+        if exit.signal == Some(i32::from(signals::INTERRUPT)) || exit.code == Some(128 + i32::from(signals::INTERRUPT))
+        {
+            return Err(Failure::interrupted(signals::INTERRUPT));
+        }
+        attempt.method = Some(method);
+        if exit.code != Some(0) {
+            let message = format!("its program ended with {} in the terminal", exit.describe());
+            attempt.fail("exited", message, "what it wrote there may say why; try again");
+            return Ok(attempt);
+        }
+        signals::run(async {
+            if let Some(mut conversation) = self.open(&mut attempt).await? {
+                attempt.look(&mut conversation, self.limit).await;
+                self.close(conversation, &mut attempt).await;
+            }
+            Ok::<_, Failure>(attempt)
+        })?
+    }
+}
+
+enum Picked {
+    One(AuthMethod),
+    Several(Vec<AuthMethod>),
+    None,
+}
+
+fn pick(handshake: &Handshake, wanted: Option<&str>) -> Result<Picked, Failure> {
+    let methods = &handshake.auth_methods;
+    let Some(wanted) = wanted else {
+        return Ok(match &methods[..] {
+            [] => Picked::None,
+            [method] => Picked::One(method.clone()),
+            methods => Picked::Several(methods.to_vec()),
+        });
+    };
+    if let Some(method) = methods.iter().find(|method| method.id == wanted) {
+        return Ok(Picked::One(method.clone()));
+    }
+    let near = nearest(wanted, methods.iter().take(METHODS).map(|method| method.id.as_str()));
+    let meant = near.map_or_else(String::new, |near| format!("; did you mean {}?", quote(near)));
+    Err(Failure::usage(format!("there is no method {}{meant}; there is {}", quote(wanted), list(methods))))
+}

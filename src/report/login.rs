@@ -1,0 +1,60 @@
+//! What came of signing in or out, for people at a terminal.
+
+use std::fmt::Write as _;
+
+use super::outcome::{cut, stderr};
+use crate::handshake::AuthMethod;
+use crate::login::{Attempt, Needed, Status};
+use crate::text::quote;
+
+/// The attempt in words, with the agent's own words made printable.
+#[must_use]
+pub fn login(attempt: &Attempt, color: bool) -> String {
+    let (word, code) = match (attempt.status, attempt.reason) {
+        (Status::SignedIn, _) => ("signed in", "32"),
+        (Status::SignedOut, _) => ("signed out", "32"),
+        (Status::Failed, _) => ("failed", "31"),
+    };
+    let head = if color { format!("\u{1b}[1;{code}m{word}\u{1b}[0m") } else { word.to_owned() };
+    let mut out = format!("{head}: {} {}: {}\n", cut(&attempt.id), cut(&attempt.version), attempt.message);
+    let mut line = |key: &str, text: &str| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "  {key:9} {text}");
+    };
+    if let Some(method) = &attempt.method {
+        line("method", &self::method(method));
+    }
+    for needed in &attempt.variables {
+        line(if needed.is_set { "set" } else { "not set" }, &variable(needed));
+    }
+    if let Some(link) = &attempt.link {
+        line("values at", link);
+    }
+    if let Some(help) = &attempt.help {
+        line("help", help);
+    }
+    if attempt.status == Status::Failed && !attempt.stderr_tail.trim().is_empty() {
+        out.push_str(&stderr(&attempt.stderr_tail));
+    }
+    out
+}
+
+/// A method in one line.
+#[must_use]
+pub fn method(method: &AuthMethod) -> String {
+    let description = method.description().filter(|text| !text.trim().is_empty());
+    let description = description.map_or_else(String::new, |text| format!(": {}", cut(text)));
+    format!("{} ({}): {}{description}", quote(&method.id), cut(&method.kind), cut(&method.name))
+}
+
+fn variable(needed: &Needed) -> String {
+    let variable = &needed.variable;
+    let notes = match (variable.is_secret, variable.is_optional) {
+        (true, true) => " (secret, optional)",
+        (true, false) => " (secret)",
+        (false, true) => " (optional)",
+        (false, false) => "",
+    };
+    let label = variable.label.as_deref().map_or_else(String::new, |label| format!(": {}", cut(label)));
+    format!("{}{notes}{label}", cut(&variable.name))
+}

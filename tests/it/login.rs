@@ -1,0 +1,435 @@
+//! `login` and `logout`: what each type of method asks for, and what comes of it.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use crate::agent::left_with;
+use crate::people::People;
+use crate::support::Run;
+
+/// The agent `a`, installed, with a home of its person.
+struct Person {
+    people: People,
+    tag: String,
+}
+
+/// One way to sign in: by the agent itself.
+fn login() -> Value {
+    json!([{ "id": "login", "name": "Log in" }])
+}
+
+/// A result of `initialize` with these methods.
+fn offering(methods: &Value) -> Value {
+    json!({ "protocolVersion": 1, "agentInfo": { "name": "x", "version": "1" }, "authMethods": methods })
+}
+
+impl Person {
+    /// An agent that answers `authenticate` in some way.
+    fn of(how: &str, result: &Value) -> Self {
+        Self::with(&["account", how, &result.to_string()])
+    }
+
+    fn with(case: &[&str]) -> Self {
+        let people = People::new();
+        fs::create_dir(people.env.path("home")).unwrap();
+        let tag = people.install_fake(case);
+        Self { people, tag }
+    }
+
+    fn token(&self) -> PathBuf {
+        self.people.env.path("home/.fake-agent")
+    }
+
+    fn is_signed_in(&self) -> bool {
+        self.token().exists()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        self.run_with(arguments, &[])
+    }
+
+    fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Run {
+        let run = Run::of(self.people.command(arguments).envs(variables.iter().copied()));
+        self.assert_clean();
+        // Whatever the agent says is shown as text.
+        assert!(!run.stdout.contains('\u{1b}') && !run.stderr.contains('\u{1b}'), "{}{}", run.stdout, run.stderr);
+        run
+    }
+
+    fn json(&self, arguments: &[&str]) -> (i32, Value) {
+        let run = self.run(&[arguments, &["--json"]].concat());
+        assert!(run.stdout.is_ascii());
+        (run.code, serde_json::from_str(&run.stdout).unwrap())
+    }
+
+    fn assert_clean(&self) {
+        assert_eq!(left_with("environ", &self.tag), [] as [u32; 0]);
+        assert_eq!(fs::read_dir(self.people.env.path("tmp")).unwrap().count(), 0);
+    }
+
+    /// Runs on a terminal, at which somebody types a text; returns the exit code and what the terminal shows.
+    fn at_terminal(&self, arguments: &[&str], typed: &str) -> (i32, String) {
+        self.at_terminal_to(None, arguments, typed)
+    }
+
+    /// The same, with stdout going to a file.
+    fn at_terminal_to(&self, file: Option<File>, arguments: &[&str], typed: &str) -> (i32, String) {
+        let pty = nix::pty::openpty(None, None).unwrap();
+        let end = || Stdio::from(pty.slave.try_clone().unwrap());
+        let mut command = self.people.command(arguments);
+        command.env("NO_COLOR", "1");
+        let mut child = command.stdin(end()).stdout(file.map_or_else(end, Stdio::from)).stderr(end()).spawn().unwrap();
+        drop(command);
+        let mut screen = File::from(pty.master);
+        screen.write_all(typed.as_bytes()).unwrap();
+        drop(pty.slave);
+        let mut shown = Vec::new();
+        // Linux reports an error where the other end is closed.
+        let _ = screen.read_to_end(&mut shown);
+        let code = child.wait().unwrap().code().unwrap_or(-1);
+        self.assert_clean();
+        let shown = String::from_utf8(shown).unwrap().replace("\r\n", "\n");
+        assert!(!shown.contains("panicked"), "{shown}");
+        (code, shown)
+    }
+}
+
+#[test]
+fn an_agent_signs_in_by_itself_and_keeps_that_in_the_persons_home() {
+    let person = Person::of("ok", &offering(&login()));
+    let run = person.run(&["login", "a"]);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    assert_eq!(run.stdout, "signed in: a 1.0.0: it opens a session\n  method    `login` (agent): Log in\n");
+    assert!(run.stderr.contains("signing in to `a` by `login`"), "{}", run.stderr);
+    assert!(run.stderr.contains("  | open https://h.example/device\\u{1b}[31m\n"), "{}", run.stderr);
+    assert!(person.is_signed_in());
+
+    let (code, document) = person.json(&["login", "a", "--method", "login"]);
+    assert_eq!((code, &document["schema"], &document["command"]), (0, &json!(1), &json!("login")));
+    assert_eq!(
+        (&document["id"], &document["version"], &document["reason"]),
+        (&json!("a"), &json!("1.0.0"), &Value::Null)
+    );
+    assert_eq!((&document["status"], &document["session"]), (&json!("signed_in"), &json!("ok")));
+    let method = json!({ "id": "login", "name": "Log in", "type": "agent", "type_source": "default" });
+    assert_eq!(document["method"], method);
+}
+
+#[test]
+fn version_2_has_its_own_names() {
+    let methods = json!([{ "methodId": "login", "name": "Log in", "type": "agent" }]);
+    let result = json!({
+        "protocolVersion": 2, "info": { "name": "x", "version": "1" }, "capabilities": { "session": {} },
+        "authMethods": methods,
+    });
+    let person = Person::of("ok", &result);
+    assert_eq!(person.json(&["login", "a"]).1["status"], "signed_in");
+    assert!(person.is_signed_in());
+    let (code, document) = person.json(&["logout", "a"]);
+    assert_eq!((code, &document["status"], &document["session"]), (0, &json!("signed_out"), &json!("auth_required")));
+    assert!(!person.is_signed_in());
+}
+
+#[test]
+fn what_keeps_a_person_from_signing_in_is_told_with_what_helps() {
+    for (how, reason, part) in [
+        ("refuse", "refused", "the agent answers `authenticate` with error -32603: `\\u{1b}[31mno such person`"),
+        ("missing", "method_not_found", "Method not found`, although it offers the method"),
+        ("silent", "timeout", "the agent did not answer `authenticate` within 1 s"),
+        ("exit", "refused", "the agent ended before it answered (exit code 7); the last line on stderr: `open https"),
+        ("no-session", "session_failed", "nobody can tell whether it has worked: the agent answers `session/new`"),
+    ] {
+        let person = Person::of(how, &offering(&login()));
+        let (code, document) = person.json(&["login", "a", "--timeout", "1"]);
+        assert_eq!(
+            (code, &document["status"], &document["reason"]),
+            (1, &json!("failed"), &json!(reason)),
+            "{document}"
+        );
+        assert!(document["message"].as_str().unwrap().contains(part), "{document}");
+        assert!(!document["help"].as_str().unwrap().is_empty());
+        let run = person.run(&["login", "a", "--timeout", "1"]);
+        assert!(run.code == 1 && run.stdout.starts_with("failed: a 1.0.0: "), "{}", run.stdout);
+        let is_told = run.stdout.contains("    | open https://h.example/device\\u{1b}[31m\n");
+        assert_eq!(is_told, how != "missing", "{}", run.stdout);
+    }
+    // An agent that does without the request is no worse for it.
+    let person = Person::of("missing", &offering(&login()));
+    let run = person.run_with(&["login", "a"], &[("FAKE_AGENT_KEY", "x")]);
+    assert_eq!(run.code, 0, "{}", run.stdout);
+}
+
+#[test]
+fn an_agent_that_cannot_be_spoken_to_is_told_as_doctor_does() {
+    for (case, reason, part) in [
+        (&["exit", "3", "\u{1b}[31mno key"][..], "exited", "it was started, but ended at once"),
+        (&["silent"], "timeout", "did not answer in time"),
+        (&["reply", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":7}\n"], "invalid_response", "no answer of an ACP agent"),
+    ] {
+        for command in ["login", "logout"] {
+            let (code, document) = Person::with(case).json(&[command, "a", "--timeout", "1"]);
+            assert_eq!((code, &document["reason"], &document["command"]), (1, &json!(reason), &json!(command)));
+            assert!(document["message"].as_str().unwrap().contains(part), "{document}");
+        }
+    }
+}
+
+#[test]
+fn variables_are_named_and_their_values_never() {
+    let vars = json!([
+        { "name": "FAKE_AGENT_KEY", "label": "\u{1b}[31mKey" },
+        { "name": "FAKE_AGENT_REGION", "label": "Region", "secret": false, "optional": true },
+    ]);
+    let method = |link: &str| json!([{ "id": "login", "name": "Key", "type": "env_var", "vars": vars, "link": link }]);
+    let person = Person::of("ok", &offering(&method("https://h.example/keys")));
+    let run = person.run_with(&["login", "a"], &[("FAKE_AGENT_REGION", "in-the-north")]);
+    assert_eq!(run.code, 1);
+    assert_eq!(
+        run.stdout,
+        "failed: a 1.0.0: it wants variables that are not set: `FAKE_AGENT_KEY`\n\
+         \x20 method    `login` (env_var): Key\n\
+         \x20 not set   FAKE_AGENT_KEY (secret): \\u{1b}[31mKey\n\
+         \x20 set       FAKE_AGENT_REGION (optional): Region\n\
+         \x20 values at https://h.example/keys\n\
+         \x20 help      set them where the agent is started, say in the settings of your shell or editor, and try again\n"
+    );
+    assert!(!person.is_signed_in());
+    let (code, document) = person.json(&["login", "a"]);
+    assert_eq!((code, &document["reason"], &document["session"]), (1, &json!("variables_missing"), &Value::Null));
+    let region =
+        json!({ "name": "FAKE_AGENT_REGION", "label": "Region", "secret": false, "optional": true, "set": false });
+    assert_eq!((&document["variables"][1], &document["link"]), (&region, &json!("https://h.example/keys")));
+    // An empty one is none.
+    assert_eq!(person.run_with(&["login", "a"], &[("FAKE_AGENT_KEY", "")]).code, 1);
+
+    for how in ["ok", "missing"] {
+        let person = Person::of(how, &offering(&method("http://h.example/keys")));
+        let run = person.run_with(&["login", "a", "-v"], &[("FAKE_AGENT_KEY", "top-secret")]);
+        assert_eq!(run.code, 0, "{}", run.stdout);
+        assert!(run.stdout.contains("  set       FAKE_AGENT_KEY (secret)"), "{}", run.stdout);
+        assert!(!run.stdout.contains("h.example/keys"), "{}", run.stdout);
+        assert!(!run.stdout.contains("top-secret") && !run.stderr.contains("top-secret"));
+    }
+}
+
+#[test]
+fn a_terminal_is_handed_to_the_agents_own_program() {
+    let method = |how: &str| {
+        let env = json!({ "EXAMPLE": "method" });
+        json!([{ "id": "setup", "name": "Set up", "type": "terminal", "args": ["--sign-in", how], "env": env }])
+    };
+    let person = Person::of("ok", &offering(&method("ok")));
+    let (code, shown) = person.at_terminal(&["login", "a"], "please\n");
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("--sign-in ok EXAMPLE=method\nword? "), "{shown}");
+    assert!(
+        shown.ends_with("signed in: a 1.0.0: it opens a session\n  method    `setup` (terminal): Set up\n"),
+        "{shown}"
+    );
+    assert!(person.is_signed_in());
+
+    for (how, typed) in [("fail", "please\n"), ("ok", "no\n")] {
+        let person = Person::of("ok", &offering(&method(how)));
+        let (code, shown) = person.at_terminal(&["login", "a"], typed);
+        assert_eq!(code, 1, "{shown}");
+        assert!(shown.contains("failed: a 1.0.0: its program ended with exit code 3 in the terminal"), "{shown}");
+        assert!(!person.is_signed_in());
+    }
+    let (code, shown) = Person::of("ok", &offering(&method("interrupt"))).at_terminal(&["login", "a"], "please\n");
+    assert_eq!(code, 130, "{shown}");
+
+    // A program that says it has done it, and an agent that knows better.
+    let person = Person::of("ok", &offering(&method("nothing")));
+    let (code, shown) = person.at_terminal(&["login", "a"], "please\n");
+    assert_eq!(code, 1, "{shown}");
+    assert!(shown.contains("it still wants you to sign in before it opens a session"), "{shown}");
+
+    // Data and nothing else on stdout, also where a program has the terminal.
+    let path = person.people.env.path("result.json");
+    let result = File::create(&path).unwrap();
+    let (code, shown) = person.at_terminal_to(Some(result), &["login", "a", "--json"], "please\n");
+    assert!(code == 1 && shown.contains("word? "), "{shown}");
+    let document: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!(document["reason"], "auth_required");
+    let run = person.run(&["login", "a"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert!(run.stderr.contains("`setup` signs in to `a` in a terminal, and stdin is none"), "{}", run.stderr);
+}
+
+#[test]
+fn no_agent_chooses_what_is_started() {
+    let temporary = tempfile::tempdir().unwrap();
+    let touched = temporary.path().join("touched");
+    let script = format!("touch '{}'", touched.display());
+    for (method, reason, part) in [
+        (
+            json!({ "_meta": { "terminal-auth": { "command": "/bin/sh", "args": ["-c", script] } } }),
+            "other_program",
+            "another program than the agent's own to be started: /bin/sh -c touch ",
+        ),
+        (
+            json!({ "type": "terminal", "env": { "LD_PRELOAD": "/x" } }),
+            "method_refused",
+            "sets the environment variable `LD_PRELOAD`, which belongs to the system",
+        ),
+        (json!({ "type": "terminal", "args": 7 }), "method_refused", "has `args` that is a number, not an array"),
+        (json!({ "type": "\u{1b}quantum" }), "method_refused", "is of the type `\\u{1b}quantum`"),
+        (
+            json!({ "type": "env_var", "vars": [{ "name": "A=\u{1b}" }] }),
+            "method_refused",
+            "names the variable `A=\\u{1b}`",
+        ),
+    ] {
+        let mut all = json!({ "id": "login", "name": "\u{1b}[31m\u{202e}name", "description": "\u{9b}31m" });
+        all.as_object_mut().unwrap().extend(method.as_object().unwrap().clone());
+        let person = Person::of("ok", &offering(&json!([all])));
+        let (code, document) = person.json(&["login", "a"]);
+        assert_eq!((code, &document["reason"]), (1, &json!(reason)), "{document}");
+        assert!(document["message"].as_str().unwrap().contains(part), "{document}");
+        let run = person.run(&["login", "a"]);
+        assert_eq!(run.code, 1);
+        assert!(run.stdout.contains("\\u{1b}[31m\\u{202e}name: \\u{9b}31m\n"), "{}", run.stdout);
+        let (code, shown) = person.at_terminal(&["login", "a"], "");
+        assert_eq!((code, shown.contains('\u{1b}')), (1, false), "{shown}");
+        assert!(!person.is_signed_in() && !touched.exists());
+    }
+}
+
+#[test]
+fn a_command_line_that_names_the_agent_is_its_own() {
+    let hint =
+        json!({ "command": "agent", "args": ["account", "", "", "--sign-in", "ok"], "env": { "EXAMPLE": "method" } });
+    let methods = json!([{ "id": "login", "name": "Log in", "_meta": { "terminal-auth": hint } }]);
+    let person = Person::of("ok", &offering(&methods));
+    let (code, shown) = person.at_terminal(&["login", "a"], "please\n");
+    assert_eq!(code, 0, "{shown}");
+    assert!(person.is_signed_in() && shown.contains("EXAMPLE=method"), "{shown}");
+}
+
+#[test]
+fn of_several_methods_one_must_be_named_or_chosen() {
+    let methods = json!([
+        { "id": "other", "name": "Other", "type": "env_var", "vars": [{ "name": "NEVER_SET" }] },
+        { "id": "login", "name": "Log\u{1b}[31m in", "description": "by browser" },
+    ]);
+    let person = Person::of("ok", &offering(&methods));
+    let run = person.run(&["login", "a"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert!(run.stderr.contains("name one with --method: `other` (env_var), `login` (agent)"), "{}", run.stderr);
+    let (code, document) = person.json(&["login", "a"]);
+    assert_eq!((code, &document["error"]["exit_code"], &document["methods"][1]["id"]), (2, &json!(2), &json!("login")));
+    let run = person.run(&["login", "a", "--method", "logim"]);
+    assert_eq!(run.code, 2);
+    let part = "there is no method `logim`; did you mean `login`?; there is `other` (env_var), `login` (agent)";
+    assert!(run.stderr.contains(part), "{}", run.stderr);
+    assert!(!person.is_signed_in());
+    assert_eq!(person.run(&["login", "a", "--method", "login"]).code, 0);
+    assert!(person.is_signed_in());
+
+    let person = Person::of("ok", &offering(&methods));
+    let (code, shown) = person.at_terminal(&["login", "a"], "7\n2\n");
+    assert_eq!((code, shown.contains('\u{1b}')), (0, false), "{shown}");
+    let list = "`a` can be signed in to in several ways:\n  1  `other` (env_var): Other\n  \
+                2  `login` (agent): Log\\u{1b}[31m in: by browser\n1 to 2: ";
+    assert!(shown.contains(list) && person.is_signed_in(), "{shown}");
+    let (code, shown) = person.at_terminal(&["login", "a"], "x\n0\n3\n");
+    assert_eq!(code, 2, "{shown}");
+    assert!(shown.contains("nothing was chosen"), "{shown}");
+}
+
+#[test]
+fn without_a_method_the_session_tells() {
+    let person = Person::of("ok", &offering(&json!([])));
+    let (code, document) = person.json(&["login", "a"]);
+    assert_eq!((code, &document["reason"]), (1, &json!("auth_required")));
+    assert!(document["message"].as_str().unwrap().starts_with("it names no way to sign in; it still wants you to"));
+    fs::write(person.token(), "").unwrap();
+    let (code, document) = person.json(&["login", "a"]);
+    assert_eq!((code, &document["message"]), (0, &json!("it names no way to sign in; it opens a session")));
+}
+
+#[test]
+fn an_agent_that_is_not_installed_is_told_with_the_way_to_install_it() {
+    let person = Person::of("ok", &offering(&login()));
+    for command in ["login", "logout"] {
+        let run = person.run(&[command, "b"]);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+        assert!(run.stderr.contains("`b` is not installed in ") && run.stderr.contains("`acp-registry install`"));
+        assert_eq!(person.json(&[command, "../a"]).1["error"]["exit_code"], 2);
+    }
+    let folder = fs::read_dir(person.people.root().join("agents/a")).unwrap().map(|item| item.unwrap().path());
+    let folder = folder.into_iter().find(|path| path.is_dir()).unwrap();
+    fs::write(folder.join("files/bin/agent"), "short").unwrap();
+    let run = person.run(&["login", "a"]);
+    assert_eq!(run.code, 3);
+    assert!(run.stderr.contains("`a` is damaged: "), "{}", run.stderr);
+}
+
+#[test]
+fn a_person_signs_out_where_the_agent_offers_it() {
+    let mut result = offering(&login());
+    let person = Person::of("ok", &result);
+    fs::write(person.token(), "").unwrap();
+    let (code, document) = person.json(&["logout", "a"]);
+    assert_eq!((code, &document["reason"]), (1, &json!("not_offered")));
+    assert!(person.is_signed_in());
+    result["agentCapabilities"] = json!({ "auth": { "logout": {} } });
+    let person = Person::of("ok", &result);
+    fs::write(person.token(), "").unwrap();
+    let run = person.run(&["logout", "a"]);
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (0, "signed out: a 1.0.0: it opens no session without signing in\n"),
+        "{}",
+        run.stderr
+    );
+    assert!(!person.is_signed_in());
+    // A key in the environment is nothing that an agent can forget.
+    let run = person.run_with(&["logout", "a"], &[("FAKE_AGENT_KEY", "x")]);
+    assert!(run.code == 0 && run.stdout.contains("but goes on opening sessions\n  help      it may"), "{}", run.stdout);
+    let (code, document) = Person::of("refuse", &result).json(&["logout", "a"]);
+    assert_eq!((code, &document["reason"]), (1, &json!("refused")));
+    assert!(document["message"].as_str().unwrap().contains("`logout` with error -32603: `not now`"), "{document}");
+}
+
+#[test]
+fn ctrl_c_ends_the_agent_while_the_person_is_in_the_browser() {
+    let person = Person::of("silent", &offering(&login()));
+    let mut command: Command = person.people.command(&["login", "a"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    let (mut told, mut buffer) = (Vec::new(), [0; 1000]);
+    while !String::from_utf8_lossy(&told).contains("open https") {
+        let length = stderr.read(&mut buffer).unwrap();
+        assert_ne!(length, 0, "{}", String::from_utf8_lossy(&told));
+        told.extend_from_slice(&buffer[..length]);
+    }
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    person.assert_clean();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_persons_browser_lives_on() {
+    let person = Person::of("browser", &offering(&login()));
+    let run = Run::of(&mut person.people.command(&["login", "a"]));
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    let left = left_with("environ", &person.tag);
+    assert_eq!(left.len(), 1, "{left:?}");
+    kill(Pid::from_raw(left[0].cast_signed()), Signal::SIGKILL).unwrap();
+    let until = Instant::now() + Duration::from_secs(10);
+    while !left_with("environ", &person.tag).is_empty() {
+        assert!(Instant::now() < until);
+        sleep(Duration::from_millis(5));
+    }
+    person.assert_clean();
+}
