@@ -16,6 +16,7 @@ mod human;
 mod json;
 mod markdown;
 mod outcome;
+mod publish;
 mod sarif;
 mod verify;
 
@@ -27,6 +28,7 @@ pub use self::diff::{diff, diff_human, diff_markdown};
 pub use self::doctor::doctor;
 pub use self::json::finding as finding_json;
 pub use self::outcome::outcome;
+pub use self::publish::{pruned, pruned_human, published, published_human};
 pub use self::verify::{verify, verify_markdown};
 use crate::check::Checked;
 

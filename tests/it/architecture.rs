@@ -40,14 +40,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "report",
         &[
-            "bump", "check", "diff", "doctor", "finding", "handshake", "json", "manifest", "propose", "source", "text",
-            "verify",
+            "bump", "check", "diff", "doctor", "finding", "handshake", "json", "manifest", "propose", "publish", "source",
+            "text", "verify",
         ],
     ),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
     ("settings", &["json", "manifest", "text"]),
     ("site", &["check", "history", "json", "manifest", "registry", "settings", "text"]),
     ("preview", &["site"]),
+    ("publish", &["site", "sys", "text"]),
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
