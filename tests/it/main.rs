@@ -31,6 +31,8 @@ mod previous;
 mod probe;
 mod propose;
 mod publish;
+#[cfg(unix)]
+mod publish_s3;
 mod published;
 mod real;
 mod reports;

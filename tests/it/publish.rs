@@ -237,7 +237,7 @@ fn a_target_that_cannot_be_one_is_named() {
         ("file/x", 3, "file/x/.acp-registry"),
         ("dist", 2, "dist is the tree itself"),
         ("dist/pub/x", 2, "is the tree itself, or a part of it"),
-        ("", 2, "--to names no directory"),
+        ("", 2, "--to names no place"),
         ("ftp://h.example/x", 2, "ftp is not known here"),
     ] {
         let run = env.run(&["publish", "--to", to]);
@@ -409,7 +409,7 @@ pub(crate) fn dangling(read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut queue: Vec<(String, String)> = Vec::new();
     // Where nothing is published yet, nothing is missing.
-    for start in ["registry.json", "index.html", "SHA256SUMS", "sitemap.xml", "llms.txt", "history.json"] {
+    for start in ["registry.json", "index.html", "SHA256SUMS", "sitemap.xml", "history.json"] {
         let Some(bytes) = read(start) else { continue };
         let text = String::from_utf8(bytes).unwrap();
         if start == "SHA256SUMS" {
@@ -423,7 +423,7 @@ pub(crate) fn dangling(read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
         }
         match read(&name) {
             None => missing.push(format!("{from} names {name}")),
-            Some(bytes) if ["html", "atom"].contains(&ending(&name)) => {
+            Some(bytes) if ["html", "atom", "txt"].contains(&ending(&name)) => {
                 let text = String::from_utf8(bytes).unwrap();
                 queue.extend(names(&name, &text, BASE).into_iter().map(|found| (name.clone(), found)));
             }
@@ -434,7 +434,7 @@ pub(crate) fn dangling(read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
     missing
 }
 
-fn ending(name: &str) -> &str {
+pub(crate) fn ending(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, ending)| ending)
 }
 
