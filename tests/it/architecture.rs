@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("handshake", &["manifest", "sys", "text"]),
-    ("history", &["json", "sys", "text"]),
+    ("history", &["diff", "json", "sys", "text"]),
     ("install", &["archive", "manifest", "net", "sys", "text", "upstream"]),
     ("catalog", &["manifest", "net", "registry", "sys", "text"]),
     ("resolve", &["install", "manifest", "sys", "text"]),
@@ -42,13 +42,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "report",
         &[
             "bump", "check", "diff", "doctor", "finding", "handshake", "json", "login", "manifest", "propose",
-            "source", "text", "verify",
+            "publish", "source", "text", "verify",
         ],
     ),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
     ("settings", &["json", "manifest", "text"]),
     ("site", &["check", "history", "json", "manifest", "registry", "settings", "text"]),
     ("preview", &["site"]),
+    ("publish", &["net", "site", "sys", "text"]),
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

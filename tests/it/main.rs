@@ -32,6 +32,9 @@ mod people;
 mod previous;
 mod probe;
 mod propose;
+mod publish;
+#[cfg(unix)]
+mod publish_s3;
 mod published;
 mod real;
 mod reports;
