@@ -10,7 +10,7 @@ use crate::support::{Env, Run, skipped, tree};
 
 /// Every command, in the order of the help.
 const COMMANDS: &[&str] = &[
-    "validate", "build", "diff", "verify", "serve", "probe", "bump", "list", "search", "info", "resolve", "install",
+    "new", "validate", "build", "diff", "verify", "serve", "probe", "bump", "list", "search", "info", "resolve", "install",
     "run", "which", "update", "uninstall", "gc", "doctor", "config", "completions", "rules", "explain",
 ];
 

@@ -26,6 +26,7 @@ mod history;
 mod library;
 mod locks;
 mod net;
+mod new;
 mod people;
 mod previous;
 mod probe;
