@@ -23,11 +23,13 @@ mod docs;
 mod doctor;
 mod handshake;
 mod history;
+mod init;
 mod library;
 mod locks;
 #[cfg(unix)]
 mod login;
 mod net;
+mod new;
 mod people;
 mod previous;
 mod probe;
@@ -51,3 +53,5 @@ mod validate;
 mod validate_handshake;
 mod verify;
 mod verify_places;
+#[cfg(unix)]
+mod workflows;
