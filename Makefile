@@ -8,7 +8,7 @@ OUT ?= dist
 # The port of `make serve`.
 PORT ?= 8017
 
-.PHONY: help setup tools serve demo test browser budgets test-real lint ci bench fuzz deny
+.PHONY: help setup tools serve demo test browser budgets test-real lint ci check-platforms bench fuzz deny
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -67,6 +67,12 @@ lint: setup ## formatting, clippy, and the links of the documentation
 	cargo fmt --check
 	cargo clippy --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items --lib
+
+# Nothing is linked, so that C code of dependencies needs no compiler for the other system.
+check-platforms: setup ## compile for Windows and macOS, as far as that goes without their linkers; needs rustup
+	rustup target add x86_64-pc-windows-gnu aarch64-apple-darwin
+	CC_x86_64_pc_windows_gnu=true AR_x86_64_pc_windows_gnu=true cargo check --all-targets --target x86_64-pc-windows-gnu
+	CC_aarch64_apple_darwin=true AR_aarch64_apple_darwin=true cargo check --all-targets --target aarch64-apple-darwin
 
 ci: lint test demo ## everything that must be green
 

@@ -179,10 +179,10 @@ fn measure_one(command: &[String]) {
 #[cfg(unix)]
 fn usage_of_children() -> (i64, i64) {
     use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeValLike as _;
 
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("resource usage");
-    let micros = |time: nix::sys::time::TimeVal| time.tv_sec() * 1_000_000 + time.tv_usec();
-    (micros(usage.user_time()) + micros(usage.system_time()), usage.max_rss())
+    ((usage.user_time() + usage.system_time()).num_microseconds(), usage.max_rss())
 }
 
 /// Only wall time is measured elsewhere.

@@ -1,7 +1,9 @@
 //! The cases. Also part of the benchmark, which starts itself as an agent.
 
 use std::io::{self, BufRead, Write};
-use std::process::{Command, Stdio, exit};
+use std::process::exit;
+#[cfg(unix)]
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 use std::{env, fs};
@@ -266,12 +268,14 @@ fn ask_first() {
 }
 
 /// Starts this program in another case; it shares all pipes.
+#[cfg(unix)]
 fn start(arguments: &[&str]) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(arguments).stdin(Stdio::null());
     command
 }
 
+#[cfg(unix)]
 fn words(arguments: &[String]) -> Vec<&str> {
     arguments.iter().map(String::as_str).collect()
 }

@@ -2,10 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+#[cfg(unix)]
 use std::process::Command;
+#[cfg(unix)]
 use std::time::{Duration, Instant};
 
-use crate::support::{Env, ICON, PROGRAM, Run, manifest, scrub, skipped, tree};
+use crate::support::{Env, ICON, manifest, tree};
+#[cfg(unix)]
+use crate::support::{PROGRAM, Run, scrub, skipped};
 
 fn found(rule: &str, file: &str) -> (i32, Vec<(String, String)>) {
     (1, vec![(rule.to_owned(), file.to_owned())])

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use acp_registry::handshake::{Probe, Reason, TypeSource, Verdict};
+#[cfg(unix)]
 use acp_registry::sys::process::How;
 use serde_json::{Value, json};
 

@@ -128,6 +128,7 @@ pub(crate) fn read_by_emacs(id: &str, settings: &str) -> Option<Read> {
 }
 
 /// What a shell makes of a command.
+#[cfg(unix)]
 pub(crate) fn read_by_shell(command: &str) -> Option<Read> {
     // Behind another word, assignments are words as well, and nothing is started.
     let script = format!("show() {{ printf '%s\\2' \"$@\"; }}\nshow {command}");

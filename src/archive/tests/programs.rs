@@ -1,7 +1,9 @@
+#[cfg(target_os = "linux")]
+use super::super::Compression;
 use super::super::testing::{
     ELF_AARCH64, ELF_X86_64, MAC_ARM64, MAC_X86_64, PE_AMD64, PE_ARM64, PE_I386, elf, mach_o, pe, universal,
 };
-use super::super::{Compression, Fit, Machine, Mismatch, Program};
+use super::super::{Fit, Machine, Mismatch, Program};
 use super::*;
 use crate::manifest::Platform::{
     self, DarwinAarch64, DarwinX8664, LinuxAarch64, LinuxX8664, WindowsAarch64, WindowsX8664,

@@ -38,6 +38,7 @@ impl Scratch {
     /// # Errors
     /// [`PathError`] when it is there already, or cannot be made.
     pub fn at(path: &Path) -> Result<Self, PathError> {
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "elsewhere, directories have no mode"))]
         let mut builder = fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
