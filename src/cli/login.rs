@@ -8,6 +8,7 @@ use acp_registry::report;
 use acp_registry::text::quote;
 use serde_json::{Value, json};
 
+use super::candidates;
 use super::choose::{choose, may_ask};
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
@@ -23,6 +24,7 @@ pub(super) const METHODS: usize = 20;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The agent
+    #[arg(add = candidates::installed())]
     id: String,
 
     /// The agent's own name for a way to sign in [default: the only one, or asked for on a terminal]
@@ -43,6 +45,7 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 pub(super) struct LogoutArgs {
     /// The agent
+    #[arg(add = candidates::installed())]
     id: String,
 
     /// How long signing out may take, in seconds [default: 600]
