@@ -20,13 +20,14 @@
 //! config     catalog, store ── settings
 //! diff       diff ── report
 //! bump       registry ── bump ── (propose ──) report
+//! new        scaffold ── (verify ──) registry
 //! ```
 //!
 //! | module | what it does |
 //! |---|---|
 //! | [`manifest`] | LOAD: the text of one `agent.json` as a typed value that knows its places; versions, package specifications, archive addresses |
 //! | [`registry`] | LOAD: a registry directory, its quarantine list and its configuration |
-//! | [`upstream`] | where agents are published: npm, the Python package index, GitHub; what they say of a package or a release |
+//! | [`upstream`] | where agents are published: npm, the Python package index, GitHub; what they say of a package, a release or a repository |
 //! | [`survey`] | GATHER: what the world outside says of everything that manifests name, each thing asked for once; and, put in beside it, how agents behave |
 //! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry, and a survey if there is one, to findings |
 //! | [`handshake`] | HANDSHAKE: an agent is started, spoken to, judged and ended; a command to an outcome |
@@ -40,6 +41,7 @@
 //! | [`login`] | SIGN IN: what an authentication method asks for, and whether the agent opens a session then; and the way out |
 //! | [`verify`] | VERIFY: all agents of a registry, installed and checked, some at once; the capability snapshot |
 //! | [`bump`] | BUMP: what the sources of an agent offer, the version it should move to, and the smallest change that takes it there |
+//! | [`scaffold`] | SCAFFOLD: a new agent's folder, from what npm, the Python package index or GitHub says of it |
 //! | [`propose`] | PROPOSE: updates as pull requests on GitHub |
 //! | [`finding`] | what a check says: the one type between checks and reports |
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
@@ -93,6 +95,7 @@ pub mod propose;
 pub mod registry;
 pub mod report;
 pub mod resolve;
+pub mod scaffold;
 pub mod settings;
 pub mod site;
 pub mod source;

@@ -34,7 +34,7 @@ pub(super) fn successor<'a>(release: &'a Release, name: &str, platform: &str, ol
     let kind = |name: &str| format(&format!("/{name}")).ok();
     let is_of_kind = |asset: &&Asset| {
         let of_asset = kind(&asset.name);
-        asset.is_complete && runs_on(&asset.name) == Some(platform) && of_asset.is_some() && of_asset == kind(name)
+        asset.is_complete && platform_of(&asset.name) == Some(platform) && of_asset.is_some() && of_asset == kind(name)
     };
     let mut alike = release.assets.iter().filter(is_of_kind);
     match (alike.next(), alike.next()) {
@@ -44,7 +44,8 @@ pub(super) fn successor<'a>(release: &'a Release, name: &str, platform: &str, ol
 }
 
 /// The platform that a file's name tells, if it tells exactly one.
-fn runs_on(name: &str) -> Option<Platform> {
+#[must_use]
+pub fn platform_of(name: &str) -> Option<Platform> {
     let name = name.to_ascii_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     let has = |word: &&str| {

@@ -7,7 +7,7 @@ use super::feed::Archives;
 use super::offer::{Flaw, Offer, Offers, SourceKind, version_of_tag};
 use super::{Bumper, Error, ErrorKind};
 use crate::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PypiSpec, Release, Version};
-use crate::upstream::{github, npm, pypi};
+use crate::upstream::github;
 
 /// The largest feed that is read, in bytes.
 const FEED_LIMIT: u64 = 32 << 20;
@@ -69,10 +69,10 @@ impl Bumper<'_> {
         let packument = if self.min_age.is_zero() {
             registry.packument(self.client, &spec.name).await?
         } else {
-            registry.packument_with_times(self.client, &spec.name).await?
+            registry.packument_in_full(self.client, &spec.name).await?
         };
         let packument = packument.ok_or_else(|| not_found(&format!("npm has no package {:?}", spec.name)))?;
-        Ok(of_packument(&packument, &spec.name))
+        Ok(Offers::of_packument(&packument, &spec.name))
     }
 
     async fn pypi(&self, package: &str, channel: Channel) -> Result<Offers, Error> {
@@ -80,7 +80,7 @@ impl Bumper<'_> {
         let index = self.sources.pypi.as_ref().ok_or_else(|| unknown_base("Python package index"))?;
         let project = index.project(self.client, &spec.name).await?;
         let project = project.ok_or_else(|| not_found(&format!("the Python index has no project {:?}", spec.name)))?;
-        Ok(of_project(&project, channel))
+        Ok(Offers::of_project(&project, channel))
     }
 
     async fn archives(
@@ -194,54 +194,6 @@ fn is_tag_of(tag: &str, version: &Version) -> bool {
     version_of_tag(tag).is_some_and(|(_, found)| found == *version)
 }
 
-fn of_packument(packument: &npm::Packument, name: &str) -> Offers {
-    let offer = |text: &str| {
-        let version = Version::parse_loose(text)?;
-        let deprecated = packument.version(name, text)?.deprecated.is_some();
-        let flaw = deprecated.then_some(Flaw::Deprecated);
-        Some(Offer { version, text: text.to_owned(), published: packument.published(text), flaw })
-    };
-    let recommended = packument.tags.get("latest").and_then(|text| Version::parse_loose(text));
-    Offers {
-        source: SourceKind::Npm,
-        offers: packument.versions().into_iter().filter_map(offer).collect(),
-        recommended,
-    }
-}
-
-fn of_project(project: &pypi::Project, channel: Channel) -> Offers {
-    let offer = |text: String| {
-        let version = of_python(&text, channel)?;
-        let release = project.release(&text)?;
-        let flaw = release.yanked.is_some().then_some(Flaw::Yanked);
-        Some(Offer { version, text, published: release.published, flaw })
-    };
-    Offers {
-        source: SourceKind::Pypi,
-        offers: project.versions().into_iter().filter_map(offer).collect(),
-        recommended: None,
-    }
-}
-
-/// A Python version as manifests write it. By PEP 440 `1.0.0-preview.2` is `1.0.0rc2`; other prereleases, and builds for
-/// development, have no such form. A post-release is a build of its version, as [`crate::manifest::pypi_version_matches`]
-/// has it.
-fn of_python(text: &str, channel: Channel) -> Option<Version> {
-    let version: pep440_rs::Version = text.parse().ok()?;
-    let numbers: Vec<String> = version.release().iter().map(ToString::to_string).collect();
-    let numbers = numbers.join(".");
-    if version.is_dev() || version.epoch() != 0 || version.is_post() || version.is_local() {
-        return None;
-    }
-    match version.pre() {
-        None => Version::parse_loose(&numbers),
-        Some(pre) if channel == Channel::Preview && pre.kind == pep440_rs::PrereleaseKind::Rc => {
-            Version::parse_loose(&format!("{numbers}-preview.{}", pre.number))
-        }
-        Some(_) => None,
-    }
-}
-
 fn odd_package(package: &str, error: &dyn std::fmt::Display) -> Error {
     ErrorKind::Manifest.because(format!("the package {package:?} {error}"))
 }
@@ -252,25 +204,4 @@ fn unknown_base(what: &str) -> Error {
 
 fn not_found(message: &str) -> Error {
     ErrorKind::NotFound.because(message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn python_versions_are_written_as_manifests_do() {
-        for (text, stable, preview) in [
-            ("1.10", Some("1.10"), Some("1.10")),
-            ("1.0.0rc2", None, Some("1.0.0-preview.2")),
-            ("1.0.0b1", None, None),
-            ("1.0.0.dev3", None, None),
-            ("1!1.0.0", None, None),
-            ("1.0.0.post1", None, None),
-            ("nonsense", None, None),
-        ] {
-            let of = |channel| of_python(text, channel).map(|version| version.to_string());
-            assert_eq!((of(Channel::Stable).as_deref(), of(Channel::Preview).as_deref()), (stable, preview), "{text}");
-        }
-    }
 }

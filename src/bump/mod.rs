@@ -18,6 +18,7 @@ mod newest;
 mod offer;
 mod plan;
 mod prove;
+mod published;
 mod run;
 mod troubles;
 
@@ -25,6 +26,7 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 
+pub use asset::platform_of;
 pub use error::{Error, ErrorKind};
 pub use newest::{Choice, Held, Policy, choose};
 pub use offer::{Flaw, Offer, Offers, SourceKind, version_of_tag};

@@ -10,6 +10,7 @@ use acp_registry::index::{BuildError, PublishedError, TreeError};
 use acp_registry::lockfile;
 use acp_registry::registry::{ConfigError, LoadError};
 use acp_registry::resolve;
+use acp_registry::scaffold;
 use acp_registry::site::SiteError;
 use acp_registry::store;
 use acp_registry::sys::fs::{PathError, ReadError};
@@ -129,6 +130,18 @@ impl From<store::Error> for Failure {
             store::Error::NotInstalled(_) => Self::usage(error),
             error if error.is_of_integrity() => Self::refused(error),
             error => Self::unable(error),
+        }
+    }
+}
+
+impl From<scaffold::Error> for Failure {
+    fn from(error: scaffold::Error) -> Self {
+        match error {
+            scaffold::Error::DigestMismatch { .. } => Self::refused(error),
+            scaffold::Error::Source(_) | scaffold::Error::UnknownSource(_) | scaffold::Error::Path(_) => {
+                Self::unable(error)
+            }
+            scaffold::Error::Id(_) | scaffold::Error::Exists(_) | scaffold::Error::Unfit(_) => Self::usage(error),
         }
     }
 }

@@ -50,6 +50,11 @@ impl LiveArgs {
     pub(super) fn is_set(&self) -> bool {
         self.jobs.is_some() || self.timeout.is_some() || self.install_timeout.is_some() || self.sandbox.is_some()
     }
+
+    /// Whether it was said how long an agent may take to answer.
+    pub(super) fn has_timeout(&self) -> bool {
+        self.timeout.is_some()
+    }
 }
 
 /// What else is wanted of a run.
@@ -108,7 +113,8 @@ pub(super) fn lacks_package_managers(rows: &[Row]) -> bool {
     rows.iter().any(Row::is_finding) && rows.iter().all(|row| is_lacking(row) || row.verdict() == Verdict::Skipped)
 }
 
-fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier, Failure> {
+/// A verifier as the flags want it.
+pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier, Failure> {
     let Settings { allowed, limits, keep, probes, use_cache } = settings;
     let mut network = network::settings(allowed);
     if use_cache {

@@ -25,6 +25,7 @@ mod log;
 mod login;
 mod man;
 mod network;
+mod new;
 mod place;
 mod previous;
 mod probe;
@@ -77,6 +78,8 @@ Exit codes:
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Make the folder of a new agent, from what npm, the Python package index or GitHub says of it
+    New(new::Args),
     /// Check a registry: manifests and icons, and on demand addresses, packages, archives and agents
     Validate(validate::Args),
     /// Build the published tree: indexes, icons, schemas, checksums
@@ -152,6 +155,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
     let name = matches.subcommand_name().unwrap_or_default();
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
     let (result, is_json) = match &cli.command {
+        Command::New(args) => (new::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Validate(args) => (validate::run(args, matches, &cli.global, &ui), args.is_json()),
         Command::Build(args) => (build::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Diff(args) => (diff::run(args, &cli.global, &ui), args.is_json()),

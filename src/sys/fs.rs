@@ -240,6 +240,42 @@ impl Staging {
     }
 }
 
+impl Staging {
+    /// Puts the new directory where nothing is yet, in one step where the system can. Returns whether it has: what is there
+    /// already stays as it is.
+    ///
+    /// # Errors
+    /// [`PathError`]; there is then no directory of that name.
+    pub fn create(self) -> Result<bool, PathError> {
+        let is_created = move_to_free(self.directory.path(), &self.target).map_err(PathError::at(&self.target))?;
+        if is_created {
+            let _moved_away = self.directory.keep();
+        }
+        Ok(is_created)
+    }
+}
+
+/// Moves `new` to `target` if there is nothing. Returns whether there was nothing.
+fn move_to_free(new: &Path, target: &Path) -> io::Result<bool> {
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+
+        match renameat_with(CWD, new, CWD, target, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(true),
+            Err(Errno::EXIST) => return Ok(false),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    // For file systems that cannot do both in one step: a rename never replaces a directory that holds something.
+    if target.symlink_metadata().is_ok() {
+        return Ok(false);
+    }
+    fs::rename(new, target).map(|()| true)
+}
+
 /// Moves `new` to `target`. Returns whether an old `target` now stands where `new` was.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn exchange(new: &Path, target: &Path) -> io::Result<bool> {
@@ -298,6 +334,24 @@ mod tests {
         fs::write(staging.path().join("x"), "x").unwrap();
         drop(staging);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_directory_is_created_only_where_nothing_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let staged = |name: &str| {
+            let staging = Staging::beside(&folder.path().join(name)).unwrap();
+            fs::write(staging.path().join("x"), "new").unwrap();
+            staging
+        };
+        assert!(staged("out").create().unwrap());
+        fs::write(folder.path().join("out/x"), "old").unwrap();
+        fs::create_dir(folder.path().join("empty")).unwrap();
+        for name in ["out", "empty"] {
+            assert!(!staged(name).create().unwrap(), "{name}");
+        }
+        assert_eq!(fs::read_to_string(folder.path().join("out/x")).unwrap(), "old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left");
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub async fn published(plan: &Plan, client: &Client, sources: &Sources) -> Optio
     match &plan.source {
         Source::Npx(package) => {
             let NpmSpec { name, pin: Pin::Exact(version) } = package.package.parse().ok()? else { return None };
-            let packument = sources.npm.as_ref()?.packument_with_times(client, &name).await.ok()??;
+            let packument = sources.npm.as_ref()?.packument_in_full(client, &name).await.ok()??;
             packument.published(&version).map(SystemTime::from)
         }
         Source::Uvx(package) => {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use url::Url;
 
-use super::{SourceError, segment};
+use super::{About, SourceError, segment};
 use crate::net::Client;
 
 /// Where the public GitHub answers programs.
@@ -16,6 +16,9 @@ const ACCEPT: &str = "application/vnd.github+json";
 
 /// What a good answer is, for messages.
 const EXPECTED: &str = "a release";
+
+/// What a good answer to a question for the repository is.
+const EXPECTED_REPOSITORY: &str = "a repository";
 
 /// What a good answer to a question for all of them is.
 const EXPECTED_LIST: &str = "a list of releases";
@@ -150,6 +153,25 @@ impl Github {
 }
 
 impl Github {
+    /// Asks what a repository is about; `None` when there is no such repository.
+    ///
+    /// # Errors
+    /// [`SourceError`] when GitHub cannot be asked, or does not answer like itself.
+    pub async fn about(&self, client: &Client, owner: &str, name: &str) -> Result<Option<About>, SourceError> {
+        let ask = async |path: &str| {
+            let url = format!("{}repos/{}/{}{path}", self.api, segment(owner), segment(name));
+            let malformed = |url: &Url, error: &dyn std::fmt::Display| {
+                SourceError::malformed(url, EXPECTED_REPOSITORY, error.to_string())
+            };
+            let url = Url::parse(&url).map_err(|error| malformed(&self.api, &error))?;
+            let Some(document) = client.document(&url, ACCEPT, LIMIT).await? else { return Ok(None) };
+            serde_json::from_slice::<Value>(&document.body).map(Some).map_err(|error| malformed(&url, &error))
+        };
+        let Some(repository) = ask("").await? else { return Ok(None) };
+        let license = ask("/license").await?;
+        Ok(Some(About::of_github(&repository, license.as_ref())))
+    }
+
     /// Asks for the releases of a repository, the newest first, until `is_enough` is satisfied with one of them, or there
     /// are no more, or 2,000 have come. `None` when there is no such repository.
     ///

@@ -4,7 +4,9 @@
 //!   configuration
 //! * [`npm_variables`], [`uv_variables`]: the same configuration, for a package manager that runs in another home
 //! * [`npm`], [`pypi`], [`github`]: one source each: a question and its answer
+//! * [`About`]: what a publisher says of what it publishes
 
+mod about;
 mod config_file;
 mod for_install;
 pub mod github;
@@ -14,6 +16,7 @@ pub mod pypi;
 mod python_config;
 mod surroundings;
 
+pub use about::About;
 pub use for_install::{npm_variables, uv_variables};
 pub use npm_config::npm_registry;
 pub use python_config::python_index;

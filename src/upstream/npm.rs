@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use time::OffsetDateTime;
 use url::Url;
 
-use super::{SourceError, segment};
+use super::{About, SourceError, segment};
 use crate::net::Client;
 
 /// The abbreviated form, which leaves out what no installer needs; old mirrors know the full one only.
@@ -87,11 +87,12 @@ impl Registry {
         self.ask(client, name, ACCEPT).await
     }
 
-    /// Asks for the full form, which tells when each version came out, and may be many times larger.
+    /// Asks for the full form, which tells when each version came out and what publishers say of it, and may be many times
+    /// larger.
     ///
     /// # Errors
     /// As [`Self::packument`].
-    pub async fn packument_with_times(&self, client: &Client, name: &str) -> Result<Option<Packument>, SourceError> {
+    pub async fn packument_in_full(&self, client: &Client, name: &str) -> Result<Option<Packument>, SourceError> {
         self.ask(client, name, ACCEPT_FULL).await
     }
 
@@ -137,6 +138,13 @@ impl Packument {
     #[must_use]
     pub fn published(&self, version: &str) -> Option<OffsetDateTime> {
         super::time(self.times.get(version))
+    }
+
+    /// What the publisher says of a version; nothing in the abbreviated form.
+    #[must_use]
+    pub fn about(&self, version: &str) -> About {
+        let value = self.versions.get(version).and_then(|raw| serde_json::from_str(raw.get()).ok());
+        About::of_npm(&value.unwrap_or_default())
     }
 
     /// A version, if it was published. `name` is the package's.

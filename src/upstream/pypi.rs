@@ -9,7 +9,7 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use url::Url;
 
-use super::{SourceError, segment};
+use super::{About, SourceError, segment};
 use crate::net::Client;
 
 /// JSON where the index knows it; many mirrors answer HTML whatever they are asked.
@@ -79,6 +79,26 @@ impl Index {
             Project::from_html(&document.body).map_err(|error| SourceError::malformed(&url, EXPECTED, error))?
         };
         Ok(Some(project))
+    }
+
+    /// What the publisher says of a version. Indexes have no standard way to ask for it: those that lie at `simple/` have
+    /// an older interface beside it, and of others nothing is known.
+    ///
+    /// # Errors
+    /// [`SourceError`] when the index cannot be asked.
+    pub async fn about(&self, client: &Client, name: &str, version: &str) -> Result<About, SourceError> {
+        let Some(root) = self.base.as_str().strip_suffix("simple/") else { return Ok(About::default()) };
+        let name = segment(&normalized(name));
+        // Some mirrors know the newest version only.
+        for path in [format!("{name}/{}", segment(version)), name] {
+            let url = Url::parse(&format!("{root}pypi/{path}/json"))
+                .map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
+            let Some(document) = client.document(&url, "application/json", LIMIT).await? else { continue };
+            // A mirror may have something else there.
+            let value: Value = serde_json::from_slice(&document.body).unwrap_or_default();
+            return Ok(About::of_pypi(&value["info"]));
+        }
+        Ok(About::default())
     }
 }
 

@@ -7,15 +7,18 @@
 //!
 //! * [`plan()`]: which agents, distributions and channels are checked, and which are skipped, and why
 //! * [`Verifier`]: does the tasks, some at once; one bad agent never stops the others
+//! * [`Attempts`]: how an agent is started, found out by trying
 //! * [`Row`]: what came of one task, with its JSON form
 //! * [`Snapshot`]: what agents can do, as a file that the next run and the catalog read
 
+mod attempts;
 mod held;
 mod plan;
 mod row;
 mod run;
 mod snapshot;
 
+pub use attempts::{Attempt, Attempts};
 pub use held::{Advice, Held};
 pub use plan::{Selection, Shard, ShardError, Task, WhenHeld, Work, plan};
 pub use row::{Row, State, Summary, Verdict};

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{Row, State, Task, Verdict, Work};
 use crate::handshake::{Options, Outcome, check, set_variables};
-use crate::install::{self, Installer, Kind, Source};
+use crate::install::{self, Installed, Installer, Kind, Source};
 use crate::sys::fs::PathError;
 use crate::sys::process::{Environment, Isolation, Launch, Scratch};
 
@@ -49,12 +49,19 @@ struct Done {
     left: Option<PathError>,
 }
 
+/// An agent that can be started.
+pub(super) struct Ready {
+    installed: Installed,
+    environment: Environment,
+    isolation: Isolation,
+}
+
 /// What came of a task before its agent could be started.
-struct Stop {
-    verdict: Verdict,
-    reason: &'static str,
-    message: String,
-    stderr: String,
+pub(super) struct Stop {
+    pub(super) verdict: Verdict,
+    pub(super) reason: &'static str,
+    pub(super) message: String,
+    pub(super) stderr: String,
 }
 
 impl Stop {
@@ -180,23 +187,36 @@ impl Verifier {
         progress: &(dyn Fn(Event) + Send + Sync),
         install: &mut Duration,
     ) -> Result<Outcome, Stop> {
+        let started = Instant::now();
+        let ready = self.set_up(source, place).await;
+        *install = started.elapsed();
+        let ready = ready?;
+        progress(Event::Checking(number));
+        self.start(&ready, &[], place).await
+    }
+
+    /// Installs an agent in its place.
+    pub(super) async fn set_up(&self, source: &Source, place: &Scratch) -> Result<Ready, Stop> {
         let mut environment = self.environment.clone();
         let variables = source.variables().iter().map(|(name, value)| (name.as_str(), value.as_str()));
         set_variables(&mut environment, variables)
             .map_err(|error| Stop { verdict: Verdict::Fail, ..Stop::error("spawn_failed", &error) })?;
         let directory = place.path().join("install");
         fs::create_dir(&directory).map_err(PathError::at(&directory))?;
-        let started = Instant::now();
-        let installed = self.installer.install(source, &directory, place.path()).await;
-        *install = started.elapsed();
-        let installed = installed?;
-        progress(Event::Checking(number));
+        let installed = self.installer.install(source, &directory, place.path()).await?;
+        let isolation = self.isolation(source.kind(), &directory);
+        Ok(Ready { installed, environment, isolation })
+    }
+
+    /// Starts an agent with these further arguments, and speaks to it.
+    pub(super) async fn start(&self, ready: &Ready, arguments: &[String], place: &Scratch) -> Result<Outcome, Stop> {
+        let Ready { installed, environment, isolation } = ready;
         let launch = Launch {
-            program: installed.program.into(),
-            arguments: installed.arguments.into_iter().map(Into::into).collect(),
+            program: installed.program.clone().into(),
+            arguments: installed.arguments.iter().chain(arguments).map(Into::into).collect(),
             directory: None,
-            environment,
-            isolation: self.isolation(source.kind(), &directory),
+            environment: environment.clone(),
+            isolation: isolation.clone(),
         };
         let options =
             Options { temporary: place.path().to_owned(), keep: self.keep.is_some(), ..self.handshake.clone() };

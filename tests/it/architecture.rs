@@ -37,6 +37,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("update", &["install", "manifest", "net", "resolve", "store", "survey"]),
     ("verify", &["handshake", "install", "json", "manifest", "registry", "sys", "text"]),
     ("bump", &["check", "finding", "json", "manifest", "net", "registry", "source", "survey", "sys", "upstream"]),
+    (
+        "scaffold",
+        &["archive", "bump", "check", "finding", "manifest", "net", "registry", "survey", "sys", "text", "upstream"],
+    ),
     ("propose", &["bump", "manifest", "net", "sys", "text", "upstream"]),
     (
         "report",

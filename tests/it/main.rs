@@ -28,6 +28,7 @@ mod locks;
 #[cfg(unix)]
 mod login;
 mod net;
+mod new;
 mod people;
 mod previous;
 mod probe;

@@ -1,0 +1,325 @@
+//! `acp-registry new`
+
+use std::path::Path;
+use std::time::Duration;
+
+use acp_registry::check::Options;
+use acp_registry::handshake::Verdict;
+use acp_registry::install::{Kind, Source};
+use acp_registry::manifest::{Agent, Distribution, NpmSpec, Platform, PypiSpec};
+use acp_registry::net::AllowedHosts;
+use acp_registry::registry::{Config, Registry};
+use acp_registry::scaffold::{self, Draft, GithubSpec, Origin, Proposal, Scaffolder};
+use acp_registry::sys::process::{self, Orphans};
+use acp_registry::text::{nearest, quote};
+use acp_registry::verify::{Attempt, Attempts};
+use serde_json::{Value, json};
+
+use super::exit::{Exit, Failure};
+use super::global::{FormatArgs, Global, configured_levels};
+use super::live::{self, LiveArgs, Settings};
+use super::network::{self, Needs};
+use super::signals;
+use super::survey::limits;
+use super::ui::Ui;
+
+/// The ways in which agents are started as agents, in the order in which they are tried.
+const WAYS: [&[&str]; 4] = [&[], &["--acp"], &["acp"], &["--experimental-acp"]];
+
+/// How long each way may take to be answered when nobody says.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("source").required(true))]
+pub(super) struct Args {
+    /// The new agent's id, which becomes the name of its folder
+    #[arg(value_name = "ID")]
+    id: String,
+
+    /// The npm package that is the agent; without a version, the newest
+    #[arg(long, value_name = "PACKAGE[@VERSION]", group = "source")]
+    npm: Option<NpmSpec>,
+
+    /// The Python package that is the agent; without a version, the newest
+    #[arg(long, value_name = "PACKAGE[==VERSION]", group = "source")]
+    pypi: Option<PypiSpec>,
+
+    /// The repository on GitHub whose releases have archives of the agent; without a tag, the newest
+    #[arg(long, value_name = "OWNER/REPO[@TAG]", group = "source")]
+    github: Option<GithubSpec>,
+
+    /// The name of the program in the archives, where it cannot be told
+    #[arg(long, value_name = "NAME", requires = "github")]
+    cmd: Option<String>,
+
+    /// Arguments by which it is started as an agent, instead of trying none, --acp, acp and --experimental-acp; several
+    /// may stand in one text, and an empty text is for none (repeatable)
+    #[arg(long = "args", value_name = "ARGUMENTS", allow_hyphen_values = true)]
+    arguments: Option<Vec<String>>,
+
+    /// Start nothing: arguments stay out of the manifest, unless --args says them
+    #[arg(long)]
+    no_probe: bool,
+
+    /// Ask for everything anew, and keep nothing for the next run
+    #[arg(long)]
+    no_cache: bool,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+
+    #[command(flatten)]
+    live: LiveArgs,
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let config = global.config()?;
+    let levels = configured_levels(&config)?;
+    let allowed = global.allowed_hosts()?;
+    if args.live.is_set() && args.no_probe {
+        return Err(Failure::usage(
+            "nothing is started with --no-probe: leave it out, or the flags for starting agents",
+        ));
+    }
+    let registry = Registry::load(&global.registry_dir())?;
+    let options = Options { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None };
+    // Before anybody is asked.
+    let folder = registry.root.join(&args.id);
+    scaffold::check_id(&args.id, &registry.root, &options)?;
+    if folder.symlink_metadata().is_ok() {
+        return Err(scaffold::Error::Exists(folder).into());
+    }
+
+    let mut draft = ask(args, &config, &allowed, ui)?;
+    let mut left = similar(&registry, &draft.agent);
+    let attempts = try_ways(args, &config, &allowed, &draft.agent.distribution, ui)?;
+    set_arguments(&mut draft.agent.distribution, &arguments(args, attempts.as_ref()));
+    left.append(&mut draft.notes);
+    left.extend(of_start(args, attempts.as_ref()));
+
+    let proposal = scaffold::propose(&draft, &registry.root, &options);
+    scaffold::place(&registry.root, &args.id, &proposal)?;
+    left.extend(proposal.left_out.iter().cloned());
+    left.extend(
+        proposal.errors.iter().map(|finding| format!("put right, as {} wants it: {}", finding.rule, finding.message)),
+    );
+    left.push(format!("draw `{}/icon.svg`, which is the initial letter now: 16×16, with currentColor", args.id));
+    left.push(format!("run `acp-registry validate {} --all`, which is what the registry's own check runs", args.id));
+
+    let text = if args.format.is_json() {
+        acp_registry::json::to_string(&document(args, &draft, attempts.as_ref(), &proposal, &left))
+    } else {
+        human(args, &draft, attempts.as_ref(), &left)
+    };
+    ui.result(&text)?;
+    Ok(if proposal.errors.is_empty() { Exit::Success } else { Exit::Findings })
+}
+
+/// Asks the source.
+fn ask(args: &Args, config: &Config, allowed: &AllowedHosts, ui: &Ui) -> Result<Draft, Failure> {
+    let origin = match (&args.npm, &args.pypi, &args.github) {
+        (Some(spec), ..) => Origin::Npm(spec.clone()),
+        (_, Some(spec), _) => Origin::Pypi(spec.clone()),
+        (.., Some(spec)) => Origin::Github(spec.clone()),
+        _ => return Err(Failure::usage("--npm, --pypi or --github is wanted")),
+    };
+    let needs = Needs { npm: matches!(origin, Origin::Npm(_)), pypi: matches!(origin, Origin::Pypi(_)) };
+    let (client, sources, _) = network::connect(allowed, needs, !args.no_cache, ui)?;
+    let limits = limits(&config.archive_limits);
+    let scaffolder = Scaffolder { client: &client, sources: &sources, limits, command: args.cmd.as_deref() };
+    if args.github.is_some() {
+        ui.note("fetching the archives of all platforms, to see what is started in them");
+    }
+    Ok(signals::run_and_forget(scaffolder.draft(&args.id, &origin))??)
+}
+
+/// Agents of the registry that the new one may be mistaken for, or may be.
+fn similar(registry: &Registry, agent: &Agent) -> Vec<String> {
+    let package = |distribution: &Distribution| {
+        let npx = distribution.npx.as_ref().and_then(|npx| Some(npx.package.parse::<NpmSpec>().ok()?.name));
+        let uvx = distribution.uvx.as_ref().and_then(|uvx| Some(uvx.package.parse::<PypiSpec>().ok()?.name));
+        (npx.is_some() || uvx.is_some()).then_some((npx, uvx))
+    };
+    let own = package(&agent.distribution);
+    let is_same = |distribution: &Distribution| {
+        let archives = |distribution: &Distribution| {
+            let targets = distribution.binary.iter().map(|target| target.archive.clone());
+            targets.collect::<std::collections::BTreeSet<_>>()
+        };
+        (own.is_some() && package(distribution) == own)
+            || !archives(distribution).is_disjoint(&archives(&agent.distribution))
+    };
+    let manifests = registry.entries.iter().filter_map(|entry| Some((&entry.id, entry.manifest.present()?.agent())));
+    let same = manifests.filter(|(_, other)| is_same(&other.distribution)).map(|(id, _)| id);
+    let mut notes: Vec<String> =
+        same.map(|id| format!("look at {}, which is the same package already in the registry", quote(id))).collect();
+    let near = nearest(&agent.id, registry.entries.iter().map(|entry| entry.id.as_str()));
+    if let Some(near) = near.filter(|_| notes.is_empty()) {
+        notes.push(format!("look at {}, whose id is much alike: people must tell the two apart", quote(near)));
+    }
+    notes
+}
+
+/// Installs the agent in a place of its own, and finds out how it is started.
+fn try_ways(
+    args: &Args,
+    config: &Config,
+    allowed: &AllowedHosts,
+    distribution: &Distribution,
+    ui: &Ui,
+) -> Result<Option<Attempts>, Failure> {
+    if args.no_probe {
+        return Ok(None);
+    }
+    let sources: Vec<Source> =
+        Kind::ALL.into_iter().filter_map(|kind| kind.source(distribution, Platform::host()).ok().flatten()).collect();
+    let Some(source) = sources.into_iter().next() else {
+        let not_started = Some(("unsupported_platform", "there is nothing for this machine".to_owned()));
+        return Ok(Some(Attempts { not_started, ..Attempts::default() }));
+    };
+    let lists: Vec<Vec<String>> = match named(args) {
+        Some(arguments) => vec![arguments],
+        None => WAYS.iter().map(|way| way.iter().map(ToString::to_string).collect()).collect(),
+    };
+    let settings = Settings {
+        allowed,
+        limits: limits(&config.archive_limits),
+        keep: None,
+        probes: false,
+        use_cache: !args.no_cache,
+    };
+    let mut verifier = live::verifier(&args.live, settings, ui)?;
+    if !args.live.has_timeout() {
+        verifier.handshake.timeout = PATIENCE;
+    }
+    let trying = |list: Option<&[String]>| match list {
+        None => ui.note(&format!("installing {}, to find out how it is started", quote(source.name()))),
+        Some([]) => ui.note("trying no arguments"),
+        Some(arguments) => ui.note(&format!("trying {}", quote(&arguments.join(" ")))),
+    };
+    // Before any child, and ended after all: what hides from its tree comes here.
+    let orphans = process::adopt_orphans();
+    let attempts = signals::run_with_threads(1, verifier.attempt(&source, &lists, &trying));
+    let hidden = orphans.map_or(0, Orphans::end);
+    let attempts = attempts?;
+    if hidden > 0 {
+        ui.warning(&format!("the agent had hidden processes, which were ended as well: {hidden}"));
+    }
+    if let Some(error) = &attempts.left {
+        ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
+    }
+    Ok(Some(attempts))
+}
+
+/// The arguments that the person has named.
+fn named(args: &Args) -> Option<Vec<String>> {
+    let texts = args.arguments.as_ref()?;
+    Some(texts.iter().flat_map(|text| text.split_whitespace()).map(ToOwned::to_owned).collect())
+}
+
+fn arguments(args: &Args, attempts: Option<&Attempts>) -> Vec<String> {
+    let found = || attempts.and_then(Attempts::best).map(|attempt| attempt.arguments.clone());
+    named(args).or_else(found).unwrap_or_default()
+}
+
+fn set_arguments(distribution: &mut Distribution, arguments: &[String]) {
+    for package in distribution.npx.iter_mut().chain(&mut distribution.uvx) {
+        package.args = arguments.to_vec();
+    }
+    for target in &mut distribution.binary {
+        target.args = arguments.to_vec();
+    }
+}
+
+/// What is left to do about the way in which the agent is started.
+fn of_start(args: &Args, attempts: Option<&Attempts>) -> Vec<String> {
+    let Some(attempts) = attempts else {
+        return vec![match named(args) {
+            Some(_) => "see whether it answers: `acp-registry verify` starts it as the manifest says".to_owned(),
+            None => "add `args`, if it wants any to be started as an agent: nothing was tried".to_owned(),
+        }];
+    };
+    let mut left = Vec::new();
+    if let Some((_, message)) = &attempts.not_started {
+        left.push(format!("find out why it could not be started here: {message}"));
+    }
+    match attempts.best() {
+        Some(attempt) if attempt.outcome.verdict == Verdict::Pass => {}
+        Some(attempt) => {
+            let message = attempt.outcome.message.as_deref().unwrap_or_default();
+            left.push(format!("let people sign in: with {} it answers, but {message}", shown(&attempt.arguments)));
+        }
+        None => {
+            let tried = attempts.tried.iter().map(|attempt| {
+                let message = attempt.outcome.message.as_deref().unwrap_or_default();
+                format!("say how it is started, in `args`: with {}, {message}", shown(&attempt.arguments))
+            });
+            left.extend(tried);
+        }
+    }
+    left
+}
+
+fn shown(arguments: &[String]) -> String {
+    if arguments.is_empty() { "no arguments".to_owned() } else { quote(&arguments.join(" ")) }
+}
+
+fn document(args: &Args, draft: &Draft, attempts: Option<&Attempts>, proposal: &Proposal, left: &[String]) -> Value {
+    let tried = |attempt: &Attempt| {
+        let Attempt { arguments, outcome } = attempt;
+        json!({ "args": arguments, "verdict": outcome.verdict, "reason": outcome.reason, "message": outcome.message })
+    };
+    let probe = attempts.map(|attempts| {
+        let best = attempts.best();
+        json!({
+            "verdict": best.map(|attempt| attempt.outcome.verdict),
+            "args": best.map(|attempt| &attempt.arguments),
+            "tried": attempts.tried.iter().map(tried).collect::<Vec<_>>(),
+            "not_started": attempts.not_started.as_ref().map(|(reason, message)| json!({ "reason": reason, "message": message })),
+        })
+    });
+    json!({
+        "schema": 1, "command": "new", "id": args.id, "version": draft.agent.version,
+        "files": files(&args.id), "manifest": proposal.manifest, "probe": probe,
+        "errors": proposal.errors.iter().map(|finding| json!({ "rule": finding.rule, "pointer": finding.pointer, "message": finding.message })).collect::<Vec<_>>(),
+        "left_to_do": left,
+    })
+}
+
+fn files(id: &str) -> [String; 2] {
+    ["agent.json", "icon.svg"].map(|name| Path::new(id).join(name).display().to_string().replace('\\', "/"))
+}
+
+fn human(args: &Args, draft: &Draft, attempts: Option<&Attempts>, left: &[String]) -> String {
+    let distribution = &draft.agent.distribution;
+    let packages =
+        distribution.packages().map(|(kind, package)| format!("{} {}", kind.as_str(), quote(&package.package)));
+    let platforms: Vec<&str> = distribution.binary.iter().map(|target| target.platform.as_str()).collect();
+    let binary = (!platforms.is_empty()).then(|| format!("binary for {}", platforms.join(", ")));
+    let ways: Vec<String> = packages.chain(binary).collect();
+    let start = match attempts.and_then(Attempts::best) {
+        Some(attempt) => format!("started with {}: {}", shown(&attempt.arguments), answer(attempt)),
+        None => "not seen to start".to_owned(),
+    };
+    let files = files(&args.id).join(" and ");
+    let mut text = format!(
+        "wrote {files}\n  {} {}: {}\n  {start}\n\nleft to do:\n",
+        draft.agent.name,
+        draft.agent.version,
+        ways.join("; ")
+    );
+    for (at, item) in (1..).zip(left) {
+        text.push_str(&format!("{at:>3}. {}\n", acp_registry::text::printable(item)));
+    }
+    text
+}
+
+fn answer(attempt: &Attempt) -> String {
+    let methods = &attempt.outcome.handshake.auth_methods;
+    let methods: Vec<String> =
+        methods.iter().take(5).map(|method| format!("{} ({})", quote(&method.id), quote(&method.kind))).collect();
+    match attempt.outcome.verdict {
+        Verdict::Pass => format!("it answers, and people sign in by {}", methods.join(", ")),
+        _ => "it answers, but nobody can sign in".to_owned(),
+    }
+}

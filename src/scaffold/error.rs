@@ -1,0 +1,39 @@
+//! Why there is no new agent.
+
+use std::path::PathBuf;
+
+use crate::sys::fs::PathError;
+use crate::upstream::SourceError;
+
+/// Why there is no new agent.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The id is none, or not a good one.
+    #[error("{0}")]
+    Id(String),
+    /// There is something of this name in the registry.
+    #[error("{} is there already; nothing was changed", .0.display())]
+    Exists(PathBuf),
+    /// The source was not asked, or its answer is none.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// Nobody knows where the source is.
+    #[error("{0}")]
+    UnknownSource(String),
+    /// The source has no such thing, or nothing in it that could become an agent.
+    #[error("{0}")]
+    Unfit(String),
+    /// What came is not what GitHub says it is.
+    #[error("{url} has the SHA-256 {found}, where GitHub says {known}; nothing was written")]
+    DigestMismatch {
+        /// Where it came from.
+        url: String,
+        /// What GitHub says.
+        known: String,
+        /// What came.
+        found: String,
+    },
+    /// The folder cannot be written.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}

@@ -1,0 +1,63 @@
+//! An icon to begin with.
+
+use super::letters::{LETTERS, WIDTH};
+
+/// The size of a square of a letter, in units of the icon's 16×16.
+const SQUARE: u32 = 2;
+
+/// Where the letter begins.
+const LEFT: u32 = (16 - WIDTH * SQUARE) / 2;
+const TOP: u32 = 1;
+
+/// An icon that passes every rule: the initial letter of an id, drawn with `currentColor` on squares of two units. What
+/// begins with no letter has a square.
+#[must_use]
+pub fn starter_icon(id: &str) -> String {
+    let initial = id.bytes().next().map(|byte| byte.to_ascii_lowercase()).filter(u8::is_ascii_lowercase);
+    let shapes =
+        initial.map_or_else(|| "M3 3h10v10h-10z".to_owned(), |letter| shapes(LETTERS[usize::from(letter - b'a')]));
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" viewBox=\"0 0 16 16\">\n  \
+         <path fill=\"currentColor\" d=\"{shapes}\"/>\n</svg>\n"
+    )
+}
+
+/// A rectangle for each run of squares in a row.
+fn shapes(rows: [u8; 7]) -> String {
+    let mut shapes = String::new();
+    for (row, bits) in (0_u32..).zip(rows) {
+        let is_filled = |column: u32| bits & (1 << (WIDTH - 1 - column)) != 0;
+        let mut column = 0;
+        while column < WIDTH {
+            let end = (column..WIDTH).find(|&at| !is_filled(at)).unwrap_or(WIDTH);
+            if end > column {
+                let (x, y, width) = (LEFT + column * SQUARE, TOP + row * SQUARE, (end - column) * SQUARE);
+                shapes.push_str(&format!("M{x} {y}h{width}v{SQUARE}h-{width}z"));
+            }
+            column = end + 1;
+        }
+    }
+    shapes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_letter_stays_inside_the_icon() {
+        for letter in 'a'..='z' {
+            let icon = starter_icon(&letter.to_string());
+            let numbers = icon.split("d=\"").nth(1).unwrap().split('"').next().unwrap();
+            for corner in numbers.split('M').skip(1) {
+                let (x, rest) = corner.split_once(' ').unwrap();
+                let (y, rest) = rest.split_once('h').unwrap();
+                let width: u32 = rest.split('v').next().unwrap().parse().unwrap();
+                let (x, y): (u32, u32) = (x.parse().unwrap(), y.parse().unwrap());
+                assert!(x >= 3 && x + width <= 13 && y >= 1 && y + SQUARE <= 15, "{letter}: {corner}");
+            }
+        }
+        assert_eq!(starter_icon("l"), starter_icon("lemon"));
+        assert!(starter_icon("7").contains("M3 3h10v10h-10z"));
+    }
+}

@@ -1,0 +1,30 @@
+//! SCAFFOLD: the folder of a new agent, from what its source says, and the files of a new registry.
+//!
+//! ```text
+//! package, repository ─ Scaffolder ─→ Draft ─ propose ─→ Proposal ─ place ─→ <id>/agent.json, <id>/icon.svg
+//! ```
+//!
+//! * [`Scaffolder`] asks npm, the Python package index or GitHub, and makes a [`Draft`]
+//! * [`check_id`], [`propose`]: the same rules as everywhere decide what is fit for a registry; what breaks one is left out
+//! * [`place`]: the folder appears as a whole, or not at all
+//! * [`starter_icon`]: the initial letter of an id, until somebody draws something better
+//!
+//! What a source says is somebody else's: it is bounded, put on one line, and freed of what cannot be seen; of addresses
+//! only those by https are carried over.
+
+mod assets;
+mod entry;
+mod error;
+mod icon;
+mod letters;
+mod manifest;
+mod origin;
+mod packages;
+mod program;
+mod releases;
+mod words;
+
+pub use entry::{Proposal, check_id, place, propose};
+pub use error::Error;
+pub use icon::starter_icon;
+pub use origin::{Draft, GithubSpec, GithubSpecError, Origin, Scaffolder};

@@ -1,0 +1,128 @@
+//! Agents that package registries have.
+
+use super::origin::{Found, Scaffolder, newest, stated};
+use super::{Error, words};
+use crate::bump::Offers;
+use crate::manifest::{Channel, Distribution, NpmSpec, Package, Pin, PypiSpec, Version, pypi_version_matches};
+use crate::text::quote;
+use crate::upstream::npm::Bin;
+
+/// How many names a message has.
+const SHOWN: usize = 5;
+
+impl Scaffolder<'_> {
+    pub(super) async fn npm(&self, spec: &NpmSpec) -> Result<Found, Error> {
+        let name = &spec.name;
+        let registry = self.sources.npm.as_ref();
+        let registry = registry.ok_or_else(|| Error::UnknownSource("no npm registry is known".to_owned()))?;
+        let packument = registry.packument_in_full(self.client, name).await?;
+        let packument = packument.ok_or_else(|| unfit(format!("npm has no package {}", quote(name))))?;
+        let version = match &spec.pin {
+            Pin::Exact(version) => version.clone(),
+            Pin::Tag(tag) => packument
+                .tags
+                .get(tag)
+                .cloned()
+                .ok_or_else(|| unfit(format!("the package {} has no tag {}", quote(name), quote(tag))))?,
+            Pin::Range(range) => return Err(no_range(name, range)),
+            Pin::None => newest(&Offers::of_packument(&packument, name))
+                .map(|(_, text)| text)
+                .ok_or_else(|| only_prereleases(name, &packument.versions(), "@"))?,
+        };
+        let missing = || unfit(format!("npm has no version {} of {}", quote(&version), quote(name)));
+        let published = packument.version(name, &version).ok_or_else(missing)?;
+        // Tags and keys of a registry are somebody else's, too.
+        let package = format!("{name}@{version}");
+        if package.parse::<NpmSpec>().map(|spec| spec.pin) != Ok(Pin::Exact(version.clone())) {
+            return Err(unfit(format!("{} is no version that npx could be told", quote(&version))));
+        }
+        match published.bin {
+            Bin::One(_) => {}
+            Bin::None => {
+                let message = format!("{} has no command, so that npx has nothing to start", quote(&package));
+                return Err(unfit(message));
+            }
+            Bin::Several(commands) => {
+                let shown: Vec<String> = commands.iter().take(SHOWN).map(|command| quote(command)).collect();
+                return Err(unfit(format!(
+                    "{} has {} commands ({}), and npx cannot choose: none has the name of the package",
+                    quote(&package),
+                    commands.len(),
+                    shown.join(", ")
+                )));
+            }
+        }
+        let mut notes = Vec::new();
+        if let Some(reason) = published.deprecated {
+            let reason = words::line(&reason, SHOWN * 20).unwrap_or_default();
+            notes.push(format!("{} is deprecated: {}", quote(&package), quote(&reason)));
+        }
+        let npx = Some(Package { package, ..Package::default() });
+        Ok(Found {
+            about: packument.about(&version),
+            version,
+            distribution: Distribution { npx, ..Distribution::default() },
+            notes,
+        })
+    }
+
+    pub(super) async fn pypi(&self, spec: &PypiSpec) -> Result<Found, Error> {
+        let name = &spec.name;
+        let index = self.sources.pypi.as_ref();
+        let index = index.ok_or_else(|| Error::UnknownSource("no Python package index is known".to_owned()))?;
+        let project = index.project(self.client, name).await?;
+        let project = project.ok_or_else(|| unfit(format!("the Python index has no project {}", quote(name))))?;
+        let mut notes = Vec::new();
+        let (version, text) = match &spec.pin {
+            Pin::None => newest(&Offers::of_project(&project, Channel::Stable)).ok_or_else(|| {
+                let versions = project.versions();
+                only_prereleases(name, &versions.iter().map(String::as_str).collect::<Vec<_>>(), "==")
+            })?,
+            Pin::Exact(wanted) => {
+                let missing = || unfit(format!("the Python index has no version {} of {}", quote(wanted), quote(name)));
+                let release = project.release(wanted).ok_or_else(missing)?;
+                if let Some(reason) = release.yanked {
+                    let reason = words::line(&reason, SHOWN * 20).unwrap_or_default();
+                    notes.push(format!("{} {wanted} was yanked: {}", quote(name), quote(&reason)));
+                }
+                let stated = |offer: &crate::bump::Offer| pypi_version_matches(wanted, offer.version.as_str());
+                let offers = Offers::of_project(&project, Channel::Preview).offers;
+                let version = offers.iter().find(|offer| stated(offer)).map(|offer| offer.version.clone());
+                let formless =
+                    || unfit(format!("the version {} has no form that a manifest could state", quote(wanted)));
+                (version.or_else(|| Version::parse_loose(wanted)).ok_or_else(formless)?, wanted.clone())
+            }
+            Pin::Tag(word) | Pin::Range(word) => return Err(no_range(name, word)),
+        };
+        let about = match index.about(self.client, name, &text).await {
+            Ok(about) => about,
+            Err(error) => {
+                notes.push(format!("nothing is known of {} but its versions: {error}", quote(name)));
+                crate::upstream::About::default()
+            }
+        };
+        let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
+        let uvx = Some(Package { package: format!("{name}{extras}=={text}"), ..Package::default() });
+        let distribution = Distribution { uvx, ..Distribution::default() };
+        Ok(Found { version: stated(&version), distribution, about, notes })
+    }
+}
+
+fn unfit(message: String) -> Error {
+    Error::Unfit(message)
+}
+
+fn no_range(name: &str, range: &str) -> Error {
+    unfit(format!("{} of {} is not one version; name one, or none for the newest", quote(range), quote(name)))
+}
+
+fn only_prereleases(name: &str, versions: &[&str], sign: &str) -> Error {
+    match versions.first() {
+        None => unfit(format!("{} has no versions", quote(name))),
+        Some(newest) => unfit(format!(
+            "{} has no stable version that counts; for the newest one, write {}",
+            quote(name),
+            quote(&format!("{name}{sign}{newest}"))
+        )),
+    }
+}

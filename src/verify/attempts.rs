@@ -1,0 +1,90 @@
+//! Finding out how an agent is started.
+
+use tokio::task::spawn_blocking;
+
+use super::Verifier;
+use super::run::Stop;
+use crate::handshake::{Outcome, Verdict};
+use crate::install::Source;
+use crate::sys::process::Scratch;
+
+/// What came of starting an agent in one way.
+#[derive(Debug)]
+pub struct Attempt {
+    /// The arguments behind those that the source has.
+    pub arguments: Vec<String>,
+    /// What the agent did.
+    pub outcome: Outcome,
+}
+
+/// What came of starting an agent in several ways.
+#[derive(Debug, Default)]
+pub struct Attempts {
+    /// What was tried, in order; the last one may be the one that passed.
+    pub tried: Vec<Attempt>,
+    /// Why the agent could not be installed or started at all: the reason's name in reports, and a sentence.
+    pub not_started: Option<(&'static str, String)>,
+    /// Why its place could not be removed.
+    pub left: Option<String>,
+}
+
+impl Attempts {
+    /// The attempt that shows how the agent is started: the one that passed, else the first that was answered at all.
+    #[must_use]
+    pub fn best(&self) -> Option<&Attempt> {
+        let passed = self.tried.iter().find(|attempt| attempt.outcome.verdict == Verdict::Pass);
+        let answered = || self.tried.iter().find(|attempt| attempt.outcome.handshake.protocol_version.is_some());
+        passed.or_else(answered)
+    }
+}
+
+impl Verifier {
+    /// Installs an agent once, and starts it with one list of arguments after the other until it passes. `trying` is told
+    /// what is done: installing (`None`), then each list. When the future is dropped, all processes are killed and all files
+    /// removed before the runtime is gone, which must have several threads.
+    pub async fn attempt(
+        &self,
+        source: &Source,
+        lists: &[Vec<String>],
+        trying: &(dyn Fn(Option<&[String]>) + Send + Sync),
+    ) -> Attempts {
+        let mut attempts = Attempts::default();
+        let place = match Scratch::below(&self.handshake.temporary) {
+            Ok(place) => place,
+            Err(error) => {
+                attempts.not_started = Some(("install_failed", error.to_string()));
+                return attempts;
+            }
+        };
+        trying(None);
+        if let Err(Stop { reason, message, .. }) =
+            self.try_all(source, lists, trying, &place, &mut attempts.tried).await
+        {
+            attempts.not_started = Some((reason, message));
+        }
+        let removed = spawn_blocking(move || place.remove()).await;
+        attempts.left = removed.ok().and_then(Result::err).map(|error| error.to_string());
+        attempts
+    }
+
+    async fn try_all(
+        &self,
+        source: &Source,
+        lists: &[Vec<String>],
+        trying: &(dyn Fn(Option<&[String]>) + Send + Sync),
+        place: &Scratch,
+        tried: &mut Vec<Attempt>,
+    ) -> Result<(), Stop> {
+        let ready = self.set_up(source, place).await?;
+        for arguments in lists {
+            trying(Some(arguments));
+            let outcome = self.start(&ready, arguments, place).await?;
+            let has_passed = outcome.verdict == Verdict::Pass;
+            tried.push(Attempt { arguments: arguments.clone(), outcome });
+            if has_passed {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

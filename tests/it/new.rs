@@ -1,0 +1,464 @@
+//! `acp-registry new` with sources on loopback, package managers that are scripts here, and the fake agent as all agents.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use crate::agent::fake_agent;
+use crate::archives::{gz, sha256, tar};
+use crate::server::{Answer, Server, ok, status};
+use crate::support::{Run, tree};
+use crate::verify::Verify;
+
+/// Puts a package below its prefix; its program is an agent when it is told so in the way that its name says.
+const NPM: &str = r#"#!/bin/sh
+while [ $# -gt 0 ]; do
+  case "$1" in --prefix) prefix=$2; shift ;; --) spec=$2 ;; esac
+  shift
+done
+name=${spec%@*}
+folder=$prefix/node_modules/$name
+mkdir -p "$folder"
+case $name in
+  broken) echo 'npm error 404 no such tarball' >&2; exit 1 ;;
+  endless) exec sleep 600 ;;
+esac
+echo '{"bin":"run.sh"}' > "$folder/package.json"
+cat > "$folder/run.sh" <<SCRIPT
+#!/bin/sh
+case "$name \$*" in
+  "plain "|"flag --acp"|"word acp"|"experimental --experimental-acp"|"own serve --stdio") exec "AGENT" ok ;;
+  "shy --acp") exec "AGENT" result '{"protocolVersion":1,"authMethods":[]}' ;;
+esac
+echo "unknown: \$*" >&2
+exit 2
+SCRIPT
+chmod +x "$folder/run.sh"
+"#;
+
+const UV: &str = r#"#!/bin/sh
+spec=$(printf '%s' "$*" | sed 's/.*-- //')
+name=${spec%%==*}
+mkdir -p "$UV_TOOL_BIN_DIR"
+printf '#!/bin/sh\n[ "$1" = acp ] && exec "AGENT" ok\nexit 2\n' > "$UV_TOOL_BIN_DIR/$name"; chmod +x "$UV_TOOL_BIN_DIR/$name"
+"#;
+
+/// A registry, package managers, and a server that stands for every source.
+struct Place {
+    verify: Verify,
+    server: Server,
+}
+
+impl Place {
+    fn with(answers: impl IntoIterator<Item = (&'static str, Answer)>) -> Self {
+        let verify = Verify::new();
+        for (name, script) in [("npm", NPM), ("uv", UV)] {
+            let path = format!("bin/{name}");
+            verify.env.write(&path, script.replace("AGENT", fake_agent().to_str().unwrap()));
+            fs::set_permissions(verify.env.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let server = Server::start(answers.into_iter().map(|(path, answer)| (path.to_owned(), answer)));
+        Self { verify, server }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.verify.program(&[&["new", "--no-cache"], arguments].concat());
+        command.env("ACP_REGISTRY_NPM", self.server.url("/npm/"));
+        command.env("ACP_REGISTRY_PYPI", self.server.url("/py/simple/"));
+        command.env("GITHUB_API_URL", self.server.url("/api"));
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        let run = Run::of(&mut self.command(arguments));
+        self.verify.assert_clean();
+        run
+    }
+
+    fn json(&self, arguments: &[&str]) -> (i32, Value) {
+        let run = self.run(&[arguments, &["--json"]].concat());
+        assert!(run.stdout.is_ascii());
+        let document = serde_json::from_str(&run.stdout);
+        (run.code, document.unwrap_or_else(|error| panic!("{error}: {}{}", run.stdout, run.stderr)))
+    }
+
+    fn manifest(&self, id: &str) -> Value {
+        serde_json::from_str(&self.verify.env.read(&format!("r/{id}/agent.json"))).unwrap()
+    }
+
+    /// What stands in the registry.
+    fn files(&self) -> Vec<String> {
+        tree(&self.verify.env.path("r")).into_iter().map(|(name, _)| name).collect()
+    }
+
+    fn assert_nothing_written(&self) {
+        assert_eq!(fs::read_dir(self.verify.env.path("r")).unwrap().count(), 0);
+    }
+}
+
+fn body(value: &Value) -> Answer {
+    (200, vec![("Content-Type", "application/json".to_owned())], value.to_string().into_bytes())
+}
+
+/// A package with one version, and what its publisher says.
+fn package(about: &Value) -> Answer {
+    let mut version = json!({ "bin": "cli.js", "dist": { "integrity": "sha512-x" } });
+    version.as_object_mut().unwrap().extend(about.as_object().unwrap().clone());
+    body(&json!({ "dist-tags": { "latest": "1.2.0" }, "versions": { "1.2.0": version, "2.0.0-beta.1": version } }))
+}
+
+fn usual() -> Value {
+    json!({
+        "description": "  An agent\n that works ", "license": "MIT", "author": "A Person <a@h.example>",
+        "homepage": "https://agent.example/docs", "repository": { "url": "git+https://github.com/o/r.git" },
+    })
+}
+
+fn left(document: &Value) -> String {
+    let left = document["left_to_do"].as_array().unwrap();
+    left.iter().map(|item| item.as_str().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_npm_package_becomes_an_agent_that_validates() {
+    let new = Place::with([("/npm/flag", package(&usual()))]);
+    let (code, document) = new.json(&["some-agent", "--npm", "flag"]);
+    assert_eq!(code, 0, "{document}");
+    let expected = json!({
+        "id": "some-agent", "name": "Some Agent", "version": "1.2.0", "description": "An agent that works",
+        "repository": "https://github.com/o/r", "website": "https://agent.example/docs", "authors": ["A Person"],
+        "license": "MIT", "distribution": { "npx": { "package": "flag@1.2.0", "args": ["--acp"] } },
+    });
+    assert_eq!(new.manifest("some-agent"), expected);
+    assert_eq!((&document["manifest"], &document["probe"]["args"]), (&expected, &json!(["--acp"])));
+    assert_eq!(document["probe"]["tried"][0]["reason"], "exited");
+    assert_eq!(document["files"], json!(["some-agent/agent.json", "some-agent/icon.svg"]));
+    assert_eq!(new.files(), ["some-agent/agent.json", "some-agent/icon.svg"]);
+    let left = left(&document);
+    for part in ["`description`", "icon.svg", "acp-registry validate some-agent --all"] {
+        assert!(left.contains(part), "{left}");
+    }
+    let (code, report) = new.verify.env.json(&["validate", "--deny", "warnings"]);
+    assert_eq!((code, &report["findings"]), (0, &json!([])));
+}
+
+#[test]
+fn every_way_to_start_an_agent_is_tried() {
+    for (name, args) in
+        [("plain", json!(null)), ("word", json!(["acp"])), ("experimental", json!(["--experimental-acp"]))]
+    {
+        let path: &'static str = format!("/npm/{name}").leak();
+        let new = Place::with([(path, package(&usual()))]);
+        let (code, document) = new.json(&["agent-x", "--npm", name]);
+        assert_eq!((code, &document["probe"]["verdict"]), (0, &json!("pass")), "{document}");
+        assert_eq!(new.manifest("agent-x")["distribution"]["npx"]["args"], args, "{name}");
+    }
+}
+
+#[test]
+fn a_person_may_say_how_it_is_started() {
+    let new = Place::with([("/npm/own", package(&usual()))]);
+    let run = new.run(&["agent-x", "--npm", "own", "--args", "serve --stdio"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(new.manifest("agent-x")["distribution"]["npx"]["args"], json!(["serve", "--stdio"]));
+    assert!(
+        run.stdout.contains("started with `serve --stdio`: it answers, and people sign in by `login`"),
+        "{}",
+        run.stdout
+    );
+    let run = new.run(&["agent-y", "--npm", "own", "--no-probe", "--args", "--x"]);
+    assert_eq!(new.manifest("agent-y")["distribution"]["npx"]["args"], json!(["--x"]));
+    assert!(run.stdout.contains("not seen to start") && run.stdout.contains("agent-x"), "{}", run.stdout);
+    let run = new.run(&["agent-z", "--npm", "own", "--no-probe"]);
+    assert!(run.stdout.contains("add `args`"), "{}", run.stdout);
+}
+
+#[test]
+fn an_agent_that_does_not_start_is_written_and_said() {
+    let new = Place::with([
+        ("/npm/mute", package(&usual())),
+        ("/npm/shy", package(&usual())),
+        ("/npm/broken", package(&usual())),
+    ]);
+    let (code, document) = new.json(&["mute", "--npm", "mute"]);
+    assert_eq!((code, &document["probe"]["args"]), (0, &Value::Null));
+    assert_eq!(document["probe"]["tried"].as_array().unwrap().len(), 4);
+    assert!(left(&document).contains("say how it is started, in `args`: with `acp`, the agent ended"), "{document}");
+    let (_, document) = new.json(&["shy", "--npm", "shy"]);
+    assert_eq!((&document["probe"]["verdict"], &document["probe"]["args"]), (&json!("fail"), &json!(["--acp"])));
+    assert!(left(&document).contains("let people sign in: with `--acp` it answers, but"), "{document}");
+    let (code, document) = new.json(&["broken", "--npm", "broken"]);
+    assert_eq!((code, &document["probe"]["not_started"]["reason"]), (0, &json!("install_failed")));
+    assert!(left(&document).contains("no such tarball"), "{document}");
+    assert_eq!(new.files().len(), 6);
+}
+
+#[test]
+fn a_python_package_becomes_an_agent() {
+    let files = json!({ "files": [
+        { "filename": "kit-1.10-py3-none-any.whl", "hashes": { "sha256": "x" } },
+        { "filename": "kit-2.0rc1-py3-none-any.whl", "hashes": { "sha256": "x" } },
+        { "filename": "kit-1.11-py3-none-any.whl", "hashes": { "sha256": "x" }, "yanked": "oops" },
+    ] });
+    let simple =
+        (200, vec![("Content-Type", "application/vnd.pypi.simple.v1+json".to_owned())], files.to_string().into_bytes());
+    let info = json!({ "info": { "summary": "A kit", "license_expression": "Apache-2.0", "author_email": "K <k@h.example>",
+                                 "project_urls": { "Source": "https://github.com/o/kit", "Homepage": "http://kit.example" } } });
+    let new = Place::with([("/py/simple/kit/", simple), ("/py/pypi/kit/1.10/json", body(&info))]);
+    let (code, document) = new.json(&["kit", "--pypi", "Kit"]);
+    assert_eq!(code, 0, "{document}");
+    let expected = json!({
+        "id": "kit", "name": "Kit", "version": "1.10.0", "description": "A kit", "repository": "https://github.com/o/kit",
+        "authors": ["K"], "license": "Apache-2.0",
+        "distribution": { "uvx": { "package": "Kit==1.10", "args": ["acp"] } },
+    });
+    // The name is written as the person writes it; the script of the package is called so, too.
+    assert_eq!(new.manifest("kit"), expected);
+    let (code, report) = new.verify.env.json(&["validate"]);
+    assert_eq!((code, &report["findings"]), (0, &json!([])));
+    let (code, _) = new.json(&["kit-two", "--pypi", "kit==2.0rc1", "--no-probe"]);
+    assert_eq!((code, &new.manifest("kit-two")["version"]), (0, &json!("2.0.0-preview.1")));
+    // Nobody has told more of that version.
+    assert!(new.manifest("kit-two")["description"].as_str().unwrap().starts_with("TODO"));
+    assert_eq!(new.verify.env.json(&["validate"]).0, 0);
+}
+
+#[test]
+fn what_strangers_say_is_bounded_and_harmless() {
+    let hostile = json!({
+        "description": format!("\u{1b}[31m</script>{{{{7*7}}}}\u{202e}{}", "word ".repeat(10_000)),
+        "license": "x".repeat(5000), "author": { "name": "\u{200b}" }, "homepage": "javascript:alert(1)",
+        "repository": "git+ssh://evil.example/../../x",
+        "contributors": vec!["A\nB <x>"; 5000],
+    });
+    let new = Place::with([("/npm/flag", package(&hostile))]);
+    let (code, document) = new.json(&["agent-x", "--npm", "flag", "--no-probe"]);
+    assert_eq!(code, 0, "{document}");
+    let manifest = new.manifest("agent-x");
+    assert!(manifest["description"].as_str().unwrap().chars().count() <= 200);
+    assert_eq!(manifest["authors"], json!(["A B"]));
+    for key in ["license", "website", "repository", "license_url"] {
+        assert_eq!(manifest.get(key), None, "{key}");
+    }
+    assert!(new.verify.env.read("r/agent-x/agent.json").len() < 2000);
+    assert_eq!(new.verify.env.json(&["validate", "--deny", "warnings"]).0, 0);
+    let human = new.run(&["agent-y", "--npm", "flag", "--no-probe"]);
+    assert!(!human.stdout.contains(['\u{1b}', '\u{202e}']), "{}", human.stdout);
+}
+
+#[test]
+fn what_a_registry_asks_for_besides_is_left_to_the_person() {
+    let new = Place::with([("/npm/flag", package(&usual()))]);
+    new.verify.env.write("r/registry.toml", "[rules]\n\"manifest/missing-license-url\" = \"deny\"\n");
+    let (code, document) = new.json(&["agent-x", "--npm", "flag", "--no-probe"]);
+    assert_eq!((code, &document["errors"][0]["rule"]), (1, &json!("manifest/missing-license-url")));
+    assert!(left(&document).contains("put right, as manifest/missing-license-url wants it"), "{document}");
+}
+
+#[test]
+fn ids_obey_the_rules_and_nothing_is_asked_for_a_wrong_one() {
+    let new = Place::with([("/npm/flag", package(&usual()))]);
+    let long = "a".repeat(101);
+    for id in ["Upper", "../x", "con", "registry", "1a", "", "a/b", "ä", &long, "-x"] {
+        let run = new.run(&["--npm", "flag", "--no-probe", "--", id]);
+        assert_eq!(run.code, 2, "{id}: {}", run.stderr);
+    }
+    // Whatever a configuration switches off, an id is the name of a folder.
+    new.verify.env.write("r/registry.toml", "[rules]\n\"manifest/*\" = \"allow\"\n");
+    assert_eq!(new.run(&["--npm", "flag", "--no-probe", "--", "../x"]).code, 2);
+    assert!(new.server.asked().is_empty());
+    assert_eq!(new.files(), ["registry.toml"]);
+}
+
+#[test]
+fn nothing_that_is_there_is_overwritten() {
+    let new = Place::with([("/npm/flag", package(&usual()))]);
+    new.verify.env.write("r/agent-x/notes.txt", "mine");
+    let run = new.run(&["agent-x", "--npm", "flag", "--no-probe"]);
+    assert!(run.code == 2 && run.stderr.contains("is there already; nothing was changed"), "{}", run.stderr);
+    assert_eq!(new.files(), ["agent-x/notes.txt"]);
+    let (_, document) = new.json(&["agent-y", "--npm", "flag", "--no-probe"]);
+    let (_, again) = new.json(&["agent-yy", "--npm", "flag", "--no-probe"]);
+    assert!(!left(&document).contains("look at"), "{document}");
+    assert!(left(&again).contains("look at `agent-y`, which is the same package"), "{again}");
+}
+
+#[test]
+fn what_cannot_become_an_agent_leaves_nothing() {
+    let several = package(&json!({ "bin": { "a": "a.js", "b": "b.js" } }));
+    let odd = body(
+        &json!({ "dist-tags": { "latest": "--x" }, "versions": { "--x": { "bin": "x" }, "1.0.0-rc.1": { "bin": "x" } } }),
+    );
+    let new = Place::with([
+        ("/npm/several", several),
+        ("/npm/none", package(&json!({ "bin": null }))),
+        ("/npm/odd", odd),
+        ("/npm/html", ok("<html>")),
+        ("/npm/down", status(500)),
+        ("/py/simple/empty/", body(&json!({ "files": [] }))),
+    ]);
+    for (source, name, code, message) in [
+        ("--npm", "absent", 2, "npm has no package `absent`"),
+        ("--npm", "several", 2, "2 commands (`a`, `b`), and npx cannot choose"),
+        ("--npm", "none", 2, "has no command"),
+        ("--npm", "odd", 2, "for the newest one, write `odd@1.0.0-rc.1`"),
+        ("--npm", "odd@latest", 2, "is no version that npx could be told"),
+        ("--npm", "several@^1", 2, "is not one version"),
+        ("--npm", "several@3.0.0", 2, "npm has no version `3.0.0` of `several`"),
+        ("--npm", "../x", 2, "names a place to load code from"),
+        ("--npm", "html", 3, "answers with something else"),
+        ("--npm", "down", 3, "500"),
+        ("--pypi", "absent", 2, "the Python index has no project `absent`"),
+        ("--pypi", "empty", 2, "has no versions"),
+        ("--pypi", "--x", 2, ""),
+    ] {
+        let run = new.run(&["agent-x", source, name]);
+        assert!(run.code == code && run.stderr.contains(message), "{name}: {} {}", run.code, run.stderr);
+        new.assert_nothing_written();
+    }
+    let run = new.run(&["agent-x"]);
+    assert!(run.code == 2 && run.stderr.contains("--npm"), "{}", run.stderr);
+    let (code, document) = new.json(&["agent-x", "--npm", "absent"]);
+    assert_eq!((code, &document["command"], &document["error"]["exit_code"]), (2, &json!("new"), &json!(2)));
+}
+
+#[test]
+fn an_interrupted_run_leaves_nothing() {
+    let new = Place::with([("/npm/endless", package(&usual()))]);
+    let mut child = new.command(&["agent-x", "--npm", "endless"]).spawn().unwrap();
+    let until = Instant::now() + Duration::from_mins(1);
+    // It is installing when the place for that is there.
+    while fs::read_dir(new.verify.env.path("tmp")).unwrap().count() == 0 && Instant::now() < until {
+        sleep(Duration::from_millis(20));
+    }
+    sleep(Duration::from_millis(300));
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    new.verify.assert_clean();
+    new.assert_nothing_written();
+}
+
+#[test]
+fn a_registry_that_cannot_be_written_is_said() {
+    let new = Place::with([("/npm/flag", package(&usual()))]);
+    let run = Run::of(
+        new.command(&["--registry-dir", "nowhere", "agent-x", "--npm", "flag", "--no-probe"])
+            .current_dir(new.verify.env.path("")),
+    );
+    assert!(run.code == 3 && run.stderr.contains("nowhere"), "{}", run.stderr);
+}
+
+/// A release on GitHub with these files, and digests where they are given.
+fn release(tag: &str, assets: &[(&str, Option<&str>)]) -> Value {
+    let asset = |(name, digest): &(&str, Option<&str>)| json!({ "name": name, "state": "uploaded", "digest": digest });
+    json!({ "tag_name": tag, "assets": assets.iter().map(asset).collect::<Vec<_>>() })
+}
+
+/// An archive whose program is an agent when it is told `acp`.
+fn program(name: &str) -> Vec<u8> {
+    let script = format!("#!/bin/sh\n[ \"$1\" = acp ] && exec \"{}\" ok\nexit 2\n", fake_agent().display());
+    gz(&tar(&[(name, script.as_bytes()), ("pkg/README.md", b"text")]))
+}
+
+const ABOUT: &str = r#"{ "description": "Archives", "owner": { "login": "o" }, "license": { "spdx_id": "MIT" },
+    "html_url": "https://github.example/o/agent", "homepage": "https://github.example/o/agent" }"#;
+
+const RELEASES: &str = "/api/repos/o/agent/releases?per_page=100&page=1";
+
+#[test]
+fn releases_on_github_become_an_agent() {
+    let (here, there, exe) = (program("pkg/agent"), program("pkg/other"), program("agent.exe"));
+    let digest = format!("sha256:{}", sha256(&here));
+    let newest = release(
+        "v1.2",
+        &[
+            ("agent-linux-x64.tar.gz", Some(&digest)),
+            ("agent-linux-x64.tar.gz.sha256", None),
+            ("agent-linux-arm64.tar.gz", None),
+            ("agent-windows-x64.tar.gz", None),
+            ("agent-darwin-x64.tar.gz", None),
+            ("agent-darwin-x64-debug.zip", None),
+            ("agent-macos-arm64.tar.gz", None),
+        ],
+    );
+    let mut young = release("v2.0.0", &[("agent-linux-x64.tar.gz", None)]);
+    young["prerelease"] = json!(true);
+    let older = release("v1.1.0", &[("agent-linux-x64.tar.gz", None)]);
+    let other = release("docs-v9.0.0", &[("book.zip", None)]);
+    let new = Place::with([
+        ("/api/repos/o/agent", ok(ABOUT)),
+        ("/api/repos/o/agent/license", ok(r#"{ "html_url": "https://github.example/o/agent/blob/main/LICENSE" }"#)),
+        (RELEASES, body(&json!([young, other, older, newest]))),
+        ("/o/agent/releases/download/v1.2/agent-linux-x64.tar.gz", ok(here.clone())),
+        ("/o/agent/releases/download/v1.2/agent-linux-arm64.tar.gz", ok(there.clone())),
+        ("/o/agent/releases/download/v1.2/agent-darwin-x64.tar.gz", ok(gz(&tar(&[("a", b"x"), ("b", b"x")])))),
+        ("/o/agent/releases/download/v1.2/agent-macos-arm64.tar.gz", ok(there.clone())),
+        ("/o/agent/releases/download/v1.2/agent-windows-x64.tar.gz", ok(exe.clone())),
+    ]);
+    let host = new.server.host.clone();
+    let (code, document) = new.json(&["--allow-host", &host, "some-agent", "--github", "o/agent"]);
+    assert_eq!(code, 0, "{document}");
+    let target = |name: &str, bytes: &[u8], cmd: &str| {
+        json!({ "archive": new.server.url(&format!("/o/agent/releases/download/v1.2/{name}")), "sha256": sha256(bytes),
+                "cmd": cmd, "args": ["acp"] })
+    };
+    let expected = json!({
+        "id": "some-agent", "name": "Some Agent", "version": "1.2.0", "description": "Archives",
+        "repository": "https://github.example/o/agent", "authors": ["o"], "license": "MIT",
+        "license_url": "https://github.example/o/agent/blob/main/LICENSE",
+        "distribution": { "binary": {
+            "darwin-aarch64": target("agent-macos-arm64.tar.gz", &there, "./pkg/other"),
+            "linux-aarch64": target("agent-linux-arm64.tar.gz", &there, "./pkg/other"),
+            "linux-x86_64": target("agent-linux-x64.tar.gz", &here, "./pkg/agent"),
+            "windows-x86_64": target("agent-windows-x64.tar.gz", &exe, "./agent.exe"),
+        } },
+    });
+    assert_eq!(new.manifest("some-agent"), expected);
+    let left = left(&document);
+    assert!(
+        left.contains("add darwin-x86_64, which was left out: `agent-darwin-x64.tar.gz` has several programs"),
+        "{left}"
+    );
+    assert!(left.contains("there are also `agent-darwin-x64-debug.zip`"), "{left}");
+    let (code, report) = new.verify.env.json(&["validate", "--allow-host", &host]);
+    assert_eq!((code, &report["summary"]["errors"]), (0, &json!(0)), "{report}");
+    // The program of the third platform is said by name.
+    let run = new.run(&["--allow-host", &host, "with-cmd", "--github", "o/agent", "--cmd", "b", "--no-probe"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(new.manifest("with-cmd")["distribution"]["binary"]["darwin-x86_64"]["cmd"], json!("./b"));
+}
+
+#[test]
+fn what_a_repository_does_not_offer_is_said() {
+    let bytes = program("pkg/agent");
+    let wrong = format!("sha256:{}", "0".repeat(64));
+    let new = Place::with([
+        ("/api/repos/o/agent", ok(ABOUT)),
+        (RELEASES, body(&json!([release("v1.0.0", &[("agent-linux-x64.tar.gz", Some(&wrong))])]))),
+        ("/o/agent/releases/download/v1.0.0/agent-linux-x64.tar.gz", ok(bytes)),
+        ("/api/repos/o/agent/releases/tags/v3", body(&release("v3", &[("agent.tar.gz", None)]))),
+        ("/api/repos/o/agent/releases/tags/nightly", body(&release("nightly", &[("agent-linux-x64.zip", None)]))),
+        ("/api/repos/o/agent/releases/tags/v4.0", body(&release("v4.0", &[("agent-linux-x64.zip", None)]))),
+    ]);
+    let host = new.server.host.clone();
+    for (spec, code, message) in [
+        ("o/absent", 2, "GitHub has no repository `o/absent`"),
+        ("o/agent", 4, "where GitHub says 0000"),
+        ("o/agent@v2", 2, "there is no release `v2`"),
+        ("o/agent@v3", 2, "no file tells by its name for which platform it is (there are `agent.tar.gz`)"),
+        ("o/agent@v4.0", 2, "can be started: add linux-x86_64, which was left out"),
+        ("o/agent@nightly", 2, "names no version"),
+        ("o", 2, "OWNER/REPO is wanted"),
+    ] {
+        let run = new.run(&["--allow-host", &host, "agent-x", "--no-probe", "--github", spec]);
+        assert!(run.code == code && run.stderr.contains(message), "{spec}: {} {}", run.code, run.stderr);
+        new.assert_nothing_written();
+    }
+}
