@@ -20,7 +20,7 @@
 //! config     catalog, store ── settings
 //! diff       diff ── report
 //! bump       registry ── bump ── (propose ──) report
-//! new        scaffold ── (verify ──) registry
+//! new, init  scaffold ── (verify)
 //! ```
 //!
 //! | module | what it does |
@@ -41,7 +41,7 @@
 //! | [`login`] | SIGN IN: what an authentication method asks for, and whether the agent opens a session then; and the way out |
 //! | [`verify`] | VERIFY: all agents of a registry, installed and checked, some at once; the capability snapshot |
 //! | [`bump`] | BUMP: what the sources of an agent offer, the version it should move to, and the smallest change that takes it there |
-//! | [`scaffold`] | SCAFFOLD: a new agent's folder, from what npm, the Python package index or GitHub says of it |
+//! | [`scaffold`] | SCAFFOLD: a new agent's folder, from what npm, the Python package index or GitHub says of it; the files of a new registry |
 //! | [`propose`] | PROPOSE: updates as pull requests on GitHub |
 //! | [`finding`] | what a check says: the one type between checks and reports |
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
@@ -72,6 +72,7 @@
 //! | `capabilities.json` | [`verify::Snapshot`] | what agents can do |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`index`] | the published tree |
 //! | `index.html`, `agents/`, `assets/` and more ([`site::CONTENTS`]) | [`site`] | the catalog site, a part of that tree |
+//! | `templates/init/`, `.github/` | [`scaffold`] (embedded) | what a new registry begins with |
 //! | `templates/`, `src/site/assets/` | [`site`] (embedded) | what pages look like, and their scripts |
 
 pub mod archive;

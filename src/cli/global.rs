@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use acp_registry::check::Levels;
 use acp_registry::net::AllowedHosts;
-use acp_registry::registry::{Config, ConfigError};
+use acp_registry::registry::{Config, ConfigError, Registry};
 use acp_registry::sys::fs::ReadError;
 use clap::{Args, ValueEnum};
 
@@ -101,6 +101,16 @@ impl Global {
     pub(super) fn allowed_hosts(&self) -> Result<AllowedHosts, Failure> {
         AllowedHosts::parse(&self.allow_host).map_err(|error| Failure::usage(format!("--allow-host: {error}")))
     }
+}
+
+/// Refuses a folder without agents, so that a wrong path in CI does not pass for ever; a registry that has just been laid
+/// out is known by its configuration.
+pub(super) fn refuse_empty(registry: &Registry, directory: &Path) -> Result<(), Failure> {
+    if registry.entries.is_empty() && !directory.join("registry.toml").is_file() {
+        let directory = directory.display();
+        return Err(Failure::usage(format!("{directory} holds no agents; name the registry with --registry-dir")));
+    }
+    Ok(())
 }
 
 /// The levels that a configuration sets.

@@ -16,6 +16,7 @@ mod explain;
 mod fix;
 mod global;
 mod info;
+mod init;
 mod install;
 mod launch;
 mod list;
@@ -78,6 +79,8 @@ Exit codes:
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Lay out a new registry: configuration, workflows, and what contributors read
+    Init(init::Args),
     /// Make the folder of a new agent, from what npm, the Python package index or GitHub says of it
     New(new::Args),
     /// Check a registry: manifests and icons, and on demand addresses, packages, archives and agents
@@ -155,6 +158,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
     let name = matches.subcommand_name().unwrap_or_default();
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
     let (result, is_json) = match &cli.command {
+        Command::Init(args) => (init::run(args, &ui), args.format.is_json()),
         Command::New(args) => (new::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Validate(args) => (validate::run(args, matches, &cli.global, &ui), args.is_json()),
         Command::Build(args) => (build::run(args, &cli.global, &ui), args.format.is_json()),

@@ -15,7 +15,7 @@ use clap::ArgMatches;
 use super::candidates;
 use super::exit::{Exit, Failure};
 use super::fix;
-use super::global::{Global, configured_levels};
+use super::global::{Global, configured_levels, refuse_empty};
 use super::survey;
 use super::ui::Ui;
 
@@ -81,13 +81,7 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
 
     let directory = global.registry_dir();
     let registry = Registry::load(&directory)?;
-    if registry.entries.is_empty() {
-        // In CI a wrong path must not pass for ever.
-        return Err(Failure::usage(format!(
-            "{} holds no agents; name the registry with --registry-dir",
-            directory.display()
-        )));
-    }
+    refuse_empty(&registry, &directory)?;
     let selection = selection(args, &registry)?;
     ui.detail(&format!("checking {} in {}", registry.entries.len(), registry.root.display()));
     let survey = survey::run(&args.survey, &registry, &selection, &config, &allowed_hosts, ui)?;

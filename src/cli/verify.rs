@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
+use acp_registry::check::Selection as Changed;
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
 use acp_registry::registry::{Registry, today};
 use acp_registry::report;
 use acp_registry::sys::fs::{PathError, ReadError, write_atomic};
+use acp_registry::sys::git;
 use acp_registry::text::nearest;
 use acp_registry::verify::{Row, Selection, Shard, Snapshot, SnapshotError, Summary, Task, WhenHeld, plan};
 use clap::ValueEnum;
@@ -15,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::candidates;
 use super::exit::{Exit, Failure};
-use super::global::Global;
+use super::global::{Global, refuse_empty};
 use super::live::{self, LiveArgs, Settings};
 use super::place::Dist;
 use super::survey::limits;
@@ -26,6 +28,10 @@ pub(super) struct Args {
     /// Agents to check, also those in quarantine [default: all others]
     #[arg(value_name = "ID", add = candidates::checked_out())]
     ids: Vec<String>,
+
+    /// Check only agents whose folder differs from this git revision
+    #[arg(long, value_name = "REF", conflicts_with = "ids")]
+    changed_since: Option<String>,
 
     /// Check this kind of distribution only (repeatable) [default: all that this host can run]
     #[arg(long, value_name = "KIND")]
@@ -121,10 +127,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 pub(super) fn load(wanted: &[String], global: &Global) -> Result<Registry, Failure> {
     let directory = global.registry_dir();
     let registry = Registry::load(&directory)?;
-    if registry.entries.is_empty() {
-        let directory = directory.display();
-        return Err(Failure::usage(format!("{directory} holds no agents; name the registry with --registry-dir")));
-    }
+    refuse_empty(&registry, &directory)?;
     let ids = || registry.entries.iter().map(|entry| entry.id.as_str());
     if let Some(id) = wanted.iter().find(|id| registry.entry(id).is_none()) {
         let meant = nearest(id, ids()).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
@@ -148,7 +151,13 @@ fn tasks(args: &Args, registry: &Registry, ui: &Ui) -> Result<Vec<Task>, Failure
     };
     let kinds = args.dist.iter().map(|kind| Kind::from(*kind));
     let (ids, held) = if args.ids.is_empty() {
-        (None, WhenHeld::CheckWhenOver(today(SystemTime::now())))
+        let changed = args.changed_since.as_ref().map(|revision| git::changed_paths(&registry.root, revision));
+        let changed = changed.transpose()?.map(Changed::Paths);
+        let has_changed = |changed: &Changed| {
+            let ids = registry.entries.iter().map(|entry| entry.id.clone());
+            ids.filter(|id| changed.has_folder(id)).collect()
+        };
+        (changed.as_ref().map(has_changed), WhenHeld::CheckWhenOver(today(SystemTime::now())))
     } else {
         (Some(args.ids.iter().cloned().collect()), WhenHeld::Check)
     };

@@ -7,6 +7,7 @@
 //! * [`Scaffolder`] asks npm, the Python package index or GitHub, and makes a [`Draft`]
 //! * [`check_id`], [`propose`]: the same rules as everywhere decide what is fit for a registry; what breaks one is left out
 //! * [`place`]: the folder appears as a whole, or not at all
+//! * [`lay_out`]: a registry without agents, with the workflows that this project uses itself
 //! * [`starter_icon`]: the initial letter of an id, until somebody draws something better
 //!
 //! What a source says is somebody else's: it is bounded, put on one line, and freed of what cannot be seen; of addresses
@@ -16,6 +17,7 @@ mod assets;
 mod entry;
 mod error;
 mod icon;
+mod layout;
 mod letters;
 mod manifest;
 mod origin;
@@ -27,4 +29,5 @@ mod words;
 pub use entry::{Proposal, check_id, place, propose};
 pub use error::Error;
 pub use icon::starter_icon;
+pub use layout::{LayoutError, lay_out};
 pub use origin::{Draft, GithubSpec, GithubSpecError, Origin, Scaffolder};

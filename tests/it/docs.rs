@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::support::{Env, Run, skipped, tree};
 
 /// Every command, in the order of the help.
-const COMMANDS: &[&str] = &[
-    "new", "validate", "build", "diff", "verify", "serve", "probe", "bump", "list", "search", "info", "resolve",
-    "install", "run", "which", "update", "uninstall", "gc", "doctor", "login", "logout", "config", "completions",
-    "rules", "explain",
+pub(crate) const COMMANDS: &[&str] = &[
+    "init", "new", "validate", "build", "diff", "verify", "serve", "probe", "bump", "list", "search", "info",
+    "resolve", "install", "run", "which", "update", "uninstall", "gc", "doctor", "login", "logout", "config",
+    "completions", "rules", "explain",
 ];
 
 fn text(path: &str) -> String {

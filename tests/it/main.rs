@@ -23,6 +23,7 @@ mod docs;
 mod doctor;
 mod handshake;
 mod history;
+mod init;
 mod library;
 mod locks;
 #[cfg(unix)]
@@ -49,3 +50,5 @@ mod validate;
 mod validate_handshake;
 mod verify;
 mod verify_places;
+#[cfg(unix)]
+mod workflows;

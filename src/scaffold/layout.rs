@@ -1,0 +1,141 @@
+//! The files of a new registry.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::GithubSpec;
+use crate::sys::fs::PathError;
+
+/// Every file, with its text. What runs on GitHub is what runs for this project itself.
+const FILES: [(&str, &str); 14] = [
+    (".github/acp-registry.env", include_str!("../../templates/init/.github/acp-registry.env")),
+    (".github/actions/acp-registry/action.yml", include_str!("../../.github/actions/acp-registry/action.yml")),
+    (".github/actions/acp-registry/install.sh", include_str!("../../.github/actions/acp-registry/install.sh")),
+    (".github/dependabot.yml", include_str!("../../templates/init/.github/dependabot.yml")),
+    (".github/pull_request_template.md", include_str!("../../templates/init/.github/pull_request_template.md")),
+    (".github/workflows/bump.yml", include_str!("../../.github/workflows/bump.yml")),
+    (".github/workflows/publish.yml", include_str!("../../.github/workflows/publish.yml")),
+    (".github/workflows/report.yml", include_str!("../../.github/workflows/report.yml")),
+    (".github/workflows/validate.yml", include_str!("../../.github/workflows/validate.yml")),
+    (".github/workflows/verify.yml", include_str!("../../.github/workflows/verify.yml")),
+    // By this name it would count for the folder of the templates.
+    (".gitignore", include_str!("../../templates/init/gitignore")),
+    ("CONTRIBUTING.md", include_str!("../../templates/init/CONTRIBUTING.md")),
+    ("README.md", include_str!("../../templates/init/README.md")),
+    ("registry.toml", include_str!("../../templates/init/registry.toml")),
+];
+
+/// Why no registry was laid out.
+#[derive(Debug, thiserror::Error)]
+pub enum LayoutError {
+    /// These files are there already.
+    #[error("nothing was written, for there is already: {}", list(.0))]
+    Exists(Vec<PathBuf>),
+    /// A file cannot be written; those that were are removed again.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Writes the files of a new registry into a directory, which is made if need be, and returns their names. `program` is
+/// the release of this program that the registry's workflows will use, as far as it is known.
+///
+/// # Errors
+/// [`LayoutError`]; nothing of the registry is then there.
+pub fn lay_out(directory: &Path, program: Option<&GithubSpec>) -> Result<Vec<&'static str>, LayoutError> {
+    let taken: Vec<PathBuf> =
+        FILES.iter().map(|(name, _)| directory.join(name)).filter(|path| path.symlink_metadata().is_ok()).collect();
+    if !taken.is_empty() {
+        return Err(LayoutError::Exists(taken));
+    }
+    let mut undo = Undo::default();
+    for (name, text) in FILES {
+        let path = directory.join(name);
+        if let Some(folder) = path.parent() {
+            undo.make(folder)?;
+        }
+        undo.write(&path, &filled(text, program))?;
+    }
+    undo.paths.clear();
+    Ok(FILES.into_iter().map(|(name, _)| name).collect())
+}
+
+/// A text with what is known of the program in its places.
+fn filled(text: &str, program: Option<&GithubSpec>) -> String {
+    let repository = program.map_or_else(String::new, |program| format!("{}/{}", program.owner, program.name));
+    let version = program.and_then(|program| program.tag.clone());
+    let version = version.unwrap_or_else(|| concat!("v", env!("CARGO_PKG_VERSION")).to_owned());
+    text.replace("{repository}", &repository).replace("{version}", &version)
+}
+
+/// What was made so far, which goes away again unless all of it is there.
+#[derive(Default)]
+struct Undo {
+    paths: Vec<PathBuf>,
+}
+
+impl Undo {
+    /// Makes a folder and those above it.
+    fn make(&mut self, folder: &Path) -> Result<(), PathError> {
+        let missing: Vec<&Path> = folder
+            .ancestors()
+            .take_while(|folder| !folder.as_os_str().is_empty() && folder.symlink_metadata().is_err())
+            .collect();
+        for folder in missing.into_iter().rev() {
+            fs::create_dir(folder).map_err(PathError::at(folder))?;
+            self.paths.push(folder.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Writes a file that is not there.
+    fn write(&mut self, path: &Path, text: &str) -> Result<(), PathError> {
+        let mut write = || -> io::Result<()> {
+            let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+            self.paths.push(path.to_owned());
+            file.write_all(text.as_bytes())
+        };
+        write().map_err(PathError::at(path))
+    }
+}
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        // What cannot be removed was named in the error, or is a folder that somebody has put something into.
+        for path in self.paths.iter().rev() {
+            let _ = if path.is_dir() { fs::remove_dir(path) } else { fs::remove_file(path) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_named_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("README.md"), "mine").unwrap();
+        let error = lay_out(folder.path(), None).unwrap_err();
+        assert!(error.to_string().ends_with("README.md"), "{error}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_failure_half_way_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(".github"), "a file in the place of a folder").unwrap();
+        assert!(matches!(lay_out(folder.path(), None), Err(LayoutError::Path(_))));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let mut undo = Undo::default();
+        undo.make(&folder.path().join("a/b")).unwrap();
+        undo.write(&folder.path().join("a/b/c"), "c").unwrap();
+        assert!(undo.write(&folder.path().join("a/b/c"), "d").is_err());
+        drop(undo);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,106 @@
+//! `acp-registry init`
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::docs::COMMANDS;
+use crate::support::{Env, ICON, manifest, tree};
+
+const FILES: [&str; 14] = [
+    ".github/acp-registry.env",
+    ".github/actions/acp-registry/action.yml",
+    ".github/actions/acp-registry/install.sh",
+    ".github/dependabot.yml",
+    ".github/pull_request_template.md",
+    ".github/workflows/bump.yml",
+    ".github/workflows/publish.yml",
+    ".github/workflows/report.yml",
+    ".github/workflows/validate.yml",
+    ".github/workflows/verify.yml",
+    ".gitignore",
+    "CONTRIBUTING.md",
+    "README.md",
+    "registry.toml",
+];
+
+#[test]
+fn a_new_registry_is_in_order_before_and_after_its_first_agent() {
+    let env = Env::empty();
+    let (code, document) = env.json(&["init", "r", "--program", "o/acp-registry@v1.2.3"]);
+    assert_eq!((code, &document["files"]), (0, &json!(FILES)), "{document}");
+    assert_eq!(document["left_to_do"].as_array().unwrap().len(), 3);
+    let names: Vec<String> = tree(&env.path("r")).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, FILES);
+    assert!(env.read("r/.github/acp-registry.env").ends_with("REPOSITORY=o/acp-registry\nVERSION=v1.2.3\n"));
+    for command in ["validate", "bump"] {
+        let run = env.run(&[command]);
+        assert_eq!(run.code, 0, "{command}: {}", run.stderr);
+    }
+    // Nobody publishes a registry of nothing.
+    assert_eq!(env.run(&["build", "--out", "dist"]).code, 2);
+    let env = env.file("r/first/agent.json", manifest("first")).file("r/first/icon.svg", ICON);
+    let (code, report) = env.json(&["validate", "--deny", "warnings"]);
+    assert_eq!((code, &report["findings"]), (0, &json!([])));
+    assert_eq!(env.run(&["build", "--out", "dist"]).code, 0);
+}
+
+#[test]
+fn files_that_are_there_are_named_and_stay() {
+    let env = Env::empty().file("r/README.md", "mine").file("r/.github/workflows/bump.yml", "mine");
+    let run = env.run(&["init", "r"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("README.md") && run.stderr.contains("bump.yml"), "{}", run.stderr);
+    assert!(!run.stderr.contains("registry.toml"), "{}", run.stderr);
+    assert_eq!(tree(&env.path("r")).len(), 2);
+    // A folder that holds something else is no obstacle, and is made if it is not there.
+    let env = Env::empty().file("r/LICENSE", "mine");
+    assert_eq!(env.run(&["init", "r"]).code, 0);
+    assert_eq!(env.run(&["init", "a/new/one"]).code, 0);
+    assert_eq!(env.read("r/LICENSE"), "mine");
+    let run = env.run(&["init", "r/LICENSE/x"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+}
+
+#[test]
+fn without_a_known_release_the_person_is_told() {
+    let env = Env::empty();
+    let run = env.run(&["init", "new"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("say in `.github/acp-registry.env`"), "{}", run.stdout);
+    assert!(env.read("new/.github/acp-registry.env").contains("REPOSITORY=\n"));
+    assert_eq!(env.run(&["init", "other", "--program", "not a repository"]).code, 2);
+}
+
+/// What runs for this project is what runs for registries.
+#[test]
+fn the_workflows_are_those_of_this_project() {
+    let env = Env::empty();
+    assert_eq!(env.run(&["init", "r"]).code, 0);
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for file in FILES.iter().filter(|file| file.contains("workflows/") || file.contains("actions/")) {
+        assert_eq!(env.read(&format!("r/{file}")), fs::read_to_string(own.join(file)).unwrap(), "{file}");
+    }
+}
+
+#[test]
+fn every_command_in_the_texts_is_one() {
+    let env = Env::empty();
+    assert_eq!(env.run(&["init", "r"]).code, 0);
+    let mut seen = 0;
+    // The action speaks of the program, and of the words that it is given.
+    for file in FILES.iter().filter(|file| !file.contains("actions/")) {
+        let text = env.read(&format!("r/{file}"));
+        let text = text.replace("<!-- acp-registry report -->", "");
+        for rest in text.split("acp-registry ").skip(1) {
+            let word: String = rest.chars().take_while(char::is_ascii_lowercase).collect();
+            assert!(
+                COMMANDS.contains(&word.as_str()) || ["publish", "diff"].contains(&word.as_str()),
+                "{file}: {word}"
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen > 20, "only {seen}");
+}
