@@ -54,6 +54,34 @@ fn the_public_registry_is_reproduced_byte_for_byte() {
     );
 }
 
+/// The recipe of the README: one file, and the checkout is a registry of this program.
+#[test]
+fn the_public_registry_can_move() {
+    let Some(corpus) = corpus("the_public_registry_can_move") else { return };
+    let env = Env::empty();
+    for (name, bytes) in tree(&corpus.join("registry-2026-10")) {
+        env.write(&format!("r/{name}"), bytes);
+    }
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let (_, recipe) = readme.split_once("## Move a registry\n").unwrap();
+    let (_, config) = recipe.split_once("```toml\n").unwrap();
+    let config = config.split("```").next().unwrap();
+    env.write("r/registry.toml", config);
+    let same = fs::read_to_string(public_config()).unwrap();
+    let plain = |text: &str| toml::from_str::<toml::Value>(text).unwrap();
+    assert_eq!(plain(config), plain(&same), "the recipe and the tests use one configuration");
+    for arguments in [&["validate"][..], &["build", "--out", "dist"]] {
+        let run = env.run(arguments);
+        assert_eq!(run.code, 0, "{arguments:?}: {}{}", run.stdout, run.stderr);
+    }
+    for (name, bytes) in tree(&corpus.join("registry-2026-10.expected")) {
+        assert!(fs::read(env.path("dist").join(&name)).unwrap() == bytes, "{name} differs");
+    }
+    for page in ["index.html", "agents/goose/index.html", "matrix/index.html", "SHA256SUMS"] {
+        assert!(env.path("dist").join(page).is_file(), "{page}");
+    }
+}
+
 #[test]
 fn the_public_registry_has_no_errors() {
     let Some(corpus) = corpus("the_public_registry_has_no_errors") else { return };
