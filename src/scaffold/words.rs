@@ -57,8 +57,10 @@ pub(super) fn repository(text: &str) -> Option<String> {
         let ways = ["git://", "http://", "ssh://git@", "git@", "ssh://"];
         ways.iter().find_map(|way| of_forge(text.strip_prefix(way)?))
     };
-    let is_word =
-        |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+    let is_word = |word: &str| {
+        let is_plain = word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+        is_plain && word.bytes().any(|b| b != b'.')
+    };
     let bare = || {
         let (owner, name) = text.split_once('/')?;
         (is_word(owner) && is_word(name)).then(|| format!("https://github.com/{text}"))
@@ -84,7 +86,9 @@ pub(super) fn license(text: &str) -> Option<String> {
         return Some("proprietary".to_owned());
     }
     let mode = ParseMode { allow_deprecated: true, ..ParseMode::STRICT };
-    if Expression::parse_mode(text, mode).is_ok() {
+    // `MIT License` means `MIT`.
+    let short = ["License", "license"].iter().find_map(|word| text.strip_suffix(word)).map_or(text, str::trim_end);
+    if let Some(text) = [text, short].into_iter().find(|text| Expression::parse_mode(text, mode).is_ok()) {
         return Some(text.to_owned());
     }
     spdx::imprecise_license_id(text).filter(|(_, length)| *length == text.len()).map(|(id, _)| id.name.to_owned())

@@ -434,7 +434,8 @@ fn a_snapshot_that_is_none_is_wrong_usage_and_nothing_is_written() {
 fn templates_escape_everything_but_the_data_block() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
     let mut unescaped = Vec::new();
-    for (name, bytes) in tree(&folder) {
+    // Those of `init` are written as they are.
+    for (name, bytes) in tree(&folder).into_iter().filter(|(name, _)| !name.starts_with("init/")) {
         let text = String::from_utf8(bytes).unwrap().replace(' ', "");
         let is_escaped = [".html", ".xml", ".svg"].iter().any(|ending| name.ends_with(ending));
         assert!(is_escaped, "{name}: the ending decides how text is escaped");
