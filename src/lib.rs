@@ -19,6 +19,7 @@
 //! update     catalog ── update ── install ── store
 //! config     catalog, store ── settings
 //! diff       diff ── report
+//! publish    publish ── report
 //! bump       registry ── bump ── (propose ──) report
 //! ```
 //!
@@ -48,6 +49,7 @@
 //! | [`settings`] | SETTINGS: a program to what a client of the protocol reads to start it |
 //! | [`diff`] | COMPARE: what has changed from one published index to another |
 //! | [`site`] | RENDER: a published index to the pages of the catalog site |
+//! | [`publish`] | PUBLISH: a built tree, sent to a directory or a bucket in an order in which no reader misses anything |
 //! | [`preview`] | a tree in memory, served over HTTP on this machine |
 //! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
 //! | [`net`] | which addresses this program will speak to, and the HTTP client: manners, retries, secrets, cache |
@@ -69,6 +71,7 @@
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`index`] (published) | the contracts |
 //! | `capabilities.json` | [`verify::Snapshot`] | what agents can do |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`index`] | the published tree |
+//! | `v*/`, `latest/`, `.acp-registry/` | [`publish`] | snapshots of that tree, the newest one, and what publishers tell each other |
 //! | `index.html`, `agents/`, `assets/` and more ([`site::CONTENTS`]) | [`site`] | the catalog site, a part of that tree |
 //! | `templates/`, `src/site/assets/` | [`site`] (embedded) | what pages look like, and their scripts |
 
@@ -90,6 +93,7 @@ pub mod manifest;
 pub mod net;
 pub mod preview;
 pub mod propose;
+pub mod publish;
 pub mod registry;
 pub mod report;
 pub mod resolve;

@@ -16,7 +16,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use tower_http::compression::CompressionLayer;
 
-use crate::site::{CSP, ICON_CSP};
+use crate::site::{CSP, ICON_CSP, media_type};
 
 /// Reloads a page when the files have changed.
 const RELOAD: &str = "let known;\nsetInterval(async () => {\n  try {\n    const now = await (await fetch('/-/version')).text();\n    \
@@ -79,15 +79,6 @@ async fn answer(State(preview): State<Arc<Preview>>, request: Request) -> Respon
 
 fn file(name: &str, bytes: &[u8], status: StatusCode) -> Response {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let kind = match ending {
-        "html" => "text/html; charset=utf-8",
-        "css" => "text/css; charset=utf-8",
-        "js" => "text/javascript; charset=utf-8",
-        "json" => "application/json",
-        "svg" => "image/svg+xml",
-        "xml" => "application/xml",
-        _ => "text/plain; charset=utf-8",
-    };
     let policy = if ending == "svg" { ICON_CSP.to_owned() } else { format!("{CSP}; frame-ancestors 'none'") };
     let cache = if name.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
     let mut body = bytes.to_vec();
@@ -97,7 +88,7 @@ fn file(name: &str, bytes: &[u8], status: StatusCode) -> Response {
     let mut response = (status, body).into_response();
     let headers = response.headers_mut();
     for (key, value) in [
-        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_TYPE, media_type(name)),
         (header::CACHE_CONTROL, cache),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),

@@ -8,6 +8,7 @@ use acp_registry::check::UnknownRule;
 use acp_registry::handshake::{ReservedVariable, SetupError};
 use acp_registry::index::{BuildError, PublishedError, TreeError};
 use acp_registry::lockfile;
+use acp_registry::publish;
 use acp_registry::registry::{ConfigError, LoadError};
 use acp_registry::resolve;
 use acp_registry::site::SiteError;
@@ -145,6 +146,18 @@ impl From<ConfigError> for Failure {
 impl From<UnknownRule> for Failure {
     fn from(error: UnknownRule) -> Self {
         Self::usage(error)
+    }
+}
+
+impl From<publish::Error> for Failure {
+    fn from(error: publish::Error) -> Self {
+        if error.is_of_integrity() {
+            Self::refused(error)
+        } else if error.is_of_usage() {
+            Self::usage(error)
+        } else {
+            Self::unable(error)
+        }
     }
 }
 

@@ -30,6 +30,7 @@ mod previous;
 mod probe;
 mod progress;
 mod propose;
+mod publish;
 mod resolve;
 mod rules;
 mod run;
@@ -81,6 +82,8 @@ enum Command {
     Validate(validate::Args),
     /// Build the published tree: indexes, icons, schemas, checksums
     Build(build::Args),
+    /// Send a built tree to a directory or a bucket; readers never miss a file
+    Publish(publish::Args),
     /// Tell what has changed from one published tree or index to another
     Diff(diff::Args),
     /// Install and start the agents of a registry, speak ACP to them, and tell what they can do
@@ -154,6 +157,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
     let (result, is_json) = match &cli.command {
         Command::Validate(args) => (validate::run(args, matches, &cli.global, &ui), args.is_json()),
         Command::Build(args) => (build::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Publish(args) => (publish::run(args, &cli.global, &ui), args.is_json()),
         Command::Diff(args) => (diff::run(args, &cli.global, &ui), args.is_json()),
         Command::Verify(args) => (verify::run(args, &cli.global, &ui), args.is_json()),
         Command::Bump(args) => (bump::run(args, &cli.global, &ui), args.is_json()),

@@ -157,3 +157,31 @@ impl Drop for Progress {
         self.questions.finish_and_clear();
     }
 }
+
+/// Shows how many files were sent.
+pub(super) struct Sending {
+    bar: ProgressBar,
+}
+
+impl Sending {
+    pub(super) fn new(ui: &Ui) -> Self {
+        let target = if ui.may_show_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        let bar = bar.with_style(style("{spinner} {pos} of {len} files {wide_bar} {elapsed}"));
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self { bar }
+    }
+
+    pub(super) fn plan(&self, count: usize) {
+        self.bar.inc_length(count as u64);
+    }
+
+    pub(super) fn step(&self) {
+        self.bar.inc(1);
+    }
+
+    /// Takes it off the screen.
+    pub(super) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}

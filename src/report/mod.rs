@@ -17,6 +17,7 @@ mod json;
 mod login;
 mod markdown;
 mod outcome;
+mod publish;
 mod sarif;
 mod verify;
 
@@ -29,6 +30,7 @@ pub use self::doctor::doctor;
 pub use self::json::finding as finding_json;
 pub use self::login::{login, method};
 pub use self::outcome::outcome;
+pub use self::publish::{pruned, pruned_human, published, published_human};
 pub use self::verify::{verify, verify_markdown};
 use crate::check::Checked;
 

@@ -86,6 +86,23 @@ pub const CONTENTS: &[Published] = &[
     ),
 ];
 
+/// The media type of a published file, by its name.
+#[must_use]
+pub fn media_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "html" => "text/html; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "json" => "application/json",
+        "svg" => "image/svg+xml",
+        "atom" => "application/atom+xml",
+        "xml" => "application/xml",
+        "md" => "text/markdown; charset=utf-8",
+        "sig" => "application/octet-stream",
+        _ => "text/plain; charset=utf-8",
+    }
+}
+
 #[derive(Template)]
 #[template(path = "api.html")]
 pub(super) struct Api<'a> {

@@ -32,7 +32,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 pub use capabilities::{Capabilities, SnapshotError};
-pub use contents::{CONTENTS, Published};
+pub use contents::{CONTENTS, Published, media_type};
 use facets::GROUPS;
 use listing::Listing;
 use pages::{Frame, Home, NotFound, ShownGroup, ShownValue, Site};

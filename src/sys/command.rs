@@ -1,11 +1,12 @@
-//! Asking the package managers of this machine.
+//! Asking the package managers of this machine, and running programs that a person has named.
 
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The longest answer that is read, in bytes.
 const LIMIT: u64 = 1 << 16;
@@ -28,6 +29,34 @@ pub fn answer(program: &str, arguments: &[&str], directory: &Path, timeout: Dura
     }
     let is_success = child.wait().is_ok_and(|status| status.success());
     answer.filter(|_| is_success)
+}
+
+/// Runs a program that a person has named, in a directory, with an empty standard input; what it says goes where this
+/// program's own talk goes. Its standard output goes nowhere.
+///
+/// # Errors
+/// Why it did not end well, as a sentence that names it.
+pub fn run(program: &str, arguments: &[&OsStr], directory: &Path, timeout: Duration) -> Result<(), String> {
+    let shown = crate::text::quote(program);
+    #[expect(clippy::disallowed_methods, reason = "the person's own program, with its own environment")]
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = command.spawn().map_err(|error| format!("cannot start {shown}: {error}"))?;
+    let until = Instant::now() + timeout;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(format!("{shown} failed: {status}")),
+            Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(10)),
+            Ok(None) => {
+                // It may have ended by itself.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("{shown} took longer than {} s", timeout.as_secs()));
+            }
+            Err(error) => return Err(format!("{shown}: {error}")),
+        }
+    }
 }
 
 fn read(child: &mut Child, timeout: Duration) -> Option<String> {
@@ -58,6 +87,13 @@ mod tests {
         assert_eq!(ask("echo text; exit 1"), None);
         assert_eq!(ask("echo text; exec sleep 60"), None);
         assert_eq!(ask("printf '\\377'"), None);
+        let run = |script: &str| {
+            let arguments = ["-c", script].map(OsStr::new);
+            run("sh", &arguments, Path::new("/"), Duration::from_millis(500))
+        };
+        assert_eq!(run("true"), Ok(()));
+        assert!(run("exit 7").unwrap_err().contains('7'));
+        assert!(run("exec sleep 60").unwrap_err().contains("took longer"));
         assert_eq!(answer("no-such-program", &[], Path::new("/"), Duration::from_secs(1)), None);
     }
 }

@@ -155,12 +155,21 @@ impl PathError {
 /// [`PathError`]; the old file is then still there.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let path = real.as_path();
+    if real.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        let write = || OpenOptions::new().write(true).open(&real)?.write_all(bytes);
+        return write().map_err(PathError::at(&real));
+    }
+    write_atomic_from(parent_of(&real), &real, bytes)
+}
+
+/// Makes a file in the directory `making`, and then moves it to `path`, so that every reader sees either the old or the new
+/// content, whole. Both are on the same file system.
+///
+/// # Errors
+/// [`PathError`]; the old file is then still there.
+pub fn write_atomic_from(making: &Path, path: &Path, bytes: &[u8]) -> Result<(), PathError> {
     let write = || -> io::Result<()> {
-        if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-            return OpenOptions::new().write(true).open(path)?.write_all(bytes);
-        }
-        let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(parent_of(path))?;
+        let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(making)?;
         file.write_all(bytes)?;
         match path.metadata() {
             Ok(old) => fs::set_permissions(file.path(), old.permissions())?,

@@ -1,7 +1,7 @@
 //! The operating system: everything here is called by the others and calls nobody.
 //!
 //! * [`branch`]: commits on branches of a remote, made without touching the checkout
-//! * [`command`]: asking the package managers
+//! * [`command`]: asking the package managers, and running what a person has named
 //! * [`fs`]: reading files that strangers wrote, and replacing files and folders as a whole
 //! * [`git`]: asking the `git` program what has changed
 //! * [`host`]: what this machine can run besides its own programs

@@ -42,13 +42,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "report",
         &[
             "bump", "check", "diff", "doctor", "finding", "handshake", "json", "login", "manifest", "propose",
-            "source", "text", "verify",
+            "publish", "source", "text", "verify",
         ],
     ),
     ("index", &["check", "finding", "json", "manifest", "registry", "sys", "text"]),
     ("settings", &["json", "manifest", "text"]),
     ("site", &["check", "history", "json", "manifest", "registry", "settings", "text"]),
     ("preview", &["site"]),
+    ("publish", &["site", "sys", "text"]),
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

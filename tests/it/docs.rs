@@ -10,9 +10,9 @@ use crate::support::{Env, Run, skipped, tree};
 
 /// Every command, in the order of the help.
 const COMMANDS: &[&str] = &[
-    "validate", "build", "diff", "verify", "serve", "probe", "bump", "list", "search", "info", "resolve", "install",
-    "run", "which", "update", "uninstall", "gc", "doctor", "login", "logout", "config", "completions", "rules",
-    "explain",
+    "validate", "build", "publish", "publish prune", "diff", "verify", "serve", "probe", "bump", "list", "search",
+    "info", "resolve", "install", "run", "which", "update", "uninstall", "gc", "doctor", "login", "logout", "config",
+    "completions", "rules", "explain",
 ];
 
 fn text(path: &str) -> String {
@@ -30,7 +30,10 @@ fn the_help_of_every_command_is_known() {
     let env = Env::empty();
     let mut all = env.run(&["--help"]).stdout;
     for command in COMMANDS {
-        all.push_str(&format!("\n---- {command}\n\n{}", env.run(&[command, "--help"]).stdout));
+        all.push_str(&format!(
+            "\n---- {command}\n\n{}",
+            env.run(&[&command.split(' ').collect::<Vec<_>>()[..], &["--help"]].concat()).stdout
+        ));
     }
     insta::assert_snapshot!(all);
 }

@@ -32,6 +32,7 @@ mod people;
 mod previous;
 mod probe;
 mod propose;
+mod publish;
 mod published;
 mod real;
 mod reports;

@@ -1,0 +1,220 @@
+//! `acp-registry publish`
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use acp_registry::publish::{self, Event, Options, Revision, Target, Tree, Turns};
+use acp_registry::report::{pruned, pruned_human, published, published_human};
+use acp_registry::sys::branch::Remote;
+use acp_registry::sys::command;
+use acp_registry::sys::fs::read_bounded;
+use acp_registry::text::printable;
+use clap::Subcommand;
+
+use super::duration;
+use super::exit::{Exit, Failure};
+use super::global::{FormatArgs, Global};
+use super::progress::Sending;
+use super::signals;
+use super::ui::Ui;
+
+/// How long the program that signs may take.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// The largest signature, in bytes.
+const SIGNATURE_LIMIT: u64 = 1 << 20;
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    /// The built tree
+    #[arg(long, value_name = "DIR", default_value = "dist")]
+    from: PathBuf,
+
+    /// What the snapshot is named after [default: the commit of the registry, else a digest of the tree]
+    #[arg(long, value_name = "TEXT")]
+    revision: Option<Revision>,
+
+    /// How long a file stays in latest/ after no index names it any more
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "1h")]
+    grace: Duration,
+
+    /// Sign SHA256SUMS: the words of COMMAND, without a shell, get its path as their last argument, and write the signature
+    /// beside it, to SHA256SUMS.sig
+    #[arg(long, value_name = "COMMAND")]
+    sign: Option<String>,
+
+    /// Compare every file with what is there, in place of believing the state of the last run
+    #[arg(long)]
+    recheck: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Remove old snapshots, but neither the newest nor the one that latest/ is made from
+    Prune(PruneArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct PruneArgs {
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    /// Snapshots that are younger stay
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "90d")]
+    keep: Duration,
+}
+
+/// Where something is published, and how others are minded.
+#[derive(Debug, clap::Args)]
+struct PlaceArgs {
+    /// Where trees are published
+    #[arg(long, value_name = "DIR", required = true)]
+    to: Option<String>,
+
+    /// Change nothing; list what would be sent, kept and removed
+    #[arg(long)]
+    dry_run: bool,
+
+    /// How many files are sent at once
+    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
+
+    /// How long to wait for another publisher
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "2m")]
+    wait: Duration,
+
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+impl Args {
+    pub(super) fn is_json(&self) -> bool {
+        match &self.command {
+            Some(Command::Prune(args)) => args.place.format.is_json(),
+            None => self.place.format.is_json(),
+        }
+    }
+}
+
+impl PlaceArgs {
+    /// The flag is required, but not before a subcommand, which has its own.
+    fn to(&self) -> &str {
+        self.to.as_deref().unwrap_or_default()
+    }
+
+    fn target(&self) -> Result<Target, Failure> {
+        let to = self.to();
+        if to.trim().is_empty() {
+            return Err(Failure::usage("--to names no directory"));
+        }
+        if let Some((scheme, _)) = to.split_once("://") {
+            return Err(Failure::usage(format!("--to {to}: {scheme} is not known here")));
+        }
+        Ok(Target::directory(Path::new(to)))
+    }
+
+    fn turns(&self) -> Turns {
+        Turns { wait: self.wait, lease: Duration::from_mins(1) }
+    }
+
+    fn jobs(&self) -> usize {
+        usize::from(self.jobs)
+    }
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    match &args.command {
+        None => send(args, global, ui),
+        Some(Command::Prune(args)) => prune(args, ui),
+    }
+}
+
+fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let started = Instant::now();
+    let place = &args.place;
+    let target = place.target()?;
+    let tree = Tree::read(&args.from)?;
+    let signed = |sums: &[u8]| sign(args.sign.as_deref().unwrap_or_default(), sums);
+    let options = Options {
+        revision: args.revision.clone().unwrap_or_else(|| revision(&global.registry_dir())),
+        grace: args.grace,
+        sign: args.sign.is_some().then_some(&signed),
+        gzip_assets: false,
+        recheck: args.recheck,
+        jobs: place.jobs(),
+        turns: place.turns(),
+    };
+    let progress = Sending::new(ui);
+    let notice = |event| show(event, &progress, ui);
+    let done = signals::run_and_forget(publish::publish(&tree, &target, &options, place.dry_run, &notice));
+    progress.clear();
+    let done = done??;
+    let to = printable(place.to());
+    ui.result(&if place.format.is_json() {
+        acp_registry::json::to_string(&published(&done, &to, place.dry_run, started.elapsed().as_secs_f64()))
+    } else {
+        published_human(&done, &to, place.dry_run)
+    })?;
+    Ok(Exit::Success)
+}
+
+fn prune(args: &PruneArgs, ui: &Ui) -> Result<Exit, Failure> {
+    let place = &args.place;
+    let target = place.target()?;
+    let progress = Sending::new(ui);
+    let notice = |event| show(event, &progress, ui);
+    let work = publish::prune(&target, args.keep, place.jobs(), place.turns(), place.dry_run, &notice);
+    let done = signals::run_and_forget(work);
+    progress.clear();
+    let done = done??;
+    ui.result(&if place.format.is_json() {
+        acp_registry::json::to_string(&pruned(&done, &printable(place.to()), place.dry_run))
+    } else {
+        pruned_human(&done, place.dry_run)
+    })?;
+    Ok(Exit::Success)
+}
+
+fn show(event: Event, progress: &Sending, ui: &Ui) {
+    match event {
+        Event::Waiting(holder) => ui.note(&format!("another publisher is at work ({holder}); waiting for it")),
+        Event::Warning(text) => ui.warning(&text),
+        Event::Planned(count) => progress.plan(count),
+        Event::Done => progress.step(),
+    }
+}
+
+/// The commit of the registry, if it has one.
+fn revision(registry: &Path) -> Revision {
+    let commit = Remote::new(registry, "").head().ok();
+    let short = commit.and_then(|commit| commit.get(..12).map(ToOwned::to_owned));
+    short.map_or(Revision::Content, Revision::Known)
+}
+
+/// Lets a program sign the list of digests, in a directory of its own.
+fn sign(command: &str, sums: &[u8]) -> Result<Vec<u8>, String> {
+    let mut words = command.split_whitespace();
+    let program = words.next().ok_or("--sign names no program")?;
+    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let root = directory.path().canonicalize().map_err(|error| error.to_string())?;
+    let (list, signature) = (root.join("SHA256SUMS"), root.join("SHA256SUMS.sig"));
+    fs::write(&list, sums).map_err(|error| error.to_string())?;
+    let arguments: Vec<&OsStr> = words.map(OsStr::new).chain([list.as_os_str()]).collect();
+    let here = std::env::current_dir().map_err(|error| error.to_string())?;
+    command::run(program, &arguments, &here, PATIENCE)?;
+    let bytes = read_bounded(&signature, &root, SIGNATURE_LIMIT)
+        .map_err(|error| format!("{program} has written no signature to {}: {error}", signature.display()))?;
+    if bytes.is_empty() {
+        return Err(format!("{program} has written an empty signature"));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,90 @@
+//! Names of snapshots.
+
+use std::str::FromStr;
+
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+/// How many characters a revision has at most.
+const LIMIT: usize = 64;
+
+/// What a snapshot is a snapshot of, as a part of its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Revision {
+    /// A person wants this one: a snapshot of this name is made although the tree is known.
+    Named(String),
+    /// This one, where the tree is new.
+    Known(String),
+    /// What the digests of the tree say.
+    Content,
+}
+
+/// A text cannot be a part of a name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a revision has 1 to 64 letters, digits, `.`, `_` and `-`, and begins with a letter or digit")]
+pub struct WrongRevision;
+
+impl FromStr for Revision {
+    type Err = WrongRevision;
+
+    fn from_str(text: &str) -> Result<Self, WrongRevision> {
+        if is_revision(text) { Ok(Self::Named(text.to_owned())) } else { Err(WrongRevision) }
+    }
+}
+
+fn is_revision(text: &str) -> bool {
+    text.len() <= LIMIT
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+}
+
+/// The name of a snapshot that begins at a time, in seconds since 1970. `sums` is the digest of its list of digests.
+pub(super) fn name(revision: &Revision, sums: &str, now: i64) -> String {
+    let content = sums.get(..12).unwrap_or(sums);
+    let revision = match revision {
+        Revision::Named(revision) | Revision::Known(revision) => revision,
+        Revision::Content => content,
+    };
+    format!("v{}-{revision}", day(now))
+}
+
+/// The same where another tree has that name.
+pub(super) fn other_name(name: &str, sums: &str) -> String {
+    format!("{name}-{}", sums.get(..8).unwrap_or(sums))
+}
+
+fn day(now: i64) -> String {
+    let time = OffsetDateTime::from_unix_timestamp(now).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    time.format(format_description!("[year]-[month]-[day]")).unwrap_or_default()
+}
+
+/// The end of the day in the name of a snapshot, in seconds since 1970; `None` for the names of everything else.
+pub(super) fn end_of_day(name: &str) -> Option<i64> {
+    let (day, rest) = name.strip_prefix('v')?.split_at_checked(10)?;
+    if !is_revision(rest.strip_prefix('-')?.get(..LIMIT).unwrap_or(&rest[1..])) {
+        return None;
+    }
+    let date = time::Date::parse(day, format_description!("[year]-[month]-[day]")).ok()?;
+    Some(date.midnight().assume_utc().unix_timestamp() + 86_400)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_the_day_and_the_revision() {
+        let sums = "0123456789abcdef";
+        assert_eq!(name(&Revision::Content, sums, 86_399), "v1970-01-01-0123456789ab");
+        let known = name(&"1.2_x-y".parse().unwrap(), sums, 86_400);
+        assert_eq!(known, "v1970-01-02-1.2_x-y");
+        assert_eq!(other_name(&known, sums), "v1970-01-02-1.2_x-y-01234567");
+        assert_eq!((end_of_day(&known), end_of_day("v1970-01-01-a")), (Some(172_800), Some(86_400)));
+        for other in ["latest", "v1", "v1970-01-01", "v1970-01-01-", "v1970-01-32-a", "v1970-01-01-../x", "vé"] {
+            assert_eq!(end_of_day(other), None, "{other}");
+        }
+        for wrong in ["", "-x", "a/b", "..", "a b", "é", &"x".repeat(65)] {
+            assert_eq!(wrong.parse::<Revision>(), Err(WrongRevision), "{wrong}");
+        }
+    }
+}

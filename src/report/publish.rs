@@ -1,0 +1,90 @@
+//! What was published, and which snapshots were removed.
+
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::plural;
+use crate::publish::{Action, Pruned, Published, What};
+
+fn count(done: &Published, is: fn(What) -> bool) -> usize {
+    done.actions.iter().filter(|action| is(action.what)).count()
+}
+
+fn bytes(done: &Published) -> u64 {
+    let sent = done.actions.iter().map(|action| if let What::Send(length) = action.what { length } else { 0 });
+    sent.sum()
+}
+
+fn time(seconds: i64) -> Option<String> {
+    OffsetDateTime::from_unix_timestamp(seconds).ok()?.format(&Rfc3339).ok()
+}
+
+/// The document of `publish --json`.
+#[must_use]
+pub fn published(done: &Published, to: &str, is_dry_run: bool, duration_seconds: f64) -> Value {
+    let action = |action: &Action| {
+        let mut entry = json!({ "file": action.file, "action": action.what.as_str() });
+        match action.what {
+            What::Send(length) => entry["size"] = length.into(),
+            What::Stale(until) => entry["until"] = time(until).into(),
+            What::Keep | What::Remove => {}
+        }
+        entry
+    };
+    json!({
+        "schema": 1, "command": "publish", "to": to, "dry_run": is_dry_run,
+        "snapshot": done.snapshot, "is_new_snapshot": !done.is_known,
+        "files": done.actions.iter().map(action).collect::<Vec<_>>(),
+        "summary": {
+            "sent": count(done, |what| matches!(what, What::Send(_))),
+            "sent_bytes": bytes(done),
+            "kept": count(done, |what| what == What::Keep),
+            "stale": count(done, |what| matches!(what, What::Stale(_))),
+            "removed": count(done, |what| what == What::Remove),
+            "duration_seconds": duration_seconds,
+        },
+    })
+}
+
+/// A summary; of what was only tried, a line for each file that would change.
+#[must_use]
+pub fn published_human(done: &Published, to: &str, is_dry_run: bool) -> String {
+    let mut out = String::new();
+    if is_dry_run {
+        for action in done.actions.iter().filter(|action| action.what != What::Keep) {
+            out.push_str(&format!("{:<6} {}\n", action.what.as_str(), action.file));
+        }
+    }
+    let sent = count(done, |what| matches!(what, What::Send(_)));
+    let kept = count(done, |what| what == What::Keep);
+    let stale = count(done, |what| matches!(what, What::Stale(_)));
+    let removed = count(done, |what| what == What::Remove);
+    let verb = if is_dry_run { "would be sent" } else { "sent" };
+    out.push_str(&format!("{} {verb} to {to} ({} bytes), {kept} unchanged", plural(sent, "file"), bytes(done)));
+    if stale > 0 {
+        out.push_str(&format!(", {stale} stale"));
+    }
+    if removed > 0 {
+        out.push_str(&format!(", {removed} removed"));
+    }
+    let known = if done.is_known { " (as before)" } else { "" };
+    out + &format!("\nlatest is {}{known}\n", done.snapshot)
+}
+
+/// The document of `publish prune --json`.
+#[must_use]
+pub fn pruned(done: &Pruned, to: &str, is_dry_run: bool) -> Value {
+    json!({
+        "schema": 1, "command": "publish", "prune": true, "to": to, "dry_run": is_dry_run,
+        "removed": done.removed, "kept": done.kept,
+    })
+}
+
+/// A line for each snapshot that goes, and the summary.
+#[must_use]
+pub fn pruned_human(done: &Pruned, is_dry_run: bool) -> String {
+    let lines: String = done.removed.iter().map(|name| format!("remove {name}\n")).collect();
+    let verb = if is_dry_run { "would be removed" } else { "removed" };
+    lines + &format!("{} {verb}, {} kept\n", plural(done.removed.len(), "snapshot"), done.kept.len())
+}

@@ -1,0 +1,541 @@
+//! `publish` to a directory.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{Env, ICON, Run, manifest, tree};
+
+/// Builds the registry as it is now.
+pub(crate) fn build(env: &Env, out: &str) {
+    let run = env.run(&["build", "--out", out, "--base-url", "https://h.example/latest"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+}
+
+/// A registry of three agents, with its tree in `dist`.
+fn env() -> Env {
+    let env = Env::with(&["a", "b", "c"]);
+    build(&env, "dist");
+    env
+}
+
+fn add(env: &Env, id: &str) {
+    env.write(&format!("r/{id}/agent.json"), manifest(id));
+    env.write(&format!("r/{id}/icon.svg"), ICON);
+}
+
+fn publish(env: &Env, arguments: &[&str]) -> Run {
+    env.run(&[&["publish", "--to", "pub"], arguments].concat())
+}
+
+/// What was done with each file below `latest/`, without those that stayed.
+pub(crate) fn changed(report: &Value) -> Vec<String> {
+    let files = report["files"].as_array().unwrap().iter();
+    let changed = files.filter(|one| one["action"] != "keep" && one["file"].as_str().unwrap().starts_with("latest/"));
+    let shown = |one: &Value| format!("{} {}", one["action"].as_str().unwrap(), one["file"].as_str().unwrap());
+    let mut changed: Vec<String> = changed.map(shown).collect();
+    changed.sort();
+    changed
+}
+
+fn report(env: &Env, arguments: &[&str]) -> Value {
+    let (code, report) = env.json(&[&["publish", "--to", "pub"], arguments].concat());
+    assert_eq!(code, 0, "{report}");
+    report
+}
+
+/// Makes the state remember that everything stale has been so for a day longer.
+fn a_day_passes(env: &Env) {
+    let mut state: Value = serde_json::from_str(&env.read("pub/.acp-registry/state.json")).unwrap();
+    for file in state["files"].as_object_mut().unwrap().values_mut() {
+        if let Some(since) = file["stale_since"].as_i64() {
+            file["stale_since"] = (since - 86_400).into();
+        }
+    }
+    env.write("pub/.acp-registry/state.json", state.to_string());
+}
+
+#[test]
+fn a_snapshot_and_the_newest_tree_hold_the_same() {
+    let env = env();
+    let dist = tree(&env.path("dist"));
+    let first = report(&env, &["--revision", "abc"]);
+    let name = first["snapshot"].as_str().unwrap().to_owned();
+    assert!(name.starts_with("v20") && name.ends_with("-abc"), "{name}");
+    assert_eq!((&first["is_new_snapshot"], &first["summary"]["kept"]), (&true.into(), &0.into()));
+    assert_eq!(first["summary"]["sent"], 2 * dist.len());
+    for folder in ["latest", &name] {
+        assert!(tree(&env.path(&format!("pub/{folder}"))) == dist, "{folder}");
+    }
+    // Nothing but the three is there, and nothing half-made.
+    let names: BTreeSet<String> = tree(&env.path("pub")).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), 2 * dist.len() + 1);
+    assert!(names.contains(".acp-registry/state.json"));
+
+    let again = report(&env, &[]);
+    assert_eq!((again["snapshot"].as_str(), &again["is_new_snapshot"]), (Some(&*name), &false.into()));
+    assert_eq!((changed(&again), &again["summary"]["sent"]), (Vec::new(), &0.into()));
+
+    // Only what has changed is sent again.
+    env.write("r/b/icon.svg", ICON.replace("M2 2h12v12H2z", "M3 3h9v9H3z"));
+    build(&env, "dist");
+    let third = report(&env, &["--revision", "def"]);
+    assert_eq!(changed(&third), ["send latest/SHA256SUMS", "send latest/b.svg"]);
+    assert!(tree(&env.path("pub/latest")) == tree(&env.path("dist")));
+    assert!(tree(&env.path(&format!("pub/{name}"))) == dist, "a snapshot has changed");
+    // The same revision with another tree has another name.
+    env.write("r/b/icon.svg", ICON);
+    build(&env, "dist");
+    env.write("r/c/icon.svg", ICON.replace("M2 2h12v12H2z", "M3 3h9v9H3z"));
+    build(&env, "dist");
+    let name = report(&env, &["--revision", "abc"])["snapshot"].as_str().unwrap().to_owned();
+    assert!(name.contains("-abc-") && tree(&env.path(&format!("pub/{name}"))) == tree(&env.path("dist")), "{name}");
+}
+
+#[test]
+fn snapshots_are_named_after_the_commit_or_the_content() {
+    let env = env();
+    let first = report(&env, &[])["snapshot"].as_str().unwrap().to_owned();
+    let sums = acp_registry_digest(&env.path("dist/SHA256SUMS"));
+    assert!(first.ends_with(&format!("-{}", &sums[..12])), "{first} {sums}");
+    env.git(&["init", "-q"]);
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-q", "-m", "x"]);
+    // The tree is the same, and so is its snapshot.
+    assert_eq!(report(&env, &[])["snapshot"], first);
+    build(&env, "dist");
+    let second = report(&env, &[])["snapshot"].as_str().unwrap().to_owned();
+    let output = std::process::Command::new("git").args(["rev-parse", "HEAD"]).current_dir(env.path("r")).output();
+    let head = String::from_utf8(output.unwrap().stdout).unwrap();
+    assert!(second.ends_with(&format!("-{}", &head[..12])), "{second} {head}");
+    // A person's own name is made, whatever is known.
+    assert!(report(&env, &["--revision", "mine"])["snapshot"].as_str().unwrap().ends_with("-mine"));
+    for wrong in ["", "../x", "a/b", "-x", "a b"] {
+        let run = publish(&env, &[&format!("--revision={wrong}")]);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{wrong}");
+    }
+}
+
+fn acp_registry_digest(path: &Path) -> String {
+    use sha2::Digest as _;
+    sha2::Sha256::digest(fs::read(path).unwrap()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn what_nothing_names_any_more_stays_for_a_while() {
+    let env = env();
+    report(&env, &[]);
+    fs::remove_dir_all(env.path("r/b")).unwrap();
+    build(&env, "dist");
+    let gone = report(&env, &["--grace", "2h"]);
+    let stale: Vec<String> = changed(&gone).into_iter().filter(|one| one.starts_with("stale")).collect();
+    assert!(stale.contains(&"stale latest/b.svg".to_owned()) && stale.len() > 3, "{stale:?}");
+    assert!(env.path("pub/latest/b.svg").exists() && env.path("pub/latest/agents/b/index.html").exists());
+    // Nothing is stale for longer because it is published once more.
+    assert_eq!(changed(&report(&env, &["--grace", "2h"])), stale);
+    a_day_passes(&env);
+    assert_eq!(changed(&report(&env, &["--grace", "25h"])), stale);
+    let (code, tried) = env.json(&["publish", "--to", "pub", "--grace", "2h", "--dry-run"]);
+    let removed: Vec<String> = stale.iter().map(|one| one.replace("stale", "remove")).collect();
+    assert_eq!((code, changed(&tried)), (0, removed.clone()));
+    assert!(env.path("pub/latest/b.svg").exists());
+    assert_eq!(changed(&report(&env, &["--grace", "2h"])), removed);
+    assert!(tree(&env.path("pub/latest")) == tree(&env.path("dist")));
+    assert!(!env.path("pub/latest/agents/b").exists(), "an empty folder is left");
+    assert_eq!(changed(&report(&env, &[])), [] as [String; 0]);
+
+    // What comes back in time is not removed, nor sent again.
+    fs::remove_dir_all(env.path("r/c")).unwrap();
+    build(&env, "dist");
+    report(&env, &[]);
+    add(&env, "c");
+    build(&env, "dist");
+    let back = report(&env, &["--grace", "0"]);
+    assert!(!changed(&back).iter().any(|one| one.contains("/c.svg") || one.contains("/c/")), "{:?}", changed(&back));
+    a_day_passes(&env);
+    report(&env, &["--grace", "0"]);
+    assert!(tree(&env.path("pub/latest")) == tree(&env.path("dist")));
+    // Without grace it goes at once.
+    fs::remove_dir_all(env.path("r/c")).unwrap();
+    build(&env, "dist");
+    assert!(changed(&report(&env, &["--grace", "0"])).contains(&"remove latest/c.svg".to_owned()));
+    assert!(tree(&env.path("pub/latest")) == tree(&env.path("dist")));
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_tells_everything() {
+    let env = env();
+    let (code, tried) = env.json(&["publish", "--to", "pub", "--dry-run"]);
+    assert_eq!((code, &tried["dry_run"]), (0, &true.into()));
+    assert!(!env.path("pub").exists());
+    let done = report(&env, &[]);
+    assert_eq!((changed(&tried), &tried["snapshot"]), (changed(&done), &done["snapshot"]));
+    let before = tree(&env.path("pub"));
+    env.write("r/a/agent.json", manifest("a").replace("1.0.0", "1.1.0"));
+    build(&env, "dist");
+    let run = publish(&env, &["--dry-run"]);
+    assert!(run.code == 0 && run.stdout.contains("send   latest/registry.json\n"), "{}", run.stdout);
+    assert!(!run.stdout.contains("latest/b.svg") && run.stdout.contains(" would be sent to pub"), "{}", run.stdout);
+    assert!(tree(&env.path("pub")) == before);
+}
+
+#[test]
+fn what_is_no_built_tree_is_refused() {
+    let env = env();
+    for (path, code, why) in [
+        ("r", 3, "there is no SHA256SUMS; make one with `build --out`"),
+        ("nothing", 3, "nothing is no built tree"),
+        ("r/a/agent.json", 3, "is no built tree"),
+    ] {
+        let run = publish(&env, &["--from", path]);
+        assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{path}");
+        assert!(run.stderr.contains(why), "{path}: {}", run.stderr);
+    }
+    let sums = env.read("dist/SHA256SUMS");
+    let digest = "0".repeat(64);
+    for (list, code, why) in [
+        (
+            sums.lines().filter(|line| !line.ends_with("registry.json")).collect::<Vec<_>>().join("\n"),
+            3,
+            "does not list registry.json",
+        ),
+        (
+            format!("{digest}  ../r/a/agent.json\n{sums}"),
+            3,
+            "line 1 of SHA256SUMS is not a digest and the name of a file",
+        ),
+        (format!("{sums}{digest}  zz.svg\n"), 3, "zz.svg: there is no such file"),
+        (format!("{sums}{digest}  a.svg\n"), 4, "a.svg is not what SHA256SUMS says"),
+        ("\u{1b}[31m".to_owned(), 3, "`\\u{1b}[31m`"),
+    ] {
+        env.write("dist/SHA256SUMS", list);
+        let run = publish(&env, &[]);
+        assert!(run.code == code && run.stderr.contains(why), "{why}: {} {}", run.code, run.stderr);
+    }
+    env.write("dist/SHA256SUMS", &sums);
+    env.write("dist/b.svg", "<svg/>");
+    let run = publish(&env, &[]);
+    assert!(run.code == 4 && run.stderr.contains("b.svg is not what SHA256SUMS says"), "{}", run.stderr);
+    fs::remove_file(env.path("dist/b.svg")).unwrap();
+    fs::create_dir(env.path("dist/b.svg")).unwrap();
+    let run = publish(&env, &[]);
+    assert!(run.code == 3 && run.stderr.contains("b.svg: is a directory"), "{}", run.stderr);
+    assert!(!env.path("pub").exists());
+}
+
+#[test]
+fn a_target_that_cannot_be_one_is_named() {
+    let env = env();
+    env.write("file", "x");
+    for (to, code, why) in [
+        ("file", 3, "file/.acp-registry"),
+        ("file/x", 3, "file/x/.acp-registry"),
+        ("dist", 2, "dist is the tree itself"),
+        ("dist/pub/x", 2, "is the tree itself, or a part of it"),
+        ("", 2, "--to names no directory"),
+        ("ftp://h.example/x", 2, "ftp is not known here"),
+    ] {
+        let run = env.run(&["publish", "--to", to]);
+        assert!(run.stdout.is_empty() && run.stderr.contains(why), "{to}: {}", run.stderr);
+        assert_eq!(run.code, code, "{to}: {}", run.stderr);
+    }
+    assert_eq!(env.read("file"), "x");
+    // Something else stands where a file should be.
+    fs::create_dir_all(env.path("pub/latest/a.svg/x")).unwrap();
+    let run = publish(&env, &[]);
+    assert!(run.code == 3 && run.stderr.contains("latest/a.svg"), "{}", run.stderr);
+    fs::remove_dir_all(env.path("pub")).unwrap();
+    report(&env, &[]);
+    for (state, why) in [("{", "EOF"), (r#"{"schema":2,"files":{},"snapshots":{}}"#, "another version")] {
+        env.write("pub/.acp-registry/state.json", state);
+        let run = publish(&env, &[]);
+        assert!(run.code == 3 && run.stderr.contains("state.json cannot be used"), "{}", run.stderr);
+        assert!(run.stderr.contains(why) && run.stderr.contains("remove it"), "{}", run.stderr);
+    }
+    // What was lost is found again by looking.
+    fs::remove_file(env.path("pub/.acp-registry/state.json")).unwrap();
+    assert_eq!(changed(&report(&env, &[])), [] as [String; 0]);
+    fs::remove_file(env.path("pub/latest/a.svg")).unwrap();
+    assert_eq!(changed(&report(&env, &[])), [] as [String; 0]);
+    assert_eq!(changed(&report(&env, &["--recheck"])), ["send latest/a.svg"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_disk_that_is_full_stops_it_and_the_next_run_finishes() {
+    let env = env();
+    report(&env, &[]);
+    let before = tree(&env.path("pub/latest"));
+    env.write("r/a/agent.json", manifest("a").replace("Made for", &"Made for ".repeat(20)));
+    add(&env, "d");
+    build(&env, "dist");
+    // No file may have more than 512 bytes; icons still fit.
+    let script = "ulimit -f 1; trap '' XFSZ; exec \"$0\" --registry-dir r publish --to pub";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", script, crate::support::PROGRAM]).current_dir(env.path(""));
+    crate::support::scrub(&mut command);
+    let run = Run::of(&mut command);
+    assert!(run.code == 3 && run.stderr.contains("pub/"), "{} {}", run.code, run.stderr);
+    for (name, bytes) in &before {
+        assert!(&fs::read(env.path(&format!("pub/latest/{name}"))).unwrap() == bytes, "{name} has changed");
+    }
+    report(&env, &["--grace", "0"]);
+    assert!(tree(&env.path("pub/latest")) == tree(&env.path("dist")));
+}
+
+#[test]
+fn another_publisher_is_waited_for_and_named() {
+    let env = env();
+    report(&env, &[]);
+    let path = env.path("pub/.acp-registry/lock");
+    let lock = fs::File::create(&path).unwrap();
+    fs::write(&path, "process 7: publish\n").unwrap();
+    lock.lock().unwrap();
+    let run = publish(&env, &["--wait", "0"]);
+    assert_eq!((run.code, run.stdout.as_str()), (3, ""));
+    assert!(
+        run.stderr.contains("another publisher is at work at pub") && run.stderr.contains("--wait"),
+        "{}",
+        run.stderr
+    );
+    assert!(cfg!(windows) || run.stderr.contains("process 7"), "{}", run.stderr);
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| publish(&env, &["--wait", "1m"]));
+        thread::sleep(Duration::from_millis(300));
+        drop(lock);
+        let run = waiting.join().unwrap();
+        assert!(run.code == 0 && run.stderr.contains("waiting for it"), "{}", run.stderr);
+    });
+    // Two at once end with one tree or the other, whole.
+    build(&env, "one");
+    add(&env, "d");
+    build(&env, "two");
+    thread::scope(|scope| {
+        let [one, two] = ["one", "two"].map(|from| scope.spawn(|| publish(&env, &["--from", from, "--grace", "0"])));
+        assert_eq!((one.join().unwrap().code, two.join().unwrap().code), (0, 0));
+    });
+    let latest = tree(&env.path("pub/latest"));
+    assert!([tree(&env.path("one")), tree(&env.path("two"))].contains(&latest));
+}
+
+#[cfg(unix)]
+#[test]
+fn the_list_of_digests_can_be_signed() {
+    let env = env();
+    let script = |text: &str| {
+        env.write("sign.sh", format!("#!/bin/sh\n{text}\n"));
+        fs::set_permissions(env.path("sign.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    script("echo \"$1 $2\" > args; { echo signed; cat \"$3\"; } > \"$3.sig\"");
+    let first = report(&env, &["--sign", "./sign.sh $HOME ;touch"]);
+    assert_eq!(env.read("args"), "$HOME ;touch\n");
+    let signature = format!("signed\n{}", env.read("dist/SHA256SUMS"));
+    let snapshot = first["snapshot"].as_str().unwrap();
+    for folder in ["latest", snapshot] {
+        assert_eq!(env.read(&format!("pub/{folder}/SHA256SUMS.sig")), signature);
+    }
+    // The signature of what is published already is not made again.
+    script("exit 7");
+    assert_eq!(changed(&report(&env, &["--sign", "./sign.sh"])), [] as [String; 0]);
+    add(&env, "d");
+    build(&env, "dist");
+    let before = tree(&env.path("pub"));
+    for (text, why) in
+        [("exit 7", "failed: exit status: 7"), ("", "has written no signature"), (": > \"$1.sig\"", "empty")]
+    {
+        script(text);
+        let run = publish(&env, &["--sign", "./sign.sh"]);
+        assert!(run.code == 3 && run.stderr.contains(why), "{why}: {}", run.stderr);
+        assert!(run.stderr.contains("SHA256SUMS was not signed"), "{}", run.stderr);
+    }
+    let run = publish(&env, &["--sign", "./no-such-program"]);
+    assert!(run.code == 3 && run.stderr.contains("cannot start"), "{}", run.stderr);
+    assert!(tree(&env.path("pub")) == before);
+    // A signature of another list would be worse than none.
+    report(&env, &[]);
+    assert!(!env.path("pub/latest/SHA256SUMS.sig").exists());
+    assert!(env.path(&format!("pub/{snapshot}/SHA256SUMS.sig")).exists());
+}
+
+#[test]
+fn old_snapshots_are_removed_but_never_the_newest_or_the_one_in_use() {
+    let env = env();
+    let newest = report(&env, &["--revision", "new"])["snapshot"].as_str().unwrap().to_owned();
+    for name in ["v2020-01-01-a", "v2020-01-02-b/agents/x", "v2020-01-03-half", "v2020-1-1-x", "other", "v9999-01-01-x"]
+    {
+        env.write(&format!("pub/{name}/registry.json"), "{}");
+    }
+    env.write("pub/v2020-01-01-a/SHA256SUMS", "x");
+    let prune = |arguments: &[&str]| {
+        let (code, report) = env.json(&[&["publish", "prune", "--to", "pub"], arguments].concat());
+        assert_eq!(code, 0, "{report}");
+        report["removed"].as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let old = ["v2020-01-01-a", "v2020-01-02-b", "v2020-01-03-half"];
+    assert_eq!(prune(&["--keep", "100000d"]), [] as [String; 0]);
+    assert_eq!(prune(&["--dry-run"]), old);
+    assert!(env.path("pub/v2020-01-01-a").exists());
+    assert_eq!(prune(&[]), old);
+    assert_eq!(old.iter().filter(|name| env.path(&format!("pub/{name}")).exists()).count(), 0);
+    for kept in ["other", "v2020-1-1-x", "latest", &newest] {
+        assert!(env.path(&format!("pub/{kept}/registry.json")).exists(), "{kept}");
+    }
+    // All are old, and two stay: the one that latest is made from, and the newest, which is another one.
+    let mut state: Value = serde_json::from_str(&env.read("pub/.acp-registry/state.json")).unwrap();
+    state["snapshots"][&newest]["created"] = 1.into();
+    env.write("pub/.acp-registry/state.json", state.to_string());
+    env.write("pub/v2020-02-02-later/SHA256SUMS", "x");
+    assert_eq!(prune(&["--keep", "0"]), [] as [String; 0]);
+    let run = env.run(&["publish", "prune", "--to", "pub", "--keep", "0"]);
+    assert!(run.code == 0 && run.stdout.starts_with("0 snapshots removed, "), "{}", run.stdout);
+    // The same without a state: the list of digests tells.
+    fs::remove_file(env.path("pub/.acp-registry/state.json")).unwrap();
+    fs::remove_dir_all(env.path("pub/v9999-01-01-x")).unwrap();
+    fs::rename(env.path(&format!("pub/{newest}")), env.path("pub/v2019-01-01-moved")).unwrap();
+    env.write("pub/v2019-01-02-old/SHA256SUMS", "y");
+    assert_eq!(prune(&["--keep", "0"]), ["v2019-01-02-old"]);
+    assert_eq!(env.run(&["publish", "prune"]).code, 2);
+}
+
+/// Reads what is published as people and programs do, and returns the names that lead nowhere.
+pub(crate) fn dangling(read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
+    const BASE: &str = "https://h.example/latest/";
+    let mut missing = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut queue: Vec<(String, String)> = Vec::new();
+    // Where nothing is published yet, nothing is missing.
+    for start in ["registry.json", "index.html", "SHA256SUMS", "sitemap.xml", "llms.txt", "history.json"] {
+        let Some(bytes) = read(start) else { continue };
+        let text = String::from_utf8(bytes).unwrap();
+        if start == "SHA256SUMS" {
+            queue.extend(text.lines().map(|line| (start.to_owned(), line[66..].to_owned())));
+        }
+        queue.extend(names(start, &text, BASE).into_iter().map(|name| (start.to_owned(), name)));
+    }
+    while let Some((from, name)) = queue.pop() {
+        if !seen.insert(name.clone()) {
+            continue;
+        }
+        match read(&name) {
+            None => missing.push(format!("{from} names {name}")),
+            Some(bytes) if ["html", "atom"].contains(&ending(&name)) => {
+                let text = String::from_utf8(bytes).unwrap();
+                queue.extend(names(&name, &text, BASE).into_iter().map(|found| (name.clone(), found)));
+            }
+            Some(_) => {}
+        }
+    }
+    assert!(seen.is_empty() || seen.len() > 20, "{seen:?}");
+    missing
+}
+
+fn ending(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, ending)| ending)
+}
+
+/// The published files that a published text names.
+fn names(at: &str, text: &str, base: &str) -> Vec<String> {
+    let here = url::Url::parse(base).unwrap().join(at).unwrap();
+    let is_page = ending(at) == "html";
+    let pieces = text.split(|c: char| "\"<>() \n".contains(c)).scan("", |before, piece| {
+        let is_link = is_page && (before.ends_with("href=") || before.ends_with("src="));
+        *before = piece;
+        Some((piece, is_link))
+    });
+    let urls = pieces.filter_map(|(piece, is_link)| match is_link {
+        true => here.join(piece).ok(),
+        false if !is_page && piece.starts_with(base) => url::Url::parse(piece).ok(),
+        false => None,
+    });
+    let names = urls.filter_map(|url| {
+        let path = url.as_str().split(['?', '#']).next().unwrap().strip_prefix(base)?.to_owned();
+        Some(if path.is_empty() || path.ends_with('/') { format!("{path}index.html") } else { path })
+    });
+    names.collect()
+}
+
+/// Six trees with agents that come, change and go, in `tree-0` to `tree-5`.
+pub(crate) fn trees(env: &Env) -> Vec<String> {
+    let trees = (0..6).map(|number| {
+        for id in ["a", "b", "c", "d", "e"] {
+            let _ = fs::remove_dir_all(env.path(&format!("r/{id}")));
+        }
+        for (at, id) in ["a", "b", "c", "d", "e"].iter().enumerate() {
+            if (number + at) % 3 != 0 || *id == "a" {
+                add(env, id);
+                env.write(&format!("r/{id}/agent.json"), manifest(id).replace("1.0.0", &format!("1.{number}.{at}")));
+            }
+        }
+        let out = format!("tree-{number}");
+        build(env, &out);
+        out
+    });
+    trees.collect()
+}
+
+#[test]
+fn the_reader_of_the_tests_finds_what_is_missing() {
+    let env = Env::empty();
+    let trees = trees(&env);
+    let read = |name: &str| fs::read(env.path(&format!("{}/{name}", trees[0]))).ok();
+    assert_eq!(dangling(&read), [] as [String; 0]);
+    let without = |gone: &'static str| move |name: &str| if name == gone { None } else { read(name) };
+    for gone in ["b.svg", "agents/b/index.html", "agents/b/badge.svg"] {
+        assert!(!dangling(&without(gone)).is_empty(), "{gone}");
+    }
+    assert_eq!(dangling(&|_| None), [] as [String; 0]);
+}
+
+/// Publishers are killed at any point, fifty times; whoever reads meanwhile misses nothing.
+#[cfg(unix)]
+#[test]
+fn a_reader_never_misses_a_file_whatever_stops_publishers() {
+    let env = Env::empty();
+    let trees = trees(&env);
+    let (is_over, passes) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let read = |name: &str| fs::read(env.path(&format!("pub/latest/{name}"))).ok();
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                let missing = dangling(&read);
+                passes.fetch_add(1, Ordering::Relaxed);
+                if !missing.is_empty() {
+                    return missing;
+                }
+            }
+            Vec::new()
+        });
+        let mut random = fastrand::Rng::with_seed(7);
+        let (mut killed, mut finished) = (0, 0);
+        for round in 0..50 {
+            let from = &trees[random.usize(..trees.len())];
+            let mut command = env.command(&["publish", "--to", "pub", "--from", from]);
+            let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+            if round % 3 != 2 {
+                thread::sleep(Duration::from_millis(random.u64(..120)));
+                let _ = child.kill();
+            }
+            match child.wait().unwrap().code() {
+                Some(0) => finished += 1,
+                None => killed += 1,
+                other => panic!("round {round}: {other:?}"),
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+        assert_eq!(reader.join().unwrap(), [] as [String; 0]);
+        let passes = passes.load(Ordering::Relaxed);
+        assert!(killed >= 5 && finished >= 16 && passes >= 5, "{killed} {finished} {passes}");
+    });
+    // And in the end everything is as if nothing had happened.
+    let run = env.run(&["publish", "--to", "pub", "--from", &trees[1], "--grace", "0"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(tree(&env.path("pub/latest")) == tree(&env.path(&trees[1])));
+    assert_eq!(fs::read_dir(env.path("pub/.acp-registry")).unwrap().count(), 2, "something is left half-made");
+    let (code, again) = env.json(&["publish", "--to", "pub", "--from", &trees[1], "--recheck"]);
+    assert_eq!((code, changed(&again)), (0, Vec::new()));
+}
