@@ -1,13 +1,15 @@
 //! `acp-registry build`
 
+use std::env;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use acp_registry::check::{Checked, Options as CheckOptions, Selection, check};
+use acp_registry::diff;
 use acp_registry::finding::Level;
-use acp_registry::history::History;
-use acp_registry::index::{self, Built, Difference, Outcome, Tree};
+use acp_registry::history::{Extent, History, Moment};
+use acp_registry::index::{self, Built, Difference, Outcome, Published, Tree};
 use acp_registry::registry::{Config, DEFAULT_BASE_URL, Registry};
 use acp_registry::report::{Format, Report, finding_json, plural};
 use acp_registry::site::{self, Capabilities};
@@ -42,7 +44,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "no_site")]
     history: Option<PathBuf>,
 
-    /// A published tree from which agents with errors keep their last form
+    /// A published tree from which agents with errors keep their last form, and whose history goes on where git does not
+    /// know it
     #[arg(long, value_name = "DIR|URL")]
     previous: Option<String>,
 
@@ -70,7 +73,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         (!args.no_site).then(|| Knowledge::read(capabilities, history, &directory)).transpose()
     };
     let (checked, knowledge) = rayon::join(|| check(&registry, &options, &Selection::All), knowledge);
-    let knowledge = knowledge?;
+    let mut knowledge = knowledge?;
     let previous = args.previous.as_deref().map(|place| previous::open(place, &allowed_hosts)).transpose()?;
     let options = index::Options { base_url: args.base_url.as_deref(), check: &options, previous: previous.as_deref() };
     let built = index::build(&registry, &checked, &options);
@@ -92,6 +95,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     };
     for (id, view) in &built.missing {
         ui.warning(&format!("{id} is missing from {view}: it has errors, and no earlier form there"));
+    }
+    if let (Some(knowledge), Some(previous)) = (&mut knowledge, previous.as_deref()) {
+        knowledge.continue_history(previous, built.tree.file("registry.json").unwrap_or(b"{}"))?;
     }
     if let Some(knowledge) = &knowledge {
         let base_url = args.base_url.as_deref().or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL);
@@ -122,6 +128,8 @@ const DOCUMENT_LIMIT: u64 = 256 << 20;
 pub(super) struct Knowledge {
     capabilities: Capabilities,
     history: History,
+    /// Whether nobody has written the history down, so that it may be continued from what was published.
+    is_from_git: bool,
 }
 
 impl Knowledge {
@@ -133,12 +141,42 @@ impl Knowledge {
             Some(path) => document(&path, Capabilities::parse)?,
             None => Capabilities::default(),
         };
-        let history = match history.map(ToOwned::to_owned).or_else(|| usual("history.json")) {
+        let written = history.map(ToOwned::to_owned).or_else(|| usual("history.json"));
+        let is_from_git = written.is_none();
+        let history = match written {
             Some(path) => document(&path, History::parse)?,
             None => History::of_registry(registry),
         };
-        Ok(Self { capabilities, history })
+        Ok(Self { capabilities, history, is_from_git })
     }
+
+    /// Where git does not know the whole history, what the previous tree told goes on, with what has changed since.
+    fn continue_history(&mut self, previous: &dyn Published, index: &[u8]) -> Result<(), Failure> {
+        if !self.is_from_git || *self.history.extent() == Extent::Whole {
+            return Ok(());
+        }
+        let failed = |file: &str, message: &dyn Display| {
+            Failure::unable(format!("{file} of the previous tree {message}; name another, or a history with --history"))
+        };
+        let Some(before) = previous.read("registry.json")? else { return Ok(()) };
+        let before = diff::Index::parse(&before).map_err(|error| failed("registry.json", &error))?;
+        let now = diff::Index::parse(index).map_err(Failure::unable)?;
+        let told = previous.read("history.json")?.map(|bytes| History::parse(&bytes)).transpose();
+        let told = told.map_err(|error| failed("history.json", &error))?;
+        let changes = diff::compare(&before, &now);
+        self.history = History::continued(told, &changes, &self.history, moment()?);
+        Ok(())
+    }
+}
+
+/// The time of this publication: what `SOURCE_DATE_EPOCH` says, so that a build can be repeated, or now.
+fn moment() -> Result<Moment, Failure> {
+    let wrong = || Failure::usage("SOURCE_DATE_EPOCH is not a number of seconds since 1970");
+    let seconds = match env::var("SOURCE_DATE_EPOCH") {
+        Ok(text) if !text.trim().is_empty() => text.trim().parse().map_err(|_| wrong())?,
+        _ => SystemTime::UNIX_EPOCH.elapsed().map_or(0, |elapsed| i64::try_from(elapsed.as_secs()).unwrap_or_default()),
+    };
+    Moment::from_unix(seconds).ok_or_else(wrong)
 }
 
 fn document<T, E: Display>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, E>) -> Result<T, Failure> {

@@ -4,6 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::{Event, Extent, History, Kind, Moment, is_id};
 
+/// What is said of a history that begins somewhere.
+pub(super) const INCOMPLETE: &str = "It does not go back to the beginning.";
+
 /// The document is no history.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
@@ -35,7 +38,7 @@ impl History {
         events.reverse();
         let extent = match document.get("incomplete").and_then(Value::as_str) {
             None => Extent::Whole,
-            Some(_) => Extent::Part("It does not go back to the beginning.".to_owned()),
+            Some(_) => Extent::Part(INCOMPLETE.to_owned()),
         };
         Ok(Self::new(events, extent))
     }

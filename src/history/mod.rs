@@ -3,9 +3,12 @@
 //! * [`History::of_registry`]: from the commits of the git repository that holds the registry
 //! * [`History::parse`]: from a `history.json`, which [`History::to_json`] writes
 //!
-//! Times are those of commits. Where nothing is known there is no event: nothing here looks at a clock or at the times of
-//! files.
+//! * [`History::continued`]: from a published history, and what has changed since that was published
+//!
+//! Times are those of commits, or of publications. Where nothing is known there is no event: nothing here looks at a clock or
+//! at the times of files.
 
+mod between;
 mod file;
 mod git;
 

@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("handshake", &["manifest", "sys", "text"]),
-    ("history", &["json", "sys", "text"]),
+    ("history", &["diff", "json", "sys", "text"]),
     ("install", &["archive", "manifest", "net", "sys", "text", "upstream"]),
     ("catalog", &["manifest", "net", "registry", "sys", "text"]),
     ("resolve", &["install", "manifest", "sys", "text"]),

@@ -1,7 +1,7 @@
 //! `build --previous URL`.
 
 use crate::server::Server;
-use crate::support::{Env, ICON, tree};
+use crate::support::{Env, ICON, manifest, tree};
 
 /// A registry whose agent `a` has an error now, and the files of the tree that was published before.
 fn failing() -> (Env, Vec<(String, Vec<u8>)>) {
@@ -86,4 +86,79 @@ fn a_host_that_fails_is_told_from_one_that_has_nothing() {
         let code = env.run(&["build", "--out", "new", "--previous", address]).code;
         assert!([2, 3].contains(&code), "{address}: {code}");
     }
+}
+
+/// The events of a tree: day, what happened, and to which agent.
+fn events(env: &Env, folder: &str) -> Vec<String> {
+    let history: serde_json::Value = serde_json::from_str(&env.read(&format!("{folder}/history.json"))).unwrap();
+    let text = |event: &serde_json::Value, key: &str| event[key].as_str().unwrap().to_owned();
+    let shown =
+        |event| [text(event, "time"), text(event, "event"), text(event, "id"), text(event, "version")].join(" ");
+    history["events"].as_array().unwrap().iter().map(shown).collect()
+}
+
+#[test]
+fn the_history_of_a_registry_without_git_is_that_of_its_publications() {
+    let env = Env::with(&["a", "b"]);
+    let build = |out: &str, previous: &str, seconds: &str| {
+        let mut command = env.command(&["build", "--out", out, "--previous", previous]);
+        let run = crate::support::Run::of(command.env("SOURCE_DATE_EPOCH", seconds));
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    };
+    assert_eq!(env.run(&["build", "--out", "one"]).code, 0);
+    assert!(!env.path("one/history.json").exists());
+    build("same", "one", "1000000000");
+    assert!(!env.path("same/history.json").exists(), "nothing has happened");
+    env.write("r/a/agent.json", manifest("a").replace("1.0.0", "1.1.0"));
+    build("two", "one", "1000000000");
+    assert_eq!(events(&env, "two"), ["2001-09-09T01:46:40Z updated a 1.1.0"]);
+    assert!(env.read("two/updated.atom").contains("2001-09-09T01:46:40Z"));
+    assert!(env.read("two/changes/index.html").contains("It does not go back to the beginning."));
+    // What is built again from what it has led to is the same.
+    build("again", "two", "1700000000");
+    assert!(tree(&env.path("again")) == tree(&env.path("two")));
+    std::fs::remove_dir_all(env.path("r/b")).unwrap();
+    build("three", "two", "1000086400");
+    let expected = ["2001-09-10T01:46:40Z withdrawn b 1.0.0", "2001-09-09T01:46:40Z updated a 1.1.0"];
+    assert_eq!(events(&env, "three"), expected);
+    // Who has written a history down means it.
+    env.write("r/history.json", r#"{"schema":1,"events":[]}"#);
+    build("own", "two", "1000086400");
+    assert_eq!(events(&env, "own"), [] as [String; 0]);
+    std::fs::remove_file(env.path("r/history.json")).unwrap();
+    // Without a word, what was published would be forgotten.
+    env.write("two/history.json", "{");
+    let run = env.run(&["build", "--out", "four", "--previous", "two"]);
+    assert!(run.code == 3 && run.stderr.contains("history.json of the previous tree is not JSON"), "{}", run.stderr);
+    let run = crate::support::Run::of(
+        env.command(&["build", "--out", "four", "--previous", "one"]).env("SOURCE_DATE_EPOCH", "soon"),
+    );
+    assert!(run.code == 2 && run.stderr.contains("SOURCE_DATE_EPOCH"), "{}", run.stderr);
+    assert!(!env.path("four").exists());
+}
+
+#[test]
+fn a_shallow_clone_goes_on_with_the_published_history() {
+    let env = Env::with(&["a"]);
+    let commit = |message: &str, time: &str| {
+        env.git(&["add", "-A"]);
+        env.git(&["-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", message, "--date", time]);
+    };
+    env.git(&["init", "-q"]);
+    commit("one", "2026-01-01T12:00:00Z");
+    assert_eq!(env.run(&["build", "--out", "one"]).code, 0);
+    let first = events(&env, "one");
+    assert_eq!(first.len(), 1);
+    env.write("r/b/agent.json", manifest("b"));
+    env.write("r/b/icon.svg", ICON);
+    commit("two", "2026-01-02T12:00:00Z");
+    let from = format!("file://{}", env.path("r").display());
+    let to = env.path("clone");
+    env.git(&["clone", "-q", "--depth", "1", &from, to.to_str().unwrap()]);
+    let mut command = env.command(&["--registry-dir", "clone", "build", "--out", "two", "--previous", "one"]);
+    let run = crate::support::Run::of(command.env("SOURCE_DATE_EPOCH", "4000000000"));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let second = events(&env, "two");
+    assert_eq!((&second[1..], second[0].as_str()), (&first[..], "2096-10-02T07:06:40Z added b 1.0.0"));
+    assert!(!env.read("two/history.json").contains("incomplete"));
 }
