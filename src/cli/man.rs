@@ -22,19 +22,24 @@ pub(super) fn run(args: &Args, command: Command, exit_codes: &str, ui: &Ui) -> R
     fs::create_dir_all(&args.out).map_err(PathError::at(&args.out))?;
     let mut command = command.disable_help_subcommand(true).after_help(None::<&str>);
     command.build();
-    let commands = command.get_subcommands().filter(|command| !command.is_hide_set());
-    for command in std::iter::once(&command).chain(commands) {
+    for (at, command) in with_subcommands(&command).into_iter().enumerate() {
         let page = Man::new(command.clone());
         let path = args.out.join(page.get_filename());
         let mut text = Vec::new();
         page.render(&mut text).map_err(Failure::unable)?;
-        if command.has_subcommands() {
+        if at == 0 {
             text.extend_from_slice(exit_status(exit_codes).as_bytes());
         }
         write_atomic(&path, &text)?;
         ui.result(&format!("{}\n", path.display()))?;
     }
     Ok(Exit::Success)
+}
+
+/// A command, those below it, and those below these.
+fn with_subcommands(command: &Command) -> Vec<&Command> {
+    let below = command.get_subcommands().filter(|command| !command.is_hide_set());
+    std::iter::once(command).chain(below.flat_map(with_subcommands)).collect()
 }
 
 /// The section about exit codes: a paragraph for each line that begins with one.

@@ -1,21 +1,25 @@
 //! `acp-registry publish`
 
+use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use acp_registry::publish::{self, Event, Options, Revision, Target, Tree, Turns};
+use acp_registry::net::AllowedHosts;
+use acp_registry::publish::{self, Bucket, Event, Options, Revision, Target, Tree, Turns};
 use acp_registry::report::{pruned, pruned_human, published, published_human};
 use acp_registry::sys::branch::Remote;
 use acp_registry::sys::command;
 use acp_registry::sys::fs::read_bounded;
 use acp_registry::text::printable;
 use clap::Subcommand;
+use url::Url;
 
 use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
+use super::network::settings;
 use super::progress::Sending;
 use super::signals;
 use super::ui::Ui;
@@ -26,8 +30,14 @@ const PATIENCE: Duration = Duration::from_mins(5);
 /// The largest signature, in bytes.
 const SIGNATURE_LIMIT: u64 = 1 << 20;
 
+const VARIABLES: &str = "\
+A bucket is that of any store with the interface of S3, described by the usual variables:
+  AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN  the key
+  AWS_REGION        the region [default: us-east-1; R2: auto]
+  AWS_ENDPOINT_URL  the store, if it is not that of AWS; without https only here or with --allow-host";
+
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, disable_help_subcommand = true, after_help = VARIABLES)]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
@@ -51,6 +61,10 @@ pub(super) struct Args {
     /// beside it, to SHA256SUMS.sig
     #[arg(long, value_name = "COMMAND")]
     sign: Option<String>,
+
+    /// Store what pages load (assets/) compressed in a bucket, for stores that do not compress by themselves
+    #[arg(long)]
+    gzip_assets: bool,
 
     /// Compare every file with what is there, in place of believing the state of the last run
     #[arg(long)]
@@ -77,7 +91,7 @@ struct PruneArgs {
 #[derive(Debug, clap::Args)]
 struct PlaceArgs {
     /// Where trees are published
-    #[arg(long, value_name = "DIR", required = true)]
+    #[arg(long, value_name = "DIR|s3://BUCKET[/PREFIX]", required = true)]
     to: Option<String>,
 
     /// Change nothing; list what would be sent, kept and removed
@@ -91,6 +105,10 @@ struct PlaceArgs {
     /// How long to wait for another publisher
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "2m")]
     wait: Duration,
+
+    /// How long others wait for a publisher to a bucket that has died
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "1m")]
+    lease: Duration,
 
     #[command(flatten)]
     format: FormatArgs,
@@ -111,10 +129,13 @@ impl PlaceArgs {
         self.to.as_deref().unwrap_or_default()
     }
 
-    fn target(&self) -> Result<Target, Failure> {
+    fn target(&self, global: &Global) -> Result<Target, Failure> {
         let to = self.to();
         if to.trim().is_empty() {
-            return Err(Failure::usage("--to names no directory"));
+            return Err(Failure::usage("--to names no place"));
+        }
+        if to.starts_with("s3://") {
+            return Ok(Target::bucket(bucket(to, &global.allowed_hosts()?)?)?);
         }
         if let Some((scheme, _)) = to.split_once("://") {
             return Err(Failure::usage(format!("--to {to}: {scheme} is not known here")));
@@ -123,7 +144,7 @@ impl PlaceArgs {
     }
 
     fn turns(&self) -> Turns {
-        Turns { wait: self.wait, lease: Duration::from_mins(1) }
+        Turns { wait: self.wait, lease: self.lease }
     }
 
     fn jobs(&self) -> usize {
@@ -134,21 +155,21 @@ impl PlaceArgs {
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     match &args.command {
         None => send(args, global, ui),
-        Some(Command::Prune(args)) => prune(args, ui),
+        Some(Command::Prune(args)) => prune(args, global, ui),
     }
 }
 
 fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let started = Instant::now();
     let place = &args.place;
-    let target = place.target()?;
+    let target = place.target(global)?;
     let tree = Tree::read(&args.from)?;
     let signed = |sums: &[u8]| sign(args.sign.as_deref().unwrap_or_default(), sums);
     let options = Options {
         revision: args.revision.clone().unwrap_or_else(|| revision(&global.registry_dir())),
         grace: args.grace,
         sign: args.sign.is_some().then_some(&signed),
-        gzip_assets: false,
+        gzip_assets: args.gzip_assets,
         recheck: args.recheck,
         jobs: place.jobs(),
         turns: place.turns(),
@@ -167,9 +188,9 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn prune(args: &PruneArgs, ui: &Ui) -> Result<Exit, Failure> {
+fn prune(args: &PruneArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let place = &args.place;
-    let target = place.target()?;
+    let target = place.target(global)?;
     let progress = Sending::new(ui);
     let notice = |event| show(event, &progress, ui);
     let work = publish::prune(&target, args.keep, place.jobs(), place.turns(), place.dry_run, &notice);
@@ -193,6 +214,30 @@ fn show(event: Event, progress: &Sending, ui: &Ui) {
     }
 }
 
+/// The bucket with what the usual variables say of its store.
+fn bucket(address: &str, allowed: &AllowedHosts) -> Result<Bucket, Failure> {
+    let variable = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let first = |names: [&'static str; 2]| names.into_iter().find_map(|name| Some((name, variable(name)?)));
+    let needed = |name: &str| {
+        variable(name)
+            .ok_or_else(|| Failure::unable(format!("{name} is not set: {address} cannot be written without a key")))
+    };
+    let endpoint = first(["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
+    let endpoint = endpoint.map(|(name, value)| {
+        Url::parse(value.trim()).map_err(|error| Failure::usage(format!("{name} is no address: {error}")))
+    });
+    Ok(Bucket {
+        address: address.to_owned(),
+        endpoint: endpoint.transpose()?,
+        region: first(["AWS_REGION", "AWS_DEFAULT_REGION"])
+            .map_or_else(|| "us-east-1".to_owned(), |(_, region)| region),
+        key_id: needed("AWS_ACCESS_KEY_ID")?,
+        secret: needed("AWS_SECRET_ACCESS_KEY")?,
+        token: variable("AWS_SESSION_TOKEN"),
+        net: settings(allowed),
+    })
+}
+
 /// The commit of the registry, if it has one.
 fn revision(registry: &Path) -> Revision {
     let commit = Remote::new(registry, "").head().ok();
@@ -209,7 +254,7 @@ fn sign(command: &str, sums: &[u8]) -> Result<Vec<u8>, String> {
     let (list, signature) = (root.join("SHA256SUMS"), root.join("SHA256SUMS.sig"));
     fs::write(&list, sums).map_err(|error| error.to_string())?;
     let arguments: Vec<&OsStr> = words.map(OsStr::new).chain([list.as_os_str()]).collect();
-    let here = std::env::current_dir().map_err(|error| error.to_string())?;
+    let here = env::current_dir().map_err(|error| error.to_string())?;
     command::run(program, &arguments, &here, PATIENCE)?;
     let bytes = read_bounded(&signature, &root, SIGNATURE_LIMIT)
         .map_err(|error| format!("{program} has written no signature to {}: {error}", signature.display()))?;

@@ -139,15 +139,7 @@ impl Client {
     /// [`Problem::Setup`] when the system offers no root certificates.
     pub fn new(settings: Settings) -> Result<Self, Problem> {
         let tls = tls()?;
-        let base = |is_raw: bool| {
-            reqwest::Client::builder()
-                .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
-                .connect_timeout(settings.connect_timeout)
-                .read_timeout(settings.idle_timeout)
-                .redirect(redirect::Policy::none())
-                .gzip(!is_raw)
-                .tls_backend_preconfigured(tls.clone())
-        };
+        let base = |is_raw| builder(&settings, is_raw, &tls);
         let resolver = Arc::new(Resolver::default());
         let guard = Arc::new(Guard { resolver: resolver.clone(), exempt: settings.proxy_hosts.clone() });
         let open = Arc::new(Open { resolver });
@@ -314,6 +306,27 @@ impl Client {
         }
         Ok(&pair.guarded)
     }
+}
+
+/// A client for a library that speaks by itself, to a host that a person has configured: it goes wherever its requests do,
+/// follows no redirects, and hands out bodies as they come. Proxies and certificates are those of [`Client`].
+///
+/// # Errors
+/// [`Problem::Setup`] when the system offers no root certificates.
+pub fn plain_client(settings: &Settings) -> Result<reqwest::Client, Problem> {
+    let open = Arc::new(Open { resolver: Arc::default() });
+    let builder = builder(settings, true, &tls()?).dns_resolver(open);
+    builder.build().map_err(|error| Problem::Setup(error.to_string()))
+}
+
+fn builder(settings: &Settings, is_raw: bool, tls: &rustls::ClientConfig) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(settings.connect_timeout)
+        .read_timeout(settings.idle_timeout)
+        .redirect(redirect::Policy::none())
+        .gzip(!is_raw)
+        .tls_backend_preconfigured(tls.clone())
 }
 
 /// TLS by the certificates that the system trusts. Reading them takes a while, so that all clients share it.

@@ -27,7 +27,7 @@ mod revalidate;
 pub use allowed::{AllowedHosts, HostError};
 pub use cache::Cache;
 pub use change::ChangeKind;
-pub use client::{Client, Settings};
+pub use client::{Client, Settings, plain_client};
 pub use credentials::{Credentials, Secret};
 pub use document::{Document, Fetched};
 pub use download::{Downloaded, Sink};

@@ -18,11 +18,13 @@
 mod directory;
 mod error;
 mod form;
+mod lease;
 mod order;
 mod prune;
 mod run;
 mod snapshot;
 mod state;
+mod store;
 mod target;
 mod tree;
 
@@ -32,6 +34,7 @@ pub use error::Error;
 pub use prune::{Pruned, prune};
 pub use run::publish;
 pub use snapshot::{Revision, WrongRevision};
+pub use store::Bucket;
 pub use target::Target;
 pub use tree::Tree;
 

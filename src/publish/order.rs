@@ -6,16 +6,22 @@
 use super::{SIGNATURE, SUMS};
 
 /// How many waves there are; a wave begins when the one before it has arrived.
-pub(super) const WAVES: usize = 6;
+pub(super) const WAVES: usize = 9;
+
+/// The wave of what says that all the others are there.
+pub(super) const LAST: usize = WAVES - 1;
 
 /// The wave in which a file is sent. `is_new`: nothing of this name is there yet.
 pub(super) fn wave(name: &str, is_new: bool) -> usize {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
     let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
     match (folder, file) {
-        ("", SUMS | SIGNATURE | "sitemap.xml" | "robots.txt") => 5,
-        ("", "index.html") => 4,
-        ("", "registry.json" | "llms.txt") => 3,
+        // Every page names the home page, and it all the others, in a circle: the first one is the way in, and comes last.
+        ("", "index.html") if is_new => 7,
+        ("", SUMS | SIGNATURE | "robots.txt") => 6,
+        ("", "index.html" | "sitemap.xml") => 5,
+        ("", "llms.txt") => 4,
+        ("", "registry.json") => 3,
         // They name nothing: pictures, schemas, what pages load, what is known of one agent.
         _ if ending == "svg" || folder == "assets" || file.ends_with(".schema.json") || file == "agent.json" => 0,
         ("", "_headers" | "opensearch.xml") => 0,
@@ -41,7 +47,7 @@ mod tests {
             ("SHA256SUMS", false),
         ];
         let waves: Vec<usize> = order.iter().map(|(name, is_new)| wave(name, *is_new)).collect();
-        assert_eq!(waves, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(waves, [0, 1, 2, 3, 7, 6]);
         for (name, is_new, expected) in [
             ("a.svg", false, 0),
             ("agents/a/badge.svg", true, 0),
@@ -53,10 +59,12 @@ mod tests {
             ("404.html", false, 2),
             ("sitemap-1.xml", false, 2),
             ("sitemap.xml", true, 5),
-            ("index.html", false, 4),
+            ("robots.txt", true, 6),
+            ("llms.txt", true, 4),
+            ("index.html", false, 5),
         ] {
             assert_eq!(wave(name, is_new), expected, "{name}");
         }
-        assert!(waves.iter().all(|wave| *wave < WAVES));
+        assert!(waves.iter().all(|wave| *wave < LAST));
     }
 }

@@ -1,10 +1,11 @@
 //! Where trees are published.
-#![expect(clippy::unused_async, reason = "other places than directories are asked over the network")]
 
 use std::path::Path;
 
 use super::directory::Directory;
 use super::form::Headers;
+use super::lease::Lease;
+use super::store::{Bucket, Store};
 use super::{Error, LATEST, Notice, Tree, Turns};
 use crate::sys::lock::Lock;
 
@@ -13,12 +14,15 @@ use crate::sys::lock::Lock;
 pub enum Target {
     /// A directory of this machine.
     Directory(Directory),
+    /// A bucket, or what is below a prefix in one.
+    Store(Box<Store>),
 }
 
 /// The turn of this publisher, which others wait for.
 #[derive(Debug)]
-pub(super) enum Turn {
+pub(super) enum Turn<'a> {
     Locked(Lock),
+    Leased(Lease<'a>),
 }
 
 impl Target {
@@ -28,9 +32,17 @@ impl Target {
         Self::Directory(Directory::new(path))
     }
 
+    /// A bucket; nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`Error::Target`] when the address or the endpoint cannot be used.
+    pub fn bucket(bucket: Bucket) -> Result<Self, Error> {
+        Ok(Self::Store(Box::new(Store::open(bucket)?)))
+    }
+
     /// Refuses to publish a tree into itself, or the other way round.
     pub(super) fn refuse(&self, tree: &Tree) -> Result<(), Error> {
-        let Self::Directory(directory) = self;
+        let Self::Directory(directory) = self else { return Ok(()) };
         // What is not there yet will be where its parent is.
         let real = directory.root().ancestors().find_map(|path| {
             let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
@@ -48,6 +60,7 @@ impl Target {
     pub fn shown(&self, name: &str) -> String {
         match self {
             Self::Directory(directory) => directory.shown(name),
+            Self::Store(store) => store.shown(name),
         }
     }
 
@@ -55,13 +68,15 @@ impl Target {
     pub(super) fn has_headers(&self) -> bool {
         match self {
             Self::Directory(_) => false,
+            Self::Store(_) => true,
         }
     }
 
     /// Writes a file, so that every reader sees the old content or the new one. `form` says what it is.
-    pub(super) async fn put(&self, name: &str, bytes: Vec<u8>, _headers: &Headers, _form: &str) -> Result<(), Error> {
+    pub(super) async fn put(&self, name: &str, bytes: Vec<u8>, headers: &Headers, form: &str) -> Result<(), Error> {
         match self {
             Self::Directory(directory) => directory.put(name, &bytes),
+            Self::Store(store) => store.put(name, bytes, headers, form).await,
         }
     }
 
@@ -69,13 +84,15 @@ impl Target {
     pub(super) async fn get(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
         match self {
             Self::Directory(directory) => directory.get(name),
+            Self::Store(store) => store.get(name).await,
         }
     }
 
     /// Whether a file is there, with this content, in this form.
-    pub(super) async fn holds(&self, name: &str, bytes: &[u8], _form: &str) -> Result<bool, Error> {
+    pub(super) async fn holds(&self, name: &str, bytes: &[u8], form: &str) -> Result<bool, Error> {
         match self {
             Self::Directory(directory) => Ok(directory.get(name)?.is_some_and(|found| found == bytes)),
+            Self::Store(store) => store.holds(name, form).await,
         }
     }
 
@@ -83,6 +100,7 @@ impl Target {
     pub(super) async fn remove(&self, name: &str) -> Result<(), Error> {
         match self {
             Self::Directory(directory) => directory.remove(name),
+            Self::Store(store) => store.remove(name).await,
         }
     }
 
@@ -90,6 +108,7 @@ impl Target {
     pub(super) async fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
         match self {
             Self::Directory(directory) => directory.list(folder),
+            Self::Store(store) => store.list(folder).await,
         }
     }
 
@@ -97,21 +116,24 @@ impl Target {
     pub(super) async fn folders(&self) -> Result<Vec<String>, Error> {
         match self {
             Self::Directory(directory) => directory.folders(),
+            Self::Store(store) => store.folders().await,
         }
     }
 
     /// Waits until no other publisher is at work, and keeps others out from then on.
-    pub(super) async fn take_turn(&self, turns: Turns, notice: Notice<'_>) -> Result<Turn, Error> {
+    pub(super) async fn take_turn(&self, turns: Turns, notice: Notice<'_>) -> Result<Turn<'_>, Error> {
         match self {
             Self::Directory(directory) => directory.lock(turns, notice).await.map(Turn::Locked),
+            Self::Store(store) => Lease::take(store, turns, notice).await.map(Turn::Leased),
         }
     }
 }
 
-impl Turn {
+impl Turn<'_> {
     /// Does the work as long as the turn lasts, and gives it back.
     pub(super) async fn during<T>(self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         match self {
+            Self::Leased(lease) => lease.during(work).await,
             Self::Locked(lock) => {
                 let done = work.await;
                 lock.remove();

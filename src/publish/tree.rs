@@ -108,7 +108,7 @@ fn is_digest(text: &str) -> bool {
 }
 
 /// Whether a text can be the name of a published file: plain characters, and no way out.
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     let is_plain = |part: &str| {
         !part.is_empty()
             && ![".", ".."].contains(&part)

@@ -49,7 +49,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("settings", &["json", "manifest", "text"]),
     ("site", &["check", "history", "json", "manifest", "registry", "settings", "text"]),
     ("preview", &["site"]),
-    ("publish", &["site", "sys", "text"]),
+    ("publish", &["net", "site", "sys", "text"]),
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

@@ -43,7 +43,8 @@ fn every_command_has_a_manual_page_that_is_in_order() {
     let env = Env::empty();
     let run = env.run(&["man", "--out", "new/man1"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let mut expected: Vec<String> = COMMANDS.iter().map(|command| format!("acp-registry-{command}.1")).collect();
+    let mut expected: Vec<String> =
+        COMMANDS.iter().map(|command| format!("acp-registry-{}.1", command.replace(' ', "-"))).collect();
     expected.push("acp-registry.1".to_owned());
     expected.sort();
     let pages = tree(&env.path("new/man1"));
@@ -53,7 +54,7 @@ fn every_command_has_a_manual_page_that_is_in_order() {
         assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS") && page.contains(".SH OPTIONS"), "{name}");
         assert_eq!(page.contains(".SH \"EXIT STATUS\"\n.TP\n0\ndone"), name == "acp-registry.1", "{name}");
         let path = env.path("new/man1").join(&name);
-        let Ok(run) = Run::try_of(Command::new("groff").args(["-man", "-Tutf8", "-ww"]).arg(path)) else {
+        let Ok(run) = Run::try_of(Command::new("groff").args(["-man", "-Tutf8", "-ww", "-rLL=120n"]).arg(path)) else {
             skipped("manual pages", "groff is not installed");
             return;
         };

@@ -1,0 +1,314 @@
+//! A bucket of an S3-compatible store as a target.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::TryStreamExt as _;
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::client::{ClientOptions, HttpClient, HttpConnector};
+use object_store::path::Path;
+use object_store::{
+    Attribute, Attributes, BackoffConfig, GetOptions, GetResult, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
+    PutResult, RetryConfig,
+};
+use url::{Host, Url};
+
+use super::Error;
+use super::form::Headers;
+use super::tree::is_name;
+use crate::net::{self, AllowedHosts};
+use crate::text::{printable, quote};
+
+/// The largest object that is read, in bytes.
+const LIMIT: u64 = 256 << 20;
+
+/// How long the store may send nothing at all. An upload counts as nothing, and lines can be slow.
+const IDLE: Duration = Duration::from_mins(5);
+
+/// What tells an object of ours from one that only looks the same.
+const FORM: Attribute = Attribute::Metadata(std::borrow::Cow::Borrowed("acp-registry-form"));
+
+/// Where a bucket is, and how to be let in. It is not to be shown.
+#[expect(missing_debug_implementations, reason = "it holds a secret")]
+#[derive(Clone)]
+pub struct Bucket {
+    /// `s3://BUCKET` or `s3://BUCKET/PREFIX`.
+    pub address: String,
+    /// The store; `None` is the one of AWS in the region.
+    pub endpoint: Option<Url>,
+    /// The region, as the store calls it.
+    pub region: String,
+    /// The id of the key.
+    pub key_id: String,
+    /// The key.
+    pub secret: String,
+    /// What comes along with a key for some time.
+    pub token: Option<String>,
+    /// How the network is used. An endpoint without https must be on this machine, or among the allowed hosts.
+    pub net: net::Settings,
+}
+
+/// A bucket.
+#[derive(Debug)]
+pub struct Store {
+    client: Arc<AmazonS3>,
+    bucket: String,
+    prefix: String,
+}
+
+/// Uses this program's HTTP client, with its certificates, in place of one that the library would make.
+#[derive(Debug)]
+struct Connector(reqwest::Client);
+
+impl HttpConnector for Connector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        Ok(HttpClient::new(self.0.clone()))
+    }
+}
+
+impl Store {
+    /// Opens a bucket; nothing is sent yet.
+    pub(super) fn open(bucket: Bucket) -> Result<Self, Error> {
+        let (name, prefix) = parse(&bucket.address)?;
+        let endpoint = bucket.endpoint.map(|endpoint| check(endpoint, &bucket.net.allowed)).transpose()?;
+        let settings = net::Settings { idle_timeout: IDLE, ..bucket.net };
+        let client = net::plain_client(&settings).map_err(|error| Error::Target(error.to_string()))?;
+        let backoff = BackoffConfig { max_backoff: Duration::from_secs(5), ..BackoffConfig::default() };
+        let retry = RetryConfig { max_retries: 5, backoff, ..RetryConfig::default() };
+        let mut builder = AmazonS3Builder::new()
+            .with_bucket_name(&name)
+            .with_region(bucket.region)
+            .with_access_key_id(bucket.key_id)
+            .with_secret_access_key(bucket.secret)
+            .with_retry(retry)
+            // Not every store knows how to delete many at once.
+            .with_disable_bulk_delete(true)
+            .with_http_connector(Connector(client));
+        if let Some(token) = bucket.token {
+            builder = builder.with_token(token);
+        }
+        if let Some(endpoint) = endpoint {
+            builder = builder.with_endpoint(endpoint.as_str().trim_end_matches('/'));
+        }
+        let client = builder.build().map_err(|error| Error::Target(error.to_string()))?;
+        Ok(Self { client: Arc::new(client), bucket: name, prefix })
+    }
+
+    pub(super) fn bucket(&self) -> &str {
+        &self.bucket
+    }
+
+    pub(super) fn shown(&self, name: &str) -> String {
+        format!("s3://{}/{}", self.bucket, self.key(name))
+    }
+
+    fn key(&self, name: &str) -> String {
+        if self.prefix.is_empty() { name.to_owned() } else { format!("{}/{name}", self.prefix) }
+    }
+
+    fn path(&self, name: &str) -> Path {
+        Path::from(self.key(name))
+    }
+
+    fn fail(&self, name: &str, error: &object_store::Error) -> Error {
+        Error::Store { place: self.shown(name), message: explain(error, &self.bucket) }
+    }
+
+    pub(super) async fn put(&self, name: &str, bytes: Vec<u8>, headers: &Headers, form: &str) -> Result<(), Error> {
+        let put = self.put_as(name, bytes, headers, form, PutMode::Overwrite);
+        put.await.map(drop).map_err(|error| self.fail(name, &error))
+    }
+
+    /// The same under a condition, whose failure is the caller's business.
+    pub(super) async fn put_as(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        headers: &Headers,
+        form: &str,
+        mode: PutMode,
+    ) -> object_store::Result<PutResult> {
+        let mut attributes = Attributes::new();
+        attributes.insert(Attribute::ContentType, headers.content_type.into());
+        attributes.insert(Attribute::CacheControl, headers.cache_control.into());
+        if let Some(encoding) = headers.content_encoding {
+            attributes.insert(Attribute::ContentEncoding, encoding.into());
+        }
+        if !form.is_empty() {
+            attributes.insert(FORM, form.to_owned().into());
+        }
+        let options = PutOptions { mode, attributes, ..PutOptions::default() };
+        self.client.put_opts(&self.path(name), bytes.into(), options).await
+    }
+
+    pub(super) async fn get(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.get_with_version(name).await?.map(|(bytes, _)| bytes))
+    }
+
+    /// Reads an object, with what names this version of it.
+    pub(super) async fn get_with_version(&self, name: &str) -> Result<Option<(Vec<u8>, Option<String>)>, Error> {
+        let Some(found) = self.find(name, false).await? else { return Ok(None) };
+        if found.meta.size > LIMIT {
+            let message = format!("is larger than {LIMIT} bytes");
+            return Err(Error::Store { place: self.shown(name), message });
+        }
+        let tag = found.meta.e_tag.clone();
+        let bytes = found.bytes().await.map_err(|error| self.fail(name, &error))?;
+        Ok(Some((bytes.to_vec(), tag)))
+    }
+
+    async fn find(&self, name: &str, head: bool) -> Result<Option<GetResult>, Error> {
+        let options = GetOptions { head, ..GetOptions::default() };
+        match self.client.get_opts(&self.path(name), options).await {
+            Ok(found) => Ok(Some(found)),
+            Err(error @ object_store::Error::NotFound { .. }) if code(&error).as_deref() != Some("NoSuchBucket") => {
+                Ok(None)
+            }
+            Err(error) => Err(self.fail(name, &error)),
+        }
+    }
+
+    /// Whether an object is there that this program has sent in this form.
+    pub(super) async fn holds(&self, name: &str, form: &str) -> Result<bool, Error> {
+        let found = self.find(name, true).await?;
+        Ok(found.is_some_and(|found| found.attributes.get(&FORM).is_some_and(|known| known.as_ref() == form)))
+    }
+
+    pub(super) async fn remove(&self, name: &str) -> Result<(), Error> {
+        match self.client.delete(&self.path(name)).await {
+            Err(error) if !matches!(error, object_store::Error::NotFound { .. }) => Err(self.fail(name, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) async fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
+        let below = format!("{}/", self.key(folder));
+        let found: Result<Vec<_>, _> = self.client.list(Some(&self.path(folder))).try_collect().await;
+        let found = found.map_err(|error| self.fail(folder, &error))?;
+        let names = found.iter().filter_map(|meta| meta.location.as_ref().strip_prefix(&below));
+        Ok(names.map(ToOwned::to_owned).collect())
+    }
+
+    pub(super) async fn folders(&self) -> Result<Vec<String>, Error> {
+        let prefix = Path::from(self.prefix.as_str());
+        let found = self.client.list_with_delimiter(Some(&prefix).filter(|_| !self.prefix.is_empty())).await;
+        let found = found.map_err(|error| self.fail("", &error))?;
+        Ok(found.common_prefixes.iter().filter_map(|path| path.filename().map(ToOwned::to_owned)).collect())
+    }
+}
+
+/// The bucket and the prefix of an address.
+fn parse(address: &str) -> Result<(String, String), Error> {
+    let wrong = || {
+        Error::Target(format!(
+            "{} is not of the form s3://BUCKET or s3://BUCKET/PREFIX, with letters, digits, `.`, `_` and `-`",
+            quote(address)
+        ))
+    };
+    let rest = address.strip_prefix("s3://").ok_or_else(wrong)?.trim_end_matches('/');
+    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+    if !is_name(bucket) || !(prefix.is_empty() || is_name(prefix)) {
+        return Err(wrong());
+    }
+    Ok((bucket.to_owned(), prefix.to_owned()))
+}
+
+/// Keys are sent by https, but for what a person has allowed, and for this machine.
+fn check(endpoint: Url, allowed: &AllowedHosts) -> Result<Url, Error> {
+    let is_here = match endpoint.host() {
+        Some(Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),
+        Some(Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    };
+    let is_fine = match endpoint.scheme() {
+        "https" => true,
+        "http" => is_here || allowed.allows(&endpoint),
+        _ => false,
+    };
+    let is_plain = endpoint.username().is_empty() && endpoint.password().is_none() && endpoint.query().is_none();
+    if is_fine && is_plain {
+        return Ok(endpoint);
+    }
+    let why = if is_fine { "has more than a host and a path" } else { "is refused: it does not begin with https://" };
+    let shown = net::shown(&endpoint);
+    Err(Error::Target(format!("the endpoint {shown} {why}; --allow-host HOST[:PORT] lets a host do without https")))
+}
+
+/// What the store calls the trouble.
+fn code(error: &object_store::Error) -> Option<String> {
+    let text = chain(error);
+    let (_, rest) = text.split_once("<Code>")?;
+    let (code, _) = rest.split_once("</Code>")?;
+    Some(printable(&code.chars().take(60).collect::<String>()).into_owned())
+}
+
+fn chain(error: &object_store::Error) -> String {
+    let mut text = error.to_string();
+    let mut at: Option<&dyn std::error::Error> = std::error::Error::source(error);
+    while let Some(error) = at {
+        text.push_str(&format!("\n{error}"));
+        at = error.source();
+    }
+    text
+}
+
+/// The trouble in words, with the remedy where one is known.
+pub(super) fn explain(error: &object_store::Error, bucket: &str) -> String {
+    let code = code(error);
+    let named = code.as_ref().map_or_else(String::new, |code| format!(" ({code})"));
+    match error {
+        object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => format!(
+            "the store refuses the key{named}; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and what the key may do"
+        ),
+        _ if code.as_deref() == Some("NoSuchBucket") => {
+            format!("there is no bucket {}; make it first, or check AWS_ENDPOINT_URL and AWS_REGION", quote(bucket))
+        }
+        _ => {
+            let text = chain(error);
+            // The last error is the cause; the others repeat it with more around it.
+            let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            let last: String = printable(last).chars().take(300).collect();
+            format!("the store did not do it{named}: {last}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_bucket_and_a_plain_prefix() {
+        let both = |bucket: &str, prefix: &str| (bucket.to_owned(), prefix.to_owned());
+        for (address, expected) in
+            [("s3://b", both("b", "")), ("s3://my-bucket/", both("my-bucket", "")), ("s3://b/a/v1/", both("b", "a/v1"))]
+        {
+            assert_eq!(parse(address).unwrap(), expected);
+        }
+        for wrong in
+            ["s3://", "s3:///x", "s3://b/../x", "s3://b//x", "s3://b/a b", "s3://u:p@b/x", "gs://b", "s3://b?x"]
+        {
+            assert!(parse(wrong).unwrap_err().is_of_usage(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn keys_go_by_https_or_stay_here() {
+        let allowed = AllowedHosts::parse(["minio.example:9000"]).unwrap();
+        let is_fine = |url: &str| check(Url::parse(url).unwrap(), &allowed).is_ok();
+        for fine in [
+            "https://x.example", "http://127.0.0.1:9000", "http://[::1]:1/", "http://localhost:9",
+            "http://minio.example:9000/",
+        ] {
+            assert!(is_fine(fine), "{fine}");
+        }
+        for wrong in [
+            "http://x.example", "http://minio.example:9001", "ftp://localhost", "https://u:p@x.example",
+            "http://10.0.0.1",
+        ] {
+            assert!(!is_fine(wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! `publish` to a real S3 server on this machine, moto's, which uv fetches from the Python package index. Skipped, with a
+//! word, where there is no uv or it reaches nothing.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::publish::{build, changed, dangling, ending, trees};
+use crate::server::{Asked, Server, write};
+use crate::support::{Env, ICON, Run, manifest, skipped, tree};
+
+/// The server, for as long as a test uses it.
+struct Moto {
+    host: String,
+    child: Child,
+}
+
+static SHARED: Mutex<Weak<Moto>> = Mutex::new(Weak::new());
+
+impl Moto {
+    /// The server that all tests share; `None` when there is none.
+    fn shared(test: &str) -> Option<Arc<Self>> {
+        let mut shared = SHARED.lock().unwrap();
+        let moto = shared.upgrade().or_else(|| Self::start().map(Arc::new));
+        match &moto {
+            Some(moto) => *shared = Arc::downgrade(moto),
+            None => skipped(test, "uv is not installed, or cannot fetch moto"),
+        }
+        moto
+    }
+
+    fn start() -> Option<Self> {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let host = format!("127.0.0.1:{port}");
+        let mut command = Command::new("uvx");
+        command.args(["--quiet", "--from", "moto[server]>=5.1,<6", "moto_server", "-H", "127.0.0.1", "-p"]);
+        command.arg(port.to_string()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // uv has children, which end with their group.
+        let child = command.process_group(0).spawn().ok()?;
+        let mut moto = Self { host, child };
+        let until = Instant::now() + Duration::from_mins(3);
+        while Instant::now() < until && moto.child.try_wait().ok()?.is_none() {
+            if TcpStream::connect(&moto.host).is_ok() {
+                return Some(moto);
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        None
+    }
+}
+
+impl Drop for Moto {
+    fn drop(&mut self) {
+        let group = nix::unistd::Pid::from_raw(self.child.id().cast_signed());
+        let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// Status, headers by lower-case name, and body.
+type Reply = (u16, HashMap<String, String>, Vec<u8>);
+
+/// Sends a request, as somebody who may do everything.
+fn ask(host: &str, method: &str, path: &str) -> Option<Reply> {
+    let mut stream = TcpStream::connect(host).ok()?;
+    let key = "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {key}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).ok()?;
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).ok()?;
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    let headers = head.lines().filter_map(|line| line.split_once(": "));
+    let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
+    Some((status, headers, bytes[end + 4..].to_vec()))
+}
+
+/// The program, publishing to a bucket of a store.
+fn publish(env: &Env, host: &str, arguments: &[&str]) -> Command {
+    let mut command = env.command(&[&["publish"], arguments].concat());
+    command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
+    command.env("AWS_ENDPOINT_URL", format!("http://{host}"));
+    command
+}
+
+fn report(env: &Env, host: &str, arguments: &[&str]) -> Value {
+    let run = Run::of(&mut publish(env, host, &[arguments, &["--json"]].concat()));
+    assert!(run.code == 0 && !run.stderr.contains("warning"), "{}{}", run.stdout, run.stderr);
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+/// What a proxy does with a request.
+enum Fate {
+    Pass,
+    Answer(u16),
+    Drop,
+}
+
+/// A proxy before the server, which may keep requests from it.
+fn proxy(moto: &str, decide: impl Fn(&Asked) -> Fate + Send + Sync + 'static) -> Server {
+    let moto = moto.to_owned();
+    Server::raw(move |asked, stream| match decide(asked) {
+        Fate::Drop => Ok(()),
+        Fate::Answer(status) => {
+            let body = b"<Error><Code>Injected</Code></Error>".to_vec();
+            write(stream, asked, &(status, Vec::new(), body))
+        }
+        Fate::Pass => forward(&moto, asked, stream),
+    })
+}
+
+fn forward(host: &str, asked: &Asked, stream: &mut TcpStream) -> io::Result<()> {
+    let mut there = TcpStream::connect(host)?;
+    let mut head = format!("{} {} HTTP/1.1\r\nConnection: close\r\n", asked.method, asked.path);
+    for (name, value) in asked.headers.iter().filter(|(name, _)| *name != "connection") {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    there.write_all(format!("{head}\r\n").as_bytes())?;
+    there.write_all(&asked.body)?;
+    io::copy(&mut there, stream).map(drop)
+}
+
+/// The keys that were written below a folder of a bucket, in the order in which that was asked for.
+fn puts(server: &Server, below: &str) -> Vec<String> {
+    let requests = server.requests().into_iter().filter(|asked| asked.method == "PUT");
+    requests.filter_map(|asked| asked.path.strip_prefix(below).map(ToOwned::to_owned)).collect()
+}
+
+fn bucket(moto: &Moto, name: &str) {
+    assert_eq!(ask(&moto.host, "PUT", &format!("/{name}")).unwrap().0, 200);
+}
+
+/// The keys of a bucket.
+fn keys(moto: &Moto, name: &str) -> BTreeSet<String> {
+    let (status, _, body) = ask(&moto.host, "GET", &format!("/{name}?list-type=2")).unwrap();
+    let text = String::from_utf8(body).unwrap();
+    assert!(status == 200 && !text.contains("<IsTruncated>true"), "{text}");
+    text.split("<Key>").skip(1).map(|rest| rest.split("</Key>").next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn objects_have_their_headers_and_are_sent_once() {
+    let Some(moto) = Moto::shared("objects_have_their_headers_and_are_sent_once") else { return };
+    bucket(&moto, "headers");
+    let env = Env::with(&["a", "b"]);
+    build(&env, "dist");
+    let server = proxy(&moto.host, |_| Fate::Pass);
+    let to = ["--to", "s3://headers/reg/v1", "--revision", "x"];
+    let first = report(&env, &server.host, &to);
+    let snapshot = first["snapshot"].as_str().unwrap().to_owned();
+    for (name, bytes) in tree(&env.path("dist")) {
+        for (folder, is_latest) in [("latest", true), (&*snapshot, false)] {
+            let (status, headers, body) = ask(&moto.host, "GET", &format!("/headers/reg/v1/{folder}/{name}")).unwrap();
+            assert!(status == 200 && body == bytes, "{folder}/{name}");
+            let for_ever = "public, max-age=31536000, immutable";
+            let short = is_latest && !name.starts_with("assets/");
+            assert_eq!(headers["cache-control"], if short { "public, max-age=300" } else { for_ever }, "{name}");
+            assert!(!headers.contains_key("content-encoding"), "{name}");
+            let kind = match name.rsplit('.').next().unwrap() {
+                "html" => "text/html; charset=utf-8",
+                "json" => "application/json",
+                "svg" => "image/svg+xml",
+                "js" => "text/javascript; charset=utf-8",
+                "css" => "text/css; charset=utf-8",
+                "xml" => "application/xml",
+                "md" => "text/markdown; charset=utf-8",
+                _ => "text/plain; charset=utf-8",
+            };
+            assert_eq!(headers["content-type"], kind, "{name}");
+        }
+    }
+    // Each once; the snapshot first, and in both the indexes in the end.
+    let sent = puts(&server, "/headers/reg/v1/");
+    let published: Vec<&String> = sent.iter().filter(|key| !key.starts_with(".acp-registry/")).collect();
+    assert_eq!(published.len(), published.iter().collect::<BTreeSet<_>>().len());
+    let (in_snapshot, in_latest) = published.split_at(published.len() / 2);
+    assert!(in_snapshot.iter().all(|key| key.starts_with(&snapshot)));
+    for keys in [in_snapshot, in_latest] {
+        let at = |name: &str| keys.iter().position(|key| key.ends_with(name)).unwrap();
+        assert!(keys.iter().enumerate().all(|(place, key)| ending(key) != "svg" || place < at("/registry.json")));
+        assert!(at("agents/a/index.html") < at("/registry.json") && at("/registry.json") < at("/SHA256SUMS"));
+    }
+
+    let server = proxy(&moto.host, |_| Fate::Pass);
+    assert_eq!(changed(&report(&env, &server.host, &to)), [] as [String; 0]);
+    assert_eq!(puts(&server, "/headers/reg/v1/latest"), [] as [String; 0]);
+    assert_eq!(puts(&server, "/headers/reg/v1/v2"), [] as [String; 0]);
+    env.write("r/b/icon.svg", ICON.replace("M2 2h12v12H2z", "M3 3h9v9H3z"));
+    build(&env, "dist");
+    let server = proxy(&moto.host, |_| Fate::Pass);
+    report(&env, &server.host, &to);
+    assert_eq!(puts(&server, "/headers/reg/v1/latest/"), ["b.svg", "SHA256SUMS"]);
+
+    // On demand, what pages load is stored compressed, and nothing else is.
+    let zipped = report(&env, &moto.host, &[&to[..], &["--gzip-assets"]].concat());
+    assert!(changed(&zipped).iter().all(|one| one.contains("/assets/")) && !changed(&zipped).is_empty());
+    for one in changed(&zipped) {
+        let name = one.strip_prefix("send latest/").unwrap();
+        let (_, headers, body) = ask(&moto.host, "GET", &format!("/headers/reg/v1/latest/{name}")).unwrap();
+        let mut plain = Vec::new();
+        flate2::read::GzDecoder::new(&body[..]).read_to_end(&mut plain).unwrap();
+        assert_eq!(
+            (headers["content-encoding"].as_str(), plain),
+            ("gzip", std::fs::read(env.path(&format!("dist/{name}"))).unwrap())
+        );
+    }
+    // What a lost state knew is found by looking, without anything being sent.
+    ask(&moto.host, "DELETE", "/headers/reg/v1/.acp-registry/state.json").unwrap();
+    ask(&moto.host, "DELETE", "/headers/reg/v1/latest/a.svg").unwrap();
+    let mended = report(&env, &moto.host, &[&to[..], &["--gzip-assets"]].concat());
+    assert_eq!(changed(&mended), ["send latest/a.svg"]);
+    assert!(!keys(&moto, "headers").iter().any(|key| key.contains("lease")), "a lease is left");
+}
+
+#[test]
+fn what_is_stale_goes_after_the_grace_and_snapshots_by_their_age() {
+    let Some(moto) = Moto::shared("what_is_stale_goes_after_the_grace_and_snapshots_by_their_age") else { return };
+    bucket(&moto, "stale");
+    let env = Env::with(&["a", "b"]);
+    build(&env, "dist");
+    let to = ["--to", "s3://stale"];
+    report(&env, &moto.host, &to);
+    std::fs::remove_dir_all(env.path("r/b")).unwrap();
+    build(&env, "dist");
+    let gone = report(&env, &moto.host, &to);
+    assert!(changed(&gone).contains(&"stale latest/b.svg".to_owned()), "{:?}", changed(&gone));
+    assert!(keys(&moto, "stale").contains("latest/b.svg"));
+    let removed = report(&env, &moto.host, &[&to[..], &["--grace", "0"]].concat());
+    assert!(changed(&removed).contains(&"remove latest/b.svg".to_owned()), "{:?}", changed(&removed));
+    let expected: BTreeSet<String> =
+        tree(&env.path("dist")).into_iter().map(|(name, _)| format!("latest/{name}")).collect();
+    let latest = |keys: BTreeSet<String>| keys.into_iter().filter(|key| key.starts_with("latest/")).collect();
+    let found: BTreeSet<String> = latest(keys(&moto, "stale"));
+    assert_eq!(found, expected);
+
+    let kept = removed["snapshot"].as_str().unwrap();
+    for key in ["v2020-01-01-a/registry.json", "v2020-01-01-a/agents/x/agent.json", "other/x"] {
+        assert_eq!(ask(&moto.host, "PUT", &format!("/stale/{key}")).unwrap().0, 200);
+    }
+    let run = Run::of(&mut publish(&env, &moto.host, &["prune", "--to", "s3://stale", "--dry-run"]));
+    assert!(
+        run.stdout.starts_with("remove v2020-01-01-a\n1 snapshot would be removed, "),
+        "{}{}",
+        run.stdout,
+        run.stderr
+    );
+    let pruned = report(&env, &moto.host, &["prune", "--to", "s3://stale"]);
+    assert_eq!(pruned["removed"], serde_json::json!(["v2020-01-01-a"]));
+    let keys = keys(&moto, "stale");
+    assert!(!keys.iter().any(|key| key.starts_with("v2020")) && keys.contains("other/x"));
+    assert!(keys.contains(&format!("{kept}/SHA256SUMS")) && latest(keys) == expected);
+}
+
+#[test]
+fn what_the_store_refuses_is_said_with_the_remedy() {
+    let Some(moto) = Moto::shared("what_the_store_refuses_is_said_with_the_remedy") else { return };
+    let env = Env::with(&["a"]);
+    build(&env, "dist");
+    let fails = |host: &str, to: &str, code: i32, why: &[&str]| {
+        let run = Run::of(&mut publish(&env, host, &["--to", to, "--json"]));
+        assert_eq!(run.code, code, "{to}: {}", run.stderr);
+        assert!(why.iter().all(|why| run.stderr.contains(why)), "{to}: {}", run.stderr);
+        assert!(!format!("{}{}", run.stdout, run.stderr).contains("secret\""), "{}", run.stderr);
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(report["error"]["exit_code"], code);
+    };
+    fails(&moto.host, "s3://missing/x", 3, &["s3://missing/x/", "there is no bucket `missing`"]);
+    let run = Run::of(&mut publish(&env, &moto.host, &["--to", "s3://missing", "--dry-run"]));
+    assert!(run.code == 3 && run.stderr.contains("there is no bucket"), "{}", run.stderr);
+    let refusing = Server::answering(|_| {
+        (403, Vec::new(), b"<Error><Code>SignatureDoesNotMatch</Code><Message>\x1b[31m</Message></Error>".to_vec())
+    });
+    fails(&refusing.host, "s3://b", 3, &["refuses the key (SignatureDoesNotMatch)", "check AWS_ACCESS_KEY_ID"]);
+    fails("10.255.255.1:9", "s3://b", 2, &["http://10.255.255.1:9/ is refused", "--allow-host"]);
+    fails(&moto.host, "s3://../x", 2, &["is not of the form s3://BUCKET"]);
+    for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
+        let run = Run::of(publish(&env, &moto.host, &["--to", "s3://b"]).env_remove(name));
+        assert!(run.code == 3 && run.stderr.contains(&format!("{name} is not set")), "{}", run.stderr);
+    }
+    let run = Run::of(publish(&env, &moto.host, &["--to", "s3://b"]).env("AWS_ENDPOINT_URL", "nowhere"));
+    assert!(run.code == 2 && run.stderr.contains("AWS_ENDPOINT_URL is no address"), "{}", run.stderr);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    fails(&closed, "s3://b", 3, &["s3://b/.acp-registry/lease.json: the store did not do it"]);
+}
+
+#[test]
+fn trouble_that_passes_is_sat_out() {
+    let Some(moto) = Moto::shared("trouble_that_passes_is_sat_out") else { return };
+    bucket(&moto, "trouble");
+    let env = Env::with(&["a", "b"]);
+    build(&env, "dist");
+    let count = AtomicUsize::new(0);
+    let server = proxy(&moto.host, move |_| match count.fetch_add(1, Ordering::Relaxed) % 23 {
+        5 => Fate::Answer(503),
+        11 => Fate::Drop,
+        17 => Fate::Answer(500),
+        _ => Fate::Pass,
+    });
+    report(&env, &server.host, &["--to", "s3://trouble"]);
+    let again = report(&env, &moto.host, &["--to", "s3://trouble", "--recheck"]);
+    assert_eq!(changed(&again), [] as [String; 0]);
+    for (name, bytes) in tree(&env.path("dist")) {
+        assert!(ask(&moto.host, "GET", &format!("/trouble/latest/{name}")).unwrap().2 == bytes, "{name}");
+    }
+}
+
+#[test]
+fn publishers_take_turns_and_a_dead_one_is_not_waited_for_long() {
+    let Some(moto) = Moto::shared("publishers_take_turns_and_a_dead_one_is_not_waited_for_long") else { return };
+    bucket(&moto, "turns");
+    let env = Env::with(&["a", "b"]);
+    build(&env, "one");
+    env.write("r/c/agent.json", manifest("c"));
+    env.write("r/c/icon.svg", ICON);
+    build(&env, "two");
+    // One that hangs, since the store does not answer any more, holds its lease.
+    let is_stuck = Arc::new(AtomicBool::new(true));
+    let stuck = is_stuck.clone();
+    let server = proxy(&moto.host, move |asked| {
+        while stuck.load(Ordering::Relaxed) && asked.path.contains("/latest/b.svg") && asked.method == "PUT" {
+            thread::sleep(Duration::from_millis(20));
+        }
+        Fate::Pass
+    });
+    let mut command = publish(&env, &server.host, &["--to", "s3://turns", "--from", "one", "--lease", "3s"]);
+    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+    while !keys(&moto, "turns").contains("latest/a.svg") {
+        assert!(child.try_wait().unwrap().is_none());
+        thread::sleep(Duration::from_millis(50));
+    }
+    let run = Run::of(&mut publish(&env, &moto.host, &["--to", "s3://turns", "--from", "two", "--wait", "5s"]));
+    assert!(run.code == 3 && run.stderr.contains("another publisher is at work at s3://turns/"), "{}", run.stderr);
+    assert!(run.stderr.contains(&format!("(process {})", child.id())), "{}", run.stderr);
+    // Dead, it is not waited for any longer than its lease lasts.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    is_stuck.store(false, Ordering::Relaxed);
+    let done = report(&env, &moto.host, &["--to", "s3://turns", "--from", "two", "--grace", "0"]);
+    assert!(done["summary"]["sent"].as_u64().unwrap() > 0);
+    // Two at once end with one tree or the other, whole.
+    thread::scope(|scope| {
+        let both = ["one", "two"].map(|from| {
+            scope.spawn(|| report(&env, &moto.host, &["--to", "s3://turns", "--from", from, "--grace", "0"]))
+        });
+        for one in both {
+            one.join().unwrap();
+        }
+    });
+    let read =
+        |name: &str| ask(&moto.host, "GET", &format!("/turns/latest/{name}")).filter(|(status, ..)| *status == 200);
+    let found = keys(&moto, "turns").into_iter().filter_map(|key| key.strip_prefix("latest/").map(ToOwned::to_owned));
+    let mut latest: Vec<(String, Vec<u8>)> = found.map(|name| (name.clone(), read(&name).unwrap().2)).collect();
+    latest.sort();
+    assert!([tree(&env.path("one")), tree(&env.path("two"))].contains(&latest));
+    // One whose lease was taken stops.
+    let stuck = is_stuck;
+    stuck.store(true, Ordering::Relaxed);
+    env.write("r/b/icon.svg", ICON.replace("M2 2h12v12H2z", "M3 3h9v9H3z"));
+    build(&env, "three");
+    let mut command = publish(&env, &server.host, &["--to", "s3://turns", "--from", "three", "--lease", "3s"]);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    while !keys(&moto, "turns").contains(".acp-registry/lease.json") {
+        thread::sleep(Duration::from_millis(50));
+    }
+    thread::sleep(Duration::from_millis(1500));
+    assert_eq!(ask(&moto.host, "PUT", "/turns/.acp-registry/lease.json").unwrap().0, 200);
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(3) && text.contains("has taken over s3://turns/"), "{text}");
+    stuck.store(false, Ordering::Relaxed);
+}
+
+#[test]
+fn a_store_that_keeps_no_conditions_is_told_apart() {
+    let Some(moto) = Moto::shared("a_store_that_keeps_no_conditions_is_told_apart") else { return };
+    bucket(&moto, "careless");
+    let env = Env::with(&["a"]);
+    build(&env, "dist");
+    let host = moto.host.clone();
+    let server = Server::raw(move |asked, stream| {
+        let mut asked = asked.clone();
+        asked.headers.retain(|name, _| !name.starts_with("if-"));
+        forward(&host, &asked, stream)
+    });
+    for sent in [true, false] {
+        let run = Run::of(&mut publish(&env, &server.host, &["--to", "s3://careless", "--json"]));
+        assert!(run.code == 0 && run.stderr.contains("does not keep conditions"), "{}", run.stderr);
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(!changed(&report).is_empty(), sent);
+    }
+}
+
+/// Publishers are killed, and refused by the store, at any point, fifty times; whoever reads meanwhile misses nothing.
+#[test]
+fn a_reader_of_a_bucket_never_misses_an_object() {
+    let Some(moto) = Moto::shared("a_reader_of_a_bucket_never_misses_an_object") else { return };
+    bucket(&moto, "poll");
+    let env = Env::empty();
+    let trees = trees(&env);
+    let left = Arc::new(AtomicUsize::new(usize::MAX));
+    let budget = left.clone();
+    // So many writes succeed, and none after that.
+    let server = proxy(&moto.host, move |asked| {
+        let is_write = ["PUT", "DELETE"].contains(&asked.method.as_str()) && !asked.path.contains("lease");
+        let one_less = |left: usize| left.checked_sub(1);
+        match is_write.then(|| budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less)) {
+            Some(Err(_)) => Fate::Answer(403),
+            _ => Fate::Pass,
+        }
+    });
+    let (is_over, passes) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let read = |name: &str| match ask(&moto.host, "GET", &format!("/poll/latest/{name}")) {
+        Some((200, _, body)) => Some(body),
+        Some((404, ..)) => None,
+        other => panic!("{name}: {other:?}"),
+    };
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                let missing = dangling(&read);
+                passes.fetch_add(1, Ordering::Relaxed);
+                if !missing.is_empty() {
+                    return missing;
+                }
+            }
+            Vec::new()
+        });
+        let mut random = fastrand::Rng::with_seed(11);
+        let (mut killed, mut refused, mut finished) = (0, 0, 0);
+        for round in 0..50 {
+            let from = &trees[random.usize(..trees.len())];
+            left.store(if round % 4 == 1 { random.usize(..150) } else { usize::MAX }, Ordering::Relaxed);
+            let mut command = publish(&env, &server.host, &["--to", "s3://poll", "--from", from, "--lease", "1s"]);
+            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            if round % 4 == 3 {
+                thread::sleep(Duration::from_millis(random.u64(..1200)));
+                let _ = child.kill();
+            }
+            match child.wait().unwrap().code() {
+                Some(0) => finished += 1,
+                Some(3) => refused += 1,
+                None => killed += 1,
+                other => panic!("round {round}: {other:?}"),
+            }
+            assert_eq!(dangling(&read), [] as [String; 0], "round {round}");
+        }
+        is_over.store(true, Ordering::Relaxed);
+        assert_eq!(reader.join().unwrap(), [] as [String; 0]);
+        let passes = passes.load(Ordering::Relaxed);
+        assert!(killed >= 3 && refused >= 3 && finished >= 25 && passes >= 5, "{killed} {refused} {finished} {passes}");
+    });
+    left.store(usize::MAX, Ordering::Relaxed);
+    report(&env, &server.host, &["--to", "s3://poll", "--from", &trees[1], "--grace", "0"]);
+    let latest: Vec<String> =
+        keys(&moto, "poll").into_iter().filter_map(|key| key.strip_prefix("latest/").map(ToOwned::to_owned)).collect();
+    let expected: Vec<(String, Vec<u8>)> = tree(&env.path(&trees[1]));
+    assert_eq!(latest, expected.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
+    assert!(expected.iter().all(|(name, bytes)| read(name).as_ref() == Some(bytes)));
+}
