@@ -34,10 +34,10 @@ const VARIABLES: &str = "\
 A bucket is that of any store with the interface of S3, described by the usual variables:
   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN  the key
   AWS_REGION        the region [default: us-east-1; R2: auto]
-  AWS_ENDPOINT_URL  the store, if it is not that of AWS; without https only on this machine or with --allow-host";
+  AWS_ENDPOINT_URL  the store, if it is not that of AWS; without https only here or with --allow-host";
 
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = VARIABLES)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, disable_help_subcommand = true, after_help = VARIABLES)]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Option<Command>,

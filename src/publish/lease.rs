@@ -62,6 +62,10 @@ impl<'a> Lease<'a> {
             }
             let Some((bytes, version)) = store.get_with_version(LEASE).await? else { continue };
             let words: Option<Words> = serde_json::from_slice(&bytes).ok();
+            // The answer to an attempt that succeeded may be lost, and the next attempt then finds its own lease.
+            if words.as_ref().is_some_and(|words| words.token == lease.token) && lease.settle(notice).await? {
+                return Ok(lease);
+            }
             let since = match &seen {
                 Some((known, since)) if *known == version => *since,
                 _ => Instant::now(),

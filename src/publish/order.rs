@@ -6,16 +6,20 @@
 use super::{SIGNATURE, SUMS};
 
 /// How many waves there are; a wave begins when the one before it has arrived.
-pub(super) const WAVES: usize = 7;
+pub(super) const WAVES: usize = 9;
+
+/// The wave of what says that all the others are there.
+pub(super) const LAST: usize = WAVES - 1;
 
 /// The wave in which a file is sent. `is_new`: nothing of this name is there yet.
 pub(super) fn wave(name: &str, is_new: bool) -> usize {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
     let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
     match (folder, file) {
-        ("", SUMS | SIGNATURE | "sitemap.xml" | "robots.txt") => 6,
-        // Every page names the home page, which names this list, which names pages: people begin with the home page.
-        ("", "index.html") => 5,
+        // Every page names the home page, and it all the others, in a circle: the first one is the way in, and comes last.
+        ("", "index.html") if is_new => 7,
+        ("", SUMS | SIGNATURE | "robots.txt") => 6,
+        ("", "index.html" | "sitemap.xml") => 5,
         ("", "llms.txt") => 4,
         ("", "registry.json") => 3,
         // They name nothing: pictures, schemas, what pages load, what is known of one agent.
@@ -43,7 +47,7 @@ mod tests {
             ("SHA256SUMS", false),
         ];
         let waves: Vec<usize> = order.iter().map(|(name, is_new)| wave(name, *is_new)).collect();
-        assert_eq!(waves, [0, 1, 2, 3, 5, 6]);
+        assert_eq!(waves, [0, 1, 2, 3, 7, 6]);
         for (name, is_new, expected) in [
             ("a.svg", false, 0),
             ("agents/a/badge.svg", true, 0),
@@ -54,12 +58,13 @@ mod tests {
             ("agents/a/feed.atom", false, 2),
             ("404.html", false, 2),
             ("sitemap-1.xml", false, 2),
-            ("sitemap.xml", true, 6),
+            ("sitemap.xml", true, 5),
+            ("robots.txt", true, 6),
             ("llms.txt", true, 4),
             ("index.html", false, 5),
         ] {
             assert_eq!(wave(name, is_new), expected, "{name}");
         }
-        assert!(waves.iter().all(|wave| *wave < WAVES));
+        assert!(waves.iter().all(|wave| *wave < LAST));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::form::Headers;
-use super::order::{WAVES, wave};
+use super::order::{LAST, WAVES, wave};
 use super::state::{File, Snapshot, State};
 use super::{
     Action, Error, Event, LATEST, Notice, Options, Published, Revision, SIGNATURE, SUMS, Target, Tree, What, now,
@@ -157,7 +157,9 @@ impl Work<'_> {
             }
             let headers = Headers::of_snapshot(&name, gzip);
             let (form, may_be_there) = (headers.fingerprint(&digest), there.contains(&name));
-            planned.push(Planned { wave: wave(&name, true), name, headers, form, may_be_there });
+            // Where the list is, the snapshot is whole.
+            let wave = if name == SUMS { LAST } else { wave(&name, true) };
+            planned.push(Planned { name, headers, form, wave, may_be_there });
         }
         self.send(&place.name, &planned, signature, |_| {}).await
     }

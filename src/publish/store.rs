@@ -82,6 +82,8 @@ impl Store {
             .with_access_key_id(bucket.key_id)
             .with_secret_access_key(bucket.secret)
             .with_retry(retry)
+            // Not every store knows how to delete many at once.
+            .with_disable_bulk_delete(true)
             .with_http_connector(Connector(client));
         if let Some(token) = bucket.token {
             builder = builder.with_token(token);

@@ -35,6 +35,7 @@ mod previous;
 mod probe;
 mod propose;
 mod publish;
+mod publish_order;
 #[cfg(unix)]
 mod publish_s3;
 mod published;

@@ -1,0 +1,116 @@
+//! In which order `publish` writes: after every single change, nothing that can be read names what is not there. A store
+//! in memory looks each time.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use crate::publish::{dangling, trees};
+use crate::server::{Answer, Asked, Server, not_found, ok};
+use crate::support::{Env, Run};
+
+/// The objects of a bucket, with what was missing after any change.
+#[derive(Default)]
+struct Bucket {
+    objects: BTreeMap<String, (Vec<u8>, String)>,
+    changes: usize,
+    missing: Vec<String>,
+}
+
+impl Bucket {
+    fn answer(&mut self, asked: &Asked) -> Answer {
+        let (path, query) = asked.path.split_once('?').unwrap_or((&asked.path, ""));
+        let key = path.trim_start_matches("/bucket").trim_start_matches('/').to_owned();
+        match asked.method.as_str() {
+            "PUT" => {
+                let tag = self.objects.get(&key).map_or("", |(_, tag)| tag);
+                let wants_none = asked.header("if-none-match") == "*" && !tag.is_empty();
+                let wants_other = ![tag, ""].contains(&asked.header("if-match"));
+                if wants_none || wants_other {
+                    return (412, Vec::new(), b"<Error><Code>PreconditionFailed</Code></Error>".to_vec());
+                }
+                let tag = format!("\"{}\"", self.changes);
+                self.objects.insert(key.clone(), (asked.body.clone(), tag.clone()));
+                self.look(&key);
+                (200, vec![("ETag", tag)], Vec::new())
+            }
+            "DELETE" => {
+                self.objects.remove(&key);
+                self.look(&key);
+                (204, Vec::new(), Vec::new())
+            }
+            _ if query.contains("list-type=2") => {
+                let pairs = url::form_urlencoded::parse(query.as_bytes());
+                let prefix = pairs.into_iter().find(|(name, _)| name == "prefix").map(|(_, value)| value.into_owned());
+                let keys = self.objects.keys().filter(|key| key.starts_with(prefix.as_deref().unwrap_or_default()));
+                let entry = |key: &String| {
+                    format!(
+                        "<Contents><Key>{key}</Key><Size>1</Size><LastModified>2026-01-01T00:00:00Z</LastModified><ETag>x</ETag></Contents>"
+                    )
+                };
+                let entries: String = keys.map(entry).collect();
+                ok(format!("<ListBucketResult><IsTruncated>false</IsTruncated>{entries}</ListBucketResult>"))
+            }
+            _ => match self.objects.get(&key) {
+                Some((body, tag)) => {
+                    let time = "Thu, 01 Jan 2026 00:00:00 GMT".to_owned();
+                    (200, vec![("ETag", tag.clone()), ("Last-Modified", time)], body.clone())
+                }
+                None => not_found(),
+            },
+        }
+    }
+
+    fn look(&mut self, key: &str) {
+        self.changes += 1;
+        if key.starts_with("latest/") {
+            let read = |name: &str| self.objects.get(&format!("latest/{name}")).map(|(body, _)| body.clone());
+            let missing = dangling(&read);
+            self.missing.extend(missing.into_iter().map(|missing| format!("after {key}: {missing}")));
+        }
+    }
+}
+
+#[test]
+fn after_every_change_all_that_is_named_is_there() {
+    let env = Env::empty();
+    let trees = trees(&env);
+    let bucket = Arc::new(Mutex::new(Bucket::default()));
+    let objects = bucket.clone();
+    let server = Server::answering(move |asked| objects.lock().unwrap().answer(asked));
+    let publish = |from: &str, grace: &str| {
+        let mut command = env.command(&["publish", "--to", "s3://bucket", "--from", from, "--grace", grace]);
+        command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
+        let run = Run::of(command.env("AWS_ENDPOINT_URL", format!("http://{}", server.host)));
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+        assert_eq!(bucket.lock().unwrap().missing, [] as [String; 0], "{from}");
+    };
+    // From nothing to a tree, from each to the next, and with what is stale removed at the end of each.
+    for from in [&trees[..], &trees[..2]].concat() {
+        publish(&from, "1h");
+    }
+    for from in &trees[2..] {
+        publish(from, "0");
+    }
+    let keys: Vec<String> = bucket.lock().unwrap().objects.keys().cloned().collect();
+    let latest: Vec<&str> = keys.iter().filter_map(|key| key.strip_prefix("latest/")).collect();
+    let expected = crate::support::tree(&env.path(&trees[5]));
+    assert_eq!(latest, expected.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
+    assert!(bucket.lock().unwrap().changes > 500);
+}
+
+#[test]
+fn a_lost_answer_is_not_taken_for_another_publisher() {
+    let env = Env::with(&["a"]);
+    crate::publish::build(&env, "dist");
+    let bucket = Mutex::new(Bucket::default());
+    let server = Server::raw(move |asked, stream| {
+        let answer = bucket.lock().unwrap().answer(asked);
+        // The first answer about the lease never arrives.
+        let is_lost = asked.method == "PUT" && asked.path.ends_with("lease.json") && asked.before == 0;
+        if is_lost { Ok(()) } else { crate::server::write(stream, asked, &answer) }
+    });
+    let mut command = env.command(&["publish", "--to", "s3://bucket", "--wait", "0"]);
+    command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
+    let run = Run::of(command.env("AWS_ENDPOINT_URL", format!("http://{}", server.host)));
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+}
