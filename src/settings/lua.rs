@@ -41,6 +41,16 @@ pub fn map(pairs: &[(String, String)]) -> String {
     if pairs.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", pairs.join(", ")) }
 }
 
+/// A table from strings to functions that return strings, for whoever takes a bare string for more than it says.
+#[must_use]
+pub fn functions(pairs: &[(String, String)]) -> String {
+    let pairs: Vec<String> = pairs
+        .iter()
+        .map(|(key, value)| format!("[{}] = function() return {} end", string(key), string(value)))
+        .collect();
+    if pairs.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", pairs.join(", ")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +61,7 @@ mod tests {
         assert_eq!(string("\u{202e}"), r#""\226\128\174""#);
         assert_eq!(list(["a", "b"]), r#"{ "a", "b" }"#);
         assert_eq!(map(&[("end".into(), "]]".into())]), r#"{ ["end"] = "]]" }"#);
+        assert_eq!(functions(&[("K".into(), "cmd:x".into())]), r#"{ ["K"] = function() return "cmd:x" end }"#);
         assert_eq!((list([]), map(&[])), ("{}".to_owned(), "{}".to_owned()));
     }
 }

@@ -32,7 +32,8 @@ pub(super) fn code_companion(launch: &Launch) -> String {
          formatted_name = {name},\n          commands = {{\n            default = {},\n          }},\n          \
          env = {},\n        }})\n      end,\n    }},\n  }},\n}})\n",
         lua::list(launch.words()),
-        lua::map(&launch.env),
+        // It runs a bare string that begins with `cmd:`, and replaces one that is the name of a variable.
+        lua::functions(&launch.env),
     )
 }
 

@@ -102,7 +102,8 @@ pub(crate) fn read_by_lua(settings: &str) -> Option<Read> {
         "local function show(t)\n\
          if t.command then io.write(t.command, '\\2') end\n\
          for _, word in ipairs(t.args or t.commands.default) do io.write(word, '\\2') end\n\
-         if t.env.K then io.write('K=', t.env.K) end end\n\
+         local k = t.env.K\n\
+         if k then io.write('K=', type(k) == 'function' and k() or k) end end\n\
          package.preload.codecompanion = function() return {{ setup = function(o) for _, f in pairs(o.adapters.acp) do show(f()) end end }} end\n\
          package.preload['codecompanion.adapters'] = function() return {{ extend = function(_, o) return o end }} end\n\
          package.preload.avante = function() return {{ setup = function(o) show(o.acp_providers[o.provider]) end }} end\n{settings}"
