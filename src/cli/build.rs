@@ -307,7 +307,7 @@ fn result(
         },
     });
     if let Some(failure) = failure {
-        document["error"] = json!({ "exit_code": failure.exit.code(), "message": failure.to_string() });
+        document["error"] = failure.document();
     }
     acp_registry::json::to_string(&document)
 }

@@ -17,6 +17,7 @@ use acp_registry::store;
 use acp_registry::sys::fs::{PathError, ReadError};
 use acp_registry::sys::git;
 use acp_registry::sys::process::IsolationError;
+use serde_json::{Value, json};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +84,21 @@ impl Failure {
 
     pub(super) fn unable(message: impl fmt::Display) -> Self {
         Self { exit: Exit::Unable, message: message.to_string() }
+    }
+
+    /// The `error` of a JSON document.
+    pub(super) fn document(&self) -> Value {
+        json!({ "exit_code": self.exit.code(), "message": self.message })
+    }
+
+    /// The same among `errors`, which are those of agents.
+    pub(super) fn of_agent(&self, id: &str) -> Value {
+        json!({ "id": id, "exit_code": self.exit.code(), "message": self.message })
+    }
+
+    /// The one whose exit code counts.
+    pub(super) fn worst<'a>(failures: impl IntoIterator<Item = &'a Self>) -> Option<&'a Self> {
+        failures.into_iter().max_by_key(|failure| failure.exit.code())
     }
 }
 

@@ -10,7 +10,7 @@ use acp_registry::resolve::Plan;
 use acp_registry::store::{Done, Order, Pin};
 use acp_registry::text::quote;
 use futures_util::stream::{self, StreamExt as _};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::candidates;
 use super::exit::{Exit, Failure};
@@ -150,7 +150,6 @@ pub(super) async fn install_one(session: &Session<'_>, task: &Task, bars: &Insta
 fn report(results: &[Outcome], is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
     let mut agents = Vec::new();
     let mut errors = Vec::new();
-    let mut worst: Option<&Failure> = None;
     let mut lines = String::new();
     for Outcome { id, done } in results {
         match done {
@@ -160,13 +159,11 @@ fn report(results: &[Outcome], is_json: bool, ui: &Ui) -> Result<Exit, Failure> 
             }
             Err(failure) => {
                 ui.error(&failure.to_string());
-                errors.push(json!({ "id": id, "exit_code": failure.exit.code(), "message": failure.to_string() }));
-                if worst.is_none_or(|worst| worst.exit.code() < failure.exit.code()) {
-                    worst = Some(failure);
-                }
+                errors.push(failure.of_agent(id));
             }
         }
     }
+    let worst = Failure::worst(results.iter().filter_map(|outcome| outcome.done.as_ref().err()));
     let exit = worst.map_or(Exit::Success, |failure| failure.exit);
     if is_json {
         let mut members = Map::new();
@@ -177,7 +174,7 @@ fn report(results: &[Outcome], is_json: bool, ui: &Ui) -> Result<Exit, Failure> 
         members.insert("agents".to_owned(), Value::Array(agents.into_iter().map(Value::Object).collect()));
         members.insert("errors".to_owned(), Value::Array(errors));
         if let Some(failure) = worst {
-            let error = json!({ "exit_code": failure.exit.code(), "message": failure.to_string() });
+            let error = failure.document();
             members.insert("error".to_owned(), error);
         }
         ui.result(&launch::document("install", members))?;

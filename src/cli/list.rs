@@ -43,9 +43,10 @@ pub(super) struct SearchArgs {
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let installed = agents(&session.store, ui)?;
+    let (installed, damaged) = agents(&session.store)?;
+    warn(&damaged, ui);
     if args.installed {
-        return list_installed(&installed, args.format.is_json(), ui);
+        return list_installed(&installed, &damaged, args.format.is_json(), ui);
     }
     let catalog = signals::run(session.catalog_with_notes())??;
     let found: Vec<&Entry> = catalog.entries().collect();
@@ -57,7 +58,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 
 pub(super) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let installed = agents(&session.store, ui)?;
+    let (installed, damaged) = agents(&session.store)?;
+    warn(&damaged, ui);
     let catalog = signals::run(session.catalog())??;
     let words: Vec<String> =
         args.query.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
@@ -77,17 +79,25 @@ pub(super) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
     Ok(Exit::Success)
 }
 
-/// Installed agents by id. One that cannot be read is a warning.
-pub(super) fn agents(store: &Store, ui: &Ui) -> Result<BTreeMap<String, Agent>, Failure> {
-    let mut agents = BTreeMap::new();
+/// Installed agents by id, and why nobody can tell what some are.
+type Installed = (BTreeMap<String, Agent>, BTreeMap<String, Failure>);
+
+pub(super) fn agents(store: &Store) -> Result<Installed, Failure> {
+    let (mut agents, mut damaged) = (BTreeMap::new(), BTreeMap::new());
     for id in store.ids()? {
         match store.agent(&id) {
             Ok(Some(agent)) => drop(agents.insert(id, agent)),
             Ok(None) => {}
-            Err(error) => ui.warning(&error.to_string()),
+            Err(error) => drop(damaged.insert(id, error.into())),
         }
     }
-    Ok(agents)
+    Ok((agents, damaged))
+}
+
+fn warn(damaged: &BTreeMap<String, Failure>, ui: &Ui) {
+    for failure in damaged.values() {
+        ui.warning(&failure.to_string());
+    }
 }
 
 fn kinds(entry: &Entry) -> Vec<&'static str> {
@@ -145,21 +155,28 @@ fn first_sentence(text: &str) -> String {
     cut
 }
 
-fn list_installed(installed: &BTreeMap<String, Agent>, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
+fn list_installed(
+    installed: &BTreeMap<String, Agent>,
+    damaged: &BTreeMap<String, Failure>,
+    is_json: bool,
+    ui: &Ui,
+) -> Result<Exit, Failure> {
     if is_json {
         let mut agents = Vec::new();
+        let mut errors: Vec<Value> = damaged.iter().map(|(id, failure)| failure.of_agent(id)).collect();
         for agent in installed.values() {
             let mut members = match launch::installed(&agent.current) {
                 Ok(members) => members,
                 Err(failure) => {
                     ui.warning(&failure.to_string());
+                    errors.push(failure.of_agent(&agent.id));
                     continue;
                 }
             };
             members.insert("pinned".to_owned(), agent.is_pinned.into());
             agents.push(Value::Object(members));
         }
-        let document = json!({ "schema": 1, "command": "list", "agents": agents });
+        let document = json!({ "schema": 1, "command": "list", "agents": agents, "errors": errors });
         ui.result(&acp_registry::json::to_string(&document))?;
         return Ok(Exit::Success);
     }

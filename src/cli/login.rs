@@ -119,7 +119,7 @@ fn several(id: &str, methods: &[AuthMethod], is_json: bool, ui: &Ui) -> Result<E
     if !is_json {
         return Err(failure);
     }
-    let error = json!({ "exit_code": failure.exit.code(), "message": failure.to_string() });
+    let error = failure.document();
     ui.error(&failure.to_string());
     let document = json!({ "schema": 1, "command": "login", "id": id, "methods": methods, "error": error });
     ui.result(&acp_registry::json::to_string(&document))?;

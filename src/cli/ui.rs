@@ -63,7 +63,7 @@ impl Ui {
 
     /// Writes the JSON document of a command that failed.
     pub(super) fn failure_as_json(&self, command: &str, failure: &Failure) {
-        let error = json!({ "exit_code": failure.exit.code(), "message": failure.to_string() });
+        let error = failure.document();
         let document = json!({ "schema": 1, "command": command, "error": error });
         // What failed is said on stderr as well; there is nobody left to tell that this failed too.
         let _ = self.result(&acp_registry::json::to_string(&document));

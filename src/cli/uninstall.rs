@@ -46,35 +46,37 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let known = session.installed(&args.ids)?;
     let ids = if args.all { known } else { args.ids.clone() };
-    let freed = signals::run(async {
-        let mut all = Freed::default();
+    let (freed, failed) = signals::run(async {
+        let (mut all, mut failed) = (Freed::default(), Vec::new());
         for id in &ids {
-            let freed = session.store.uninstall(id, args.force, &|holder| session.waiting(holder)).await?;
-            all.removed.extend(freed.removed);
-            all.bytes += freed.bytes;
-            all.foreign.extend(freed.foreign);
-            if !args.format.is_json() {
-                ui.result(&format!("uninstalled {id}, {} freed\n", bytes(freed.bytes)))?;
+            match session.store.uninstall(id, args.force, &|holder| session.waiting(holder)).await {
+                Err(error) => failed.push((id.clone(), error.into())),
+                Ok(freed) => {
+                    if !args.format.is_json() {
+                        ui.result(&format!("uninstalled {id}, {} freed\n", bytes(freed.bytes)))?;
+                    }
+                    all.removed.extend(freed.removed);
+                    all.bytes += freed.bytes;
+                    all.foreign.extend(freed.foreign);
+                }
             }
         }
-        Ok::<_, Failure>(all)
+        Ok::<_, Failure>((all, failed))
     })??;
-    name_foreign(&freed, ui);
-    if args.format.is_json() {
-        ui.result(&document("uninstall", &ids, &freed))?;
-    } else if ids.is_empty() {
+    if ids.is_empty() && !args.format.is_json() {
         ui.note("nothing is installed");
     }
-    Ok(Exit::Success)
+    let done: Vec<&String> = ids.iter().filter(|id| failed.iter().all(|(failed, _)| failed != *id)).collect();
+    let json = args.format.is_json().then(|| document("uninstall", &done, &freed));
+    end(&freed, &failed, json, ui)
 }
 
 pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let freed = signals::run(session.store.collect_garbage())??;
-    name_foreign(&freed, ui);
+    let (freed, failed) = signals::run(session.store.collect_garbage())??;
+    let failed: Vec<(String, Failure)> = failed.into_iter().map(|(id, error)| (id, error.into())).collect();
     if args.format.is_json() {
-        ui.result(&document("gc", &[], &freed))?;
-        return Ok(Exit::Success);
+        return end(&freed, &failed, Some(document("gc", &[], &freed)), ui);
     }
     let mut text = String::new();
     for Removed { id, version, bytes: size } in &freed.removed {
@@ -86,7 +88,24 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
     let count = plural(freed.removed.len(), "version");
     text.push_str(&format!("{count} removed, {} freed\n", bytes(freed.bytes)));
     ui.result(&text)?;
-    Ok(Exit::Success)
+    end(&freed, &failed, None, ui)
+}
+
+/// Says what stays, and why.
+fn end(freed: &Freed, failed: &[(String, Failure)], json: Option<Value>, ui: &Ui) -> Result<Exit, Failure> {
+    name_foreign(freed, ui);
+    for (_, failure) in failed {
+        ui.error(&failure.to_string());
+    }
+    let worst = Failure::worst(failed.iter().map(|(_, failure)| failure));
+    if let Some(mut document) = json {
+        document["errors"] = failed.iter().map(|(id, failure)| failure.of_agent(id)).collect();
+        if let Some(failure) = worst {
+            document["error"] = failure.document();
+        }
+        ui.result(&acp_registry::json::to_string(&document))?;
+    }
+    Ok(worst.map_or(Exit::Success, |failure| failure.exit))
 }
 
 fn name_foreign(freed: &Freed, ui: &Ui) {
@@ -95,7 +114,7 @@ fn name_foreign(freed: &Freed, ui: &Ui) {
     }
 }
 
-fn document(command: &str, ids: &[String], freed: &Freed) -> String {
+fn document(command: &str, ids: &[&String], freed: &Freed) -> Value {
     let list = |versions: &[Removed]| {
         let row = |one: &Removed| json!({ "id": one.id, "version": one.version, "size": one.bytes });
         versions.iter().map(row).collect::<Vec<Value>>()
@@ -107,5 +126,5 @@ fn document(command: &str, ids: &[String], freed: &Freed) -> String {
     if command == "uninstall" {
         document["ids"] = json!(ids);
     }
-    acp_registry::json::to_string(&document)
+    document
 }

@@ -75,7 +75,7 @@ struct Update {
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let allowed = global.allowed_hosts()?;
     let session = Session::new(&args.place, allowed.clone(), ui)?;
-    let mut installed = chosen(&args.ids, agents(&session.store, ui)?, &session)?;
+    let (mut installed, damaged) = chosen(&args.ids, &session)?;
     let report = signals::run_with_threads(JOBS, async {
         if args.unpin {
             for agent in installed.iter_mut().filter(|agent| agent.is_pinned) {
@@ -87,6 +87,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
         let catalog = session.catalog().await?;
         let mut report = sort(&installed, &catalog, &session);
+        report.errors.extend(damaged);
         if let Some(age) = args.min_age {
             let (client, sources, _) = connect(&allowed, needs(&report), true, ui)?;
             hold(&mut report, age, &client, &sources).await;
@@ -99,16 +100,15 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     show(&report, args, ui)
 }
 
-fn chosen(
-    ids: &[String],
-    mut installed: BTreeMap<String, Agent>,
-    session: &Session<'_>,
-) -> Result<Vec<Agent>, Failure> {
+/// The agents that are to be updated, and why some cannot be.
+fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap<String, Failure>), Failure> {
+    let (mut installed, mut damaged) = agents(&session.store)?;
     if ids.is_empty() {
-        return Ok(installed.into_values().collect());
+        return Ok((installed.into_values().collect(), damaged));
     }
+    damaged.retain(|id, _| ids.contains(id));
     let mut chosen = Vec::new();
-    for id in ids {
+    for id in ids.iter().filter(|id| !damaged.contains_key(*id)) {
         let Some(agent) = installed.remove(id) else {
             let near = nearest(id, installed.keys().map(String::as_str));
             let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
@@ -117,7 +117,7 @@ fn chosen(
         };
         chosen.push(agent);
     }
-    Ok(chosen)
+    Ok((chosen, damaged))
 }
 
 /// Compares every agent with the index. What is wrong with one never stops the others.
@@ -188,11 +188,11 @@ fn show(report: &Report, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     for (id, failure) in &report.errors {
         ui.error(&format!("{id}: {failure}"));
     }
-    let worst = report.errors.iter().map(|(_, failure)| failure).max_by_key(|failure| failure.exit.code());
+    let worst = Failure::worst(report.errors.iter().map(|(_, failure)| failure));
     if args.format.is_json() {
         let mut document = document(report);
         if let Some(failure) = worst {
-            document["error"] = json!({ "exit_code": failure.exit.code(), "message": failure.to_string() });
+            document["error"] = failure.document();
         }
         ui.result(&acp_registry::json::to_string(&document))?;
     } else {
@@ -213,10 +213,7 @@ fn document(report: &Report) -> Value {
             "installed": update.applied,
         })
     });
-    let errors = report
-        .errors
-        .iter()
-        .map(|(id, failure)| json!({ "id": id, "exit_code": failure.exit.code(), "message": failure.to_string() }));
+    let errors = report.errors.iter().map(|(id, failure)| failure.of_agent(id));
     json!({
         "schema": 1, "command": "update", "updates": updates.collect::<Vec<Value>>(), "held": report.held,
         "pinned": report.pinned, "up_to_date": report.up_to_date, "gone": report.gone,

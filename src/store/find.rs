@@ -76,7 +76,7 @@ impl Store {
     /// [`PathError`] when the directory cannot be read; one that is not there holds nothing.
     pub fn ids(&self) -> Result<Vec<String>, PathError> {
         let mut ids = names(&self.agents())?;
-        ids.retain(|id| !id.starts_with('.') && self.is_agent(id));
+        ids.retain(|id| is_name(id) && self.is_agent(id));
         Ok(ids)
     }
 

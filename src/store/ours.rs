@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::current::Current;
 use super::places::{CURRENT, DIGESTS, FILES, IN_USE, NEW, RECEIPT};
 use super::{Store, leftovers};
 use crate::sys::fs::PathError;
@@ -15,10 +16,15 @@ impl Store {
         let is_ours = |item: &fs::DirEntry| {
             let name = item.file_name();
             let name = name.to_string_lossy();
-            name == CURRENT || name.starts_with(NEW) || is_version(&item.path())
+            (name == CURRENT && is_record(&item.path())) || name.starts_with(NEW) || is_version(&item.path())
         };
         items.iter().any(is_ours) || (items.is_empty() && self.lock_file(id).exists())
     }
+}
+
+/// Whether a file says which version is started; anybody may call a file of their own `current`.
+fn is_record(path: &Path) -> bool {
+    Current::read(path.parent().unwrap_or(path)).is_ok_and(|current| current.is_some())
 }
 
 /// Whether a directory holds a version, or what was to become one: by its name, and by everything that is in it.
@@ -46,7 +52,8 @@ pub(super) fn foreign(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
         let item = item.map_err(PathError::at(agent))?;
         let name = item.file_name();
         let name = name.to_string_lossy();
-        if name != CURRENT && !leftovers::is_unfinished(&name) && !is_version(&item.path()) {
+        let is_kept = name == CURRENT && item.path().is_file();
+        if !is_kept && !leftovers::is_unfinished(&name) && !is_version(&item.path()) {
             foreign.push(item.path());
         }
     }

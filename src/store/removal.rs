@@ -75,38 +75,44 @@ impl Store {
     }
 
     /// Removes every version that is neither current nor running, and what interrupted runs have left. Agents that another
-    /// process is at work on are passed over.
+    /// process is at work on are passed over. Beside what was removed, why there was nothing to be done about some agents.
     ///
     /// # Errors
-    /// [`Error`].
-    pub async fn collect_garbage(&self) -> Result<Freed, Error> {
-        let mut freed = Freed::default();
+    /// [`PathError`] when nobody can tell which agents there are.
+    pub async fn collect_garbage(&self) -> Result<(Freed, Vec<(String, Error)>), PathError> {
+        let (mut freed, mut failed) = (Freed::default(), Vec::new());
         let mut hurried = self.clone();
         hurried.patience = std::time::Duration::ZERO;
         for id in self.ids()? {
-            let lock = match hurried.lock(&id, "collecting garbage", &|_| ()).await {
-                Err(Error::Locked { .. }) => continue,
-                lock => lock?,
-            };
-            let agent = self.directory(&id);
-            let current = Current::read(&agent)?.map(|current| current.folder);
-            freed.bytes += leftovers::clear(&agent)?;
-            freed.foreign.extend(foreign(&agent)?);
-            let kept = current.as_ref().map(|folder| agent.join(folder));
-            for place in versions(&agent)?.into_iter().filter(|place| Some(place) != kept.as_ref()) {
-                if lock::is_used(&place.join(IN_USE)) || !processes(&place).is_empty() {
-                    freed.running.extend(describe(&place, &id));
-                    continue;
-                }
-                freed.add(remove(&place, &id)?);
-            }
-            // What an installation that never came about has left.
-            if current.is_none() && fs::remove_dir(&agent).is_ok() {
-                lock.remove();
+            match hurried.collect_garbage_of(&id, &mut freed).await {
+                // Another time.
+                Err(Error::Locked { .. }) | Ok(()) => {}
+                Err(error) => failed.push((id, error)),
             }
         }
         self.forget_empty();
-        Ok(freed)
+        Ok((freed, failed))
+    }
+
+    async fn collect_garbage_of(&self, id: &str, freed: &mut Freed) -> Result<(), Error> {
+        let lock = self.lock(id, "collecting garbage", &|_| ()).await?;
+        let agent = self.directory(id);
+        let current = Current::read(&agent)?.map(|current| current.folder);
+        freed.bytes += leftovers::clear(&agent)?;
+        freed.foreign.extend(foreign(&agent)?);
+        let kept = current.as_ref().map(|folder| agent.join(folder));
+        for place in versions(&agent)?.into_iter().filter(|place| Some(place) != kept.as_ref()) {
+            if lock::is_used(&place.join(IN_USE)) || !processes(&place).is_empty() {
+                freed.running.extend(describe(&place, id));
+                continue;
+            }
+            freed.add(remove(&place, id)?);
+        }
+        // What an installation that never came about has left.
+        if current.is_none() && fs::remove_dir(&agent).is_ok() {
+            lock.remove();
+        }
+        Ok(())
     }
 }
 

@@ -32,6 +32,10 @@ impl Lock {
     /// [`PathError`] when the file cannot be made or locked.
     pub fn ask(path: &Path, holder: &str) -> Result<Answer, PathError> {
         loop {
+            if path.is_symlink() {
+                // It may lead to anything, and would be written to.
+                return Err(PathError::at(path)(io::Error::other("it is a link, which is not followed; remove it")));
+            }
             let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
             let mut file = open.map_err(PathError::at(path))?;
             match file.try_lock() {

@@ -29,7 +29,9 @@ fn program(folder: &Path) -> PathBuf {
 fn what_was_not_installed_is_named_and_stays() {
     let (people, folder) = installed();
     let agents = people.root().join("agents");
-    for name in ["work/notes.txt", "a/notes.txt", "a/mine/file", "a/1.0.0-0123456789ab/thesis.txt", "old-abc/x"] {
+    for name in
+        ["work/notes.txt", "a/notes.txt", "a/mine/file", "a/1.0.0-0123456789ab/thesis.txt", "old-abc/x", "b/current/x"]
+    {
         let path = agents.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "mine").unwrap();
@@ -132,6 +134,36 @@ fn damaged_records_are_repaired_by_an_installation() {
             assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
         }
     }
+}
+
+#[test]
+fn one_damaged_agent_keeps_no_other_from_its_turn() {
+    let (people, folder) = installed();
+    people.publish(&[people.agent("a", "2.0.0"), people.agent("b", "1.0.0")]);
+    assert_eq!(people.run(&["install", "b", "--refresh"]).code, 0);
+    people.publish(&[people.agent("a", "2.0.0"), people.agent("b", "2.0.0")]);
+    fs::write(folder.parent().unwrap().join("current"), "{").unwrap();
+
+    let (code, document) = people.json(&["list", "--installed"]);
+    assert_eq!((code, &document["agents"][0]["id"], &document["errors"][0]["id"]), (0, &json!("b"), &json!("a")));
+    let (code, document) = people.json(&["update", "--refresh"]);
+    assert_eq!((code, &document["updates"][0]["id"], &document["errors"][0]["id"]), (3, &json!("b"), &json!("a")));
+    assert_eq!(document["error"]["exit_code"], 3);
+    let run = people.run(&["update", "a"]);
+    assert_eq!(run.code, 3, "{}", run.stdout);
+    assert!(run.stderr.contains("current") && run.stderr.contains("`acp-registry install`"), "{}", run.stderr);
+    let (code, document) = people.json(&["gc"]);
+    assert_eq!((code, &document["removed"][0]["id"], &document["errors"][0]["id"]), (3, &json!("b"), &json!("a")));
+
+    let lock = people.root().join("agents/.b.lock");
+    let elsewhere = people.env.path("elsewhere");
+    fs::write(&elsewhere, "mine").unwrap();
+    fs::remove_file(&lock).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
+    let (code, document) = people.json(&["uninstall", "--all"]);
+    assert_eq!((code, &document["ids"], &document["errors"][0]["id"]), (3, &json!(["a"]), &json!("b")), "{document}");
+    assert!(document["error"]["message"].as_str().unwrap().contains("is a link"), "{document}");
+    assert_eq!(fs::read_to_string(elsewhere).unwrap(), "mine");
 }
 
 #[test]
