@@ -24,6 +24,8 @@ mod doctor;
 mod handshake;
 mod history;
 mod init;
+#[cfg(unix)]
+mod journey;
 mod library;
 mod locks;
 #[cfg(unix)]

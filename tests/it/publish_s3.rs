@@ -18,8 +18,8 @@ use crate::server::{Asked, Server, write};
 use crate::support::{Env, ICON, Run, manifest, skipped, tree};
 
 /// The server, for as long as a test uses it.
-struct Moto {
-    host: String,
+pub(crate) struct Moto {
+    pub(crate) host: String,
     child: Child,
 }
 
@@ -27,7 +27,7 @@ static SHARED: Mutex<Weak<Moto>> = Mutex::new(Weak::new());
 
 impl Moto {
     /// The server that all tests share; `None` when there is none.
-    fn shared(test: &str) -> Option<Arc<Self>> {
+    pub(crate) fn shared(test: &str) -> Option<Arc<Self>> {
         let mut shared = SHARED.lock().unwrap();
         let moto = shared.upgrade().or_else(|| Self::start().map(Arc::new));
         match &moto {
@@ -66,10 +66,10 @@ impl Drop for Moto {
 }
 
 /// Status, headers by lower-case name, and body.
-type Reply = (u16, HashMap<String, String>, Vec<u8>);
+pub(crate) type Reply = (u16, HashMap<String, String>, Vec<u8>);
 
 /// Sends a request, as somebody who may do everything.
-fn ask(host: &str, method: &str, path: &str) -> Option<Reply> {
+pub(crate) fn ask(host: &str, method: &str, path: &str) -> Option<Reply> {
     let mut stream = TcpStream::connect(host).ok()?;
     let key = "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
     let head = format!(
@@ -137,7 +137,7 @@ fn puts(server: &Server, below: &str) -> Vec<String> {
     requests.filter_map(|asked| asked.path.strip_prefix(below).map(ToOwned::to_owned)).collect()
 }
 
-fn bucket(moto: &Moto, name: &str) {
+pub(crate) fn bucket(moto: &Moto, name: &str) {
     assert_eq!(ask(&moto.host, "PUT", &format!("/{name}")).unwrap().0, 200);
 }
 

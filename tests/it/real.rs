@@ -12,7 +12,7 @@ use crate::server::{Server, ok, status};
 use crate::support::{Env, ICON, Run, skipped};
 
 /// Whether a program answers, as a sign that it is there.
-fn is_there(program: &str) -> bool {
+pub(crate) fn is_there(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
@@ -270,7 +270,7 @@ fn a_real_native_program_is_installed_and_answers_through_run() {
 }
 
 /// A program with the environment of the person, but for a token, and with a store of its own.
-fn people(env: &Env, arguments: &[&str]) -> Command {
+pub(crate) fn people(env: &Env, arguments: &[&str]) -> Command {
     let mut command = env.command(arguments);
     for (name, value) in std::env::vars().filter(|(name, _)| name != "GITHUB_TOKEN") {
         command.env(name, value);
