@@ -59,6 +59,8 @@ struct Answer {
     form: Form,
     version: Option<String>,
     is_installed: bool,
+    /// Whether it is installed, but not as it was.
+    is_damaged: bool,
 }
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
@@ -90,7 +92,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer, Failure> {
     let id = args.id.as_str();
     let installed = if is_id(id) { session.store.agent(id)? } else { None };
-    let installed = installed.map(|agent| agent.current).filter(store::Version::is_whole);
+    let (installed, is_damaged) = match installed.map(|agent| agent.current) {
+        Some(version) if !version.is_whole() => (None, true),
+        installed => (installed, false),
+    };
     let agent = match signals::run(session.catalog())? {
         Ok(catalog) => {
             let agent = catalog.agent(id);
@@ -124,7 +129,7 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
         Some(version) => (Form::Program, of_program(id, &name, &version)?),
         None => of_package().map_or_else(by_run, |launch| Ok((Form::Package, launch)))?,
     };
-    Ok(Answer { launch, form, version, is_installed })
+    Ok(Answer { launch, form, version, is_installed, is_damaged })
 }
 
 fn of_program(id: &str, name: &str, version: &store::Version) -> Result<Launch, Failure> {
@@ -141,6 +146,7 @@ fn of_program(id: &str, name: &str, version: &store::Version) -> Result<Launch, 
 fn notes(args: &Args, answer: &Answer) -> Vec<String> {
     let (id, client) = (&args.id, args.client);
     let mut notes = Vec::new();
+    let lack = if answer.is_damaged { "damaged" } else { "not installed" };
     notes.extend(client.file().map(|file| format!("for {}, this belongs in {file}", client.title)));
     notes.extend((!client.note.is_empty() && answer.form != Form::Program).then(|| client.note.to_owned()));
     match answer.form {
@@ -149,12 +155,12 @@ fn notes(args: &Args, answer: &Answer) -> Vec<String> {
             answer.version.as_deref().unwrap_or_default()
         )),
         Form::Package => notes.push(format!(
-            "{id} is not installed: {} fetches and starts it; `acp-registry install {id}` comes first for a program that \
+            "{id} is {lack}: {} fetches and starts it; `acp-registry install {id}` comes first for a program that \
              needs no network",
             answer.launch.program
         )),
         Form::Run if !args.run => {
-            notes.push(format!("{id} is not installed, and is no package: `{PROGRAM} run` installs and starts it"));
+            notes.push(format!("{id} is {lack}, and is no package: `{PROGRAM} run` installs and starts it"));
         }
         Form::Run => {}
     }

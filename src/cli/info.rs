@@ -1,7 +1,7 @@
 //! `acp-registry info`
 
 use acp_registry::manifest::{Agent, BinaryTarget};
-use acp_registry::store::Version;
+use acp_registry::store::{self, Version};
 use acp_registry::text::printable;
 use serde_json::{Value, json};
 
@@ -52,12 +52,12 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         });
         ui.result(&acp_registry::json::to_string(&document))?;
     } else {
-        ui.result(&text(&agent, &versions, folder.as_deref()))?;
+        ui.result(&text(&agent, &versions, current.as_ref()))?;
     }
     Ok(Exit::Success)
 }
 
-fn text(agent: &Agent, versions: &[Version], current: Option<&str>) -> String {
+fn text(agent: &Agent, versions: &[Version], current: Option<&store::Agent>) -> String {
     let mut lines = vec![format!("{} {}", agent.name, agent.version), format!("  {}", agent.description)];
     let mut line = |name: &str, value: Option<&str>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -77,7 +77,12 @@ fn text(agent: &Agent, versions: &[Version], current: Option<&str>) -> String {
     line("preview", agent.preview.as_ref().map(|preview| preview.version.as_str()));
     for version in versions {
         let receipt = &version.receipt;
-        let mark = if Some(version.folder().as_str()) == current { ", current" } else { "" };
+        let is_current = current.is_some_and(|agent| agent.current.folder() == version.folder());
+        let mark = match current {
+            Some(agent) if is_current && agent.is_pinned => ", current, pinned",
+            Some(_) if is_current => ", current",
+            _ => "",
+        };
         line("installed", Some(&format!("{} ({}{mark})", receipt.version, receipt.distribution)));
     }
     lines.iter().map(|line| printable(line).into_owned() + "\n").collect()

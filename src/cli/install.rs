@@ -62,6 +62,8 @@ pub(super) struct Task {
 pub(super) struct Outcome {
     pub(super) id: String,
     pub(super) done: Result<Done, Failure>,
+    /// Whether it stays at its version from now on.
+    is_pinned: bool,
 }
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
@@ -118,7 +120,10 @@ pub(super) async fn install_all(session: &Session<'_>, tasks: Vec<Task>) -> Vec<
     let bars = Installs::new(session.ui());
     let work = tasks.into_iter().map(|task| {
         let bars = &bars;
-        async move { Outcome { id: task.plan.id.clone(), done: install_one(session, &task, bars).await } }
+        async move {
+            let done = install_one(session, &task, bars).await;
+            Outcome { id: task.plan.id.clone(), done, is_pinned: task.pin == Pin::Set }
+        }
     });
     stream::iter(work).buffered(JOBS).collect().await
 }
@@ -151,11 +156,15 @@ fn report(results: &[Outcome], is_json: bool, ui: &Ui) -> Result<Exit, Failure> 
     let mut agents = Vec::new();
     let mut errors = Vec::new();
     let mut lines = String::new();
-    for Outcome { id, done } in results {
+    for Outcome { id, done, is_pinned } in results {
         match done {
             Ok(done) => {
                 lines.push_str(&line(done));
                 agents.push(launch::installed(&done.version)?);
+                if *is_pinned {
+                    let version = &done.version.receipt.version;
+                    ui.note(&format!("{id} stays at {version} from now on; `update --unpin {id}` takes that back"));
+                }
             }
             Err(failure) => {
                 ui.error(&failure.to_string());

@@ -77,6 +77,10 @@ impl PlaceArgs {
         };
         let mut flags = Vec::new();
         match self.named_index()? {
+            Some(Place::Url(url)) if !url.username().is_empty() || url.password().is_some() => {
+                let message = "the address of the index has a name or a password, which settings would show";
+                return Err(Failure::usage(format!("{message}: name an address without, or a copy of the index")));
+            }
             Some(Place::Url(url)) => flags.extend(["--index".to_owned(), url.to_string()]),
             Some(Place::Path(path)) => flags.extend(["--index".to_owned(), absolute(&path)?]),
             None => {}

@@ -48,12 +48,15 @@ impl Store {
     /// An installed agent; `None` when it is not installed, or its version is not there any more.
     ///
     /// # Errors
-    /// [`Error`] when nobody can tell.
+    /// [`Error`] when nobody can tell, or its directory is a link.
     pub fn agent(&self, id: &str) -> Result<Option<Agent>, Error> {
         if !is_name(id) {
             return Ok(None);
         }
         let directory = self.directory(id);
+        if directory.is_symlink() {
+            return Err(Error::Link(directory));
+        }
         let Some(Current { folder, is_pinned, .. }) = Current::read(&directory)? else { return Ok(None) };
         let version = Version::read(&directory.join(folder))?;
         Ok(version.map(|current| Agent { id: id.to_owned(), current, is_pinned }))

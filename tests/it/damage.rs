@@ -66,7 +66,7 @@ fn a_link_in_the_place_of_an_agent_is_not_followed() {
     let (agent, elsewhere) = (folder.parent().unwrap().to_owned(), people.env.path("elsewhere"));
     fs::rename(&agent, &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &agent).unwrap();
-    for arguments in [["install", "a@1.0.0"], ["uninstall", "a"]] {
+    for arguments in [["install", "a@1.0.0"], ["uninstall", "a"], ["which", "a"], ["run", "a"]] {
         let run = people.run(&arguments);
         assert_ne!(run.code, 0);
         assert!(run.stderr.contains("is a link") || run.stderr.contains("is not installed"), "{}", run.stderr);
@@ -77,7 +77,9 @@ fn a_link_in_the_place_of_an_agent_is_not_followed() {
 #[test]
 fn a_damaged_version_is_repaired_as_it_was_and_stays_pinned() {
     let (people, folder) = installed();
-    assert_eq!(people.run(&["install", "a@1.0.0"]).code, 0);
+    let run = people.run(&["install", "a@1.0.0"]);
+    assert!(run.code == 0 && run.stderr.contains("stays at 1.0.0 from now on"), "{}", run.stderr);
+    assert!(people.run(&["info", "a"]).stdout.contains("1.0.0 (binary, current, pinned)"));
     people.publish(&[people.agent("a", "2.0.0")]);
     assert_eq!(people.run(&["list", "--refresh"]).code, 0);
     for harm in [

@@ -117,6 +117,11 @@ fn archives_and_whoever_asks_for_it_are_started_by_run() {
             }
         }
     }
+    // Damage is not the same as absence.
+    assert_eq!(people.run(&["install", "own"]).code, 0);
+    std::fs::remove_file(people.json(&["which", "own"]).1["program"].as_str().unwrap()).unwrap();
+    let run = people.run(&["config", "cli", "own"]);
+    assert!(run.stderr.contains("own is damaged, and is no package"), "{}", run.stderr);
     // What the settings name works: from any directory, and without the variables of this shell.
     let (_, document) = people.json(&["config", "cli", "own"]);
     let arguments: Vec<&str> = document["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
@@ -161,6 +166,10 @@ fn what_cannot_be_written_says_why() {
     assert_eq!(code, 3);
     assert!(message.contains("cannot be written readably for a shell; --run avoids that"), "{message}");
     assert_eq!(people.run(&["config", "cli", "of-npm", "--run"]).code, 0);
+    let secret = people.server.url("/registry.json").replace("://", "://me:secret@");
+    let run = people.run(&["config", "cli", "of-npm", "--run", "--index", &secret]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.stderr);
+    assert!(run.stderr.contains("which settings would show") && !run.stderr.contains("secret@"), "{}", run.stderr);
     let run = people.run(&["config", "--offline", "--index", "https://h.example/r.json", "zed", "of-npm"]);
     assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{}", run.stderr);
 }
