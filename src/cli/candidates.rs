@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use acp_registry::catalog::is_id;
 use acp_registry::check::RULES;
 use acp_registry::manifest::Platform;
 use acp_registry::text::shown;
@@ -36,7 +37,7 @@ pub(super) fn installed() -> ArgValueCandidates {
 }
 
 fn installed_ids() -> Vec<CompletionCandidate> {
-    place::installed_at_hand().into_iter().map(CompletionCandidate::new).collect()
+    words(place::installed_at_hand())
 }
 
 /// Agents of the registry in the working directory.
@@ -47,8 +48,13 @@ pub(super) fn checked_out() -> ArgValueCandidates {
         let items = items.into_iter().flatten().flatten().filter(|item| item.path().join("agent.json").is_file());
         let mut ids: Vec<String> = items.filter_map(|item| item.file_name().into_string().ok()).collect();
         ids.sort_unstable();
-        ids.into_iter().map(CompletionCandidate::new).collect()
+        words(ids)
     })
+}
+
+/// Names of folders, but none that a shell could take for anything else than a word.
+fn words(names: Vec<String>) -> Vec<CompletionCandidate> {
+    names.into_iter().filter(|name| is_id(name)).map(CompletionCandidate::new).collect()
 }
 
 /// Rules.

@@ -73,6 +73,9 @@ fn agents_are_those_of_the_index_and_those_that_are_installed() {
     let people = people();
     assert_eq!(people.run(&["install", "someagent"]).code, 0);
     let asked = people.server.asked().len();
+    // A pull request may hold folders of any name.
+    people.env.write("registry/mine/agent.json", "{}");
+    people.env.write("registry/m$(touch pwned)/agent.json", "{}");
     for shell in SHELLS {
         for (words, expected) in [
             (&["acp-registry", "info", "o"][..], &["other"][..]),
@@ -85,6 +88,7 @@ fn agents_are_those_of_the_index_and_those_that_are_installed() {
             (&["acp-registry", "which", "s"], &["someagent"]),
             (&["acp-registry", "update", "o"], &[]),
             (&["acp-registry", "uninstall", "s"], &["someagent"]),
+            (&["acp-registry", "validate", "m"], &["mine"]),
             (&["acp-registry", "explain", "icon/si"], &["icon/size"]),
             (&["acp-registry", "validate", "--allow", "icon/si"], &["icon/size"]),
             (&["acp-registry", "list", "--platform", "linux-x"], &["linux-x86_64"]),
