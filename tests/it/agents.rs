@@ -6,24 +6,24 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use acp_registry::install::remedy;
 use serde_json::{Value, json};
 
 use crate::archives::{gz, link, sha256, tar};
 use crate::people::{People, archive, entry, host};
-use crate::server::{ok, redirect, status};
+use crate::server::{redirect, status};
 use crate::support::Run;
 
 /// A store with agents `a` 1.0.0 and `b` 2.0.0 in the index.
-fn people() -> People {
+pub(crate) fn people() -> People {
     let people = People::new();
     people.publish(&[people.agent("a", "1.0.0"), people.agent("b", "2.0.0")]);
     people
 }
 
-fn text<'a>(document: &'a Value, key: &str) -> &'a str {
+pub(crate) fn text<'a>(document: &'a Value, key: &str) -> &'a str {
     document[key].as_str().unwrap_or_else(|| panic!("{key} in {document}"))
 }
 
@@ -236,110 +236,6 @@ fn missing_runtimes_are_named_with_the_way_to_get_them() {
 }
 
 #[test]
-fn an_index_is_read_leniently_and_from_anywhere() {
-    let people = people();
-    let mut hostile = people.agent("good", "1.0.0");
-    hostile["name"] = "x\u{1b}[2Jy".into();
-    hostile["description"] = "\u{202e}reversed".into();
-    hostile["new"] = json!([1]);
-    let index =
-        json!({ "agents": [7, { "id": "../x" }, hostile, { "id": "broken", "version": 7 }], "more": 1 }).to_string();
-    people.env.write("pub/registry.json", &index);
-    people.env.write("plain.json", &index);
-    people.env.write("checkout/good/agent.json", people.agent("good", "1.0.0").to_string());
-    people.env.write("checkout/bad/agent.json", "{");
-    for (place, warnings) in [("pub", 3), ("plain.json", 3), ("checkout", 1)] {
-        let run = people.run(&["list", "--index", place]);
-        assert_eq!(run.code, 0, "{}", run.stderr);
-        assert!(run.stdout.contains("\ngood ") && !run.stdout.contains('\u{1b}') && !run.stdout.contains('\u{202e}'));
-        assert_eq!(run.stderr.matches("warning:").count(), warnings, "{}", run.stderr);
-        let info = people.run(&["info", "good", "--index", place]);
-        assert!(info.stdout.contains("id           good") && !info.stdout.contains('\u{1b}'), "{}", info.stdout);
-    }
-    for (place, part) in [("nothing.json", "there is no such file"), ("r", "holds neither"), ("Cargo.toml", "no such")]
-    {
-        let run = people.run(&["list", "--index", place]);
-        assert_eq!(run.code, 3, "{place}");
-        assert!(run.stderr.contains(part), "{}", run.stderr);
-    }
-}
-
-#[test]
-fn a_search_finds_words_anywhere_and_names_first() {
-    let people = People::new();
-    let mut other = people.agent("zebra", "1.0.0");
-    other["description"] = "Eats APPLES and more".into();
-    people.publish(&[other, people.agent("apple", "1.0.0"), people.agent("pear", "1.0.0")]);
-    let ids = |words: &[&str]| {
-        let (_, found) = people.json(&[&["search"], words].concat());
-        found["agents"].as_array().unwrap().iter().map(|agent| text(agent, "id").to_owned()).collect::<Vec<_>>()
-    };
-    assert_eq!(ids(&["apple"]), ["apple", "zebra"]);
-    assert_eq!(ids(&["APPLE", "eats"]), ["zebra"]);
-    assert_eq!(ids(&["nothing"]), [] as [&str; 0]);
-}
-
-#[test]
-fn a_copy_of_the_index_serves_while_it_is_fresh_and_when_the_host_is_gone() {
-    let people = people();
-    assert_eq!(people.run(&["list", "--offline"]).code, 3);
-    let asked = || people.server.asked().iter().filter(|path| *path == "/registry.json").count();
-    assert_eq!(people.run(&["list"]).code, 0);
-    assert_eq!(people.run(&["list"]).code, 0);
-    assert_eq!(asked(), 1);
-    people.publish(&[people.agent("new", "1.0.0")]);
-    assert!(people.run(&["list"]).stdout.contains("\nb "));
-    assert!(people.run(&["list", "--refresh"]).stdout.contains("\nnew "));
-    assert_eq!(asked(), 2);
-    for broken in [status(500), status(404), ok("<html>"), ok("{}")] {
-        people.answer("/registry.json", broken);
-        let run = people.run(&["list", "--refresh"]);
-        assert!(run.code == 0 && run.stdout.contains("\nnew "), "{}", run.stderr);
-        assert!(run.stderr.contains("warning: the registry index is a copy of "), "{}", run.stderr);
-    }
-    let before = people.server.asked().len();
-    let run = people.run(&["list", "--offline"]);
-    assert!(run.code == 0 && run.stdout.contains("\nnew ") && run.stderr.is_empty(), "{}", run.stderr);
-    assert_eq!(people.server.asked().len(), before);
-}
-
-#[test]
-fn an_unchanged_index_is_not_sent_again() {
-    let people = People::with_root("data", |asked, stream| {
-        if asked.path != "/registry.json" {
-            return Ok(false);
-        }
-        if asked.header("if-none-match") == "\"7\"" {
-            write!(stream, "HTTP/1.1 304 X\r\nConnection: close\r\n\r\n")?;
-        } else {
-            let body = r#"{"agents":[{"id":"a","version":"1.0.0","distribution":{"npx":{}}}]}"#;
-            write!(stream, "HTTP/1.1 200 X\r\nETag: \"7\"\r\nContent-Length: {}\r\n\r\n{body}", body.len())?;
-        }
-        Ok(true)
-    });
-    for _ in 0..3 {
-        assert!(people.run(&["list", "--refresh"]).stdout.contains("\na "));
-    }
-    let asked: Vec<bool> =
-        people.server.requests().iter().map(|asked| asked.headers.contains_key("if-none-match")).collect();
-    assert_eq!(asked, [false, true, true]);
-}
-
-#[test]
-fn after_one_installation_nothing_is_sent() {
-    let people = people();
-    assert_eq!(people.run(&["install", "a"]).code, 0);
-    let before = people.server.asked().len();
-    for arguments in [&["run", "a"][..], &["which", "a"], &["install", "a", "--offline"], &["list", "--installed"]] {
-        let run = people.run(arguments);
-        assert_eq!(run.code, 0, "{arguments:?} {}", run.stderr);
-    }
-    assert_eq!(people.server.asked().len(), before);
-    let run = people.run(&["install", "b", "--offline"]);
-    assert!(run.code == 3 && run.stderr.contains("--offline"), "{}", run.stderr);
-}
-
-#[test]
 fn versions_live_side_by_side_and_a_rollback_sends_nothing() {
     let people = people();
     assert_eq!(people.run(&["install", "a"]).code, 0);
@@ -418,32 +314,6 @@ fn one_bad_update_never_stops_the_others() {
 }
 
 #[test]
-fn a_running_agent_is_left_alone() {
-    let people = People::new();
-    let sleeper = gz(&tar(&[("bin/agent", b"#!/bin/sh\necho ready\nread line\necho \"$line\"\n")]));
-    people.publish(&[people.agent_of("a", "1.0.0", &sleeper, None)]);
-    assert_eq!(people.run(&["install", "a"]).code, 0);
-    let mut command = people.command(&["run", "a"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    std::io::BufRead::read_line(&mut output, &mut line).unwrap();
-    people.publish(&[people.agent("a", "1.1.0")]);
-    assert_eq!(people.run(&["install", "a", "--refresh"]).code, 0);
-    let (_, freed) = people.json(&["gc"]);
-    assert_eq!((freed["removed"].as_array().unwrap().len(), text(&freed["running"][0], "version")), (0, "1.0.0"));
-    let run = people.run(&["uninstall", "a"]);
-    assert!(run.code == 3 && run.stderr.contains("is running"), "{}", run.stderr);
-    writeln!(child.stdin.take().unwrap(), "still here").unwrap();
-    line.clear();
-    std::io::BufRead::read_line(&mut output, &mut line).unwrap();
-    assert_eq!((line.as_str(), child.wait().unwrap().code()), ("still here\n", Some(0)));
-    assert_eq!(people.json(&["gc"]).1["removed"][0]["version"], "1.0.0");
-    assert_eq!(people.run(&["uninstall", "a"]).code, 0);
-    assert!(!people.root().exists());
-}
-
-#[test]
 fn the_bytes_of_a_version_never_change() {
     let people = people();
     assert_eq!(people.run(&["install", "a"]).code, 0);
@@ -491,45 +361,6 @@ fn github_says_what_an_archive_must_be_where_the_manifest_does_not() {
             assert!(run.stderr.contains("but GitHub says"), "{}", run.stderr);
         }
     }
-}
-
-#[test]
-fn two_installations_at_once_fetch_once() {
-    let bytes = archive("a");
-    let people = People::with_root("data", move |asked, _| {
-        if asked.path.ends_with("a.tar.gz") {
-            sleep(Duration::from_millis(800));
-        }
-        Ok(false)
-    });
-    people.publish(&[people.agent_of("a", "1.0.0", &bytes, Some(&sha256(&bytes)))]);
-    let start = || people.command(&["install", "a"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let (one, two) = (start(), start());
-    let ends = [one, two].map(|child| child.wait_with_output().unwrap());
-    for end in &ends {
-        assert!(end.status.success(), "{}", String::from_utf8_lossy(&end.stderr));
-    }
-    assert_eq!(people.server.asked().iter().filter(|path| path.ends_with("a.tar.gz")).count(), 1);
-    let talk = ends.map(|end| String::from_utf8(end.stderr).unwrap()).concat();
-    assert!(talk.contains("waiting for process") && talk.contains("installing a 1.0.0"), "{talk}");
-}
-
-#[test]
-fn a_process_that_holds_the_lock_for_ever_is_named() {
-    let people = people();
-    assert_eq!(people.run(&["install", "a"]).code, 0);
-    let path = people.root().join("agents/.a.lock");
-    let acp_registry::sys::lock::Answer::Mine(lock) = acp_registry::sys::lock::Lock::ask(&path, "asleep").unwrap()
-    else {
-        panic!("it is free")
-    };
-    let run = people.run(&["install", "a", "--wait", "0.2"]);
-    let expected = format!("`a` is being changed by process {}: asleep; it was waited for 0.2 s", std::process::id());
-    assert!(run.code == 3 && run.stderr.contains(&expected), "{}", run.stderr);
-    // Reading needs no lock.
-    assert_eq!(people.run(&["run", "a"]).code, 0);
-    drop(lock);
-    assert_eq!(people.run(&["install", "a"]).code, 0);
 }
 
 #[test]
@@ -606,142 +437,6 @@ fn a_program_that_did_not_survive_is_installed_again() {
     fs::remove_file(format!("{}/receipt.json", text(&installed, "install_dir"))).unwrap();
     assert_eq!(people.run(&["which", "a"]).code, 2);
     assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
-}
-
-#[test]
-fn an_interrupted_installation_leaves_the_old_state_or_the_new_one() {
-    let people = people();
-    assert_eq!(people.run(&["install", "a"]).code, 0);
-    people.publish(&[people.agent("a", "1.1.0")]);
-    assert_eq!(people.run(&["list", "--refresh"]).code, 0);
-    let time = |arguments: &[&str]| {
-        let started = Instant::now();
-        assert_eq!(people.run(arguments).code, 0);
-        started.elapsed()
-    };
-    let mut usual = time(&["install", "a"]);
-    let mut seen = [0, 0];
-    for round in 0..100_u32 {
-        // Back to the old version, as if the new one had never been there.
-        let run = people.run(&["install", "a@1.0.0"]);
-        assert_eq!(run.code, 0, "round {round}: {}", run.stderr);
-        people.run(&["gc"]);
-        let mut child =
-            people.command(&["install", "a@1.1.0"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        sleep(usual * (round % 10) / 8);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let run = people.run(&["run", "a"]);
-        let at = ["a-1.0.0 acp\n", "a-1.1.0 acp\n"].iter().position(|words| *words == run.stdout);
-        let at = at.unwrap_or_else(|| panic!("round {round}: {}{}", run.stdout, run.stderr));
-        seen[at] += 1;
-        if round % 10 == 9 && at == 0 {
-            // The machine has more to do than when it was timed.
-            usual = usual * 3 / 2;
-        }
-    }
-    assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}: the kills were all too early or too late");
-    let run = people.run(&["install", "a@1.1.0"]);
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    people.run(&["gc"]);
-    let left = people.left();
-    assert!(left.iter().all(|name| !name.contains("/.")), "{left:?}");
-    assert_eq!(left.iter().filter(|name| name.ends_with("receipt.json")).count(), 1, "{left:?}");
-}
-
-/// Puts a package below its prefix after a while, or never.
-const NPM: &str = r#"#!/bin/sh
-while [ $# -gt 0 ]; do
-  case "$1" in --prefix) prefix=$2; shift ;; esac
-  shift
-done
-if [ -e "${0%/*}/slow" ]; then
-  echo > "${0%/*}/started"
-  while :; do mkdir -p "$prefix/node_modules/late"; echo late > "$prefix/node_modules/late/file"; sleep 0.01; done
-fi
-mkdir -p "$prefix/node_modules/p"
-echo '{"bin":"cli.js"}' > "$prefix/node_modules/p/package.json"
-printf '#!/usr/bin/env -S node --flag\n' > "$prefix/node_modules/p/cli.js"
-"#;
-
-/// A store, and an agent that a script in the place of npm installs.
-fn with_npm() -> People {
-    let people = People::new();
-    for (name, script) in [("npm", NPM), ("node", "#!/bin/sh\necho node \"$@\"\n")] {
-        people.env.write(&format!("bin/{name}"), script);
-        fs::set_permissions(people.env.path(&format!("bin/{name}")), fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    let package = json!({ "package": "p@1.0.0", "args": ["acp"], "env": { "EXAMPLE": "1" } });
-    people.publish(&[entry("p", "1.0.0", &json!({ "npx": package }))]);
-    people
-}
-
-fn npm_command(people: &People, arguments: &[&str]) -> Command {
-    let mut command = people.command(arguments);
-    command.env("PATH", format!("{}:{}", people.env.path("bin").display(), std::env::var("PATH").unwrap()));
-    command
-}
-
-#[test]
-fn a_script_is_run_by_the_node_that_was_found_or_by_another_one() {
-    let people = with_npm();
-    let run = Run::of(&mut npm_command(&people, &["install", "p", "--json"]));
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    let installed: Value = serde_json::from_str(&run.stdout).unwrap();
-    let node = people.env.path("bin/node");
-    let file = format!("{}/files/node_modules/p/cli.js", text(&installed, "install_dir"));
-    assert_eq!(text(&installed, "program"), node.to_str().unwrap());
-    assert_eq!(installed["args"], json!(["--flag", file, "acp"]));
-    assert_eq!((&installed["env"], text(&installed, "distribution")), (&json!({ "EXAMPLE": "1" }), "npx"));
-    // PATH has no node there, and needs none.
-    let empty = people.env.path("empty");
-    let run = Run::of(people.command(&["run", "p", "--", "x"]).env("PATH", &empty));
-    assert_eq!(run.stdout, format!("node --flag {file} acp x\n"), "{}", run.stderr);
-    // It has moved.
-    fs::create_dir(people.env.path("moved")).unwrap();
-    fs::rename(&node, people.env.path("moved/node")).unwrap();
-    let run = Run::of(people.command(&["run", "p"]).env("PATH", &empty));
-    assert!(run.code == 3 && run.stderr.contains("p needs node, which is not in PATH any more"), "{}", run.stderr);
-    let run = Run::of(
-        people.command(&["run", "p"]).env("PATH", format!("{}:/usr/bin:/bin", people.env.path("moved").display())),
-    );
-    assert_eq!(run.code, 0, "{}", run.stderr);
-}
-
-#[test]
-fn no_package_manager_survives_its_installation() {
-    for signal in [nix::sys::signal::Signal::SIGKILL, nix::sys::signal::Signal::SIGINT] {
-        let people = with_npm();
-        people.env.write("bin/slow", "");
-        let mut child =
-            npm_command(&people, &["install", "p"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        while !people.env.path("bin/started").exists() {
-            sleep(Duration::from_millis(5));
-        }
-        nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id().cast_signed()), signal).unwrap();
-        let status = child.wait().unwrap();
-        if signal == nix::sys::signal::Signal::SIGINT {
-            assert_eq!((status.code(), people.left()), (Some(130), Vec::new()));
-        } else if !cfg!(target_os = "linux") {
-            continue;
-        }
-        if signal == nix::sys::signal::Signal::SIGKILL {
-            // It goes on, until the next one comes.
-            let run = people.run(&["uninstall", "--all"]);
-            assert_eq!(run.code, 0, "{}", run.stderr);
-            sleep(Duration::from_millis(100));
-            assert!(!people.root().exists(), "{:?}", people.left());
-        }
-        fs::remove_file(people.env.path("bin/slow")).unwrap();
-        let run = Run::of(&mut npm_command(&people, &["install", "p"]));
-        assert_eq!(run.code, 0, "{}", run.stderr);
-        // Nobody writes into the new installation.
-        sleep(Duration::from_millis(50));
-        let left = people.left();
-        assert!(left.iter().all(|name| !name.contains("late") && !name.contains("/.")), "{left:?}");
-        let folder = people.env.path("").canonicalize().unwrap();
-        assert_eq!(crate::agent::left_with("environ", folder.to_str().unwrap()), [] as [u32; 0]);
-    }
 }
 
 #[test]

@@ -1,0 +1,114 @@
+//! Where people find agents: indexes, and copies of them.
+#![cfg(unix)]
+
+use std::io::Write as _;
+
+use serde_json::json;
+
+use crate::agents::{people, text};
+use crate::people::People;
+use crate::server::{ok, status};
+
+#[test]
+fn an_index_is_read_leniently_and_from_anywhere() {
+    let people = people();
+    let mut hostile = people.agent("good", "1.0.0");
+    hostile["name"] = "x\u{1b}[2Jy".into();
+    hostile["description"] = "\u{202e}reversed".into();
+    hostile["new"] = json!([1]);
+    let index =
+        json!({ "agents": [7, { "id": "../x" }, hostile, { "id": "broken", "version": 7 }], "more": 1 }).to_string();
+    people.env.write("pub/registry.json", &index);
+    people.env.write("plain.json", &index);
+    people.env.write("checkout/good/agent.json", people.agent("good", "1.0.0").to_string());
+    people.env.write("checkout/bad/agent.json", "{");
+    for (place, warnings) in [("pub", 3), ("plain.json", 3), ("checkout", 1)] {
+        let run = people.run(&["list", "--index", place]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert!(run.stdout.contains("\ngood ") && !run.stdout.contains('\u{1b}') && !run.stdout.contains('\u{202e}'));
+        assert_eq!(run.stderr.matches("warning:").count(), warnings, "{}", run.stderr);
+        let info = people.run(&["info", "good", "--index", place]);
+        assert!(info.stdout.contains("id           good") && !info.stdout.contains('\u{1b}'), "{}", info.stdout);
+    }
+    for (place, part) in [("nothing.json", "there is no such file"), ("r", "holds neither"), ("Cargo.toml", "no such")]
+    {
+        let run = people.run(&["list", "--index", place]);
+        assert_eq!(run.code, 3, "{place}");
+        assert!(run.stderr.contains(part), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn a_search_finds_words_anywhere_and_names_first() {
+    let people = People::new();
+    let mut other = people.agent("zebra", "1.0.0");
+    other["description"] = "Eats APPLES and more".into();
+    people.publish(&[other, people.agent("apple", "1.0.0"), people.agent("pear", "1.0.0")]);
+    let ids = |words: &[&str]| {
+        let (_, found) = people.json(&[&["search"], words].concat());
+        found["agents"].as_array().unwrap().iter().map(|agent| text(agent, "id").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&["apple"]), ["apple", "zebra"]);
+    assert_eq!(ids(&["APPLE", "eats"]), ["zebra"]);
+    assert_eq!(ids(&["nothing"]), [] as [&str; 0]);
+}
+
+#[test]
+fn a_copy_of_the_index_serves_while_it_is_fresh_and_when_the_host_is_gone() {
+    let people = people();
+    assert_eq!(people.run(&["list", "--offline"]).code, 3);
+    let asked = || people.server.asked().iter().filter(|path| *path == "/registry.json").count();
+    assert_eq!(people.run(&["list"]).code, 0);
+    assert_eq!(people.run(&["list"]).code, 0);
+    assert_eq!(asked(), 1);
+    people.publish(&[people.agent("new", "1.0.0")]);
+    assert!(people.run(&["list"]).stdout.contains("\nb "));
+    assert!(people.run(&["list", "--refresh"]).stdout.contains("\nnew "));
+    assert_eq!(asked(), 2);
+    for broken in [status(500), status(404), ok("<html>"), ok("{}")] {
+        people.answer("/registry.json", broken);
+        let run = people.run(&["list", "--refresh"]);
+        assert!(run.code == 0 && run.stdout.contains("\nnew "), "{}", run.stderr);
+        assert!(run.stderr.contains("warning: the registry index is a copy of "), "{}", run.stderr);
+    }
+    let before = people.server.asked().len();
+    let run = people.run(&["list", "--offline"]);
+    assert!(run.code == 0 && run.stdout.contains("\nnew ") && run.stderr.is_empty(), "{}", run.stderr);
+    assert_eq!(people.server.asked().len(), before);
+}
+
+#[test]
+fn an_unchanged_index_is_not_sent_again() {
+    let people = People::with_root("data", |asked, stream| {
+        if asked.path != "/registry.json" {
+            return Ok(false);
+        }
+        if asked.header("if-none-match") == "\"7\"" {
+            write!(stream, "HTTP/1.1 304 X\r\nConnection: close\r\n\r\n")?;
+        } else {
+            let body = r#"{"agents":[{"id":"a","version":"1.0.0","distribution":{"npx":{}}}]}"#;
+            write!(stream, "HTTP/1.1 200 X\r\nETag: \"7\"\r\nContent-Length: {}\r\n\r\n{body}", body.len())?;
+        }
+        Ok(true)
+    });
+    for _ in 0..3 {
+        assert!(people.run(&["list", "--refresh"]).stdout.contains("\na "));
+    }
+    let asked: Vec<bool> =
+        people.server.requests().iter().map(|asked| asked.headers.contains_key("if-none-match")).collect();
+    assert_eq!(asked, [false, true, true]);
+}
+
+#[test]
+fn after_one_installation_nothing_is_sent() {
+    let people = people();
+    assert_eq!(people.run(&["install", "a"]).code, 0);
+    let before = people.server.asked().len();
+    for arguments in [&["run", "a"][..], &["which", "a"], &["install", "a", "--offline"], &["list", "--installed"]] {
+        let run = people.run(arguments);
+        assert_eq!(run.code, 0, "{arguments:?} {}", run.stderr);
+    }
+    assert_eq!(people.server.asked().len(), before);
+    let run = people.run(&["install", "b", "--offline"]);
+    assert!(run.code == 3 && run.stderr.contains("--offline"), "{}", run.stderr);
+}

@@ -1,0 +1,109 @@
+//! Agents that a package manager installs.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::agents::text;
+use crate::people::{People, entry};
+use crate::support::Run;
+
+/// Puts a package below its prefix after a while, or never.
+const NPM: &str = r#"#!/bin/sh
+while [ $# -gt 0 ]; do
+  case "$1" in --prefix) prefix=$2; shift ;; esac
+  shift
+done
+if [ -e "${0%/*}/slow" ]; then
+  echo > "${0%/*}/started"
+  while :; do mkdir -p "$prefix/node_modules/late"; echo late > "$prefix/node_modules/late/file"; sleep 0.01; done
+fi
+mkdir -p "$prefix/node_modules/p"
+echo '{"bin":"cli.js"}' > "$prefix/node_modules/p/package.json"
+printf '#!/usr/bin/env -S node --flag\n' > "$prefix/node_modules/p/cli.js"
+"#;
+
+/// A store, and an agent that a script in the place of npm installs.
+fn with_npm() -> People {
+    let people = People::new();
+    for (name, script) in [("npm", NPM), ("node", "#!/bin/sh\necho node \"$@\"\n")] {
+        people.env.write(&format!("bin/{name}"), script);
+        fs::set_permissions(people.env.path(&format!("bin/{name}")), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let package = json!({ "package": "p@1.0.0", "args": ["acp"], "env": { "EXAMPLE": "1" } });
+    people.publish(&[entry("p", "1.0.0", &json!({ "npx": package }))]);
+    people
+}
+
+fn npm_command(people: &People, arguments: &[&str]) -> Command {
+    let mut command = people.command(arguments);
+    command.env("PATH", format!("{}:{}", people.env.path("bin").display(), std::env::var("PATH").unwrap()));
+    command
+}
+
+#[test]
+fn a_script_is_run_by_the_node_that_was_found_or_by_another_one() {
+    let people = with_npm();
+    let run = Run::of(&mut npm_command(&people, &["install", "p", "--json"]));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let installed: Value = serde_json::from_str(&run.stdout).unwrap();
+    let node = people.env.path("bin/node");
+    let file = format!("{}/files/node_modules/p/cli.js", text(&installed, "install_dir"));
+    assert_eq!(text(&installed, "program"), node.to_str().unwrap());
+    assert_eq!(installed["args"], json!(["--flag", file, "acp"]));
+    assert_eq!((&installed["env"], text(&installed, "distribution")), (&json!({ "EXAMPLE": "1" }), "npx"));
+    // PATH has no node there, and needs none.
+    let empty = people.env.path("empty");
+    let run = Run::of(people.command(&["run", "p", "--", "x"]).env("PATH", &empty));
+    assert_eq!(run.stdout, format!("node --flag {file} acp x\n"), "{}", run.stderr);
+    // It has moved.
+    fs::create_dir(people.env.path("moved")).unwrap();
+    fs::rename(&node, people.env.path("moved/node")).unwrap();
+    let run = Run::of(people.command(&["run", "p"]).env("PATH", &empty));
+    assert!(run.code == 3 && run.stderr.contains("p needs node, which is not in PATH any more"), "{}", run.stderr);
+    let run = Run::of(
+        people.command(&["run", "p"]).env("PATH", format!("{}:/usr/bin:/bin", people.env.path("moved").display())),
+    );
+    assert_eq!(run.code, 0, "{}", run.stderr);
+}
+
+#[test]
+fn no_package_manager_survives_its_installation() {
+    for signal in [nix::sys::signal::Signal::SIGKILL, nix::sys::signal::Signal::SIGINT] {
+        let people = with_npm();
+        people.env.write("bin/slow", "");
+        let mut child =
+            npm_command(&people, &["install", "p"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while !people.env.path("bin/started").exists() {
+            sleep(Duration::from_millis(5));
+        }
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+        let status = child.wait().unwrap();
+        if signal == nix::sys::signal::Signal::SIGINT {
+            assert_eq!((status.code(), people.left()), (Some(130), Vec::new()));
+        } else if !cfg!(target_os = "linux") {
+            continue;
+        }
+        if signal == nix::sys::signal::Signal::SIGKILL {
+            // It goes on, until the next one comes.
+            let run = people.run(&["uninstall", "--all"]);
+            assert_eq!(run.code, 0, "{}", run.stderr);
+            sleep(Duration::from_millis(100));
+            assert!(!people.root().exists(), "{:?}", people.left());
+        }
+        fs::remove_file(people.env.path("bin/slow")).unwrap();
+        let run = Run::of(&mut npm_command(&people, &["install", "p"]));
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        // Nobody writes into the new installation.
+        sleep(Duration::from_millis(50));
+        let left = people.left();
+        assert!(left.iter().all(|name| !name.contains("late") && !name.contains("/.")), "{left:?}");
+        let folder = people.env.path("").canonicalize().unwrap();
+        assert_eq!(crate::agent::left_with("environ", folder.to_str().unwrap()), [] as [u32; 0]);
+    }
+}
