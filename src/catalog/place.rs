@@ -11,7 +11,7 @@ use crate::text::quote;
 /// Where an index is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// At an address.
+    /// At an address; that of a folder stands for the `registry.json` in it.
     Url(Url),
     /// A file, a published tree, or a registry checkout.
     Path(PathBuf),
@@ -41,9 +41,15 @@ impl FromStr for Place {
         if !text.contains("://") {
             return Ok(Self::Path(text.into()));
         }
-        let url = Url::parse(text).map_err(|_| wrong())?;
+        let mut url = Url::parse(text).map_err(|_| wrong())?;
         match url.scheme() {
-            "https" | "http" => Ok(Self::Url(url)),
+            "https" | "http" => {
+                // A published tree.
+                if url.path().ends_with('/') {
+                    url.set_path(&format!("{}registry.json", url.path()));
+                }
+                Ok(Self::Url(url))
+            }
             "file" => url.to_file_path().map(Self::Path).map_err(|()| wrong()),
             _ => Err(wrong()),
         }
@@ -73,6 +79,10 @@ mod tests {
         assert_eq!("file:///a%20b".parse(), Ok(Place::Path("/a b".into())));
         for wrong in ["", " ", "ftp://h.example/", "https://", "file://host.example/x"] {
             assert!(wrong.parse::<Place>().is_err(), "{wrong:?}");
+        }
+        for tree in ["https://h.example", "https://h.example/", "https://h.example/v1/latest/"] {
+            let place: Place = tree.parse().unwrap();
+            assert_eq!(place.to_string(), format!("{}/registry.json", tree.trim_end_matches('/')));
         }
         let secret: Place = "https://u:secret@h.example/r.json?token=1".parse().unwrap();
         assert_eq!(secret.to_string(), "https://h.example/r.json?…");
