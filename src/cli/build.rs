@@ -96,6 +96,12 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     for (id, view) in &built.missing {
         ui.warning(&format!("{id} is missing from {view}: it has errors, and no earlier form there"));
     }
+    if args.base_url.is_none() && config.base_url.is_none() && directory.join("registry.toml").is_file() {
+        ui.warning(&format!(
+            "`base-url` is not set in registry.toml: icons and pages are linked below {DEFAULT_BASE_URL}, which is the public \
+             registry's"
+        ));
+    }
     if let (Some(knowledge), Some(previous)) = (&mut knowledge, previous.as_deref()) {
         knowledge.continue_history(previous, built.tree.file("registry.json").unwrap_or(b"{}"))?;
     }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use acp_registry::scaffold::{self, GithubSpec, LayoutError};
-use acp_registry::text::printable;
+use acp_registry::scaffold::{self, GithubSpec, Layout, LayoutError};
+use acp_registry::text::{printable, quote};
 use serde_json::json;
 
 use super::exit::{Exit, Failure};
@@ -12,7 +12,7 @@ use super::ui::Ui;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The folder of the new registry; files that are there are never touched
+    /// The folder of the new registry; files that are there stay as they are
     #[arg(value_name = "DIR", default_value = ".")]
     directory: PathBuf,
 
@@ -27,32 +27,59 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let home = option_env!("CARGO_PKG_REPOSITORY").and_then(|address| address.parse().ok());
     let program = args.program.clone().or(home);
-    let files = scaffold::lay_out(&args.directory, program.as_ref())?;
-    let mut left = vec![
-        "set `base-url` in `registry.toml`".to_owned(),
-        "set up what the workflows need: `README.md` says what".to_owned(),
-        "add an agent: `acp-registry new ID --npm PACKAGE`".to_owned(),
-    ];
-    if program.is_none() {
-        left.insert(0, "say in `.github/acp-registry.env` where releases of this program are".to_owned());
+    if let Some(tag) = program.as_ref().and_then(|program| program.tag.as_deref())
+        && !is_tag(tag)
+    {
+        let message = "is no tag of a release of this program, such as `v1.0.0`";
+        return Err(Failure::usage(format!("{} {message}", quote(tag))));
     }
+    let Layout { written, kept } = scaffold::lay_out(&args.directory, program.as_ref())?;
+    let left = left_to_do(&kept, program.is_some());
     let directory = args.directory.display().to_string();
     ui.result(&if args.format.is_json() {
-        let document =
-            json!({ "schema": 1, "command": "init", "directory": directory, "files": files, "left_to_do": left });
-        acp_registry::json::to_string(&document)
+        acp_registry::json::to_string(&json!({
+            "schema": 1, "command": "init", "directory": directory, "files": written, "kept": kept, "left_to_do": left,
+        }))
     } else {
-        let files: String = files.iter().map(|file| format!("  {file}\n")).collect();
+        let files = |names: &[&str]| names.iter().map(|file| format!("  {file}\n")).collect::<String>();
+        let mut text = match written.as_slice() {
+            [] => format!("everything of a registry is there already in {}\n", printable(&directory)),
+            written => format!("a registry was laid out in {}\n{}", printable(&directory), files(written)),
+        };
+        if !kept.is_empty() && !written.is_empty() {
+            text.push_str(&format!("\nwhat was there stays as it was:\n{}", files(&kept)));
+        }
         let left: String = (1..).zip(&left).map(|(at, item)| format!("{at:>3}. {item}\n")).collect();
-        format!("a registry was laid out in {}\n{files}\nleft to do:\n{left}", printable(&directory))
+        text + "\nleft to do:\n" + &left
     })?;
     Ok(Exit::Success)
+}
+
+/// What only a person can do, of files that were written and of those that were there.
+fn left_to_do(kept: &[&str], knows_program: bool) -> Vec<String> {
+    let mut left = Vec::new();
+    if !knows_program {
+        left.push("say in `.github/acp-registry.env` where releases of this program are".to_owned());
+    }
+    if kept.contains(&".gitignore") {
+        left.push("have `/dist` and `/.*.new-*` in `.gitignore`".to_owned());
+    }
+    left.push("set `base-url` in `registry.toml`".to_owned());
+    left.push("set up what the workflows need: `.github/SETUP.md` says what".to_owned());
+    left.push("add an agent: `acp-registry new ID --npm PACKAGE`".to_owned());
+    left
+}
+
+/// Whether a tag is one that the workflows take; `install.sh` decides the same.
+fn is_tag(tag: &str) -> bool {
+    let rest = tag.strip_prefix('v').unwrap_or_default();
+    !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b".+-".contains(&b))
 }
 
 impl From<LayoutError> for Failure {
     fn from(error: LayoutError) -> Self {
         match error {
-            LayoutError::Exists(_) => Self::usage(error),
+            LayoutError::Link(_) => Self::usage(error),
             LayoutError::Path(_) => Self::unable(error),
         }
     }

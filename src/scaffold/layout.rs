@@ -8,7 +8,8 @@ use super::GithubSpec;
 use crate::sys::fs::PathError;
 
 /// Every file, with its text. What runs on GitHub is what runs for this project itself.
-const FILES: [(&str, &str); 14] = [
+const FILES: [(&str, &str); 15] = [
+    (".github/SETUP.md", include_str!("../../templates/init/.github/SETUP.md")),
     (".github/acp-registry.env", include_str!("../../templates/init/.github/acp-registry.env")),
     (".github/actions/acp-registry/action.yml", include_str!("../../.github/actions/acp-registry/action.yml")),
     (".github/actions/acp-registry/install.sh", include_str!("../../.github/actions/acp-registry/install.sh")),
@@ -29,31 +30,39 @@ const FILES: [(&str, &str); 14] = [
 /// Why no registry was laid out.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
-    /// These files are there already.
-    #[error("nothing was written, for there is already: {}", list(.0))]
-    Exists(Vec<PathBuf>),
+    /// A folder is a link, and may lead to anything.
+    #[error("{} is a link, which is not followed; nothing was written", .0.display())]
+    Link(PathBuf),
     /// A file cannot be written; those that were are removed again.
     #[error(transparent)]
     Path(#[from] PathError),
 }
 
-fn list(paths: &[PathBuf]) -> String {
-    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+/// What came of the files of a new registry.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Those that were written.
+    pub written: Vec<&'static str>,
+    /// Those that stay as they are, for they were there.
+    pub kept: Vec<&'static str>,
 }
 
-/// Writes the files of a new registry into a directory, which is made if need be, and returns their names. `program` is
-/// the release of this program that the registry's workflows will use, as far as it is known.
+/// Writes the files of a new registry into a directory, which is made if need be. Whatever is there stays as it is.
+/// `program` is the release of this program that the registry's workflows will use, as far as it is known.
 ///
 /// # Errors
-/// [`LayoutError`]; nothing of the registry is then there.
-pub fn lay_out(directory: &Path, program: Option<&GithubSpec>) -> Result<Vec<&'static str>, LayoutError> {
-    let taken: Vec<PathBuf> =
-        FILES.iter().map(|(name, _)| directory.join(name)).filter(|path| path.symlink_metadata().is_ok()).collect();
-    if !taken.is_empty() {
-        return Err(LayoutError::Exists(taken));
+/// [`LayoutError`]; nothing was then written.
+pub fn lay_out(directory: &Path, program: Option<&GithubSpec>) -> Result<Layout, LayoutError> {
+    let is_there = |name: &str| directory.join(name).symlink_metadata().is_ok();
+    let (kept, missing): (Vec<_>, Vec<_>) = FILES.into_iter().partition(|(name, _)| is_there(name));
+    for (name, _) in &missing {
+        let folders = Path::new(name).ancestors().skip(1).map(|folder| directory.join(folder));
+        if let Some(link) = folders.filter(|folder| folder != directory).find(|folder| folder.is_symlink()) {
+            return Err(LayoutError::Link(link));
+        }
     }
     let mut undo = Undo::default();
-    for (name, text) in FILES {
+    for (name, text) in &missing {
         let path = directory.join(name);
         if let Some(folder) = path.parent() {
             undo.make(folder)?;
@@ -61,7 +70,8 @@ pub fn lay_out(directory: &Path, program: Option<&GithubSpec>) -> Result<Vec<&'s
         undo.write(&path, &filled(text, program))?;
     }
     undo.paths.clear();
-    Ok(FILES.into_iter().map(|(name, _)| name).collect())
+    let names = |files: Vec<(&'static str, &str)>| files.into_iter().map(|(name, _)| name).collect();
+    Ok(Layout { written: names(missing), kept: names(kept) })
 }
 
 /// A text with what is known of the program in its places.
@@ -120,8 +130,22 @@ mod tests {
     fn what_is_there_is_named_and_stays() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("README.md"), "mine").unwrap();
-        let error = lay_out(folder.path(), None).unwrap_err();
-        assert!(error.to_string().ends_with("README.md"), "{error}");
+        let layout = lay_out(folder.path(), None).unwrap();
+        assert_eq!((layout.kept.as_slice(), layout.written.len()), (&["README.md"][..], FILES.len() - 1));
+        assert_eq!(fs::read_to_string(folder.path().join("README.md")).unwrap(), "mine");
+        // Whatever stopped an earlier run, the next one completes it.
+        fs::remove_file(folder.path().join("registry.toml")).unwrap();
+        assert_eq!(lay_out(folder.path(), None).unwrap().written, ["registry.toml"]);
+        assert_eq!(lay_out(folder.path(), None).unwrap().written, [] as [&str; 0]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::os::unix::fs::symlink(elsewhere.path(), folder.path().join(".github")).unwrap();
+        assert!(matches!(lay_out(folder.path(), None), Err(LayoutError::Link(_))));
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

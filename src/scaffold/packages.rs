@@ -117,8 +117,11 @@ fn no_range(name: &str, range: &str) -> Error {
 }
 
 fn only_prereleases(name: &str, versions: &[&str], sign: &str) -> Error {
-    match versions.first() {
-        None => unfit(format!("{} has no versions", quote(name))),
+    // What strangers call a version is not put into anybody's mouth.
+    let is_plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-+!_".contains(&b));
+    match versions.iter().find(|version| is_plain(version)) {
+        None if versions.is_empty() => unfit(format!("{} has no versions", quote(name))),
+        None => unfit(format!("{} has no version that could be named", quote(name))),
         Some(newest) => unfit(format!(
             "{} has no stable version that counts; for the newest one, write {}",
             quote(name),

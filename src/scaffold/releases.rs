@@ -93,7 +93,7 @@ impl Scaffolder<'_> {
             .max_by(|a, b| version_of_tag(&a.tag).map(|(_, v)| v).cmp(&version_of_tag(&b.tag).map(|(_, v)| v)));
         newest.cloned().ok_or_else(|| match releases.iter().find(|release| counts(release)) {
             Some(release) => no_files(release, &unfit),
-            None => unfit("there is no stable release whose tag names a version; name one with @TAG: the releases"),
+            None => unfit("name one with @TAG: there is no stable release whose tag names a version among those"),
         })
     }
 

@@ -67,7 +67,9 @@ pub(super) fn repository(text: &str) -> Option<String> {
     };
     let address = shortened.or_else(moved).or_else(bare).unwrap_or_else(|| text.to_owned());
     let address = address.split('#').next().unwrap_or_default().trim_end_matches('/');
-    link(address.strip_suffix(".git").unwrap_or(address))
+    let link = link(address.strip_suffix(".git").unwrap_or(address))?;
+    // As everybody reads it who follows it: without `..`.
+    Some(address::parse(&link).ok()?.as_str().trim_end_matches('/').to_owned())
 }
 
 /// The name of a person or an organisation, without the addresses that stand behind it.
@@ -146,6 +148,8 @@ mod tests {
         ] {
             assert_eq!(repository(text), at, "{text}");
         }
+        let crooked = repository("git+ssh://git@github.com/../../a/b.git");
+        assert_eq!(crooked.as_deref(), Some("https://github.com/a/b"));
         assert_eq!(repository("https://h.example/o/r.git").as_deref(), Some("https://h.example/o/r"));
         for text in ["http://h.example/o/r", "git@h.example:o/r", "file:///etc", "../..", "javascript:a/b", "a/b/c", ""]
         {

@@ -8,7 +8,8 @@ use serde_json::json;
 use crate::docs::COMMANDS;
 use crate::support::{Env, ICON, manifest, tree};
 
-const FILES: [&str; 14] = [
+const FILES: [&str; 15] = [
+    ".github/SETUP.md",
     ".github/acp-registry.env",
     ".github/actions/acp-registry/action.yml",
     ".github/actions/acp-registry/install.sh",
@@ -43,17 +44,28 @@ fn a_new_registry_is_in_order_before_and_after_its_first_agent() {
     let env = env.file("r/first/agent.json", manifest("first")).file("r/first/icon.svg", ICON);
     let (code, report) = env.json(&["validate", "--deny", "warnings"]);
     assert_eq!((code, &report["findings"]), (0, &json!([])));
-    assert_eq!(env.run(&["build", "--out", "dist"]).code, 0);
+    let run = env.run(&["build", "--out", "dist"]);
+    assert_eq!(run.code, 0);
+    assert!(run.stderr.contains("`base-url` is not set in registry.toml"), "{}", run.stderr);
+    let run = env.run(&["build", "--out", "dist", "--base-url", "https://h.example/v1/latest"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
 }
 
 #[test]
 fn files_that_are_there_are_named_and_stay() {
-    let env = Env::empty().file("r/README.md", "mine").file("r/.github/workflows/bump.yml", "mine");
-    let run = env.run(&["init", "r"]);
-    assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("README.md") && run.stderr.contains("bump.yml"), "{}", run.stderr);
-    assert!(!run.stderr.contains("registry.toml"), "{}", run.stderr);
-    assert_eq!(tree(&env.path("r")).len(), 2);
+    let env = Env::empty().file("r/README.md", "mine").file("r/.gitignore", "mine");
+    let run = env.run(&["init", "r", "--program", "o/acp-registry@v1.2.3"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let stays = "what was there stays as it was:\n  .gitignore\n  README.md\n";
+    assert!(run.stdout.contains(stays) && run.stdout.contains("have `/dist`"), "{}", run.stdout);
+    assert_eq!((env.read("r/README.md"), env.read("r/.gitignore")), ("mine".to_owned(), "mine".to_owned()));
+    let (code, document) = env.json(&["init", "r"]);
+    assert_eq!((code, &document["files"], &document["kept"]), (0, &json!([]), &json!(FILES)));
+    for tag in ["1.0.0", "v1/../../x", "v$(id)", "v"] {
+        let run = env.run(&["init", "other", "--program", &format!("o/r@{tag}")]);
+        assert!(run.code == 2 && run.stderr.contains("is no tag of a release"), "{tag}: {}", run.stderr);
+    }
+    assert!(!env.path("other").exists());
     // A folder that holds something else is no obstacle, and is made if it is not there.
     let env = Env::empty().file("r/LICENSE", "mine");
     assert_eq!(env.run(&["init", "r"]).code, 0);
