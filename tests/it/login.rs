@@ -1,7 +1,7 @@
 //! `login` and `logout`: what each type of method asks for, and what comes of it.
 
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -338,8 +338,11 @@ fn of_several_methods_one_must_be_named_or_chosen() {
     let (code, shown) = person.at_terminal(&["login", "a"], "7\n2\n");
     assert_eq!((code, shown.contains('\u{1b}')), (0, false), "{shown}");
     let list = "`a` can be signed in to in several ways:\n  1  `other` (env_var): Other\n  \
-                2  `login` (agent): Log\\u{1b}[31m in: by browser\n1 to 2: ";
+                2  `login` (agent): Log\\u{1b}[31m in: by browser\n1 to 2, or a name: ";
     assert!(shown.contains(list) && person.is_signed_in(), "{shown}");
+    fs::remove_file(person.token()).unwrap();
+    let (code, shown) = person.at_terminal(&["login", "a"], "logi\n login \n");
+    assert!(code == 0 && person.is_signed_in(), "{shown}");
     let (code, shown) = person.at_terminal(&["login", "a"], "x\n0\n3\n");
     assert_eq!(code, 2, "{shown}");
     assert!(shown.contains("nothing was chosen"), "{shown}");
@@ -401,19 +404,53 @@ fn a_person_signs_out_where_the_agent_offers_it() {
 }
 
 #[test]
+fn a_signal_ends_the_question_for_a_method_at_once() {
+    let methods = json!([{ "id": "login", "name": "Log in" }, { "id": "other", "name": "Other" }]);
+    let person = Person::of("ok", &offering(&methods));
+    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
+        let pty = nix::pty::openpty(None, None).unwrap();
+        let end = || Stdio::from(pty.slave.try_clone().unwrap());
+        let mut command = person.people.command(&["login", "a"]);
+        command.env("NO_COLOR", "1").stdin(end()).stdout(end()).stderr(end());
+        let mut child = command.spawn().unwrap();
+        let mut screen = File::from(pty.master);
+        read_until(&mut screen, "1 to 2, or a name: ");
+        kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+        // The other end stays open: nothing but the signal ends it.
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        drop((command, pty.slave));
+        read_until(&mut screen, "error: interrupted; the agent has been ended, but not what it has opened for you");
+        person.assert_clean();
+        assert!(!person.is_signed_in());
+    }
+}
+
+/// Reads until a text has come.
+fn read_until(source: &mut impl Read, text: &str) -> String {
+    let (mut told, mut buffer) = (Vec::new(), [0; 1000]);
+    loop {
+        let shown = String::from_utf8_lossy(&told).into_owned();
+        if shown.contains(text) {
+            return shown;
+        }
+        let length = source.read(&mut buffer).unwrap();
+        assert_ne!(length, 0, "{shown}");
+        told.extend_from_slice(&buffer[..length]);
+    }
+}
+
+#[test]
 fn ctrl_c_ends_the_agent_while_the_person_is_in_the_browser() {
     let person = Person::of("silent", &offering(&login()));
     let mut command: Command = person.people.command(&["login", "a"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = child.stderr.take().unwrap();
-    let (mut told, mut buffer) = (Vec::new(), [0; 1000]);
-    while !String::from_utf8_lossy(&told).contains("open https") {
-        let length = stderr.read(&mut buffer).unwrap();
-        assert_ne!(length, 0, "{}", String::from_utf8_lossy(&told));
-        told.extend_from_slice(&buffer[..length]);
-    }
+    read_until(&mut stderr, "open https");
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
+    // A browser would be left, so that nobody says that nothing is.
+    let told = io::read_to_string(stderr).unwrap();
+    assert!(told.contains("but not what it has opened for you") && !told.contains("everything"), "{told}");
     person.assert_clean();
 }
 
