@@ -214,6 +214,38 @@ fn a_failed_handshake_is_explained_with_the_agents_own_words() {
 }
 
 #[test]
+fn an_agent_that_opens_no_session_is_told_with_its_own_words() {
+    let methods = json!([{ "id": "login", "name": "Log in" }]);
+    let result = |sessions: &str| json!({ "protocolVersion": 1, "authMethods": methods, "sessions": sessions });
+    for (case, result, part) in [
+        (
+            &["account", "no-session"][..],
+            result("closed"),
+            "it answers, but opens no session: the agent answers `session/new` with error -32603: `\\u{1b}[31mno network`",
+        ),
+        (
+            &["result"],
+            result("exit"),
+            "it answers, but opens no session: the agent ended before it answered (exit code 7)",
+        ),
+    ] {
+        let doctor = Doctor::new(&[case, &[&result.to_string()]].concat());
+        let (code, document) = doctor.json(&["a"]);
+        let agent = &document["agents"][0];
+        assert_eq!((code, &agent["status"]), (0, &json!("warning")), "{agent}");
+        assert_eq!(names(&agent["checks"]), [("files", "ok"), ("handshake", "warning")]);
+        let check = &agent["checks"][1];
+        assert_eq!(check["message"], part);
+        assert!(check["help"].as_str().unwrap().contains("`acp-registry login`"), "{check}");
+        let probes = &agent["handshake"]["handshake"]["probes"];
+        assert_eq!((&agent["handshake"]["verdict"], &probes["session/new"]), (&json!("pass"), &json!("error")));
+        let run = doctor.run(&["a"]);
+        assert!(run.code == 0 && run.stdout.contains(&format!("warning  handshake  {part}\n")), "{}", run.stdout);
+        assert!(run.stdout.contains("  stderr    nothing\n") && !run.stdout.contains('\u{1b}'), "{}", run.stdout);
+    }
+}
+
+#[test]
 fn no_way_to_sign_in_is_no_error_where_none_is_needed() {
     for (sessions, expected) in [("open", (0, "warning")), ("closed", (1, "error"))] {
         let result = json!({ "protocolVersion": 1, "authMethods": [], "sessions": sessions }).to_string();
