@@ -34,7 +34,8 @@ fn offering(methods: &Value) -> Value {
 impl Person {
     /// An agent that answers `authenticate` in some way.
     fn of(how: &str, result: &Value) -> Self {
-        Self::with(&["account", how, &result.to_string()])
+        // Escaped throughout, as no manifest can have control characters in its arguments.
+        Self::with(&["account", how, &acp_registry::json::to_string(result)])
     }
 
     fn with(case: &[&str]) -> Self {
@@ -170,7 +171,7 @@ fn what_keeps_a_person_from_signing_in_is_told_with_what_helps() {
 #[test]
 fn an_agent_that_cannot_be_spoken_to_is_told_as_doctor_does() {
     for (case, reason, part) in [
-        (&["exit", "3", "\u{1b}[31mno key"][..], "exited", "it was started, but ended at once"),
+        (&["exit", "3", "$ESC[31mno key"][..], "exited", "it was started, but ended at once"),
         (&["silent"], "timeout", "did not answer in time"),
         (&["reply", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":7}\n"], "invalid_response", "no answer of an ACP agent"),
     ] {
