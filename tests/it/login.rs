@@ -222,6 +222,21 @@ fn variables_are_named_and_their_values_never() {
 }
 
 #[test]
+fn a_variable_that_belongs_to_others_is_not_recommended() {
+    let vars = json!([{ "name": "FAKE_AGENT_KEY" }, { "name": "NODE_OPTIONS", "optional": true }]);
+    let methods = json!([{ "id": "login", "name": "Key", "type": "env_var", "vars": vars }]);
+    let person = Person::of("ok", &offering(&methods));
+    let run = person.run(&["login", "a"]);
+    assert!(run.code == 1 && !run.stdout.contains("NODE_OPTIONS"), "{}", run.stdout);
+    let warning =
+        "warning: `login` also offers to set `NODE_OPTIONS`, which belongs to the system or to another program";
+    assert!(run.stderr.contains(warning), "{}", run.stderr);
+    let (_, document) = person.json(&["login", "a"]);
+    assert_eq!(document["variables"].as_array().unwrap().len(), 1, "{document}");
+    assert_eq!(person.run_with(&["login", "a"], &[("FAKE_AGENT_KEY", "x")]).code, 0);
+}
+
+#[test]
 fn a_terminal_is_handed_to_the_agents_own_program() {
     let method = |how: &str| {
         let env = json!({ "EXAMPLE": "method" });
@@ -287,6 +302,11 @@ fn no_agent_chooses_what_is_started() {
             json!({ "type": "env_var", "vars": [{ "name": "A=\u{1b}" }] }),
             "method_refused",
             "names the variable `A=\\u{1b}`",
+        ),
+        (
+            json!({ "type": "env_var", "vars": [{ "name": "KEY" }, { "name": "LD_PRELOAD" }] }),
+            "method_refused",
+            "wants the environment variable `LD_PRELOAD` set, which belongs to the system or to another program",
         ),
     ] {
         let mut all = json!({ "id": "login", "name": "\u{1b}[31m\u{202e}name", "description": "\u{9b}31m" });
