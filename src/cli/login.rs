@@ -8,6 +8,7 @@ use acp_registry::report;
 use acp_registry::text::quote;
 use serde_json::{Value, json};
 
+use super::abandoned;
 use super::candidates;
 use super::choose::{choose, may_ask};
 use super::exit::{Exit, Failure};
@@ -70,6 +71,7 @@ pub(super) fn log_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exi
 fn sign_in(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let work = Work::new(&args.id, args.timeout, &session, ui)?;
+    abandoned::clear(ui);
     let mut step = signals::run(work.begin(args.method.as_deref()))??;
     if let Step::Ask(methods) = &step {
         if !may_ask() {

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -473,6 +473,34 @@ fn ctrl_c_ends_the_agent_while_the_person_is_in_the_browser() {
     let told = io::read_to_string(stderr).unwrap();
     assert!(told.contains("but not what it has opened for you") && !told.contains("everything"), "{told}");
     person.assert_clean();
+}
+
+#[test]
+fn what_a_killed_login_has_left_goes_with_the_garbage_or_the_next_login() {
+    let person = Person::of("silent", &offering(&login()));
+    let tmp = person.people.env.path("tmp");
+    let old = SystemTime::now() - Duration::from_hours(1);
+    let left = || -> Vec<PathBuf> { fs::read_dir(&tmp).unwrap().map(|item| item.unwrap().path()).collect() };
+    for next in [&["gc"][..], &["login", "a", "--timeout", "1"]] {
+        let mut command = person.people.command(&["login", "a"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        read_until(child.stderr.as_mut().unwrap(), "open https");
+        let [directory] = &left()[..] else { panic!("{:?}", left()) };
+        File::open(directory).unwrap().set_modified(old).unwrap();
+        assert_eq!(person.people.run(&["gc"]).stderr, "");
+        assert!(directory.is_dir());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let until = Instant::now() + Duration::from_secs(10);
+        while !left_with("environ", &person.tag).is_empty() {
+            assert!(Instant::now() < until);
+            sleep(Duration::from_millis(5));
+        }
+        assert!(directory.is_dir());
+        let run = person.people.run(next);
+        assert!(run.stderr.contains("runs that were killed, now removed: 1\n"), "{}", run.stderr);
+        assert_eq!(left(), [] as [PathBuf; 0]);
+    }
 }
 
 #[cfg(target_os = "linux")]
