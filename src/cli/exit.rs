@@ -78,6 +78,15 @@ impl Failure {
         }
     }
 
+    /// The same failure of work with an agent in the person's own home, some of which is the person's.
+    pub(super) fn in_persons_home(mut self) -> Self {
+        if matches!(self.exit, Exit::Interrupted(_)) {
+            let left = "interrupted; the agent has been ended, but not what it has opened for you, such as a browser";
+            left.clone_into(&mut self.message);
+        }
+        self
+    }
+
     pub(super) fn refused(message: impl fmt::Display) -> Self {
         Self { exit: Exit::Refused, message: message.to_string() }
     }

@@ -8,6 +8,7 @@ use acp_registry::report;
 use acp_registry::text::quote;
 use serde_json::{Value, json};
 
+use super::abandoned;
 use super::candidates;
 use super::choose::{choose, may_ask};
 use super::exit::{Exit, Failure};
@@ -60,8 +61,17 @@ pub(super) struct LogoutArgs {
 }
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    sign_in(args, global, ui).map_err(Failure::in_persons_home)
+}
+
+pub(super) fn log_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    sign_out(args, global, ui).map_err(Failure::in_persons_home)
+}
+
+fn sign_in(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let work = Work::new(&args.id, args.timeout, &session, ui)?;
+    abandoned::clear(ui);
     let mut step = signals::run(work.begin(args.method.as_deref()))??;
     if let Step::Ask(methods) = &step {
         if !may_ask() {
@@ -70,7 +80,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let question = format!("{} can be signed in to in several ways:", quote(&args.id));
         let shown = &methods[..methods.len().min(METHODS)];
         let items: Vec<String> = shown.iter().map(report::method).collect();
-        let method = shown[choose(&question, &items, ui)?].id.clone();
+        let names: Vec<&str> = methods.iter().map(|method| method.id.as_str()).collect();
+        let method = methods[choose(&question, &items, &names, ui)?].id.clone();
         step = signals::run(work.begin(Some(&method)))??;
     }
     let attempt = match step {
@@ -81,7 +92,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     tell("login", &attempt, args.format.is_json(), ui)
 }
 
-pub(super) fn log_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+fn sign_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let work = Work::new(&args.id, args.timeout, &session, ui)?;
     let attempt = signals::run(async {

@@ -11,7 +11,7 @@ use acp_registry::install::{Installer, Kind};
 use acp_registry::manifest::Platform;
 use acp_registry::net::{AllowedHosts, Client, Problem};
 use acp_registry::resolve::Host;
-use acp_registry::store::{Agent, Store};
+use acp_registry::store::{Agent, Store, remedy};
 use acp_registry::sys::fs::PathError;
 use acp_registry::sys::process::Environment;
 use acp_registry::text::{nearest, quote};
@@ -195,7 +195,7 @@ impl<'a> Session<'a> {
         if !agent.current.is_whole() {
             let program = agent.current.program().display().to_string();
             let message = format!("{} is damaged: {program} is not what was installed", quote(id));
-            return Err(Failure::unable(format!("{message}; `acp-registry install` installs it again")));
+            return Err(Failure::unable(format!("{message}; {}", remedy(id))));
         }
         Ok(agent)
     }

@@ -147,7 +147,14 @@ impl<'a> Work<'a> {
                 self.is_heard.store(true, Ordering::Relaxed);
                 attempt.sign_in(&mut conversation, &method, self.limit).await;
             }
-            Ok(Way::Variables { variables, link }) => {
+            Ok(Way::Variables { variables, left_out, link }) => {
+                for name in &left_out {
+                    let (method, name) = (quote(&method.id), quote(name));
+                    self.ui.warning(&format!(
+                        "{method} also offers to set {name}, which belongs to the system or to another program: do not \
+                         set it for an agent"
+                    ));
+                }
                 let environment = self.environment();
                 let is_set = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
                 if attempt.ask_for_variables(variables, link, is_set) {

@@ -75,6 +75,7 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let (freed, failed) = signals::run(session.store.collect_garbage())??;
     let failed: Vec<(String, Failure)> = failed.into_iter().map(|(id, error)| (id, error.into())).collect();
+    super::abandoned::clear(ui);
     if args.format.is_json() {
         return end(&freed, &failed, Some(document("gc", &[], &freed)), ui);
     }

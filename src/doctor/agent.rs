@@ -2,7 +2,7 @@
 
 use super::{Check, Examined, Status};
 use crate::install::{Verified, remedy};
-use crate::store::{Damage, Error, Found, Store, Version};
+use crate::store::{Damage, Error, Found, Store, Version, remedy as repair};
 use crate::sys::fs::PathError;
 use crate::sys::process::{Environment, is_executable};
 use crate::text::{printable, quote};
@@ -28,56 +28,53 @@ pub fn installed(store: &Store, id: &str, environment: &Environment) -> Result<E
         let message = "an interrupted installation has left files";
         examined.add(Check::warning("leftovers", message, "`acp-registry gc` removes them"));
     }
-    let again = format!("`acp-registry install {}` installs it again", name(id));
+    for path in remains.foreign {
+        let shown = path.display().to_string();
+        let message = format!("{} was not made by this program", printable(&shown));
+        examined.add(Check::warning("foreign", message, "nothing needs to be done: it is never started, and stays"));
+    }
     let current = match remains.current {
         Ok(current) => current,
         Err(error) => {
-            examined.add(broken("current", &error));
+            examined.add(broken("current", &error, repair(id)));
             None
         }
     };
     match &current {
         Some(folder) if !remains.versions.iter().any(|found| found.folder == *folder) => {
             let message = format!("the version that is started, {}, is gone", quote(folder));
-            examined.add(Check::error("current", message, again.as_str()));
+            examined.add(Check::error("current", message, repair(id)));
         }
         None if examined.status != Status::Error => {
-            examined.add(Check::error("current", "no version is there to be started", again.as_str()));
+            examined.add(Check::error("current", "no version is there to be started", repair(id)));
         }
         _ => {}
     }
     for found in remains.versions {
-        let is_current = current.as_ref() == Some(&found.folder);
-        look_at(found, is_current, &again, environment, &mut examined);
+        look_at(found, current.as_ref(), environment, &mut examined);
     }
     Ok(examined)
 }
 
-fn look_at(found: Found, is_current: bool, again: &str, environment: &Environment, examined: &mut Examined) {
+fn look_at(found: Found, current: Option<&String>, environment: &Environment, examined: &mut Examined) {
+    let is_current = current == Some(&found.folder);
+    let help = help(&found, current, &examined.id);
     let version = match found.version {
         Ok(Some(version)) => version,
         Ok(None) => {
             let message = format!("{} has no receipt, and counts as nothing", quote(&found.folder));
-            let check = if is_current {
-                Check::error("receipt", message, again)
-            } else {
-                Check::warning("receipt", message, "`acp-registry gc` removes it")
-            };
-            return examined.add(check);
+            let status = if is_current { Status::Error } else { Status::Warning };
+            return examined.add(Check { name: "receipt", status, message, help: Some(help) });
         }
-        Err(error) => return examined.add(broken("receipt", &error)),
+        Err(error) => return examined.add(broken("receipt", &error, help)),
     };
     let receipt = &version.receipt;
     if is_current {
         examined.version = Some(receipt.version.clone());
     }
-    if receipt.id != examined.id {
-        let message = format!("the receipt in {} is of another agent, {}", quote(&found.folder), quote(&receipt.id));
-        return examined.add(Check::error("receipt", message, afresh(&examined.id)));
-    }
-    let problem = program(&version)
+    let problem = program(&version, &help)
         .or_else(|| interpreter(&version, environment))
-        .or_else(|| damages(&version))
+        .or_else(|| damages(&version, &help))
         .map(|(name, message, help)| Check::error(name, format!("{}: {message}", quote(&receipt.version)), help));
     if let Some(check) = problem {
         return examined.add(check);
@@ -89,13 +86,24 @@ fn look_at(found: Found, is_current: bool, again: &str, environment: &Environmen
     }
 }
 
+/// What helps where a version is not what was installed. Only what this program has made is to be removed.
+fn help(found: &Found, current: Option<&String>, id: &str) -> String {
+    if current.is_none_or(|current| *current == found.folder) {
+        repair(id)
+    } else if found.is_ours {
+        "`acp-registry gc` removes it: another version is started".to_owned()
+    } else {
+        "nothing needs to be done: another version is started".to_owned()
+    }
+}
+
 /// A name of a check, a message, and what helps.
 type Problem = (&'static str, String, String);
 
-fn program(version: &Version) -> Option<Problem> {
+fn program(version: &Version, help: &str) -> Option<Problem> {
     let (path, receipt) = (version.program(), &version.receipt);
     let shown = quote(&receipt.program);
-    let help = afresh(&receipt.id);
+    let help = help.to_owned();
     match path.metadata() {
         Err(error) => Some(("program", format!("its program {shown} is not there ({error})"), help)),
         Ok(file) if !file.is_file() => Some(("program", format!("its program {shown} is no file"), help)),
@@ -106,7 +114,7 @@ fn program(version: &Version) -> Option<Problem> {
         // An interpreter only reads it.
         Ok(_) if receipt.interpreter.is_none() && !is_executable(&path) => {
             let shown_path = path.display().to_string();
-            let help = format!("`chmod +x '{}'` makes it so; or {}", printable(&shown_path), help);
+            let help = format!("`chmod +x '{}'` makes it so; or {help}", printable(&shown_path));
             Some(("program", format!("its program {shown} is not executable"), help))
         }
         Ok(_) => None,
@@ -120,12 +128,11 @@ fn interpreter(version: &Version, environment: &Environment) -> Option<Problem> 
     Some(("runtime", message, help))
 }
 
-fn damages(version: &Version) -> Option<Problem> {
-    let id = &version.receipt.id;
+fn damages(version: &Version, help: &str) -> Option<Problem> {
     let damages = match version.damages() {
         Ok(damages) if damages.is_empty() => return None,
         Ok(damages) => damages,
-        Err(error) => return Some(("files", printable(&error.to_string()).into_owned(), afresh(id))),
+        Err(error) => return Some(("files", told(&error), help.to_owned())),
     };
     let named: Vec<String> = damages
         .iter()
@@ -138,7 +145,7 @@ fn damages(version: &Version) -> Option<Problem> {
         .collect();
     let more = damages.len() - named.len();
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    Some(("files", format!("{}{more}", named.join(", ")), afresh(id)))
+    Some(("files", format!("{}{more}", named.join(", ")), help.to_owned()))
 }
 
 /// By what is known that the right bytes were installed.
@@ -153,14 +160,19 @@ fn proof(version: &Version) -> &'static str {
     }
 }
 
-/// The help where a file of the store is broken stands in the message.
-fn broken(name: &'static str, error: &Error) -> Check {
-    Check { name, status: Status::Error, message: printable(&error.to_string()).into_owned(), help: None }
+fn broken(name: &'static str, error: &Error, help: String) -> Check {
+    // Whatever cannot be read at all is said with what helps there.
+    let help = matches!(error, Error::Damaged { .. }).then_some(help);
+    Check { name, status: Status::Error, message: told(error), help }
 }
 
-fn afresh(id: &str) -> String {
-    let id = name(id);
-    format!("`acp-registry uninstall {id}`, then `acp-registry install {id}`: what is there is not repaired")
+/// An error without the help that it has in it.
+fn told(error: &Error) -> String {
+    let text = match error {
+        Error::Damaged { path, message, .. } => format!("{} is damaged ({message})", path.display()),
+        error => error.to_string(),
+    };
+    printable(&text).into_owned()
 }
 
 /// A name in a command, printable.

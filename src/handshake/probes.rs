@@ -14,6 +14,7 @@ use super::answer::Handshake;
 use super::connection::{Connection, Silence};
 use super::message::{Body, Response, RpcError};
 use super::request;
+use super::silence::explain;
 use crate::sys::process::Tree;
 use crate::text::quote;
 
@@ -37,13 +38,24 @@ pub enum Probe {
 
 /// Outcomes by method, in the order of the requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Probes(Vec<(&'static str, Probe)>);
+pub struct Probes {
+    outcomes: Vec<(&'static str, Probe)>,
+    /// What the agent has said instead of opening a session.
+    refusal: Option<String>,
+}
 
 impl Probes {
     /// The outcome for a method.
     #[must_use]
     pub fn get(&self, method: &str) -> Option<Probe> {
-        self.0.iter().find(|(known, _)| *known == method).map(|(_, probe)| *probe)
+        self.outcomes.iter().find(|(known, _)| *known == method).map(|(_, probe)| *probe)
+    }
+
+    /// What the agent has answered to `session/new` where that is an error, or why it has not answered, as a sentence.
+    /// Printable. No part of what serialises, for it may be another each time.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
     }
 
     /// A sentence for each method that the agent should have and says it has not; [`Handshake::warnings`] holds it too.
@@ -59,19 +71,19 @@ impl Probes {
 
     /// All methods with their outcomes.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Probe)> + '_ {
-        self.0.iter().copied()
+        self.outcomes.iter().copied()
     }
 }
 
 impl FromIterator<(&'static str, Probe)> for Probes {
     fn from_iter<T: IntoIterator<Item = (&'static str, Probe)>>(outcomes: T) -> Self {
-        Self(outcomes.into_iter().collect())
+        Self { outcomes: outcomes.into_iter().collect(), refusal: None }
     }
 }
 
 impl Serialize for Probes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().copied())
+        serializer.collect_map(self.iter())
     }
 }
 
@@ -138,8 +150,14 @@ pub(super) async fn run(
                     let (_, method) = waiting.remove(at);
                     outcomes.push((method, outcome(method, &response, handshake)));
                 }
-                Err(Silence::Timeout) => break,
                 Err(silence) => {
+                    if let Some((id, _)) = waiting.iter().find(|(_, method)| *method == NEW) {
+                        let failure = explain(connection, silence, (*id, NEW), limit / 2).await;
+                        handshake.probes.refusal = Some(failure.message);
+                    }
+                    if silence == Silence::Timeout {
+                        break;
+                    }
                     let names: Vec<String> = waiting.iter().map(|(_, method)| quote(method)).collect();
                     handshake.warnings.push(format!("{} after {}", stopped(silence), names.join(", ")));
                     missing = Probe::Error;
@@ -149,7 +167,7 @@ pub(super) async fn run(
         }
         for (method, _) in &requests {
             let found = outcomes.iter().find(|(known, _)| known == method).map(|(_, probe)| *probe);
-            handshake.probes.0.push((method, found.unwrap_or(missing)));
+            handshake.probes.outcomes.push((method, found.unwrap_or(missing)));
         }
         if missing == Probe::Error {
             break;
@@ -197,19 +215,26 @@ fn advertised(handshake: &Handshake, directory: &Path) -> Vec<(&'static str, Val
 }
 
 fn outcome(method: &str, response: &Response, handshake: &mut Handshake) -> Probe {
-    match response.body() {
+    let (probe, said) = match response.body() {
         Ok(Body::Result(result)) => {
             if has_boolean_option(&result) {
                 handshake.features.observe("session/config-options/boolean");
             }
-            Probe::Ok
+            return Probe::Ok;
         }
-        Ok(Body::Error(error)) => Probe::of(&error),
+        Ok(Body::Error(error)) => {
+            (Probe::of(&error), format!("the agent answers {} with {}", quote(method), error.describe()))
+        }
         Err(problem) => {
-            handshake.warnings.push(format!("the response to {} {problem}", quote(method)));
-            Probe::Error
+            let said = format!("the response to {} {problem}", quote(method));
+            handshake.warnings.push(said.clone());
+            (Probe::Error, said)
         }
+    };
+    if method == NEW {
+        handshake.probes.refusal = Some(said);
     }
+    probe
 }
 
 /// Version 1 announces this kind of option nowhere: it is seen in new sessions.

@@ -24,8 +24,10 @@ pub enum Way {
     Terminal(TerminalWay),
     /// The person sets variables.
     Variables {
-        /// Which, with at least one that is not optional or, at worst, none at all.
+        /// Which.
         variables: Vec<Variable>,
+        /// The names of optional ones that nobody should be told to set: they belong to the system or to another program.
+        left_out: Vec<String>,
         /// Where their values are to be had: an https address without a password.
         link: Option<Url>,
     },
@@ -82,7 +84,7 @@ impl AuthMethod {
     /// What the method asks for.
     ///
     /// # Errors
-    /// [`WayError`] for a type that nobody knows, and for members that are malformed, endless, or set variables that
+    /// [`WayError`] for a type that nobody knows, and for members that are malformed, endless, or want variables that
     /// belong to the system.
     pub fn way(&self) -> Result<Way, WayError> {
         let refused = |problem| WayError::Refused { id: self.id.clone(), problem };
@@ -90,8 +92,8 @@ impl AuthMethod {
             "agent" => Ok(Way::Agent),
             "terminal" => terminal(self).map(Way::Terminal).map_err(refused),
             "env_var" => {
-                let variables = variables(&self.members).map_err(refused)?;
-                Ok(Way::Variables { variables, link: self.members.get("link").and_then(link) })
+                let (variables, left_out) = variables(&self.members).map_err(refused)?;
+                Ok(Way::Variables { variables, left_out, link: self.members.get("link").and_then(link) })
             }
             kind => Err(WayError::UnknownType { id: self.id.clone(), kind: kind.to_owned() }),
         }
@@ -136,25 +138,34 @@ fn env(members: &Map<String, Value>) -> Result<Vec<(String, String)>, String> {
     checked.collect()
 }
 
-fn variables(members: &Map<String, Value>) -> Result<Vec<Variable>, String> {
+/// The variables that a person may be told to set, and the names of optional ones that nobody should.
+fn variables(members: &Map<String, Value>) -> Result<(Vec<Variable>, Vec<String>), String> {
     let items = items(members.get("vars"), "vars")?;
     if items.is_empty() {
         return Err("names no variables in `vars`".to_owned());
     }
-    let variable = |item: &Value| {
+    let (mut variables, mut left_out) = (Vec::new(), Vec::new());
+    for item in items {
         let name = item.get("name").and_then(Value::as_str).ok_or("has a variable without `name`")?;
         if name.len() > LENGTH || !env_name::is_portable(name) {
             return Err(format!("names the variable {}, which is not a name of an environment variable", quote(name)));
         }
         let flag = |key: &str, usual: bool| item.get(key).and_then(Value::as_bool).unwrap_or(usual);
-        Ok(Variable {
-            name: name.to_owned(),
-            label: item.get("label").and_then(Value::as_str).map(ToOwned::to_owned),
-            is_secret: flag("secret", true),
-            is_optional: flag("optional", false),
-        })
-    };
-    items.iter().map(variable).collect()
+        let is_optional = flag("optional", false);
+        match env_name::problem_for_person(name) {
+            Some(_) if is_optional => left_out.push(name.to_owned()),
+            Some(problem) => {
+                return Err(format!("wants the environment variable {} set, which {problem}", quote(name)));
+            }
+            None => variables.push(Variable {
+                name: name.to_owned(),
+                label: item.get("label").and_then(Value::as_str).map(ToOwned::to_owned),
+                is_secret: flag("secret", true),
+                is_optional,
+            }),
+        }
+    }
+    Ok((variables, left_out))
 }
 
 fn items<'a>(value: Option<&'a Value>, name: &str) -> Result<&'a [Value], String> {
@@ -233,7 +244,8 @@ mod tests {
     fn variables_are_secret_and_wanted_unless_they_say_otherwise() {
         let vars = json!([{ "name": "KEY", "label": "Key" }, { "name": "REGION", "secret": false, "optional": true }]);
         let shown = way(&json!({ "type": "env_var", "vars": vars, "link": "https://h.example/keys" })).unwrap();
-        let Way::Variables { variables, link } = shown else { panic!("{shown:?}") };
+        let Way::Variables { variables, left_out, link } = shown else { panic!("{shown:?}") };
+        assert_eq!(left_out, [] as [&str; 0]);
         assert_eq!(
             serde_json::to_value(&variables).unwrap(),
             json!([{ "name": "KEY", "label": "Key", "secret": true, "optional": false },
@@ -243,6 +255,21 @@ mod tests {
         for link in ["http://h.example", "javascript:alert(1)", "https://me:secret@h.example", "file:///etc", "x"] {
             let shown = way(&json!({ "type": "env_var", "vars": vars, "link": link })).unwrap();
             assert!(matches!(shown, Way::Variables { link: None, .. }), "{link}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_told_to_set_what_belongs_to_others() {
+        let vars = json!([{ "name": "AZURE_OPENAI_API_KEY" }, { "name": "https_proxy", "optional": true }]);
+        let shown = way(&json!({ "type": "env_var", "vars": vars })).unwrap();
+        let Way::Variables { variables, left_out, .. } = shown else { panic!("{shown:?}") };
+        let names: Vec<&str> = variables.iter().map(|variable| variable.name.as_str()).collect();
+        assert_eq!((names.as_slice(), left_out.join(" ").as_str()), (&["AZURE_OPENAI_API_KEY"][..], "https_proxy"));
+        for name in ["LD_PRELOAD", "PATH", "node_options", "PYTHONPATH", "ACP_REGISTRY_INDEX"] {
+            let vars = json!([{ "name": "KEY" }, { "name": name }]);
+            let error = way(&json!({ "type": "env_var", "vars": vars })).unwrap_err();
+            let part = format!("wants the environment variable `{name}` set, which belongs to the system");
+            assert!(error.starts_with("the method `a` ") && error.contains(&part), "{error}");
         }
     }
 

@@ -16,18 +16,31 @@ const NAMES: &[&str] = &[
 
 /// Families of such variables.
 const PREFIXES: &[&str] = &[
-    "ACTIONS_", "AWS_", "AZURE_", "BASH_FUNC_", "BUN_", "CARGO_", "CONDA_", "CORECLR_", "COREPACK_", "COR_", "DENO_",
-    "DOCKER_", "DOTNET_", "DYLD_", "GCLOUD_", "GEM_", "GITHUB_", "GIT_", "GOOGLE_", "LD_", "MALLOC_", "NODE_", "NPM_",
-    "PIP_", "PYTHON", "RUNNER_", "RUSTC", "RUSTUP_", "SSH_", "SSL_CERT_", "UV_", "XDG_", "YARN_",
+    "ACP_REGISTRY_", "ACTIONS_", "BASH_FUNC_", "BUN_", "CARGO_", "CONDA_", "CORECLR_", "COREPACK_", "COR_", "DENO_",
+    "DOCKER_", "DOTNET_", "DYLD_", "GEM_", "GIT_", "LD_", "MALLOC_", "NODE_", "NPM_", "PIP_", "PYTHON", "RUNNER_",
+    "RUSTC", "RUSTUP_", "SSH_", "SSL_CERT_", "UV_", "XDG_", "YARN_",
 ];
+
+/// Families of variables with a person's accounts at services, which are the person's to set and nobody else's.
+const ACCOUNTS: &[&str] = &["AWS_", "AZURE_", "GCLOUD_", "GITHUB_", "GOOGLE_"];
+
+const FOREIGN: &str = "belongs to the system or to another program";
 
 /// Why a manifest must not set a variable of this name, as the rest of a sentence that begins with the name; `None` when
 /// it may.
 #[must_use]
 pub fn problem(name: &str) -> Option<&'static str> {
     let upper = name.trim().to_ascii_uppercase();
+    if ACCOUNTS.iter().any(|prefix| upper.starts_with(prefix)) { Some(FOREIGN) } else { problem_for_person(name) }
+}
+
+/// Why nobody should be told to set a variable of this name, in the same words; `None` for an agent's own and for those
+/// with a person's accounts, which agents sign in with.
+#[must_use]
+pub fn problem_for_person(name: &str) -> Option<&'static str> {
+    let upper = name.trim().to_ascii_uppercase();
     if NAMES.contains(&upper.as_str()) || PREFIXES.iter().any(|prefix| upper.starts_with(prefix)) {
-        Some("belongs to the system or to another program")
+        Some(FOREIGN)
     } else if is_portable(name) {
         None
     } else {
@@ -52,6 +65,18 @@ mod tests {
         for name in ["PATH", "path", " Path ", "LD_PRELOAD", "node_options", "PYTHONSTARTUP", "BASH_FUNC_ls%%"] {
             assert_eq!(problem(name), Some("belongs to the system or to another program"), "{name}");
         }
+    }
+
+    #[test]
+    fn a_persons_accounts_are_set_by_the_person_alone() {
+        for name in ["AZURE_OPENAI_API_KEY", "google_api_key", "AWS_ACCESS_KEY_ID", "GITHUB_TOKEN"] {
+            assert_eq!((problem(name), problem_for_person(name)), (Some(FOREIGN), None), "{name}");
+        }
+        for name in ["LD_PRELOAD", "path", "NODE_OPTIONS", "HTTPS_PROXY", "GIT_SSH_COMMAND", "ACP_REGISTRY_ROOT"] {
+            assert_eq!(problem_for_person(name), Some(FOREIGN), "{name}");
+        }
+        assert_eq!(problem_for_person("A=B"), Some("is not a name of an environment variable"));
+        assert_eq!(problem_for_person("EXAMPLE_API_KEY"), None);
     }
 
     #[test]

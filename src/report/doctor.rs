@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use super::outcome::{cut, stderr};
 use crate::doctor::{Check, Examined, Status};
-use crate::handshake::Verdict;
 
 /// The checks in words, with the end of what failed agents wrote to stderr.
 #[must_use]
@@ -20,8 +19,9 @@ pub fn doctor(checks: &[Check], agents: &[Examined], color: bool) -> String {
         for check in &agent.checks {
             line(&mut out, check, color);
         }
+        let is_told = agent.checks.iter().any(|check| check.name == "handshake" && check.status != Status::Ok);
         if let Some(outcome) = &agent.handshake
-            && outcome.verdict != Verdict::Pass
+            && is_told
             && outcome.exit.is_some()
         {
             out.push_str(&stderr(&outcome.stderr_tail));

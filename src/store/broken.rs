@@ -63,7 +63,8 @@ impl Version {
     /// [`Error::Damaged`] when nobody knows any more what was installed.
     pub fn damages(&self) -> Result<Vec<Damage>, Error> {
         let path = self.directory.join(DIGESTS);
-        let damaged = |message: String| Error::Damaged { path: path.clone(), message };
+        let id = &self.receipt.id;
+        let damaged = |message: String| Error::Damaged { id: id.clone(), path: path.clone(), message };
         let bytes = read_bounded(&path, &self.directory, LIMIT).map_err(|error| damaged(error.to_string()))?;
         let digests: Digests = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
         let found = digests.files.into_par_iter().filter_map(|(name, wanted)| {

@@ -40,13 +40,14 @@ impl Current {
     /// Reads which version of an agent is started; `None` when none is.
     pub(super) fn read(agent: &Path) -> Result<Option<Self>, Error> {
         let path = agent.join(CURRENT);
+        let id = agent.file_name().unwrap_or_default().to_string_lossy();
+        let damaged = |message: String| Error::Damaged { id: id.clone().into_owned(), path: path.clone(), message };
         let bytes = match read_bounded(&path, agent, LIMIT) {
             Ok(bytes) => bytes,
             Err(ReadError::NotFound) => return Ok(None),
             Err(ReadError::Io(error)) => return Err(PathError { path, error }.into()),
-            Err(error) => return Err(Error::Damaged { path, message: error.to_string() }),
+            Err(error) => return Err(damaged(error.to_string())),
         };
-        let damaged = |message: String| Error::Damaged { path: path.clone(), message };
         let current: Self = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
         if current.schema != 1 {
             return Err(damaged(format!("form {} is of another version of this program", current.schema)));

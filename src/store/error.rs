@@ -31,12 +31,22 @@ pub enum Error {
         waited: Duration,
     },
     /// A file of the store is not as this program writes it.
-    #[error("{} is damaged ({message}); `acp-registry install` installs the agent again", .path.display())]
+    #[error("{} is damaged ({message}); {}", .path.display(), remedy(id))]
     Damaged {
+        /// The agent.
+        id: String,
         /// Which.
         path: PathBuf,
         /// What is wrong.
         message: String,
+    },
+    /// What would have to be written down of a version is not fit for that.
+    #[error("{} is refused: {problem}", quote(id))]
+    Unfit {
+        /// The agent.
+        id: String,
+        /// What is wrong.
+        problem: String,
     },
     /// A known version has another digest all of a sudden.
     #[error(
@@ -77,10 +87,16 @@ impl Error {
     pub fn is_of_integrity(&self) -> bool {
         match self {
             Self::Install { error, .. } => error.is_of_integrity(),
-            Self::Changed { .. } => true,
+            Self::Changed { .. } | Self::Unfit { .. } => true,
             _ => false,
         }
     }
+}
+
+/// What helps where an agent is not what was installed. Printable.
+#[must_use]
+pub fn remedy(id: &str) -> String {
+    format!("`acp-registry install {}` repairs it", quote(id).trim_matches('`'))
 }
 
 fn told(processes: &[u32]) -> String {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::current::Current;
 use super::find::names;
+use super::ours::{foreign, is_version};
 use super::{Error, Store, Version, leftovers};
 use crate::sys::fs::PathError;
 use crate::sys::lock;
@@ -15,6 +16,8 @@ pub struct Found {
     pub folder: String,
     /// What is in it; `None` when it has no receipt, and therefore counts as nothing.
     pub version: Result<Option<Version>, Error>,
+    /// Whether this program has made all of it, and removes it when it is not needed any more.
+    pub is_ours: bool,
 }
 
 /// Everything that is there of an agent.
@@ -24,6 +27,8 @@ pub struct Remains {
     pub current: Result<Option<String>, Error>,
     /// All directories that may hold versions, in the order of their names.
     pub versions: Vec<Found>,
+    /// What lies among them, has no receipt and was not made by this program: it stays.
+    pub foreign: Vec<PathBuf>,
     /// What interrupted runs have left; nothing while somebody is at work on the agent.
     pub leftovers: Vec<PathBuf>,
 }
@@ -36,12 +41,19 @@ impl Store {
     pub fn examine(&self, id: &str) -> Result<Remains, PathError> {
         let directory = self.directory(id);
         let folders = names(&directory)?.into_iter().filter(|name| !name.starts_with('.'));
-        let versions =
-            folders.map(|folder| Found { version: Version::read(&directory.join(&folder)), folder }).collect();
+        let found = folders.map(|folder| {
+            let place = directory.join(&folder);
+            Found { version: Version::read(&place), is_ours: is_version(&place), folder }
+        });
+        // Whoever has put something beside a receipt has a version all the same.
+        let versions: Vec<Found> = found.filter(|found| found.is_ours || !matches!(found.version, Ok(None))).collect();
+        let mut foreign = foreign(&directory)?;
+        foreign.retain(|path| versions.iter().all(|found| path.file_name() != Some(found.folder.as_ref())));
         let is_held = lock::is_used(&self.lock_file(id));
         Ok(Remains {
             current: Current::read(&directory).map(|current| current.map(|current| current.folder)),
             versions,
+            foreign,
             leftovers: if is_held { Vec::new() } else { leftovers::list(&directory)? },
         })
     }

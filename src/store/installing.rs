@@ -183,6 +183,10 @@ async fn describe(plan: &Plan, placed: Placed, directory: PathBuf) -> Result<Rec
 }
 
 fn write_receipt(version: &Version) -> Result<(), Error> {
+    // Nobody would believe it afterwards.
+    if let Some(problem) = version.receipt.problem() {
+        return Err(Error::Unfit { id: version.receipt.id.clone(), problem });
+    }
     let text = json::to_string(&version.receipt);
     Ok(write_durable(&version.directory.join(RECEIPT), text.as_bytes())?)
 }

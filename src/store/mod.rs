@@ -57,7 +57,7 @@ mod version;
 
 pub use broken::Damage;
 pub use current::Pin;
-pub use error::Error;
+pub use error::{Error, remedy};
 pub use examine::{Found, Remains};
 pub use find::{Agent, Store};
 pub use installing::{Done, Order};

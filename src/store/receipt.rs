@@ -8,8 +8,9 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::install::{Kind, Placed, Source, Verified};
-use crate::manifest::Platform;
+use crate::manifest::{Platform, env_name};
 use crate::resolve::Plan;
+use crate::text::quote;
 
 /// The number of this form. One that cannot be read by older versions has another.
 const SCHEMA: u32 = 1;
@@ -102,8 +103,8 @@ impl Receipt {
         })
     }
 
-    /// Reads a receipt; the error says what is wrong.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+    /// Reads the receipt of an agent; the error says what is wrong.
+    pub(super) fn parse(bytes: &[u8], id: &str) -> Result<Self, String> {
         let receipt: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         if receipt.schema != SCHEMA {
             return Err(format!("form {} is of another version of this program", receipt.schema));
@@ -112,7 +113,50 @@ impl Receipt {
         if receipt.program.is_empty() || !Path::new(&receipt.program).components().all(is_below) {
             return Err("the program is not below the directory".to_owned());
         }
-        Ok(receipt)
+        // Some file systems do not tell cases apart, so that an agent is found by another spelling of its id.
+        if !receipt.id.eq_ignore_ascii_case(id) {
+            return Err(format!("it is of another agent, {}", quote(&receipt.id)));
+        }
+        receipt.problem().map_or(Ok(receipt), Err)
+    }
+
+    /// What no receipt has that this program writes, as a sentence: whoever has put it there wants more than an agent
+    /// that was installed may do, or hides something from those who read it on a terminal.
+    pub(super) fn problem(&self) -> Option<String> {
+        let reserved = self.env.keys().find_map(|name| Some((name, env_name::problem(name)?)));
+        if let Some((name, problem)) = reserved {
+            return Some(format!("it sets the environment variable {}, which {problem}", quote(name)));
+        }
+        let interpreter = self.interpreter.as_ref();
+        let program = interpreter.map(|interpreter| interpreter.program.to_string_lossy());
+        let words = [
+            ("id", Some(self.id.as_str())),
+            ("version", Some(&self.version)),
+            ("distribution", Some(&self.distribution)),
+            ("platform", self.platform.as_deref()),
+            ("package", self.package.as_deref()),
+            ("archive", self.archive.as_deref()),
+            ("cmd", self.cmd.as_deref()),
+            ("sha256", self.sha256.as_deref()),
+            ("integrity", self.integrity.as_deref()),
+            ("verified", Some(&self.verified)),
+            ("program", Some(&self.program)),
+            ("interpreter", interpreter.map(|interpreter| interpreter.name.as_str())),
+            ("interpreter", program.as_deref()),
+            ("index_sha256", self.index_sha256.as_deref()),
+            ("installed_at", Some(&self.installed_at)),
+        ];
+        let mut words = words.into_iter().filter_map(|(name, text)| Some((name, text?)));
+        let flags = interpreter.into_iter().flat_map(|interpreter| &interpreter.flags);
+        let args = self.args.iter().map(|text| ("args", text));
+        let mut texts =
+            args.chain(self.env.values().map(|text| ("env", text))).chain(flags.map(|text| ("flags", text)));
+        // An instruction for an agent may have several lines.
+        let is_bad = |c: char| c.is_control() && !"\t\n\r".contains(c);
+        let word = words.find(|(_, text)| text.contains(char::is_control));
+        let text = || texts.find(|(_, text)| text.contains(is_bad)).map(|(name, text)| (name, text.as_str()));
+        let (name, text) = word.or_else(text)?;
+        Some(format!("there are control characters in `{name}`: {}", quote(text)))
     }
 
     /// The kind of distribution; `None` for one that this program does not know.

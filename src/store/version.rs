@@ -50,16 +50,17 @@ impl Version {
     /// Reads the version in a directory; `None` when there is no receipt, and therefore no version.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, Error> {
         let path = directory.join(RECEIPT);
+        let id = directory.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
         let bytes = match read_bounded(&path, directory, LIMIT) {
             Ok(bytes) => bytes,
             Err(ReadError::NotFound) => return Ok(None),
             Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
             Err(ReadError::Io(error)) => return Err(PathError { path, error }.into()),
-            Err(error) => return Err(Error::Damaged { path, message: error.to_string() }),
+            Err(error) => return Err(Error::Damaged { id, path, message: error.to_string() }),
         };
-        match Receipt::parse(&bytes) {
+        match Receipt::parse(&bytes, &id) {
             Ok(receipt) => Ok(Some(Self { directory: directory.to_owned(), receipt })),
-            Err(message) => Err(Error::Damaged { path, message }),
+            Err(message) => Err(Error::Damaged { id, path, message }),
         }
     }
 

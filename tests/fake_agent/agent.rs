@@ -59,8 +59,9 @@ pub(crate) fn run(arguments: &[String]) {
         "account" => account(argument(1), &serde_json::from_str(argument(2)).unwrap()),
         "silent" => wait_for_end(),
         "deaf" => forever(),
+        // $ESC is a character that no manifest can have in its arguments.
         "exit" => {
-            eprintln!("{}", argument(2));
+            eprintln!("{}", argument(2).replace("$ESC", "\u{1b}"));
             exit(i32::try_from(number(1)).unwrap());
         }
         "exit-if-there" => exit(if fs::exists(argument(1)).unwrap() { 5 } else { 6 }),

@@ -90,7 +90,7 @@ fn a_damaged_version_is_repaired_as_it_was_and_stays_pinned() {
         harm(&program(&folder)).unwrap();
         let which = people.run(&["which", "a"]);
         assert_eq!(which.code, 3, "{}", which.stdout);
-        assert!(which.stderr.contains("`acp-registry install` installs it again"), "{}", which.stderr);
+        assert!(which.stderr.contains("`acp-registry install a` repairs it"), "{}", which.stderr);
         let run = people.run(&["run", "a"]);
         assert_eq!(run.stdout, "a-1.0.0 acp\n", "{}", run.stderr);
     }
@@ -129,7 +129,7 @@ fn damaged_records_are_repaired_by_an_installation() {
             if name != "files.json" {
                 let run = people.run(&["run", "a"]);
                 assert_eq!(run.code, 3, "{name} {text}: {}", run.stdout);
-                assert!(run.stderr.contains(name) && run.stderr.contains("`acp-registry install`"), "{}", run.stderr);
+                assert!(run.stderr.contains(name) && run.stderr.contains("`acp-registry install a` repairs it"));
             }
             let run = people.run(&["install", "a"]);
             assert_eq!(run.code, 0, "{name} {text}: {}", run.stderr);
@@ -153,7 +153,11 @@ fn one_damaged_agent_keeps_no_other_from_its_turn() {
     assert_eq!(document["error"]["exit_code"], 3);
     let run = people.run(&["update", "a"]);
     assert_eq!(run.code, 3, "{}", run.stdout);
-    assert!(run.stderr.contains("current") && run.stderr.contains("`acp-registry install`"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("current") && run.stderr.contains("`acp-registry install a` repairs it"),
+        "{}",
+        run.stderr
+    );
     let (code, document) = people.json(&["gc"]);
     assert_eq!((code, &document["removed"][0]["id"], &document["errors"][0]["id"]), (3, &json!("b"), &json!("a")));
 
@@ -166,6 +170,71 @@ fn one_damaged_agent_keeps_no_other_from_its_turn() {
     assert_eq!((code, &document["ids"], &document["errors"][0]["id"]), (3, &json!(["a"]), &json!("b")), "{document}");
     assert!(document["error"]["message"].as_str().unwrap().contains("is a link"), "{document}");
     assert_eq!(fs::read_to_string(elsewhere).unwrap(), "mine");
+}
+
+#[test]
+fn a_receipt_that_this_program_would_not_write_is_damaged() {
+    let (people, folder) = installed();
+    let path = folder.join("receipt.json");
+    let good: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let interpreter =
+        |name: &str, program: &str, flag: &str| json!({ "name": name, "program": program, "flags": [flag] });
+    for (member, value, part) in [
+        (
+            "env",
+            json!({ "EXAMPLE": "1", "LD_PRELOAD": "/x" }),
+            "sets the environment variable `LD_PRELOAD`, which belongs to",
+        ),
+        ("env", json!({ "node_options": "--require /x" }), "sets the environment variable `node_options`"),
+        ("env", json!({ "A=B": "" }), "`A=B`, which is not a name of an environment variable"),
+        ("env", json!({ "EXAMPLE": "\u{1b}[2J" }), "control characters in `env`: `\\u{1b}[2J`"),
+        ("id", json!("b"), "it is of another agent, `b`"),
+        ("version", json!("1.0.0\u{1b}[2J"), "control characters in `version`: `1.0.0\\u{1b}[2J`"),
+        ("verified", json!("manifest\r"), "control characters in `verified`"),
+        ("archive", json!("https://h.example/\n"), "control characters in `archive`"),
+        ("program", json!("files/bin/agent\u{7}"), "control characters in `program`"),
+        ("args", json!(["acp", "a\0b"]), "control characters in `args`: `a\\u{0}b`"),
+        ("interpreter", interpreter("node\t", "/bin/sh", ""), "control characters in `interpreter`"),
+        ("interpreter", interpreter("node", "/bin/sh\u{9b}", ""), "control characters in `interpreter`"),
+        ("interpreter", interpreter("node", "/bin/sh", "\u{8}"), "control characters in `flags`"),
+    ] {
+        let mut receipt = good.clone();
+        receipt[member] = value;
+        fs::write(&path, receipt.to_string()).unwrap();
+        for arguments in [["run", "a"], ["which", "a"], ["login", "a"]] {
+            let run = people.run(&arguments);
+            assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{arguments:?} {receipt}");
+            assert!(run.stderr.contains(part) && run.stderr.contains("receipt.json is damaged ("), "{}", run.stderr);
+            assert!(run.stderr.contains("`acp-registry install a` repairs it"), "{}", run.stderr);
+            assert!(!run.stderr.contains(['\u{1b}', '\u{9b}', '\u{7}', '\r']), "{:?}", run.stderr);
+        }
+        let run = people.run(&["install", "a"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert_eq!(serde_json::from_slice::<Value>(&fs::read(&path).unwrap()).unwrap()["env"], good["env"]);
+        assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
+    }
+    // Several lines are no harm.
+    let mut receipt = good;
+    receipt["args"] = json!(["one\n\ttwo"]);
+    fs::write(&path, receipt.to_string()).unwrap();
+    assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 one\n\ttwo\n");
+}
+
+#[test]
+fn what_could_not_be_believed_afterwards_is_not_installed() {
+    let people = People::new();
+    let bytes = archive("a");
+    let mut agent = people.agent_of("a", "1.0.0", &bytes, Some(&sha256(&bytes)));
+    agent["distribution"]["binary"][host()]["args"] = json!(["\u{1b}[2J"]);
+    people.publish(&[agent]);
+    let run = people.run(&["install", "a"]);
+    assert_eq!((run.code, run.stdout.as_str()), (4, ""));
+    assert!(
+        run.stderr.contains("`a` is refused: there are control characters in `args`: `\\u{1b}[2J`"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(people.left(), [] as [&str; 0]);
 }
 
 #[test]

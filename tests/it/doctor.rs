@@ -159,15 +159,16 @@ fn what_is_damaged_is_named_with_what_helps() {
             "{document}"
         );
         assert!(check["message"].as_str().unwrap().contains(part), "{part}: {check}");
-        let helps =
-            [&check["help"], &check["message"]].map(|text| text.as_str().unwrap_or_default().contains("install"));
-        assert!(helps.contains(&true), "{check}");
+        assert!(!check["message"].as_str().unwrap().contains("`acp-registry"), "{check}");
+        assert!(check["help"].as_str().unwrap().ends_with("`acp-registry install a` repairs it"), "{check}");
         // Nobody starts what is damaged, nor is it changed.
         assert_eq!(
             (names(&agent["checks"]).last(), &agent["handshake"]),
             (Some(&("handshake", "error")), &Value::Null)
         );
         assert!(!doctor.run(&["a"]).stdout.contains('\u{1b}'));
+        assert_eq!(doctor.people.run(&["install", "a"]).code, 0);
+        assert_eq!(names(&doctor.json(&[]).1["agents"][0]["checks"]), [("files", "ok")]);
         doctor = Doctor::new(&["ok"]);
     }
 }
@@ -187,9 +188,42 @@ fn leftovers_are_no_error() {
 }
 
 #[test]
+fn only_what_this_program_has_made_is_to_be_removed() {
+    let doctor = Doctor::new(&["ok"]);
+    let agent = doctor.people.root().join("agents/a");
+    for name in ["mine/file", "0.8.0-0123456789ab/thesis.txt", "0.9.0-0123456789ab/receipt.json", "notes.txt"] {
+        let path = agent.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "mine").unwrap();
+    }
+    let (code, document) = doctor.json(&[]);
+    let checks = &document["agents"][0]["checks"];
+    let foreign = ("foreign", "warning");
+    assert_eq!(names(checks), [foreign, foreign, foreign, ("receipt", "error"), ("files", "ok")]);
+    for (at, name) in ["0.8.0-0123456789ab", "mine", "notes.txt"].into_iter().enumerate() {
+        let message = format!("{} was not made by this program", agent.join(name).display());
+        assert_eq!(checks[at]["message"], message);
+        assert_eq!(checks[at]["help"], "nothing needs to be done: it is never started, and stays");
+    }
+    // What it has made and does not need, it removes.
+    assert_eq!((code, &checks[3]["help"]), (1, &json!("`acp-registry gc` removes it: another version is started")));
+    assert_eq!(doctor.people.run(&["gc"]).code, 0);
+    assert_eq!(names(&doctor.json(&[]).1["agents"][0]["checks"]), [foreign, foreign, foreign, ("files", "ok")]);
+    assert!(agent.join("mine/file").exists() && agent.join("0.8.0-0123456789ab/thesis.txt").exists());
+    // With something else beside it, its receipt is damaged, and it stays.
+    fs::write(agent.join("0.8.0-0123456789ab/receipt.json"), "{").unwrap();
+    let (_, document) = doctor.json(&[]);
+    let check = &document["agents"][0]["checks"][2];
+    assert_eq!(
+        (&check["name"], &check["help"]),
+        (&json!("receipt"), &json!("nothing needs to be done: another version is started"))
+    );
+}
+
+#[test]
 fn a_failed_handshake_is_explained_with_the_agents_own_words() {
     for (case, timeout, reason, part) in [
-        (&["exit", "3", "\u{1b}[31mno key"][..], "20", "exited", "it was started, but ended at once"),
+        (&["exit", "3", "$ESC[31mno key"][..], "20", "exited", "it was started, but ended at once"),
         (&["silent"], "0.5", "timeout", "did not answer in time"),
         (&["reply", "hello\n"], "0.5", "timeout", "did not answer in time"),
     ] {
@@ -211,6 +245,38 @@ fn a_failed_handshake_is_explained_with_the_agents_own_words() {
     let doctor = Doctor::with(people, tag);
     let (code, document) = doctor.json(&["a"]);
     assert_eq!((code, &document["agents"][0]["handshake"]["reason"]), (1, &json!("spawn_failed")));
+}
+
+#[test]
+fn an_agent_that_opens_no_session_is_told_with_its_own_words() {
+    let methods = json!([{ "id": "login", "name": "Log in" }]);
+    let result = |sessions: &str| json!({ "protocolVersion": 1, "authMethods": methods, "sessions": sessions });
+    for (case, result, part) in [
+        (
+            &["account", "no-session"][..],
+            result("closed"),
+            "it answers, but opens no session: the agent answers `session/new` with error -32603: `\\u{1b}[31mno network`",
+        ),
+        (
+            &["result"],
+            result("exit"),
+            "it answers, but opens no session: the agent ended before it answered (exit code 7)",
+        ),
+    ] {
+        let doctor = Doctor::new(&[case, &[&result.to_string()]].concat());
+        let (code, document) = doctor.json(&["a"]);
+        let agent = &document["agents"][0];
+        assert_eq!((code, &agent["status"]), (0, &json!("warning")), "{agent}");
+        assert_eq!(names(&agent["checks"]), [("files", "ok"), ("handshake", "warning")]);
+        let check = &agent["checks"][1];
+        assert_eq!(check["message"], part);
+        assert!(check["help"].as_str().unwrap().contains("`acp-registry login`"), "{check}");
+        let probes = &agent["handshake"]["handshake"]["probes"];
+        assert_eq!((&agent["handshake"]["verdict"], &probes["session/new"]), (&json!("pass"), &json!("error")));
+        let run = doctor.run(&["a"]);
+        assert!(run.code == 0 && run.stdout.contains(&format!("warning  handshake  {part}\n")), "{}", run.stdout);
+        assert!(run.stdout.contains("  stderr    nothing\n") && !run.stdout.contains('\u{1b}'), "{}", run.stdout);
+    }
 }
 
 #[test]

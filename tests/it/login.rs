@@ -1,11 +1,11 @@
 //! `login` and `logout`: what each type of method asks for, and what comes of it.
 
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -34,7 +34,8 @@ fn offering(methods: &Value) -> Value {
 impl Person {
     /// An agent that answers `authenticate` in some way.
     fn of(how: &str, result: &Value) -> Self {
-        Self::with(&["account", how, &result.to_string()])
+        // Escaped throughout, as no manifest can have control characters in its arguments.
+        Self::with(&["account", how, &acp_registry::json::to_string(result)])
     }
 
     fn with(case: &[&str]) -> Self {
@@ -170,7 +171,7 @@ fn what_keeps_a_person_from_signing_in_is_told_with_what_helps() {
 #[test]
 fn an_agent_that_cannot_be_spoken_to_is_told_as_doctor_does() {
     for (case, reason, part) in [
-        (&["exit", "3", "\u{1b}[31mno key"][..], "exited", "it was started, but ended at once"),
+        (&["exit", "3", "$ESC[31mno key"][..], "exited", "it was started, but ended at once"),
         (&["silent"], "timeout", "did not answer in time"),
         (&["reply", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":7}\n"], "invalid_response", "no answer of an ACP agent"),
     ] {
@@ -218,6 +219,21 @@ fn variables_are_named_and_their_values_never() {
         assert!(!run.stdout.contains("h.example/keys"), "{}", run.stdout);
         assert!(!run.stdout.contains("top-secret") && !run.stderr.contains("top-secret"));
     }
+}
+
+#[test]
+fn a_variable_that_belongs_to_others_is_not_recommended() {
+    let vars = json!([{ "name": "FAKE_AGENT_KEY" }, { "name": "NODE_OPTIONS", "optional": true }]);
+    let methods = json!([{ "id": "login", "name": "Key", "type": "env_var", "vars": vars }]);
+    let person = Person::of("ok", &offering(&methods));
+    let run = person.run(&["login", "a"]);
+    assert!(run.code == 1 && !run.stdout.contains("NODE_OPTIONS"), "{}", run.stdout);
+    let warning =
+        "warning: `login` also offers to set `NODE_OPTIONS`, which belongs to the system or to another program";
+    assert!(run.stderr.contains(warning), "{}", run.stderr);
+    let (_, document) = person.json(&["login", "a"]);
+    assert_eq!(document["variables"].as_array().unwrap().len(), 1, "{document}");
+    assert_eq!(person.run_with(&["login", "a"], &[("FAKE_AGENT_KEY", "x")]).code, 0);
 }
 
 #[test]
@@ -287,6 +303,11 @@ fn no_agent_chooses_what_is_started() {
             "method_refused",
             "names the variable `A=\\u{1b}`",
         ),
+        (
+            json!({ "type": "env_var", "vars": [{ "name": "KEY" }, { "name": "LD_PRELOAD" }] }),
+            "method_refused",
+            "wants the environment variable `LD_PRELOAD` set, which belongs to the system or to another program",
+        ),
     ] {
         let mut all = json!({ "id": "login", "name": "\u{1b}[31m\u{202e}name", "description": "\u{9b}31m" });
         all.as_object_mut().unwrap().extend(method.as_object().unwrap().clone());
@@ -338,8 +359,11 @@ fn of_several_methods_one_must_be_named_or_chosen() {
     let (code, shown) = person.at_terminal(&["login", "a"], "7\n2\n");
     assert_eq!((code, shown.contains('\u{1b}')), (0, false), "{shown}");
     let list = "`a` can be signed in to in several ways:\n  1  `other` (env_var): Other\n  \
-                2  `login` (agent): Log\\u{1b}[31m in: by browser\n1 to 2: ";
+                2  `login` (agent): Log\\u{1b}[31m in: by browser\n1 to 2, or a name: ";
     assert!(shown.contains(list) && person.is_signed_in(), "{shown}");
+    fs::remove_file(person.token()).unwrap();
+    let (code, shown) = person.at_terminal(&["login", "a"], "logi\n login \n");
+    assert!(code == 0 && person.is_signed_in(), "{shown}");
     let (code, shown) = person.at_terminal(&["login", "a"], "x\n0\n3\n");
     assert_eq!(code, 2, "{shown}");
     assert!(shown.contains("nothing was chosen"), "{shown}");
@@ -401,20 +425,82 @@ fn a_person_signs_out_where_the_agent_offers_it() {
 }
 
 #[test]
+fn a_signal_ends_the_question_for_a_method_at_once() {
+    let methods = json!([{ "id": "login", "name": "Log in" }, { "id": "other", "name": "Other" }]);
+    let person = Person::of("ok", &offering(&methods));
+    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
+        let pty = nix::pty::openpty(None, None).unwrap();
+        let end = || Stdio::from(pty.slave.try_clone().unwrap());
+        let mut command = person.people.command(&["login", "a"]);
+        command.env("NO_COLOR", "1").stdin(end()).stdout(end()).stderr(end());
+        let mut child = command.spawn().unwrap();
+        let mut screen = File::from(pty.master);
+        read_until(&mut screen, "1 to 2, or a name: ");
+        kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+        // The other end stays open: nothing but the signal ends it.
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        drop((command, pty.slave));
+        read_until(&mut screen, "error: interrupted; the agent has been ended, but not what it has opened for you");
+        person.assert_clean();
+        assert!(!person.is_signed_in());
+    }
+}
+
+/// Reads until a text has come.
+fn read_until(source: &mut impl Read, text: &str) -> String {
+    let (mut told, mut buffer) = (Vec::new(), [0; 1000]);
+    loop {
+        let shown = String::from_utf8_lossy(&told).into_owned();
+        if shown.contains(text) {
+            return shown;
+        }
+        let length = source.read(&mut buffer).unwrap();
+        assert_ne!(length, 0, "{shown}");
+        told.extend_from_slice(&buffer[..length]);
+    }
+}
+
+#[test]
 fn ctrl_c_ends_the_agent_while_the_person_is_in_the_browser() {
     let person = Person::of("silent", &offering(&login()));
     let mut command: Command = person.people.command(&["login", "a"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = child.stderr.take().unwrap();
-    let (mut told, mut buffer) = (Vec::new(), [0; 1000]);
-    while !String::from_utf8_lossy(&told).contains("open https") {
-        let length = stderr.read(&mut buffer).unwrap();
-        assert_ne!(length, 0, "{}", String::from_utf8_lossy(&told));
-        told.extend_from_slice(&buffer[..length]);
-    }
+    read_until(&mut stderr, "open https");
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
+    // A browser would be left, so that nobody says that nothing is.
+    let told = io::read_to_string(stderr).unwrap();
+    assert!(told.contains("but not what it has opened for you") && !told.contains("everything"), "{told}");
     person.assert_clean();
+}
+
+#[test]
+fn what_a_killed_login_has_left_goes_with_the_garbage_or_the_next_login() {
+    let person = Person::of("silent", &offering(&login()));
+    let tmp = person.people.env.path("tmp");
+    let old = SystemTime::now() - Duration::from_hours(1);
+    let left = || -> Vec<PathBuf> { fs::read_dir(&tmp).unwrap().map(|item| item.unwrap().path()).collect() };
+    for next in [&["gc"][..], &["login", "a", "--timeout", "1"]] {
+        let mut command = person.people.command(&["login", "a"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        read_until(child.stderr.as_mut().unwrap(), "open https");
+        let [directory] = &left()[..] else { panic!("{:?}", left()) };
+        File::open(directory).unwrap().set_modified(old).unwrap();
+        assert_eq!(person.people.run(&["gc"]).stderr, "");
+        assert!(directory.is_dir());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let until = Instant::now() + Duration::from_secs(10);
+        while !left_with("environ", &person.tag).is_empty() {
+            assert!(Instant::now() < until);
+            sleep(Duration::from_millis(5));
+        }
+        assert!(directory.is_dir());
+        let run = person.people.run(next);
+        assert!(run.stderr.contains("runs that were killed, now removed: 1\n"), "{}", run.stderr);
+        assert_eq!(left(), [] as [PathBuf; 0]);
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -205,6 +205,15 @@ pub fn end_launches_below(folder: &Path) -> bool {
     }
 }
 
+/// Whether a living process works below a sandbox of this path, or was started in it.
+pub(super) fn has_users(sandbox: &Path) -> bool {
+    let marker = [MARKER.as_bytes(), b"=", sandbox.as_os_str().as_bytes()].concat();
+    let real = sandbox.canonicalize().unwrap_or_else(|_| sandbox.to_owned());
+    let works_below = |pid: u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|place| place.starts_with(&real));
+    let is_of_it = |pid: u32| environment(pid).split(|byte| *byte == 0).any(|entry| entry == marker);
+    newest_first().any(|process| !process.dead && (works_below(process.pid) || is_of_it(process.pid)))
+}
+
 /// The environment of a process, as far as it may be seen.
 fn environment(number: u32) -> Vec<u8> {
     let mut environment = Vec::new();

@@ -2,6 +2,7 @@
 //!
 //! * [`Environment`]: which variables of the host a program may see
 //! * [`Sandbox`]: a home and temporary directories of its own, removed afterwards, unless it works in the person's
+//! * [`remove_abandoned`]: those that were never removed, because this program was killed
 //! * [`Scratch`]: a directory that is removed whatever was done to it
 //! * [`Isolation`]: what else keeps it apart: nothing, or bubblewrap
 //! * [`Tree`]: the program with its descendants, from start to end
@@ -18,6 +19,7 @@
 //! at once under any limit that would protect the host. A process that has given up both its environment and its
 //! session, and whose parent is gone, is found as an orphan only.
 
+mod abandoned;
 mod bwrap;
 mod environment;
 mod exit;
@@ -30,6 +32,7 @@ mod tree;
 #[cfg_attr(not(target_os = "linux"), path = "portable.rs")]
 mod platform;
 
+pub use abandoned::remove_abandoned;
 pub use bwrap::{Isolation, IsolationError};
 pub use environment::{Environment, is_executable};
 pub use exit::{Exit, How};

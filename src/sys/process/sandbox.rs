@@ -1,14 +1,19 @@
 //! Directories of one launch.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::Scratch;
 use crate::sys::fs::PathError;
+use crate::sys::lock::mark_used;
 
 /// Name of the variable by which the processes of a launch are found again. Its value is the path of the sandbox, which
 /// exists once.
 pub(super) const MARKER: &str = "ACP_REGISTRY_SANDBOX";
+
+/// All that is in a sandbox, the first in each of them.
+pub(super) const PARTS: [&str; 4] = ["work", "home", "tmp", "run"];
 
 /// The home and the temporary directories of one launch: empty at first, and removed at the end.
 ///
@@ -17,6 +22,8 @@ pub(super) const MARKER: &str = "ACP_REGISTRY_SANDBOX";
 pub struct Sandbox {
     directory: Scratch,
     home: Home,
+    /// As long as it is open, others know that somebody is left to remove the sandbox.
+    _mark: Option<File>,
 }
 
 /// The home of a launch.
@@ -35,7 +42,9 @@ impl Sandbox {
     /// # Errors
     /// [`PathError`] when `parent` cannot be written to.
     pub fn below(parent: &Path, home: Home) -> Result<Self, PathError> {
-        let sandbox = Self { directory: Scratch::below(parent)?, home };
+        let directory = Scratch::below(parent)?;
+        let mark = mark_used(directory.path());
+        let sandbox = Self { directory, home, _mark: mark };
         if home == Home::Persons {
             make_private(&sandbox.work()).map_err(PathError::at(sandbox.path()))?;
             return Ok(sandbox);
@@ -117,6 +126,8 @@ impl Sandbox {
 
     /// Leaves everything where it is, for people to look at.
     pub fn keep(self) {
+        // By this file, it is not taken for one that was forgotten.
+        let _ = fs::write(self.path().join("kept"), "");
         self.directory.keep();
     }
 }

@@ -13,6 +13,9 @@ const ATTEMPTS: usize = 5;
 /// How deep directories may lie within each other before they are brought up to be removed.
 const DEPTH: usize = 64;
 
+/// How the names of directories begin that nobody has named.
+pub(super) const PREFIX: &str = "acp-registry-";
+
 /// A directory that is empty at first, and removed at the end.
 ///
 /// Dropping it removes it too, as far as the system lets it.
@@ -28,8 +31,10 @@ impl Scratch {
     /// # Errors
     /// [`PathError`] when `parent` cannot be written to.
     pub fn below(parent: &Path) -> Result<Self, PathError> {
-        let directory =
-            tempfile::Builder::new().prefix("acp-registry-").tempdir_in(parent).map_err(PathError::at(parent))?;
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let directory = builder.prefix(PREFIX).tempdir_in(parent).map_err(PathError::at(parent))?;
         Ok(Self { path: directory.keep(), is_over: false })
     }
 
@@ -158,6 +163,18 @@ mod tests {
         let parent = scratch.path().parent().unwrap().to_owned();
         scratch.remove().unwrap();
         fs::remove_dir(parent).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_look_into_it() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let parent = tempfile::tempdir().unwrap();
+        let named = parent.path().join("a");
+        for scratch in [Scratch::below(parent.path()).unwrap(), Scratch::at(&named).unwrap()] {
+            assert_eq!(scratch.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        }
     }
 
     #[test]

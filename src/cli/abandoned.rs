@@ -1,0 +1,26 @@
+//! Temporary directories of runs that were killed.
+
+use std::env;
+
+use acp_registry::sys::process::remove_abandoned;
+
+use super::ui::Ui;
+
+/// Removes those that no living process uses.
+pub(super) fn clear(ui: &Ui) {
+    let mut removed = 0_usize;
+    for outcome in remove_abandoned(&env::temp_dir()) {
+        match outcome {
+            Ok(path) => {
+                ui.detail(&format!("removed {}", path.display()));
+                removed += 1;
+            }
+            Err(error) => {
+                ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
+            }
+        }
+    }
+    if removed > 0 {
+        ui.note(&format!("temporary directories of runs that were killed, now removed: {removed}"));
+    }
+}

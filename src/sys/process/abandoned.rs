@@ -1,0 +1,184 @@
+//! Sandboxes that nobody is left to remove, because the process that made them was killed.
+
+use std::fs::{self, File, Metadata};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::sandbox::PARTS;
+use super::scratch::PREFIX;
+use super::{Scratch, platform};
+use crate::sys::fs::PathError;
+
+/// How old a sandbox must be: a younger one may be in the making, and not be marked yet.
+const SETTLED: Duration = Duration::from_mins(1);
+
+/// Removes the sandboxes in a directory that no living process uses, as far as the system tells. Returns their paths, and
+/// what could not be removed. Whatever this user's runs have not made stays, and so does what they were told to keep.
+///
+/// On Windows, directories cannot be marked, so that nothing is removed.
+#[must_use]
+pub fn remove_abandoned(parent: &Path) -> Vec<Result<PathBuf, PathError>> {
+    let items = fs::read_dir(parent).into_iter().flatten().flatten();
+    let sandboxes = items.map(|item| item.path()).filter(|path| is_sandbox(path));
+    sandboxes.filter_map(remove).collect()
+}
+
+fn remove(path: PathBuf) -> Option<Result<PathBuf, PathError>> {
+    let file = File::open(&path).ok()?;
+    // Whoever lives has a lock on it. This one is held to the end, so that one of two who clean up does.
+    file.try_lock().ok()?;
+    if platform::has_users(&path) {
+        return None;
+    }
+    Some(Scratch::adopt(&path).remove().map(|()| path))
+}
+
+/// Whether this is a sandbox that was made a while ago and is not to be kept: by its name, its owner, and all that is in
+/// it.
+fn is_sandbox(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_random = |rest: &str| rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric());
+    if !name.strip_prefix(PREFIX).is_some_and(is_random) {
+        return false;
+    }
+    let Ok(metadata) = fs::symlink_metadata(path) else { return false };
+    let age = metadata.modified().ok().and_then(|time| time.elapsed().ok());
+    if !metadata.is_dir() || !is_private(&metadata) || age.is_none_or(|age| age < SETTLED) {
+        return false;
+    }
+    let Ok(items) = fs::read_dir(path) else { return false };
+    let names: Option<Vec<String>> = items.map(|item| item.ok()?.file_name().into_string().ok()).collect();
+    names.is_some_and(|names| {
+        names.iter().any(|name| name == PARTS[0]) && names.iter().all(|name| PARTS.contains(&name.as_str()))
+    })
+}
+
+/// Whether it belongs to this user, and nobody else can look into it.
+#[cfg(unix)]
+fn is_private(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
+    metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o777 == 0o700
+}
+
+#[cfg(not(unix))]
+fn is_private(_metadata: &Metadata) -> bool {
+    true
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::time::SystemTime;
+
+    use super::super::{Home, Sandbox};
+    use super::*;
+
+    /// Makes a directory as old as one must be.
+    fn age(path: &Path) {
+        let past = SystemTime::now() - SETTLED * 2;
+        File::open(path).unwrap().set_modified(past).unwrap();
+    }
+
+    fn removed(parent: &Path) -> Vec<PathBuf> {
+        remove_abandoned(parent).into_iter().map(Result::unwrap).collect()
+    }
+
+    /// A sandbox as a process leaves it that is killed: nobody removes it, and nobody has it open.
+    fn abandoned(parent: &Path, home: Home) -> PathBuf {
+        let made = Sandbox::below(parent, home).unwrap();
+        let path = parent.join(format!("{PREFIX}a{:05}", fs::read_dir(parent).unwrap().count()));
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        for item in fs::read_dir(made.path()).unwrap().flatten() {
+            fs::rename(item.path(), path.join(item.file_name())).unwrap();
+        }
+        age(&path);
+        path
+    }
+
+    #[test]
+    fn what_is_in_use_or_in_the_making_or_kept_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let parent = parent.path();
+        let used = Sandbox::below(parent, Home::Persons).unwrap();
+        age(used.path());
+        let young = abandoned(parent, Home::Empty);
+        File::open(&young).unwrap().set_modified(SystemTime::now()).unwrap();
+        let kept = Sandbox::below(parent, Home::Empty).unwrap();
+        let kept_path = kept.path().to_owned();
+        kept.keep();
+        age(&kept_path);
+        assert_eq!(removed(parent), [] as [&Path; 0]);
+        assert!(used.work().is_dir() && young.is_dir() && kept_path.is_dir());
+        assert_eq!(removed(&parent.join("nowhere")), [] as [&Path; 0]);
+    }
+
+    #[test]
+    fn what_others_have_made_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let parent = parent.path();
+        let others =
+            ["acp-registry-master", "acp-registry-branch1", "acp-registry-", "other-abcdef", "acp-registry-ab.def"];
+        for name in others {
+            let path = parent.join(name);
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join("README"), "").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+            age(&path);
+        }
+        let [empty, open, more] = ["empty0", "open00", "more00"].map(|name| parent.join(format!("{PREFIX}{name}")));
+        fs::create_dir(&empty).unwrap();
+        fs::create_dir_all(open.join("work")).unwrap();
+        fs::create_dir_all(more.join("work")).unwrap();
+        fs::write(more.join("thesis.txt"), "mine").unwrap();
+        for (path, mode) in [(&empty, 0o700), (&open, 0o755), (&more, 0o700)] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+            age(path);
+        }
+        let elsewhere = tempfile::tempdir().unwrap();
+        let target = abandoned(elsewhere.path(), Home::Persons);
+        symlink(&target, parent.join(format!("{PREFIX}link00"))).unwrap();
+        assert_eq!(removed(parent), [] as [&Path; 0]);
+        assert_eq!((fs::read_dir(parent).unwrap().count(), target.is_dir()), (others.len() + 4, true));
+    }
+
+    #[test]
+    fn what_nobody_uses_goes() {
+        let parent = tempfile::tempdir().unwrap();
+        let parent = parent.path();
+        let (one, two) = (abandoned(parent, Home::Persons), abandoned(parent, Home::Empty));
+        let locked = two.join("work/a");
+        fs::create_dir(&locked).unwrap();
+        fs::write(locked.join("b"), "").unwrap();
+        fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
+        let mut gone = removed(parent);
+        gone.sort_unstable();
+        let mut expected = [one, two];
+        expected.sort_unstable();
+        assert_eq!(gone, expected);
+        assert_eq!(fs::read_dir(parent).unwrap().count(), 0);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test")]
+    fn an_agent_that_has_outlived_the_run_keeps_its_sandbox() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = abandoned(parent.path(), Home::Persons);
+        for by_place in [true, false] {
+            let mut command = std::process::Command::new("sleep");
+            command.arg("60").env(super::super::sandbox::MARKER, if by_place { Path::new("") } else { &path });
+            let mut child = command.current_dir(if by_place { path.join("work") } else { "/".into() }).spawn().unwrap();
+            // The child is this process until it has become the program.
+            while fs::read(format!("/proc/{}/cmdline", child.id())).unwrap().first() != Some(&b's') {
+                std::thread::yield_now();
+            }
+            assert_eq!(removed(parent.path()), [] as [&Path; 0]);
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert_eq!(removed(parent.path()), [path]);
+    }
+}
