@@ -122,6 +122,11 @@ use sha2::{Digest as _, Sha256};
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+/// Those of the guide for authors of clients, too.
+#[cfg(doctest)]
+#[doc = include_str!("../templates/docs/client-author.md")]
+struct ClientAuthor;
+
 /// SHA-256 of a file, from where it stands to its end, in lower-case hexadecimal.
 pub(crate) fn hash(mut file: &File) -> io::Result<String> {
     let mut hash = Sha256::new();

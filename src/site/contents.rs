@@ -76,6 +76,8 @@ pub const CONTENTS: &[Published] = &[
     pages("changes/{N}/index.html", "What was before."),
     pages("editors/index.html", "Editors and other clients."),
     pages("editors/{…}/index.html", "How agents are added to one of them."),
+    pages("docs/index.html", "The documentation."),
+    pages("docs/{…}/index.html", "A guide for users, contributors, maintainers or authors of clients."),
     pages("docs/rules/index.html", "What is checked in a registry."),
     pages("api/index.html", "This page."),
     pages("404.html", "What a host shows in place of a page that is not there."),

@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use super::guides::GUIDES;
 use super::listing::Listing;
 use super::pages::Site;
 use super::{CSP, File, ICON_CSP, SiteError, text};
@@ -66,10 +67,14 @@ fn llms(site: &Site, listings: &[Listing<'_>]) -> String {
     let mut out = format!(
         "# ACP agents\n\n> {} the Agent Client Protocol, with the ways to install and start them.\n\n## Data\n\n\
          - [registry.json]({base}/registry.json): all agents\n- [agent.schema.json]({base}/agent.schema.json): what a member means\n\
-         - [All files]({base}/api/): what else there is\n\n## Agents\n\n",
+         - [All files]({base}/api/): what else there is\n\n## Documentation\n\n",
         text::agents_that_speak(listings.len()),
         base = site.base_url
     );
+    for guide in &GUIDES {
+        out.push_str(&format!("- [{}]({}/docs/{}/): {}\n", guide.title, site.base_url, guide.id, guide.about));
+    }
+    out.push_str("\n## Agents\n\n");
     let has = |file| site.config.agent_files.contains(&file);
     let file = if has(AgentFile::Markdown) {
         "index.md"

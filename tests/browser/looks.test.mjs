@@ -135,13 +135,13 @@ for (const [size, viewport] of Object.entries({ desktop: { width: 1280, height: 
     test(`pictures, ${size}, ${colorScheme}`, async () => {
       fs.mkdirSync(screenshots, { recursive: true });
       await open('', async (page) => {
-        for (const [title, address] of Object.entries({ home: '', filtered: '?q=code&license=open', agent: 'agents/goose/', matrix: 'matrix/', rules: 'docs/rules/' })) {
+        for (const [title, address] of Object.entries({ home: '', filtered: '?q=code&license=open', agent: 'agents/goose/', matrix: 'matrix/', docs: 'docs/', guide: 'docs/user/', rules: 'docs/rules/' })) {
           await page.goto(site().url + address);
           await page.waitForLoadState('networkidle');
           const file = path.join(screenshots, `${title}-${size}-${colorScheme}.png`);
           await page.screenshot({ path: file });
           assert.ok(fs.statSync(file).size > 5000);
-          if (['agent', 'home'].includes(title)) await page.screenshot({ path: file.replace('.png', '-whole.png'), fullPage: true });
+          if (['agent', 'home', 'guide'].includes(title)) await page.screenshot({ path: file.replace('.png', '-whole.png'), fullPage: true });
         }
       }, { viewport, colorScheme });
     });

@@ -27,7 +27,7 @@ test('without JavaScript all but the search works', () => open('', async (page) 
 }, { javaScriptEnabled: false }));
 
 test('a page without JavaScript looks the same to those who read', async () => {
-  for (const address of ['agents/goose/', 'matrix/', 'all/1/', 'docs/rules/']) {
+  for (const address of ['agents/goose/', 'matrix/', 'all/1/', 'docs/', 'docs/user/', 'docs/rules/']) {
     await open(address, async (page) => {
       assert.ok((await page.locator('main').innerText()).length > 200, address);
     }, { javaScriptEnabled: false });

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
+use acp_registry::registry::DEFAULT_BASE_URL;
 use acp_registry::site::CONTENTS;
 
 use crate::support::{Env, manifest, tree};
@@ -162,6 +163,11 @@ fn commands_name_the_index_that_is_not_the_usual_one() {
     env.run(&["build", "--out", "out", "--base-url", "https://example.com/x/"]);
     let page = env.read("out/agents/a/index.html");
     assert!(page.contains("<code>acp-registry run --index https://example.com/x/registry.json a</code>"), "{page}");
+    let guide = env.read("out/docs/user/index.html");
+    assert!(guide.contains("export ACP_REGISTRY_INDEX=https://example.com/x/registry.json\n"), "{guide}");
+    for name in names(&env).iter().filter(|name| name.starts_with("docs/")) {
+        assert!(!env.read(&format!("out/{name}")).contains(DEFAULT_BASE_URL), "{name}");
+    }
 }
 
 #[test]

@@ -129,7 +129,8 @@ export const pageTypes = (name) => {
   for (const page of pages(name)) {
     const [first] = page.split('/');
     const folder = filters.has(first) ? 'filter' : first;
-    if (chosen.includes(page)) types.set(page, page);
+    // Each guide is a text of its own.
+    if (chosen.includes(page) || folder === 'docs') types.set(page, page);
     else if (folder === 'agents' && page.split('/').length === 3) types.set('agents/', types.get('agents/') || page);
     else if (!types.has(folder)) types.set(folder, page);
     // A folder's own index and a page below it are different types.
