@@ -15,10 +15,12 @@
 //! not there: files are sent before those that name them, and what nothing names any more stays for a while. Before anything
 //! is changed, the state says what is about to be, so that nobody trusts in a file of which nobody knows.
 
+mod bounds;
 mod directory;
 mod error;
 mod form;
 mod lease;
+mod listing;
 mod order;
 mod prune;
 mod run;

@@ -40,6 +40,7 @@ mod previous;
 mod probe;
 mod propose;
 mod publish;
+mod publish_listing;
 mod publish_order;
 #[cfg(unix)]
 mod publish_s3;
