@@ -135,12 +135,6 @@ pub struct Published {
 /// The folder of the newest tree.
 pub const LATEST: &str = "latest";
 
-/// The list of digests.
-const SUMS: &str = "SHA256SUMS";
-
-/// Its signature.
-const SIGNATURE: &str = "SHA256SUMS.sig";
-
 /// Seconds since 1970.
 fn now() -> i64 {
     time::OffsetDateTime::now_utc().unix_timestamp()

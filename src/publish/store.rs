@@ -15,8 +15,8 @@ use url::{Host, Url};
 use super::Error;
 use super::bounds::{ANSWER, Connector};
 use super::form::Headers;
-use super::tree::is_name;
 use crate::net::{self, AllowedHosts};
+use crate::sums::is_name;
 use crate::text::{printable, quote};
 
 /// The largest object that is read, in bytes.
@@ -187,6 +187,11 @@ impl Store {
 
     pub(super) async fn folders(&self) -> Result<Vec<String>, Error> {
         Ok(self.listing("", true).await?.folders)
+    }
+
+    /// When an object was written, in seconds since 1970.
+    pub(super) async fn modified(&self, name: &str) -> Result<Option<i64>, Error> {
+        Ok(self.find(name, true).await?.map(|found| found.meta.last_modified.timestamp()))
     }
 }
 
