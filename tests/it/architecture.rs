@@ -11,7 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("json", &[]),
     ("source", &[]),
     ("finding", &["source"]),
-    ("diff", &["text"]),
+    ("diff", &["manifest", "text"]),
     ("sys", &["text"]),
     ("net", &["sys"]),
     ("manifest", &["source"]),
