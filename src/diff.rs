@@ -3,12 +3,13 @@
 //! Reading is lenient: an entry that nobody could use still counts, as long as it has an id, and one that has none hides no
 //! other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::manifest::Version;
 use crate::text::quote;
 
 /// How many notes about entries that are passed over there are at most; the last one then counts the rest.
@@ -18,6 +19,8 @@ const NOTES: usize = 20;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Index {
     agents: BTreeMap<String, Value>,
+    /// The ids of entries that cannot be read: nobody can tell whether these agents have changed, but they are there.
+    unreadable: BTreeSet<String>,
     /// Which entries were passed over, and why; ready to be shown.
     pub notes: Vec<String>,
 }
@@ -55,6 +58,13 @@ impl Updated {
     pub fn is_new_version(&self) -> bool {
         self.from != self.agent.version
     }
+
+    /// Whether the version is older than the one before, as far as both can be compared.
+    #[must_use]
+    pub fn is_older_version(&self) -> bool {
+        let both = Version::parse_loose(&self.from).zip(Version::parse_loose(&self.agent.version));
+        both.is_some_and(|(from, to)| to < from)
+    }
 }
 
 /// What has changed, each list by id.
@@ -82,6 +92,12 @@ struct Form<'a> {
     agents: Vec<&'a RawValue>,
 }
 
+/// As much of an entry as can be read when the rest is nested too deep.
+#[derive(Deserialize)]
+struct Named {
+    id: String,
+}
+
 impl Index {
     /// Reads an index. Entries without an id, or with that of another before them, become notes.
     ///
@@ -93,10 +109,17 @@ impl Index {
         for (at, raw) in form.agents.into_iter().enumerate() {
             let entry: Result<Value, _> = serde_json::from_str(raw.get());
             let problem = match entry {
-                Err(error) => error.to_string(),
+                Err(error) => match serde_json::from_str::<Named>(raw.get()) {
+                    Ok(Named { id }) if !id.is_empty() && !index.has(&id) => {
+                        let problem = format!("{} cannot be read ({error}), changed or not", quote(&id));
+                        index.unreadable.insert(id);
+                        problem
+                    }
+                    _ => error.to_string(),
+                },
                 Ok(entry) => match entry.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()) {
                     None => "it has no id".to_owned(),
-                    Some(id) if index.agents.contains_key(id) => format!("there is another {} before it", quote(id)),
+                    Some(id) if index.has(id) => format!("there is another {} before it", quote(id)),
                     Some(id) => {
                         index.agents.insert(id.to_owned(), entry);
                         continue;
@@ -111,6 +134,10 @@ impl Index {
             index.notes.push(format!("and {more} more entries are passed over"));
         }
         Ok(index)
+    }
+
+    fn has(&self, id: &str) -> bool {
+        self.agents.contains_key(id) || self.unreadable.contains(id)
     }
 
     fn listed(&self) -> impl Iterator<Item = (Listed, &Value)> {
@@ -130,6 +157,7 @@ pub fn compare(old: &Index, new: &Index) -> Changes {
     let mut changes = Changes::default();
     for (agent, entry) in new.listed() {
         match old.agents.get(&agent.id) {
+            None if old.unreadable.contains(&agent.id) => {}
             None => changes.added.push(agent),
             Some(before) if before == entry => {}
             Some(before) => {
@@ -140,7 +168,7 @@ pub fn compare(old: &Index, new: &Index) -> Changes {
             }
         }
     }
-    let is_gone = |(agent, _): &(Listed, &Value)| !new.agents.contains_key(&agent.id);
+    let is_gone = |(agent, _): &(Listed, &Value)| !new.has(&agent.id);
     changes.removed = old.listed().filter(is_gone).map(|(agent, _)| agent).collect();
     changes
 }
@@ -198,6 +226,7 @@ mod tests {
         assert_eq!((a.is_new_version(), a.fields.join(" ")), (false, "/a~1~0b /description".to_owned()));
         assert_eq!((b.is_new_version(), b.from.as_str(), &b.agent), (true, "1", &listed("b", "B2", "2")));
         assert_eq!(b.fields, ["/name", "/version", "/distribution/npx/package"]);
+        assert!(compare(&new, &old).updated[1].is_older_version() && !b.is_older_version() && !a.is_older_version());
         assert!(compare(&new, &new).is_empty() && !changes.is_empty());
     }
 
@@ -208,6 +237,10 @@ mod tests {
         let index = index(&text);
         assert_eq!(index.agents.keys().collect::<Vec<_>>(), ["a"]);
         assert_eq!(index.notes.len(), 5, "{:?}", index.notes);
+        assert!(index.notes[3].contains("entry 4 is passed over: `deep` cannot be read (recursion limit"));
+        // It has neither come nor gone.
+        let deep = self::index(r#"{ "id": "deep", "version": "1" }, { "id": "a" }"#);
+        assert!(compare(&deep, &index).is_empty() && compare(&index, &deep).is_empty());
         assert!(index.notes[4].ends_with("there is another `a` before it"));
         let changes = compare(&Index::default(), &index);
         assert_eq!((changes.added[0].id.as_str(), changes.added[0].version.as_str()), ("a", ""));

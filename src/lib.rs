@@ -105,6 +105,7 @@ pub mod settings;
 pub mod site;
 pub mod source;
 pub mod store;
+pub mod sums;
 pub mod survey;
 pub mod sys;
 pub mod text;

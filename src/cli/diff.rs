@@ -94,8 +94,19 @@ fn read(place: &Place, allowed: &AllowedHosts) -> Result<Index, Failure> {
     Index::parse(&bytes).map_err(|error| Failure::unable(format!("{place} {error}")))
 }
 
-fn from_path(path: &Path) -> Result<Vec<u8>, ReadError> {
-    let file = if path.is_dir() { path.join(INDEX) } else { path.to_owned() };
-    let real = file.canonicalize()?;
-    read_bounded(&real, &real, LIMIT)
+fn from_path(path: &Path) -> Result<Vec<u8>, String> {
+    let is_tree = path.is_dir();
+    let file = if is_tree { path.join(INDEX) } else { path.to_owned() };
+    let read = || {
+        let real = file.canonicalize()?;
+        read_bounded(&real, &real, LIMIT)
+    };
+    read().map_err(|error| match error {
+        ReadError::NotFound if is_tree => {
+            format!(
+                "there is no {INDEX} in this folder; name a published tree (see `build --out`), or the file of an index"
+            )
+        }
+        other => other.to_string(),
+    })
 }

@@ -66,9 +66,18 @@ pub(super) struct Args {
     #[arg(long)]
     gzip_assets: bool,
 
-    /// Compare every file with what is there, in place of believing the state of the last run
+    /// Compare every file of latest/, and of the snapshot that it is made from, with what is there, in place of believing the
+    /// state of the last run
     #[arg(long)]
     recheck: bool,
+
+    /// Change nothing; list what would be sent, kept and removed
+    #[arg(long)]
+    dry_run: bool,
+
+    /// How many files are sent at once
+    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
 }
 
 #[derive(Debug, Subcommand)]
@@ -85,6 +94,14 @@ struct PruneArgs {
     /// Snapshots that are younger stay
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "90d")]
     keep: Duration,
+
+    /// Change nothing; list the snapshots that would be removed
+    #[arg(long)]
+    dry_run: bool,
+
+    /// How many files are removed at once
+    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
 }
 
 /// Where something is published, and how others are minded.
@@ -93,14 +110,6 @@ struct PlaceArgs {
     /// Where trees are published
     #[arg(long, value_name = "DIR|s3://BUCKET[/PREFIX]", required = true)]
     to: Option<String>,
-
-    /// Change nothing; list what would be sent, kept and removed
-    #[arg(long)]
-    dry_run: bool,
-
-    /// How many files are sent at once
-    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=256))]
-    jobs: u16,
 
     /// How long to wait for another publisher
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "2m")]
@@ -137,8 +146,15 @@ impl PlaceArgs {
         if to.starts_with("s3://") {
             return Ok(Target::bucket(bucket(to, &global.allowed_hosts()?)?)?);
         }
-        if let Some((scheme, _)) = to.split_once("://") {
-            return Err(Failure::usage(format!("--to {to}: {scheme} is not known here")));
+        if to == "-" {
+            return Err(Failure::usage("--to -: a tree is many files, and goes to no pipe; name a directory, or ./-"));
+        }
+        if let Some(scheme) = scheme(to) {
+            return Err(Failure::usage(format!(
+                "--to {}: {scheme} is not known here; a bucket is s3://BUCKET, and a directory of that name ./{}",
+                printable(to),
+                printable(to)
+            )));
         }
         Ok(Target::directory(Path::new(to)))
     }
@@ -146,10 +162,15 @@ impl PlaceArgs {
     fn turns(&self) -> Turns {
         Turns { wait: self.wait, lease: self.lease }
     }
+}
 
-    fn jobs(&self) -> usize {
-        usize::from(self.jobs)
-    }
+/// What looks like the scheme of an address. A single letter is that of a drive.
+fn scheme(to: &str) -> Option<&str> {
+    let (scheme, _) = to.split_once(':')?;
+    let is_scheme = scheme.len() > 1
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+    is_scheme.then_some(scheme)
 }
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
@@ -171,19 +192,19 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
         sign: args.sign.is_some().then_some(&signed),
         gzip_assets: args.gzip_assets,
         recheck: args.recheck,
-        jobs: place.jobs(),
+        jobs: usize::from(args.jobs),
         turns: place.turns(),
     };
     let progress = Sending::new(ui);
     let notice = |event| show(event, &progress, ui);
-    let done = signals::run_and_forget(publish::publish(&tree, &target, &options, place.dry_run, &notice));
+    let done = signals::run_and_forget(publish::publish(&tree, &target, &options, args.dry_run, &notice));
     progress.clear();
     let done = done??;
     let to = printable(place.to());
     ui.result(&if place.format.is_json() {
-        acp_registry::json::to_string(&published(&done, &to, place.dry_run, started.elapsed().as_secs_f64()))
+        acp_registry::json::to_string(&published(&done, &to, args.dry_run, started.elapsed().as_secs_f64()))
     } else {
-        published_human(&done, &to, place.dry_run)
+        published_human(&done, &to, args.dry_run)
     })?;
     Ok(Exit::Success)
 }
@@ -193,14 +214,14 @@ fn prune(args: &PruneArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let target = place.target(global)?;
     let progress = Sending::new(ui);
     let notice = |event| show(event, &progress, ui);
-    let work = publish::prune(&target, args.keep, place.jobs(), place.turns(), place.dry_run, &notice);
+    let work = publish::prune(&target, args.keep, usize::from(args.jobs), place.turns(), args.dry_run, &notice);
     let done = signals::run_and_forget(work);
     progress.clear();
     let done = done??;
     ui.result(&if place.format.is_json() {
-        acp_registry::json::to_string(&pruned(&done, &printable(place.to()), place.dry_run))
+        acp_registry::json::to_string(&pruned(&done, &printable(place.to()), args.dry_run))
     } else {
-        pruned_human(&done, place.dry_run)
+        pruned_human(&done, args.dry_run)
     })?;
     Ok(Exit::Success)
 }
@@ -256,6 +277,10 @@ fn sign(command: &str, sums: &[u8]) -> Result<Vec<u8>, String> {
     let arguments: Vec<&OsStr> = words.map(OsStr::new).chain([list.as_os_str()]).collect();
     let here = env::current_dir().map_err(|error| error.to_string())?;
     command::run(program, &arguments, &here, PATIENCE)?;
+    let is_same = read_bounded(&list, &root, sums.len() as u64).is_ok_and(|signed| signed == sums);
+    if !is_same {
+        return Err(format!("{program} has changed its copy of SHA256SUMS, so that it signed something else"));
+    }
     let bytes = read_bounded(&signature, &root, SIGNATURE_LIMIT)
         .map_err(|error| format!("{program} has written no signature to {}: {error}", signature.display()))?;
     if bytes.is_empty() {

@@ -8,11 +8,9 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::registry::Registry;
+use crate::sums::{self, SUMS};
 use crate::sys::fs::{PathError, ReadError, Staging, read_bounded};
 use crate::text::printable;
-
-/// The file that lists the digests of all others.
-const CHECKSUMS: &str = "SHA256SUMS";
 
 /// The largest list of digests that is read, in bytes.
 const LIST_LIMIT: u64 = 64 << 20;
@@ -80,7 +78,7 @@ impl<'a> Tree<'a> {
             .into_par_iter()
             .map(|(name, content)| format!("{}  {name}\n", crate::hex(&Sha256::digest(content.bytes()))))
             .collect();
-        files.insert(CHECKSUMS.to_owned(), Content::Owned(lines.concat().into_bytes()));
+        files.insert(SUMS.to_owned(), Content::Owned(lines.concat().into_bytes()));
         Self { files }
     }
 
@@ -88,7 +86,7 @@ impl<'a> Tree<'a> {
     #[must_use]
     pub fn with(mut self, more: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         self.files.extend(more.into_iter().map(|(name, bytes)| (name, Content::Owned(bytes))));
-        self.files.remove(CHECKSUMS);
+        self.files.remove(SUMS);
         Self::new(self.files)
     }
 
@@ -220,20 +218,19 @@ fn refuse_loss(directory: &Path, registry: &Path) -> Result<(), TreeError> {
         return Err(TreeError::HoldsRegistry(directory.to_owned()));
     }
     refuse_registry(&real, registry)?;
-    let listed = read_bounded(&real.join(CHECKSUMS), &real, LIST_LIMIT).unwrap_or_default();
-    let listed = String::from_utf8_lossy(&listed);
-    let known: BTreeSet<&str> = listed.lines().filter_map(|line| line.split_once("  ")).map(|(_, name)| name).collect();
+    let listed = read_bounded(&real.join(SUMS), &real, LIST_LIMIT).unwrap_or_default();
+    let known = sums::names(&listed);
     let folders: BTreeSet<&str> = known.iter().flat_map(|name| folders(name)).collect();
-    let mut foreign = BTreeSet::new();
+    let mut found = Vec::new();
     list(&real, "", &mut |name| {
         let is_folder = folders.contains(name);
-        if !is_folder && name != CHECKSUMS && !known.contains(name) {
-            foreign.insert(name.to_owned());
+        if !is_folder {
+            found.push(name.to_owned());
         }
         is_folder
     })?;
-    match foreign.into_iter().next() {
-        Some(name) => Err(TreeError::Foreign(directory.to_owned(), printable(&name).into_owned())),
+    match sums::foreign(&listed, found.iter().map(String::as_str)) {
+        Some(name) => Err(TreeError::Foreign(directory.to_owned(), printable(name).into_owned())),
         None => Ok(()),
     }
 }

@@ -1,12 +1,15 @@
 //! A directory as a target.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{Error, Event, Notice, Turns};
-use crate::sys::fs::{PathError, ReadError, read_bounded, write_atomic_from};
+use time::OffsetDateTime;
+
+use super::{Error, Event, LATEST, Notice, Turns};
+use crate::sys::fs::{PathError, ReadError, linked_folder, read_bounded, write_atomic_from};
 use crate::sys::lock::{Answer, Lock};
 use crate::text::printable;
 
@@ -40,8 +43,24 @@ impl Directory {
         self.root.join(name).display().to_string()
     }
 
+    /// The path of a file whose folders are folders: a link would lead to other files, here or elsewhere.
+    fn path(&self, name: &str) -> Result<PathBuf, Error> {
+        match linked_folder(&self.root, name) {
+            Some(link) => Err(Error::Link(link.display().to_string())),
+            None => Ok(self.root.join(name)),
+        }
+    }
+
+    /// Refuses links among the folders of `latest/` and its own, before anything is changed.
+    pub(super) fn refuse_links<'a>(&self, files: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+        self.path(&format!("{MAKING}/x"))?;
+        let folders: BTreeSet<&str> = files.filter_map(|name| Some(name.rsplit_once('/')?.0)).chain([""]).collect();
+        folders.into_iter().try_for_each(|folder| self.path(&format!("{LATEST}/{folder}/x")).map(drop))
+    }
+
     pub(super) fn put(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        let path = self.root.join(name);
+        self.path(&format!("{MAKING}/x"))?;
+        let path = self.path(name)?;
         let folder = path.parent().unwrap_or(&self.root);
         let making = self.root.join(MAKING);
         for folder in [folder, &making] {
@@ -51,7 +70,7 @@ impl Directory {
     }
 
     pub(super) fn get(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        let path = self.root.join(name);
+        let path = self.path(name)?;
         let root = match self.root.canonicalize() {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             other => other.map_err(PathError::at(&self.root))?,
@@ -63,8 +82,23 @@ impl Directory {
         }
     }
 
+    /// Whether a file of its own, no link, has these bytes.
+    pub(super) fn holds(&self, name: &str, bytes: &[u8]) -> Result<bool, Error> {
+        Ok(!self.path(name)?.is_symlink() && self.get(name)?.is_some_and(|found| found == bytes))
+    }
+
+    /// When a file was written, in seconds since 1970, as far as the file system tells.
+    pub(super) fn modified(&self, name: &str) -> Result<Option<i64>, Error> {
+        let modified = self.path(name)?.symlink_metadata().and_then(|metadata| metadata.modified());
+        Ok(modified.ok().map(|time| OffsetDateTime::from(time).unix_timestamp()))
+    }
+
     pub(super) fn remove(&self, name: &str) -> Result<(), Error> {
-        let path = self.root.join(name);
+        let path = self.path(name)?;
+        // A folder is no file of ours, and stays.
+        if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Ok(());
+        }
         match fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(PathError { path, error }.into()),
             _ => {}
@@ -79,6 +113,7 @@ impl Directory {
     }
 
     pub(super) fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
+        self.path(&format!("{folder}/x"))?;
         let mut found = Vec::new();
         let mut folders = vec![String::new()];
         while let Some(below) = folders.pop() {
@@ -97,7 +132,7 @@ impl Directory {
 
     /// Keeps others out, and clears away what one that was killed has left half-made.
     pub(super) async fn lock(&self, turns: Turns, notice: Notice<'_>) -> Result<Lock, Error> {
-        let path = self.root.join(LOCK);
+        let path = self.path(LOCK)?;
         let folder = path.parent().unwrap_or(&self.root);
         fs::create_dir_all(folder).map_err(PathError::at(folder))?;
         let began = Instant::now();

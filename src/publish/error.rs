@@ -38,6 +38,21 @@ pub enum Error {
     /// The target cannot be what it is.
     #[error("{0}")]
     Target(String),
+    /// A folder of the target is a symbolic link.
+    #[error(
+        "{0} is a symbolic link, and what it leads to would be overwritten; remove it, or give --to the directory that is meant"
+    )]
+    Link(String),
+    /// `latest/` holds what no publisher has put there.
+    #[error(
+        "{0} was there before and is no part of a published tree, so that it is not overwritten; give --to another place, or move it away"
+    )]
+    Foreign(String),
+    /// Nothing was ever published there.
+    #[error(
+        "{0} holds neither latest/SHA256SUMS nor .acp-registry/state.json: nothing was ever published there; check --to"
+    )]
+    Unpublished(String),
     /// What an earlier publisher has left behind cannot be read.
     #[error(
         "{place} cannot be used: {message}; remove it to begin anew: every file is then compared with what is there"

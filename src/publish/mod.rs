@@ -15,10 +15,12 @@
 //! not there: files are sent before those that name them, and what nothing names any more stays for a while. Before anything
 //! is changed, the state says what is about to be, so that nobody trusts in a file of which nobody knows.
 
+mod bounds;
 mod directory;
 mod error;
 mod form;
 mod lease;
+mod listing;
 mod order;
 mod prune;
 mod run;
@@ -132,12 +134,6 @@ pub struct Published {
 
 /// The folder of the newest tree.
 pub const LATEST: &str = "latest";
-
-/// The list of digests.
-const SUMS: &str = "SHA256SUMS";
-
-/// Its signature.
-const SIGNATURE: &str = "SHA256SUMS.sig";
 
 /// Seconds since 1970.
 fn now() -> i64 {

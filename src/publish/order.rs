@@ -3,7 +3,7 @@
 //! What nothing published names yet can be sent at any time, so that new files come first; then files that were there
 //! before, from those that name others of the same age to those that people begin with.
 
-use super::{SIGNATURE, SUMS};
+use crate::sums::{SIGNATURE, SUMS};
 
 /// How many waves there are; a wave begins when the one before it has arrived.
 pub(super) const WAVES: usize = 9;

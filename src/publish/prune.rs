@@ -1,12 +1,18 @@
 //! Removes old snapshots.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::order::{WAVES, wave};
-use super::state::State;
-use super::{Error, Event, LATEST, Notice, SUMS, Target, Turns, now, seconds, snapshot, tree};
+use super::state::{STATE, Snapshot, State};
+use super::{Error, Event, LATEST, Notice, Target, Turns, now, seconds, snapshot, tree};
+use crate::sums::{self, SIGNATURE, SUMS, is_name};
+use crate::text::printable;
+
+/// In seconds.
+const DAY: i64 = 86_400;
 
 /// What came of looking for old snapshots.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,15 +26,38 @@ pub struct Pruned {
 struct Found {
     name: String,
     created: i64,
+    /// The digest of its list of digests, where it is whole.
     sums: Option<String>,
-    is_complete: bool,
+    files: Files,
+}
+
+/// Which files of a snapshot are its own.
+enum Files {
+    /// These.
+    Listed(BTreeSet<String>),
+    /// All: this program has begun the folder, and not finished it, or begun to remove it.
+    All,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Files {
+    fn has(&self, name: &str) -> bool {
+        match self {
+            Self::Listed(files) => files.contains(name) || [SUMS, SIGNATURE].contains(&name),
+            Self::All => is_name(name),
+            Self::Unknown => false,
+        }
+    }
 }
 
 /// Removes snapshots that were begun longer ago than `keep`, but neither the newest one nor any that holds the same tree as
-/// `latest/`. Only folders with the name of a snapshot are touched.
+/// `latest/`. A snapshot is a folder with the name of one, and a list of digests or an entry in the state; of it, only what
+/// these name is removed.
 ///
 /// # Errors
-/// [`Error`]. A snapshot that was removed in part has no list of digests any more, and is removed by the next run.
+/// [`Error::Unpublished`] where nothing was ever published, and every other [`Error`]. A snapshot that was removed in part has
+/// no list of digests any more, and is removed by the next run.
 pub async fn prune(
     target: &Target,
     keep: Duration,
@@ -37,6 +66,11 @@ pub async fn prune(
     is_dry_run: bool,
     notice: Notice<'_>,
 ) -> Result<Pruned, Error> {
+    // Before anything is made there: the name may be a wrong one.
+    let is_published = target.get(STATE).await?.is_some() || target.get(&format!("{LATEST}/{SUMS}")).await?.is_some();
+    if !is_published {
+        return Err(Error::Unpublished(target.shown("")));
+    }
     let work = run(target, keep, jobs, is_dry_run, notice);
     if is_dry_run { work.await } else { target.take_turn(turns, notice).await?.during(work).await }
 }
@@ -50,19 +84,30 @@ async fn run(
 ) -> Result<Pruned, Error> {
     let mut state = State::load(target).await?;
     let latest = target.get(&format!("{LATEST}/{SUMS}")).await?.map(|list| tree::digest_of(&list));
-    let found = find(target, &state, jobs).await?;
-    let newest = found.iter().filter(|one| one.is_complete).max_by_key(|one| (one.created, &one.name));
-    let newest = newest.map(|one| one.name.clone());
+    let found = find(target, &state, jobs, notice).await?;
+    let newest = newest(&found, target, notice);
     let limit = now().saturating_sub(seconds(keep));
     let mut pruned = Pruned::default();
     for one in found {
         let is_latest = state.latest.as_ref() == Some(&one.name) || (latest.is_some() && one.sums == latest);
-        if is_latest || newest.as_ref() == Some(&one.name) || one.created >= limit {
+        let is_young = one.created >= limit;
+        if is_latest || is_young || newest.as_ref() == Some(&one.name) || matches!(one.files, Files::Unknown) {
             pruned.kept.push(one.name);
             continue;
         }
+        let there = target.list(&one.name).await?;
+        let (own, foreign): (Vec<String>, Vec<String>) = there.into_iter().partition(|name| one.files.has(name));
+        if let Some(name) = foreign.into_iter().min() {
+            let place = target.shown(&format!("{}/{name}", one.name));
+            notice(Event::Warning(format!("{} is no part of the snapshot, and stays", printable(&place))));
+        }
         if !is_dry_run {
-            remove(target, &one.name, jobs, notice).await?;
+            // Without its list, the folder is known by this alone.
+            let (sums, created) = (one.sums.unwrap_or_default(), one.created);
+            let begun = state.snapshots.entry(one.name.clone());
+            begun.or_insert(Snapshot { sums, created, is_complete: false }).is_complete = false;
+            state.save(target).await?;
+            remove(target, &one.name, &own, jobs, notice).await?;
             state.snapshots.remove(&one.name);
             state.save(target).await?;
         }
@@ -71,18 +116,48 @@ async fn run(
     Ok(pruned)
 }
 
+/// The newest whole snapshot. One from the future, of a clock that was wrong, would be that for ever.
+fn newest(found: &[Found], target: &Target, notice: Notice<'_>) -> Option<String> {
+    let limit = now().saturating_add(DAY);
+    let whole = found.iter().filter(|one| one.sums.is_some());
+    let (future, past): (Vec<&Found>, Vec<&Found>) = whole.partition(|one| one.created > limit);
+    for one in &future {
+        let place = target.shown(&one.name);
+        notice(Event::Warning(format!("{place} is dated in the future: it stays, but is not taken for the newest")));
+    }
+    let all = if past.is_empty() { future } else { past };
+    all.into_iter().max_by_key(|one| (one.created, &one.name)).map(|one| one.name.clone())
+}
+
 /// The snapshots that are there, by name.
-async fn find(target: &Target, state: &State, jobs: usize) -> Result<Vec<Found>, Error> {
+async fn find(target: &Target, state: &State, jobs: usize, notice: Notice<'_>) -> Result<Vec<Found>, Error> {
     let mut names = target.folders().await?;
     names.extend(state.snapshots.keys().cloned());
     names.sort_unstable();
     names.dedup();
     let one = async |name: String| {
         let Some(end_of_day) = snapshot::end_of_day(&name) else { return Ok::<Option<Found>, Error>(None) };
-        let sums = target.get(&format!("{name}/{SUMS}")).await?.map(|list| tree::digest_of(&list));
         let known = state.snapshots.get(&name);
-        let created = known.map_or(end_of_day, |known| known.created);
-        Ok(Some(Found { name, created, is_complete: sums.is_some(), sums }))
+        let place = format!("{name}/{SUMS}");
+        let list = target.get(&place).await?;
+        let files = match list.as_deref().map(sums::parse) {
+            Some(Ok(files)) => Files::Listed(files.into_keys().collect()),
+            Some(Err(why)) => {
+                let shown = target.shown(&name);
+                notice(Event::Warning(format!("{shown} stays, since nobody knows what belongs to it: {why}")));
+                Files::Unknown
+            }
+            None if known.is_some() => Files::All,
+            // Somebody else's.
+            None => return Ok(None),
+        };
+        let created = match known {
+            Some(known) => known.created,
+            // The list was written at the end. Copies have later times, but the day is in the name.
+            None => target.modified(&place).await?.unwrap_or(end_of_day).clamp(end_of_day - DAY, end_of_day),
+        };
+        let sums = list.filter(|_| matches!(files, Files::Listed(_))).map(|list| tree::digest_of(&list));
+        Ok(Some(Found { name, created, sums, files }))
     };
     let found: Vec<Option<Found>> =
         stream::iter(names.into_iter().map(one)).buffered(jobs.max(1)).try_collect::<Vec<_>>().await?;
@@ -90,8 +165,13 @@ async fn find(target: &Target, state: &State, jobs: usize) -> Result<Vec<Found>,
 }
 
 /// What people begin with goes first, so that nobody finds the name of a file that is gone.
-async fn remove(target: &Target, snapshot: &str, jobs: usize, notice: Notice<'_>) -> Result<(), Error> {
-    let names = target.list(snapshot).await?;
+async fn remove(
+    target: &Target,
+    snapshot: &str,
+    names: &[String],
+    jobs: usize,
+    notice: Notice<'_>,
+) -> Result<(), Error> {
     notice(Event::Planned(names.len()));
     for at in (0..WAVES).rev() {
         let names = names.iter().filter(|name| wave(name, true) == at);

@@ -10,9 +10,11 @@ use super::form::Headers;
 use super::order::{LAST, WAVES, wave};
 use super::state::{File, Snapshot, State};
 use super::{
-    Action, Error, Event, LATEST, Notice, Options, Published, Revision, SIGNATURE, SUMS, Target, Tree, What, now,
-    seconds, snapshot, tree,
+    Action, Error, Event, LATEST, Notice, Options, Published, Revision, Target, Tree, What, now, seconds, snapshot,
+    tree,
 };
+use crate::sums::{self, SIGNATURE, SUMS};
+use crate::text::printable;
 
 /// How often the state is written while files are sent: so much is compared again after an interruption.
 const CHECKPOINT: Duration = Duration::from_secs(20);
@@ -66,6 +68,9 @@ struct Planned {
 impl Work<'_> {
     async fn all(&self) -> Result<Published, Error> {
         let mut state = State::load(self.target).await?;
+        let files = self.tree.files().map(|(name, _)| name);
+        self.target.refuse_links(files.chain(state.files.keys().map(String::as_str)))?;
+        self.refuse_foreign(&state).await?;
         if self.options.recheck {
             state.doubt();
         }
@@ -87,6 +92,22 @@ impl Work<'_> {
         actions.extend(self.send_latest(&mut state, &place, signature.as_deref()).await?);
         actions.extend(self.remove_stale(&mut state).await?);
         Ok(Published { snapshot: place.name, is_known: place.is_complete, actions })
+    }
+
+    /// Refuses to write among files that are not known to be published: where nobody has kept a record, the list of digests
+    /// must have what would be overwritten.
+    async fn refuse_foreign(&self, state: &State) -> Result<(), Error> {
+        if !state.is_new {
+            return Ok(());
+        }
+        let list = self.target.get(&format!("{LATEST}/{SUMS}")).await?;
+        let there = self.target.list(LATEST).await?;
+        let would_be_lost = |name: &&str| list.is_none() || self.tree.has(name);
+        let found = there.iter().map(String::as_str).filter(would_be_lost);
+        match sums::foreign(list.as_deref().unwrap_or_default(), found) {
+            Some(name) => Err(Error::Foreign(printable(&self.target.shown(&format!("{LATEST}/{name}"))).into_owned())),
+            None => Ok(()),
+        }
     }
 
     async fn save(&self, state: &State) -> Result<(), Error> {
@@ -151,8 +172,9 @@ impl Work<'_> {
         let gzip = self.options.gzip_assets && self.target.has_headers();
         let mut planned = Vec::new();
         for (name, digest) in self.files(signature) {
-            // A whole snapshot never changes; a signature may come later.
-            if place.is_complete && (name != SIGNATURE || there.contains(&name)) {
+            // A whole snapshot never changes, but by others; a signature may come later.
+            let is_trusted = place.is_complete && !self.options.recheck;
+            if is_trusted && (name != SIGNATURE || there.contains(&name)) {
                 continue;
             }
             let headers = Headers::of_snapshot(&name, gzip);

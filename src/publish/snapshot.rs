@@ -8,6 +8,9 @@ use time::macros::format_description;
 /// How many characters a revision has at most.
 const LIMIT: usize = 64;
 
+/// How many characters [`other_name`] adds.
+const OTHER: usize = 9;
+
 /// What a snapshot is a snapshot of, as a part of its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Revision {
@@ -33,8 +36,11 @@ impl FromStr for Revision {
 }
 
 fn is_revision(text: &str) -> bool {
-    text.len() <= LIMIT
-        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+    text.len() <= LIMIT && is_plain(text)
+}
+
+fn is_plain(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
 }
 
@@ -61,7 +67,8 @@ fn day(now: i64) -> String {
 /// The end of the day in the name of a snapshot, in seconds since 1970; `None` for the names of everything else.
 pub(super) fn end_of_day(name: &str) -> Option<i64> {
     let (day, rest) = name.strip_prefix('v')?.split_at_checked(10)?;
-    if !is_revision(rest.strip_prefix('-')?.get(..LIMIT).unwrap_or(&rest[1..])) {
+    let revision = rest.strip_prefix('-')?;
+    if !is_plain(revision) || revision.len() > LIMIT + OTHER {
         return None;
     }
     let date = time::Date::parse(day, format_description!("[year]-[month]-[day]")).ok()?;
@@ -80,7 +87,11 @@ mod tests {
         assert_eq!(known, "v1970-01-02-1.2_x-y");
         assert_eq!(other_name(&known, sums), "v1970-01-02-1.2_x-y-01234567");
         assert_eq!((end_of_day(&known), end_of_day("v1970-01-01-a")), (Some(172_800), Some(86_400)));
-        for other in ["latest", "v1", "v1970-01-01", "v1970-01-01-", "v1970-01-32-a", "v1970-01-01-../x", "vé"] {
+        let longest = other_name(&format!("v1970-01-01-{}", "x".repeat(64)), sums);
+        assert_eq!(end_of_day(&longest), Some(86_400));
+        let long = format!("v1970-01-01-{}/../../x", "x".repeat(64));
+        for other in ["latest", "v1", "v1970-01-01", "v1970-01-01-", "v1970-01-32-a", "v1970-01-01-../x", "vé", &long]
+        {
             assert_eq!(end_of_day(other), None, "{other}");
         }
         for wrong in ["", "-x", "a/b", "..", "a b", "é", &"x".repeat(65)] {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::form::Headers;
-use super::{Error, LATEST, SUMS, Target, tree};
-use crate::text::printable;
+use super::{Error, LATEST, Target, snapshot};
+use crate::sums::{self, SUMS, is_name};
+use crate::text::{printable, quote};
 
 /// Where it is kept.
 pub(super) const STATE: &str = ".acp-registry/state.json";
@@ -16,6 +17,9 @@ pub(super) const STATE: &str = ".acp-registry/state.json";
 #[serde(deny_unknown_fields)]
 pub(super) struct State {
     schema: u32,
+    /// Whether there was none: then nothing is known but what the list of digests in `latest/` says.
+    #[serde(skip)]
+    pub(super) is_new: bool,
     /// The snapshot that `latest/` was last made from as a whole.
     pub(super) latest: Option<String>,
     /// The files of `latest/`, by their names there.
@@ -55,15 +59,29 @@ impl State {
         let wrong = |message: &str| Error::State { place: place.clone(), message: printable(message).into_owned() };
         if let Some(bytes) = target.get(STATE).await? {
             let state: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(&error.to_string()))?;
-            return if state.schema == 1 { Ok(state) } else { Err(wrong("another version of this program wrote it")) };
+            if state.schema != 1 {
+                return Err(wrong("another version of this program wrote it"));
+            }
+            return match state.strange_name() {
+                Some(name) => Err(wrong(&format!("it names {}, which nothing published can be called", quote(name)))),
+                None => Ok(state),
+            };
         }
         let mut files = BTreeMap::new();
         if let Some(list) = target.get(&format!("{LATEST}/{SUMS}")).await? {
             // Another tool may have put it there; what it names is compared with what is there.
-            files.extend(tree::parse(&list).unwrap_or_default().into_keys().map(|name| (name, File::default())));
+            files.extend(sums::parse(&list).unwrap_or_default().into_keys().map(|name| (name, File::default())));
             files.insert(SUMS.to_owned(), File::default());
         }
-        Ok(Self { schema: 1, files, ..Self::default() })
+        Ok(Self { schema: 1, is_new: true, files, ..Self::default() })
+    }
+
+    /// A name that this program has not written. Whoever can write the state may be a stranger, and files are removed by the
+    /// names in it.
+    fn strange_name(&self) -> Option<&str> {
+        let files = self.files.keys().filter(|name| !is_name(name));
+        let snapshots = self.snapshots.keys().chain(&self.latest).filter(|name| snapshot::end_of_day(name).is_none());
+        files.chain(snapshots).map(String::as_str).next()
     }
 
     /// Writes it.

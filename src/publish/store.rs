@@ -4,10 +4,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::TryStreamExt as _;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
-use object_store::client::{ClientOptions, HttpClient, HttpConnector};
-use object_store::path::Path;
+use object_store::path::{Error as PathError, Path};
 use object_store::{
     Attribute, Attributes, BackoffConfig, GetOptions, GetResult, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
     PutResult, RetryConfig,
@@ -15,13 +13,14 @@ use object_store::{
 use url::{Host, Url};
 
 use super::Error;
+use super::bounds::{ANSWER, Connector};
 use super::form::Headers;
-use super::tree::is_name;
 use crate::net::{self, AllowedHosts};
+use crate::sums::is_name;
 use crate::text::{printable, quote};
 
 /// The largest object that is read, in bytes.
-const LIMIT: u64 = 256 << 20;
+const LIMIT: u64 = ANSWER as u64;
 
 /// How long the store may send nothing at all. An upload counts as nothing, and lines can be slow.
 const IDLE: Duration = Duration::from_mins(5);
@@ -57,16 +56,6 @@ pub struct Store {
     prefix: String,
 }
 
-/// Uses this program's HTTP client, with its certificates, in place of one that the library would make.
-#[derive(Debug)]
-struct Connector(reqwest::Client);
-
-impl HttpConnector for Connector {
-    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(self.0.clone()))
-    }
-}
-
 impl Store {
     /// Opens a bucket; nothing is sent yet.
     pub(super) fn open(bucket: Bucket) -> Result<Self, Error> {
@@ -99,6 +88,10 @@ impl Store {
         &self.bucket
     }
 
+    pub(super) fn client(&self) -> &AmazonS3 {
+        &self.client
+    }
+
     pub(super) fn shown(&self, name: &str) -> String {
         format!("s3://{}/{}", self.bucket, self.key(name))
     }
@@ -111,7 +104,13 @@ impl Store {
         Path::from(self.key(name))
     }
 
-    fn fail(&self, name: &str, error: &object_store::Error) -> Error {
+    /// What the keys of all objects in a folder begin with.
+    pub(super) fn below(&self, folder: &str) -> String {
+        let key = self.key(folder);
+        if key.is_empty() { key } else { format!("{}/", key.trim_end_matches('/')) }
+    }
+
+    pub(super) fn fail(&self, name: &str, error: &object_store::Error) -> Error {
         Error::Store { place: self.shown(name), message: explain(error, &self.bucket) }
     }
 
@@ -183,18 +182,16 @@ impl Store {
     }
 
     pub(super) async fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
-        let below = format!("{}/", self.key(folder));
-        let found: Result<Vec<_>, _> = self.client.list(Some(&self.path(folder))).try_collect().await;
-        let found = found.map_err(|error| self.fail(folder, &error))?;
-        let names = found.iter().filter_map(|meta| meta.location.as_ref().strip_prefix(&below));
-        Ok(names.map(ToOwned::to_owned).collect())
+        Ok(self.listing(folder, false).await?.files)
     }
 
     pub(super) async fn folders(&self) -> Result<Vec<String>, Error> {
-        let prefix = Path::from(self.prefix.as_str());
-        let found = self.client.list_with_delimiter(Some(&prefix).filter(|_| !self.prefix.is_empty())).await;
-        let found = found.map_err(|error| self.fail("", &error))?;
-        Ok(found.common_prefixes.iter().filter_map(|path| path.filename().map(ToOwned::to_owned)).collect())
+        Ok(self.listing("", true).await?.folders)
+    }
+
+    /// When an object was written, in seconds since 1970.
+    pub(super) async fn modified(&self, name: &str) -> Result<Option<i64>, Error> {
+        Ok(self.find(name, true).await?.map(|found| found.meta.last_modified.timestamp()))
     }
 }
 
@@ -262,6 +259,17 @@ pub(super) fn explain(error: &object_store::Error, bucket: &str) -> String {
         object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => format!(
             "the store refuses the key{named}; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and what the key may do"
         ),
+        object_store::Error::InvalidPath { source } => {
+            let key = match source {
+                PathError::BadSegment { path, .. }
+                | PathError::EmptySegment { path }
+                | PathError::NonUnicode { path, .. } => quote(path),
+                other => quote(&other.to_string()),
+            };
+            format!(
+                "it holds {key}, which cannot be told from other names; remove it there, or give --to another prefix"
+            )
+        }
         _ if code.as_deref() == Some("NoSuchBucket") => {
             format!("there is no bucket {}; make it first, or check AWS_ENDPOINT_URL and AWS_REGION", quote(bucket))
         }

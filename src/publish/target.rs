@@ -55,6 +55,14 @@ impl Target {
         Ok(())
     }
 
+    /// Refuses symbolic links where the files of `latest/` belong.
+    pub(super) fn refuse_links<'a>(&self, files: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+        match self {
+            Self::Directory(directory) => directory.refuse_links(files),
+            Self::Store(_) => Ok(()),
+        }
+    }
+
     /// A name below this target, to be shown to people.
     #[must_use]
     pub fn shown(&self, name: &str) -> String {
@@ -91,8 +99,16 @@ impl Target {
     /// Whether a file is there, with this content, in this form.
     pub(super) async fn holds(&self, name: &str, bytes: &[u8], form: &str) -> Result<bool, Error> {
         match self {
-            Self::Directory(directory) => Ok(directory.get(name)?.is_some_and(|found| found == bytes)),
+            Self::Directory(directory) => directory.holds(name, bytes),
             Self::Store(store) => store.holds(name, form).await,
+        }
+    }
+
+    /// When a file was written, in seconds since 1970; `None` when there is none.
+    pub(super) async fn modified(&self, name: &str) -> Result<Option<i64>, Error> {
+        match self {
+            Self::Directory(directory) => directory.modified(name),
+            Self::Store(store) => store.modified(name).await,
         }
     }
 

@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use super::{Error, SUMS};
+use super::Error;
 use crate::hex;
-use crate::sys::fs::{ReadError, read_bounded};
-use crate::text::quote;
+use crate::sums::{self, SUMS};
+use crate::sys::fs::{ReadError, linked_folder, read_bounded};
 
 /// The largest file that is published, in bytes.
 const LIMIT: u64 = 256 << 20;
 
-/// Files that a tree must have to be one.
-const NEEDED: [&str; 1] = ["registry.json"];
+/// The file that a tree must have to be one.
+const INDEX: &str = "registry.json";
 
 /// A built tree whose files are what its list of digests says.
 #[derive(Debug)]
@@ -40,11 +41,14 @@ impl Tree {
             Err(ReadError::NotFound) => return Err(no_tree(format!("there is no {SUMS}"))),
             other => other.map_err(|error| read_error(&root.join(SUMS), error))?,
         };
-        let files = parse(&sums).map_err(no_tree)?;
-        if let Some(missing) = NEEDED.iter().find(|name| !files.contains_key(**name)) {
-            return Err(no_tree(format!("{SUMS} does not list {missing}")));
+        let files = sums::parse(&sums).map_err(no_tree)?;
+        if !files.contains_key(INDEX) {
+            return Err(no_tree(format!("{SUMS} does not list {INDEX}")));
         }
         let tree = Self { root, files, sums };
+        if !is_index(&tree.content(INDEX)?) {
+            return Err(no_tree(format!("{INDEX} is no index: it must be a JSON object with a list `agents`")));
+        }
         let names: Vec<&String> = tree.files.keys().collect();
         // The first in the list, whichever was found first.
         let wrong = names.par_iter().filter_map(|name| tree.content(name).err()).find_first(|_| true);
@@ -54,6 +58,11 @@ impl Tree {
     /// The names of all files with their SHA-256, but for the list of digests itself.
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files.iter().map(|(name, digest)| (name.as_str(), digest.as_str()))
+    }
+
+    /// Whether a file of this name is part of the tree.
+    pub(super) fn has(&self, name: &str) -> bool {
+        name == SUMS || self.files.contains_key(name)
     }
 
     /// The directory.
@@ -71,6 +80,9 @@ impl Tree {
     /// The content of a file, which is compared with its digest once more.
     pub(super) fn content(&self, name: &str) -> Result<Vec<u8>, Error> {
         let path = self.root.join(name);
+        if let Some(link) = linked_folder(&self.root, name) {
+            return Err(read_error(&link, ReadError::Outside));
+        }
         let bytes = read_bounded(&path, &self.root, LIMIT).map_err(|error| read_error(&path, error))?;
         if self.files.get(name).is_some_and(|digest| *digest == digest_of(&bytes)) {
             Ok(bytes)
@@ -84,37 +96,15 @@ fn read_error(path: &Path, error: ReadError) -> Error {
     Error::Read { path: path.display().to_string(), error }
 }
 
+/// Whether a text is an object with a list `agents`, whatever that holds.
+fn is_index(text: &[u8]) -> bool {
+    let object: Result<BTreeMap<String, &RawValue>, _> = serde_json::from_slice(text);
+    object.is_ok_and(|object| object.get("agents").is_some_and(|agents| agents.get().starts_with('[')))
+}
+
 /// SHA-256 of bytes.
 pub(super) fn digest_of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-/// Reads a list in the form of `sha256sum`. Names are those of a tree, and lead nowhere else.
-pub(super) fn parse(list: &[u8]) -> Result<BTreeMap<String, String>, String> {
-    let list = std::str::from_utf8(list).map_err(|error| format!("{SUMS}: {error}"))?;
-    let mut files = BTreeMap::new();
-    for (at, line) in list.lines().enumerate() {
-        let entry = line.split_once("  ").filter(|(digest, name)| is_digest(digest) && is_name(name));
-        let Some((digest, name)) = entry else {
-            return Err(format!("line {} of {SUMS} is not a digest and the name of a file: {}", at + 1, quote(line)));
-        };
-        files.insert(name.to_owned(), digest.to_owned());
-    }
-    Ok(files)
-}
-
-fn is_digest(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-/// Whether a text can be the name of a published file: plain characters, and no way out.
-pub(super) fn is_name(name: &str) -> bool {
-    let is_plain = |part: &str| {
-        !part.is_empty()
-            && ![".", ".."].contains(&part)
-            && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
-    };
-    name.len() <= 500 && name.split('/').all(is_plain) && ![SUMS, super::SIGNATURE].contains(&name)
 }
 
 #[cfg(test)]
@@ -122,16 +112,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_nowhere_else() {
-        let digest = "0".repeat(64);
-        let line = |name: &str| parse(format!("{digest}  {name}\n").as_bytes());
-        for name in ["registry.json", "_headers", "agents/a/index.html", "assets/x.1a-b.js", ".well-known/x"] {
-            assert_eq!(line(name).unwrap().len(), 1, "{name}");
+    fn an_index_is_an_object_with_a_list() {
+        for index in [r#"{"agents":[]}"#, r#" { "version": 1, "agents" : [7, {}] } "#] {
+            assert!(is_index(index.as_bytes()), "{index}");
         }
-        for name in ["", "/x", "a//b", "../x", "a/../b", "a/.", "a\\b", "a b", "é", "x\u{1b}", "SHA256SUMS", "C:x"] {
-            assert!(line(name).unwrap_err().contains("line 1 of SHA256SUMS"), "{name:?}");
+        for other in ["", "{}", "[]", "[[]]", r#"{"agents":{}}"#, r#"{"agents":["#, r#"{"agents":[]} x"#, "\u{ff}"] {
+            assert!(!is_index(other.as_bytes()), "{other}");
         }
-        assert!(parse(b"0  x\n").is_err() && parse(b"\xff").is_err());
-        assert!(parse(format!("{}  x", "G".repeat(64)).as_bytes()).is_err());
     }
 }

@@ -39,15 +39,17 @@ pub fn diff(changes: &Changes, notes: &[String]) -> Value {
 #[must_use]
 pub fn diff_human(changes: &Changes) -> String {
     let mut out = String::new();
-    let plain = |sign: &str, one: &Listed| format!("{sign} {} {}\n", printable(&one.id), printable(&one.version));
+    let plain =
+        |sign: &str, one: &Listed| format!("{sign} {} {}\n", printable(&one.id), printable(version(&one.version)));
     out.extend(changes.added.iter().map(|one| plain("+", one)));
     out.extend(changes.removed.iter().map(|one| plain("-", one)));
     for one in &changes.updated {
         let id = printable(&one.agent.id);
-        let to = printable(&one.agent.version);
+        let to = printable(version(&one.agent.version));
         let fields = printable(&fields(one)).into_owned();
         out.push_str(&if one.is_new_version() {
-            format!("~ {id} {} → {to} ({fields})\n", printable(&one.from))
+            let older = if one.is_older_version() { ", older" } else { "" };
+            format!("~ {id} {} → {to}{older} ({fields})\n", printable(version(&one.from)))
         } else {
             format!("~ {id} {to} ({fields})\n")
         });
@@ -66,16 +68,20 @@ pub fn diff_markdown(changes: &Changes) -> String {
         let (name, id) = (escape(&one.name), escape(&one.id));
         if one.name == one.id { format!("**{id}**") } else { format!("**{name}** ({id})") }
     };
-    let plain = |one: &Listed| format!("- {} {}\n", name(one), escape(&one.version));
+    let plain = |one: &Listed| format!("- {} {}\n", name(one), escape(version(&one.version)));
     let (releases, edits): (Vec<_>, Vec<_>) = changes.updated.iter().partition(|one| one.is_new_version());
-    let release =
-        |one: &&Updated| format!("- {} {} → {}\n", name(&one.agent), escape(&one.from), escape(&one.agent.version));
+    let (older, newer): (Vec<&Updated>, Vec<&Updated>) = releases.into_iter().partition(|one| one.is_older_version());
+    let release = |one: &&Updated| {
+        let (from, to) = (version(&one.from), version(&one.agent.version));
+        format!("- {} {} → {}\n", name(&one.agent), escape(from), escape(to))
+    };
     let edit = |one: &&Updated| format!("- {}: {}\n", name(&one.agent), escape(&fields(one)));
     let mut out = String::new();
     let mut left_out = 0;
     for (title, lines) in [
         ("New agents", changes.added.iter().map(plain).collect::<Vec<_>>()),
-        ("New versions", releases.iter().map(release).collect()),
+        ("New versions", newer.iter().map(release).collect()),
+        ("Back to older versions", older.iter().map(release).collect()),
         ("Changed entries", edits.iter().map(edit).collect()),
         ("Withdrawn agents", changes.removed.iter().map(plain).collect()),
     ] {
@@ -95,6 +101,11 @@ pub fn diff_markdown(changes: &Changes) -> String {
         out.push_str(&format!("\n{} more did not fit.\n", plural(left_out, "change")));
     }
     out
+}
+
+/// A version, also where there is none that is a text.
+fn version(text: &str) -> &str {
+    if text.is_empty() { "(no version)" } else { text }
 }
 
 fn fields(one: &Updated) -> String {

@@ -6,6 +6,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::plural;
 use crate::publish::{Action, Pruned, Published, What};
+use crate::text::printable;
 
 fn count(done: &Published, is: fn(What) -> bool) -> usize {
     done.actions.iter().filter(|action| is(action.what)).count()
@@ -53,7 +54,7 @@ pub fn published_human(done: &Published, to: &str, is_dry_run: bool) -> String {
     let mut out = String::new();
     if is_dry_run {
         for action in done.actions.iter().filter(|action| action.what != What::Keep) {
-            out.push_str(&format!("{:<6} {}\n", action.what.as_str(), action.file));
+            out.push_str(&format!("{:<6} {}\n", action.what.as_str(), printable(&action.file)));
         }
     }
     let sent = count(done, |what| matches!(what, What::Send(_)));
@@ -69,7 +70,7 @@ pub fn published_human(done: &Published, to: &str, is_dry_run: bool) -> String {
         out.push_str(&format!(", {removed} removed"));
     }
     let known = if done.is_known { " (as before)" } else { "" };
-    out + &format!("\nlatest is {}{known}\n", done.snapshot)
+    out + &format!("\nlatest is {}{known}\n", printable(&done.snapshot))
 }
 
 /// The document of `publish prune --json`.
@@ -84,7 +85,7 @@ pub fn pruned(done: &Pruned, to: &str, is_dry_run: bool) -> Value {
 /// A line for each snapshot that goes, and the summary.
 #[must_use]
 pub fn pruned_human(done: &Pruned, is_dry_run: bool) -> String {
-    let lines: String = done.removed.iter().map(|name| format!("remove {name}\n")).collect();
+    let lines: String = done.removed.iter().map(|name| format!("remove {}\n", printable(name))).collect();
     let verb = if is_dry_run { "would be removed" } else { "removed" };
     lines + &format!("{} {verb}, {} kept\n", plural(done.removed.len(), "snapshot"), done.kept.len())
 }

@@ -61,6 +61,16 @@ pub fn read_bounded(path: &Path, root: &Path, limit: u64) -> Result<Vec<u8>, Rea
     Ok(bytes)
 }
 
+/// The first symbolic link among the folders that a name goes through, from `root` on, which itself may be one.
+#[must_use]
+pub fn linked_folder(root: &Path, name: &str) -> Option<PathBuf> {
+    let folders = Path::new(name).parent()?.components().scan(root.to_owned(), |path, part| {
+        path.push(part);
+        Some(path.clone())
+    });
+    folders.into_iter().find(|folder| folder.is_symlink())
+}
+
 /// The real path behind a symbolic link.
 ///
 /// # Errors

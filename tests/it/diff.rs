@@ -57,11 +57,14 @@ fn a_broken_entry_hides_no_other_and_is_named() {
     env.write("x.json", "{\"agents\":[7,{\"id\":\"\\u001b[31mx\",\"version\":{}},{\"id\":\"y\",\"version\":\"1\"}]}");
     env.write("none.json", r#"{"agents":[]}"#);
     let run = env.run(&["diff", "none.json", "x.json"]);
-    assert_eq!((run.code, run.stdout.as_str()), (0, "+ \\u{1b}[31mx \n+ y 1\n2 agents added, 0 updated, 0 removed\n"));
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (0, "+ \\u{1b}[31mx (no version)\n+ y 1\n2 agents added, 0 updated, 0 removed\n")
+    );
     assert!(run.stderr.contains("x.json: entry 1 is passed over: it has no id"), "{}", run.stderr);
     for (wrong, code, why) in [
         ("no-such", 3, "no-such: there is no such file"),
-        ("r", 3, "there is no such file"),
+        ("r", 3, "r: there is no registry.json in this folder"),
         ("r/a/icon.svg", 3, "r/a/icon.svg is no registry index"),
         ("ftp://h.example/", 2, "ftp"),
     ] {
@@ -71,6 +74,29 @@ fn a_broken_entry_hides_no_other_and_is_named() {
     }
     let (code, report) = env.json(&["diff", "no-such", "new"]);
     assert_eq!((code, &report["error"]["exit_code"]), (3, &3.into()));
+}
+
+#[test]
+fn what_cannot_be_read_has_not_gone_and_what_goes_back_is_marked() {
+    let env = env();
+    let deep = format!(r#"{{"x":{}{},"id":"deep"}}"#, "[".repeat(500), "]".repeat(500));
+    let up = r#"{"id":"up","version":"1.10.0"},{"id":"odd","version":7}"#;
+    let down = r#"{"id":"up","version":"1.9.0"},{"id":"odd","version":"1.0.0"}"#;
+    env.write("new.json", format!(r#"{{"agents":[{up},{{"id":"deep","version":"1.0.0"}}]}}"#));
+    env.write("old.json", format!(r#"{{"agents":[{down},{deep}]}}"#));
+    let run = env.run(&["diff", "new.json", "old.json"]);
+    let expected = "~ odd (no version) → 1.0.0 (/version)\n~ up 1.10.0 → 1.9.0, older (/version)\n\
+                    0 agents added, 2 updated, 0 removed\n";
+    assert_eq!((run.code, run.stdout.as_str()), (0, expected));
+    assert!(run.stderr.contains("old.json: entry 3 is passed over: `deep` cannot be read"), "{}", run.stderr);
+    let run = env.run(&["diff", "new.json", "old.json", "--format", "markdown"]);
+    let expected = "### New versions\n\n- **odd** \\(no version\\) → 1.0.0\n\n\
+                    ### Back to older versions\n\n- **up** 1.10.0 → 1.9.0\n";
+    assert_eq!((run.code, run.stdout.as_str()), (0, expected));
+    let run = env.run(&["diff", "old.json", "new.json"]);
+    let expected = "~ odd 1.0.0 → (no version) (/version)\n~ up 1.9.0 → 1.10.0 (/version)\n\
+                    0 agents added, 2 updated, 0 removed\n";
+    assert_eq!((run.code, run.stdout.as_str()), (0, expected));
 }
 
 #[test]

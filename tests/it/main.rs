@@ -42,6 +42,7 @@ mod previous;
 mod probe;
 mod propose;
 mod publish;
+mod publish_listing;
 mod publish_order;
 #[cfg(unix)]
 mod publish_s3;

@@ -217,6 +217,19 @@ fn what_is_no_built_tree_is_refused() {
         let run = publish(&env, &[]);
         assert!(run.code == code && run.stderr.contains(why), "{why}: {} {}", run.code, run.stderr);
     }
+    let index = env.read("dist/registry.json");
+    for text in ["{}", "[[]]", r#"{"agents":{}}"#, &index[..index.len() - 20]] {
+        env.write("dist/registry.json", text);
+        let digest = acp_registry_digest(&env.path("dist/registry.json"));
+        let line = |line: &str| {
+            if line.ends_with("  registry.json") { format!("{digest}  registry.json\n") } else { format!("{line}\n") }
+        };
+        env.write("dist/SHA256SUMS", sums.lines().map(line).collect::<String>());
+        let run = publish(&env, &[]);
+        assert!(run.code == 3 && run.stderr.contains("registry.json is no index"), "{}", run.stderr);
+        assert!(run.stderr.contains("make one with `build --out`"), "{}", run.stderr);
+    }
+    env.write("dist/registry.json", index);
     env.write("dist/SHA256SUMS", &sums);
     env.write("dist/b.svg", "<svg/>");
     let run = publish(&env, &[]);
@@ -239,6 +252,10 @@ fn a_target_that_cannot_be_one_is_named() {
         ("dist/pub/x", 2, "is the tree itself, or a part of it"),
         ("", 2, "--to names no place"),
         ("ftp://h.example/x", 2, "ftp is not known here"),
+        ("s3:/bucket/a", 2, "s3 is not known here; a bucket is s3://BUCKET"),
+        ("S3://bucket/a", 2, "S3 is not known here; a bucket is s3://BUCKET"),
+        ("file:pub", 2, "a directory of that name ./file:pub"),
+        ("-", 2, "goes to no pipe"),
     ] {
         let run = env.run(&["publish", "--to", to]);
         assert!(run.stdout.is_empty() && run.stderr.contains(why), "{to}: {}", run.stderr);
@@ -259,10 +276,178 @@ fn a_target_that_cannot_be_one_is_named() {
     }
     // What was lost is found again by looking.
     fs::remove_file(env.path("pub/.acp-registry/state.json")).unwrap();
+    assert!(!env.path("s3:").exists() && !env.path("-").exists());
     assert_eq!(changed(&report(&env, &[])), [] as [String; 0]);
     fs::remove_file(env.path("pub/latest/a.svg")).unwrap();
     assert_eq!(changed(&report(&env, &[])), [] as [String; 0]);
     assert_eq!(changed(&report(&env, &["--recheck"])), ["send latest/a.svg"]);
+}
+
+/// A state by which files go that are not below `latest/` would let whoever can write it delete any file.
+#[test]
+fn a_state_names_nothing_outside_of_what_is_published() {
+    let env = env();
+    let first = report(&env, &[])["snapshot"].as_str().unwrap().to_owned();
+    env.write("vic/val", "mine");
+    let good: Value = serde_json::from_str(&env.read("pub/.acp-registry/state.json")).unwrap();
+    let before = tree(&env.path("pub"));
+    let digest = "a".repeat(64);
+    let names = [
+        "../../vic/val",
+        "assets/../../../vic/val",
+        &format!("../{first}/registry.json"),
+        "/etc/x",
+        "",
+        ".",
+        "..",
+        "a//b",
+        "a/",
+        "a\\..\\b",
+        "x\u{1b}[31m",
+        "x\u{202e}y",
+    ];
+    let refused = |state: &Value, shown: &str| {
+        env.write("pub/.acp-registry/state.json", state.to_string());
+        for arguments in [&["--grace", "0", "--dry-run"][..], &["--grace", "0"], &["--recheck"]] {
+            let run = publish(&env, arguments);
+            assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{shown}: {}", run.stderr);
+            assert!(run.stderr.contains("state.json cannot be used: it names"), "{shown}: {}", run.stderr);
+            assert!(run.stderr.contains("remove it to begin anew"), "{}", run.stderr);
+            assert!(!run.stderr.contains(['\u{1b}', '\u{202e}']), "{:?}", run.stderr);
+        }
+        let run = env.run(&["publish", "prune", "--to", "pub", "--keep", "0"]);
+        assert!(run.code == 3 && run.stderr.contains("it names"), "{shown}: {}", run.stderr);
+    };
+    for name in names {
+        let mut state = good.clone();
+        state["files"][name] = serde_json::json!({ "form": digest, "stale_since": 1 });
+        refused(&state, name);
+    }
+    for name in ["../vic", "latest", "v2020-01-01-x/../../vic", ""] {
+        let mut state = good.clone();
+        state["snapshots"][name] = serde_json::json!({ "sums": digest, "created": 1, "is_complete": false });
+        refused(&state, name);
+        let mut state = good.clone();
+        state["latest"] = name.into();
+        refused(&state, name);
+    }
+    assert_eq!(env.read("vic/val"), "mine");
+    // A folder is no file that could be removed, and keeps nobody from publishing.
+    let mut state = good.clone();
+    state["files"]["agents"] = serde_json::json!({ "form": digest, "stale_since": 1 });
+    env.write("pub/.acp-registry/state.json", state.to_string());
+    report(&env, &["--grace", "0"]);
+    assert_eq!(changed(&report(&env, &["--grace", "0"])), [] as [String; 0]);
+    assert!(tree(&env.path("pub")) == before);
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_or_removed_through_a_link() {
+    use std::os::unix::fs::symlink;
+
+    let env = env();
+    let snapshot = report(&env, &[])["snapshot"].as_str().unwrap().to_owned();
+    env.write("vic/val", "mine");
+    env.write("vic/assets/x", "mine");
+    fs::remove_dir_all(env.path("r/b")).unwrap();
+    add(&env, "d");
+    build(&env, "dist");
+    let refused = |link: &str, target: &str| {
+        let aside = env.path("aside");
+        fs::rename(env.path(link), &aside).unwrap();
+        symlink(env.path(target), env.path(link)).unwrap();
+        let before = tree(&env.path(target));
+        for arguments in [&["--grace", "0", "--dry-run"][..], &["--grace", "0"], &["--recheck", "--grace", "0"]] {
+            let run = publish(&env, arguments);
+            assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{link}: {}", run.stderr);
+            assert!(run.stderr.contains(&format!("{link} is a symbolic link")), "{link}: {}", run.stderr);
+            assert!(run.stderr.contains("remove it"), "{}", run.stderr);
+        }
+        assert!(tree(&env.path(target)) == before, "{target} has changed");
+        fs::remove_file(env.path(link)).unwrap();
+        fs::rename(aside, env.path(link)).unwrap();
+    };
+    refused("pub/latest", &format!("pub/{snapshot}"));
+    refused("pub/latest", "vic");
+    refused("pub/latest/assets", "vic/assets");
+    refused("pub/latest/agents", &format!("pub/{snapshot}/agents"));
+    refused("pub/.acp-registry", "vic");
+    // What the state calls stale is not looked for behind a link either.
+    symlink(env.path("vic"), env.path("pub/latest/lnk")).unwrap();
+    let good = env.read("pub/.acp-registry/state.json");
+    let mut state: Value = serde_json::from_str(&good).unwrap();
+    state["files"]["lnk/val"] = serde_json::json!({ "form": "a".repeat(64), "stale_since": 1 });
+    env.write("pub/.acp-registry/state.json", state.to_string());
+    let run = publish(&env, &["--grace", "0"]);
+    assert!(run.code == 3 && run.stderr.contains("latest/lnk is a symbolic link"), "{}", run.stderr);
+    assert_eq!(env.read("vic/val"), "mine");
+    fs::remove_file(env.path("pub/latest/lnk")).unwrap();
+    env.write("pub/.acp-registry/state.json", good);
+    // The target itself may be one, and a link in place of a file is replaced.
+    symlink(env.path("pub"), env.path("link")).unwrap();
+    fs::remove_file(env.path("pub/latest/a.svg")).unwrap();
+    symlink(env.path("vic/val"), env.path("pub/latest/a.svg")).unwrap();
+    let run = env.run(&["publish", "--to", "link", "--recheck", "--grace", "0"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(!env.path("pub/latest/a.svg").is_symlink() && tree(&env.path("pub/latest")) == tree(&env.path("dist")));
+    assert_eq!(env.read("vic/val"), "mine");
+    // A linked folder of the built tree may show any file of this machine to everybody.
+    fs::rename(env.path("dist/assets"), env.path("elsewhere")).unwrap();
+    symlink(env.path("elsewhere"), env.path("dist/assets")).unwrap();
+    let run = env.run(&["publish", "--to", "other"]);
+    assert!(run.code == 3 && run.stderr.contains("dist/assets: is a symbolic link"), "{}", run.stderr);
+    assert!(!env.path("other").exists());
+}
+
+#[test]
+fn what_somebody_else_keeps_there_is_not_overwritten() {
+    let env = env();
+    env.write("pub/latest/registry.json", "mine");
+    for arguments in [&["--dry-run"][..], &[]] {
+        let run = publish(&env, arguments);
+        assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{}", run.stderr);
+        assert!(run.stderr.contains("pub/latest/registry.json was there before"), "{}", run.stderr);
+        assert!(run.stderr.contains("move it away"), "{}", run.stderr);
+    }
+    assert_eq!(tree(&env.path("pub/latest")), [("registry.json".to_owned(), b"mine".to_vec())]);
+    // What a list of digests has is a published tree, but nothing beside it.
+    env.write("pub/latest/SHA256SUMS", format!("{}  registry.json\n", "0".repeat(64)));
+    env.write("pub/latest/robots.txt", "mine");
+    env.write("pub/latest/other.txt", "mine");
+    let run = publish(&env, &[]);
+    assert!(run.code == 3 && run.stderr.contains("pub/latest/robots.txt was there before"), "{}", run.stderr);
+    assert_eq!(env.read("pub/latest/registry.json"), "mine");
+    fs::remove_file(env.path("pub/latest/robots.txt")).unwrap();
+    report(&env, &[]);
+    assert_eq!(env.read("pub/latest/other.txt"), "mine");
+    assert_eq!(env.read("pub/latest/registry.json"), env.read("dist/registry.json"));
+}
+
+#[test]
+fn what_others_have_changed_is_mended_also_in_the_snapshot() {
+    let env = env();
+    let snapshot = report(&env, &[])["snapshot"].as_str().unwrap().to_owned();
+    let dist = tree(&env.path("dist"));
+    let damage = || {
+        env.write(&format!("pub/{snapshot}/index.html"), "damaged");
+        fs::remove_file(env.path(&format!("pub/{snapshot}/a.svg"))).unwrap();
+        env.write("pub/latest/b.svg", "damaged");
+    };
+    damage();
+    let (code, tried) = env.json(&["publish", "--to", "pub", "--recheck", "--dry-run"]);
+    assert_eq!((code, &tried["summary"]["sent"]), (0, &3.into()));
+    assert_eq!(env.read("pub/latest/b.svg"), "damaged");
+    let mended = report(&env, &["--recheck"]);
+    assert_eq!((&mended["summary"]["sent"], mended["snapshot"].as_str()), (&3.into(), Some(&*snapshot)));
+    for folder in ["latest", &snapshot] {
+        assert!(tree(&env.path(&format!("pub/{folder}"))) == dist, "{folder}");
+    }
+    // The same where nothing is known but what is there.
+    fs::remove_file(env.path("pub/.acp-registry/state.json")).unwrap();
+    damage();
+    assert_eq!(report(&env, &["--recheck"])["summary"]["sent"], 3);
+    assert!(tree(&env.path(&format!("pub/{snapshot}"))) == dist);
 }
 
 #[cfg(unix)]
@@ -345,9 +530,13 @@ fn the_list_of_digests_can_be_signed() {
     add(&env, "d");
     build(&env, "dist");
     let before = tree(&env.path("pub"));
-    for (text, why) in
-        [("exit 7", "failed: exit status: 7"), ("", "has written no signature"), (": > \"$1.sig\"", "empty")]
-    {
+    for (text, why) in [
+        ("exit 7", "failed: exit status: 7"),
+        ("", "has written no signature"),
+        (": > \"$1.sig\"", "empty"),
+        ("echo x >> \"$1\"; cp \"$1\" \"$1.sig\"", "changed its copy of SHA256SUMS"),
+        ("cp \"$1\" \"$1.sig\"; rm \"$1\"", "changed its copy of SHA256SUMS"),
+    ] {
         script(text);
         let run = publish(&env, &["--sign", "./sign.sh"]);
         assert!(run.code == 3 && run.stderr.contains(why), "{why}: {}", run.stderr);
@@ -362,44 +551,130 @@ fn the_list_of_digests_can_be_signed() {
     assert!(env.path(&format!("pub/{snapshot}/SHA256SUMS.sig")).exists());
 }
 
+/// A snapshot of one file, whose list has that.
+fn snapshot(env: &Env, name: &str) {
+    env.write(&format!("pub/{name}/registry.json"), name);
+    let digest = acp_registry_digest(&env.path(&format!("pub/{name}/registry.json")));
+    env.write(&format!("pub/{name}/SHA256SUMS"), format!("{digest}  registry.json\n"));
+}
+
+fn prune(env: &Env, arguments: &[&str]) -> Vec<String> {
+    let (code, report) = env.json(&[&["publish", "prune", "--to", "pub"], arguments].concat());
+    assert_eq!(code, 0, "{report}");
+    report["removed"].as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()
+}
+
+/// Changes the record of a snapshot.
+fn record(env: &Env, name: &str, change: impl Fn(&mut Value)) {
+    let mut state: Value = serde_json::from_str(&env.read("pub/.acp-registry/state.json")).unwrap();
+    change(&mut state["snapshots"][name]);
+    env.write("pub/.acp-registry/state.json", state.to_string());
+}
+
 #[test]
 fn old_snapshots_are_removed_but_never_the_newest_or_the_one_in_use() {
     let env = env();
     let newest = report(&env, &["--revision", "new"])["snapshot"].as_str().unwrap().to_owned();
-    for name in ["v2020-01-01-a", "v2020-01-02-b/agents/x", "v2020-01-03-half", "v2020-1-1-x", "other", "v9999-01-01-x"]
-    {
+    snapshot(&env, "v2020-01-01-a");
+    snapshot(&env, "v2020-01-02-b");
+    // One that was begun, and one of which nobody knows anything.
+    env.write("pub/v2020-01-03-half/agents/x/agent.json", "{}");
+    let digest = "0".repeat(64);
+    record(&env, "v2020-01-03-half", |it| {
+        *it = serde_json::json!({ "sums": digest, "created": 1_577_900_000, "is_complete": false });
+    });
+    for name in ["v2020-1-1-x", "other", "v2020-01-04-data"] {
         env.write(&format!("pub/{name}/registry.json"), "{}");
     }
-    env.write("pub/v2020-01-01-a/SHA256SUMS", "x");
-    let prune = |arguments: &[&str]| {
-        let (code, report) = env.json(&[&["publish", "prune", "--to", "pub"], arguments].concat());
-        assert_eq!(code, 0, "{report}");
-        report["removed"].as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
+    fs::create_dir(env.path("pub/v2020-01-05-empty")).unwrap();
     let old = ["v2020-01-01-a", "v2020-01-02-b", "v2020-01-03-half"];
-    assert_eq!(prune(&["--keep", "100000d"]), [] as [String; 0]);
-    assert_eq!(prune(&["--dry-run"]), old);
+    assert_eq!(prune(&env, &["--keep", "100000d"]), [] as [String; 0]);
+    assert_eq!(prune(&env, &["--dry-run"]), old);
     assert!(env.path("pub/v2020-01-01-a").exists());
-    assert_eq!(prune(&[]), old);
+    assert_eq!(prune(&env, &[]), old);
     assert_eq!(old.iter().filter(|name| env.path(&format!("pub/{name}")).exists()).count(), 0);
-    for kept in ["other", "v2020-1-1-x", "latest", &newest] {
+    for kept in ["other", "v2020-1-1-x", "v2020-01-04-data", "latest", &newest] {
         assert!(env.path(&format!("pub/{kept}/registry.json")).exists(), "{kept}");
     }
     // All are old, and two stay: the one that latest is made from, and the newest, which is another one.
-    let mut state: Value = serde_json::from_str(&env.read("pub/.acp-registry/state.json")).unwrap();
-    state["snapshots"][&newest]["created"] = 1.into();
-    env.write("pub/.acp-registry/state.json", state.to_string());
-    env.write("pub/v2020-02-02-later/SHA256SUMS", "x");
-    assert_eq!(prune(&["--keep", "0"]), [] as [String; 0]);
+    record(&env, &newest, |it| it["created"] = 1.into());
+    snapshot(&env, "v2020-02-02-later");
+    assert_eq!(prune(&env, &["--keep", "0"]), [] as [String; 0]);
     let run = env.run(&["publish", "prune", "--to", "pub", "--keep", "0"]);
-    assert!(run.code == 0 && run.stdout.starts_with("0 snapshots removed, "), "{}", run.stdout);
+    assert!(run.code == 0 && run.stdout == "0 snapshots removed, 2 kept\n", "{}", run.stdout);
     // The same without a state: the list of digests tells.
     fs::remove_file(env.path("pub/.acp-registry/state.json")).unwrap();
-    fs::remove_dir_all(env.path("pub/v9999-01-01-x")).unwrap();
     fs::rename(env.path(&format!("pub/{newest}")), env.path("pub/v2019-01-01-moved")).unwrap();
-    env.write("pub/v2019-01-02-old/SHA256SUMS", "y");
-    assert_eq!(prune(&["--keep", "0"]), ["v2019-01-02-old"]);
+    snapshot(&env, "v2019-01-02-old");
+    assert_eq!(prune(&env, &["--keep", "0"]), ["v2019-01-02-old"]);
     assert_eq!(env.run(&["publish", "prune"]).code, 2);
+}
+
+#[test]
+fn what_is_no_part_of_a_snapshot_is_not_pruned() {
+    let env = env();
+    // Neither what was never published to, nor what is not there.
+    env.write("back/v2024-01-01-alpha/data.db", "mine");
+    for to in ["back", "nowhere"] {
+        for arguments in [&["--dry-run"][..], &[]] {
+            let run = env.run(&[&["publish", "prune", "--keep", "0", "--to", to], arguments].concat());
+            assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{to}: {}", run.stderr);
+            assert!(
+                run.stderr.contains(to) && run.stderr.contains("nothing was ever published there"),
+                "{}",
+                run.stderr
+            );
+        }
+    }
+    assert_eq!(env.read("back/v2024-01-01-alpha/data.db"), "mine");
+    assert!(!env.path("nowhere").exists() && !env.path("back/.acp-registry").exists());
+    report(&env, &[]);
+    snapshot(&env, "v2020-01-01-a");
+    env.write("pub/v2020-01-01-a/data.db", "mine");
+    snapshot(&env, "v2020-01-02-b");
+    env.write("pub/v2020-01-02-b/SHA256SUMS", "x");
+    env.write("pub/v2020-01-03-c/data.db", "mine");
+    let run = env.run(&["publish", "prune", "--to", "pub"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "remove v2020-01-01-a\n1 snapshot removed, 2 kept\n"));
+    assert!(run.stderr.contains("v2020-01-01-a/data.db is no part of the snapshot, and stays"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("v2020-01-02-b stays") && run.stderr.contains("line 1 of SHA256SUMS"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(tree(&env.path("pub/v2020-01-01-a")), [("data.db".to_owned(), b"mine".to_vec())]);
+    assert!(env.path("pub/v2020-01-02-b/registry.json").exists() && env.path("pub/v2020-01-03-c/data.db").exists());
+    assert_eq!(prune(&env, &["--keep", "0"]), [] as [String; 0]);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(env.path("back"), env.path("pub/v2020-01-04-link")).unwrap();
+        assert_eq!(prune(&env, &["--keep", "0"]), [] as [String; 0]);
+        assert_eq!(env.read("back/v2024-01-01-alpha/data.db"), "mine");
+    }
+}
+
+#[test]
+fn the_newest_snapshot_is_told_by_when_it_was_made() {
+    let env = env();
+    report(&env, &[]);
+    // Of the same day, and known by their times alone.
+    for (name, seconds) in [("v2020-01-01-a", 1_577_880_000), ("v2020-01-01-b", 1_577_870_000)] {
+        snapshot(&env, name);
+        let time = std::time::UNIX_EPOCH + Duration::from_secs(seconds);
+        let list = fs::File::options().write(true).open(env.path(&format!("pub/{name}/SHA256SUMS"))).unwrap();
+        list.set_modified(time).unwrap();
+    }
+    // One from the future is not the newest for ever.
+    snapshot(&env, "v9999-01-01-x");
+    let latest = fs::read_dir(env.path("pub")).unwrap().map(|item| item.unwrap().file_name().into_string().unwrap());
+    let latest = latest.into_iter().find(|name| name.starts_with("v20") && !name.starts_with("v2020")).unwrap();
+    fs::remove_dir_all(env.path(&format!("pub/{latest}"))).unwrap();
+    record(&env, &latest, |it| it["created"] = 1.into());
+    let run = env.run(&["publish", "prune", "--to", "pub", "--keep", "0"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("v9999-01-01-x is dated in the future"), "{}", run.stderr);
+    assert!(run.stdout.starts_with("remove v2020-01-01-b\n1 snapshot removed"), "{}", run.stdout);
+    assert!(env.path("pub/v2020-01-01-a/registry.json").exists() && env.path("pub/v9999-01-01-x").exists());
 }
 
 /// Reads what is published as people and programs do, and returns the names that lead nowhere.

@@ -245,7 +245,9 @@ fn what_is_stale_goes_after_the_grace_and_snapshots_by_their_age() {
     assert_eq!(found, expected);
 
     let kept = removed["snapshot"].as_str().unwrap();
-    for key in ["v2020-01-01-a/registry.json", "v2020-01-01-a/agents/x/agent.json", "other/x"] {
+    // Without a list of digests it is nobody's; an empty one lists nothing.
+    let keys_of_others = ["v2020-01-02-b/data.db", "other/x", "v2020-01-01-a/data.db"];
+    for key in keys_of_others.into_iter().chain(["v2020-01-01-a/SHA256SUMS"]) {
         assert_eq!(ask(&moto.host, "PUT", &format!("/stale/{key}")).unwrap().0, 200);
     }
     let run = Run::of(&mut publish(&env, &moto.host, &["prune", "--to", "s3://stale", "--dry-run"]));
@@ -255,10 +257,14 @@ fn what_is_stale_goes_after_the_grace_and_snapshots_by_their_age() {
         run.stdout,
         run.stderr
     );
-    let pruned = report(&env, &moto.host, &["prune", "--to", "s3://stale"]);
+    let run = Run::of(&mut publish(&env, &moto.host, &["prune", "--to", "s3://stale", "--json"]));
+    assert!(run.code == 0 && run.stderr.contains("v2020-01-01-a/data.db is no part of the snapshot"), "{}", run.stderr);
+    let pruned: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(pruned["removed"], serde_json::json!(["v2020-01-01-a"]));
+    let run = Run::of(&mut publish(&env, &moto.host, &["prune", "--to", "s3://stale/nothing"]));
+    assert!(run.code == 3 && run.stderr.contains("nothing was ever published there"), "{}", run.stderr);
     let keys = keys(&moto, "stale");
-    assert!(!keys.iter().any(|key| key.starts_with("v2020")) && keys.contains("other/x"));
+    assert!(!keys.contains("v2020-01-01-a/SHA256SUMS") && keys_of_others.iter().all(|key| keys.contains(*key)));
     assert!(keys.contains(&format!("{kept}/SHA256SUMS")) && latest(keys) == expected);
 }
 

@@ -1,0 +1,75 @@
+//! What a store may answer at most: whatever it sends, this program reads no more of it than it can use.
+
+use async_trait::async_trait;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use object_store::client::{
+    ClientOptions, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
+    HttpService,
+};
+
+/// The largest answer, in bytes.
+pub(super) const ANSWER: usize = 256 << 20;
+
+/// The largest page of a list, in bytes. It names 1000 objects, each with 1024 bytes at most, some of which are escaped.
+const PAGE: usize = 16 << 20;
+
+/// The largest explanation of an error, in bytes.
+const TROUBLE: usize = 1 << 20;
+
+/// Uses this program's HTTP client, with its certificates, in place of one that the library would make.
+#[derive(Debug)]
+pub(super) struct Connector(pub(super) reqwest::Client);
+
+impl HttpConnector for Connector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        Ok(HttpClient::new(Bounded(self.0.clone())))
+    }
+}
+
+#[derive(Debug)]
+struct Bounded(reqwest::Client);
+
+#[async_trait]
+impl HttpService for Bounded {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let is_list = request.uri().query().is_some_and(|query| query.contains("list-type=2"));
+        let (parts, body) = HttpService::call(&self.0, request).await?.into_parts();
+        let limit = match (parts.status.is_success(), is_list) {
+            (false, _) => TROUBLE,
+            (true, true) => PAGE,
+            (true, false) => ANSWER,
+        };
+        let mut body =
+            HttpResponseBody::new(BodyExt::map_err(Limited::new(body, limit), move |error| said(error, limit)));
+        if is_list && parts.status.is_success() {
+            let bytes = body.bytes().await?;
+            refuse_half(&bytes)?;
+            body = bytes.into();
+        }
+        Ok(HttpResponse::from_parts(parts, body))
+    }
+}
+
+fn said(error: Box<dyn std::error::Error + Send + Sync>, limit: usize) -> HttpError {
+    if error.is::<LengthLimitError>() {
+        return HttpError::new(HttpErrorKind::Decode, Wrong(format!("it answers with more than {limit} bytes")));
+    }
+    match error.downcast::<HttpError>() {
+        Ok(error) => *error,
+        Err(error) => HttpError::new_boxed(HttpErrorKind::Unknown, error),
+    }
+}
+
+/// A page that says that there are more, but not how to ask for them, would be taken for the last one.
+fn refuse_half(page: &[u8]) -> Result<(), HttpError> {
+    let text = String::from_utf8_lossy(page);
+    if text.contains("<IsTruncated>true</IsTruncated>") && !text.contains("<NextContinuationToken>") {
+        let wrong = Wrong("its list goes on, but does not say where (no NextContinuationToken)".to_owned());
+        return Err(HttpError::new(HttpErrorKind::Decode, wrong));
+    }
+    Ok(())
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Wrong(String);

@@ -1,0 +1,71 @@
+//! What a bucket holds, page by page, with an end to it.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use object_store::list::{PaginatedListOptions, PaginatedListStore as _};
+
+use super::Error;
+use super::store::Store;
+
+/// How many objects a folder of a bucket has at most.
+const KEYS: usize = 1_000_000;
+
+/// How many pages name them at most; a store may send pages that are not full.
+const PAGES: usize = 2_000;
+
+/// How long listing a folder may take.
+const TIME: Duration = Duration::from_mins(15);
+
+/// The names below a folder.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    pub(super) files: Vec<String>,
+    /// Names of folders; only where it was not to go into them.
+    pub(super) folders: Vec<String>,
+}
+
+impl Store {
+    /// Lists a folder, or only what is directly in it.
+    pub(super) async fn listing(&self, folder: &str, is_flat: bool) -> Result<Listing, Error> {
+        match tokio::time::timeout(TIME, self.pages(folder, is_flat)).await {
+            Ok(listed) => listed,
+            Err(_) => Err(self.endless(folder, &format!("takes longer than {} minutes", TIME.as_secs() / 60))),
+        }
+    }
+
+    async fn pages(&self, folder: &str, is_flat: bool) -> Result<Listing, Error> {
+        let below = self.below(folder);
+        let mut listing = Listing::default();
+        let mut tokens = HashSet::new();
+        let mut token: Option<String> = None;
+        for _ in 0..PAGES {
+            let options = PaginatedListOptions {
+                delimiter: is_flat.then_some("/".into()),
+                page_token: token.take(),
+                ..PaginatedListOptions::default()
+            };
+            let prefix = Some(below.as_str()).filter(|below| !below.is_empty());
+            let page =
+                self.client().list_paginated(prefix, options).await.map_err(|error| self.fail(folder, &error))?;
+            let names = page.result.objects.iter().filter_map(|meta| meta.location.as_ref().strip_prefix(&below));
+            listing.files.extend(names.map(ToOwned::to_owned));
+            let folders = page.result.common_prefixes.iter().filter_map(|path| path.filename());
+            listing.folders.extend(folders.map(ToOwned::to_owned));
+            if listing.files.len() + listing.folders.len() > KEYS {
+                return Err(self.endless(folder, &format!("has more than {KEYS} objects")));
+            }
+            let Some(next) = page.page_token else { return Ok(listing) };
+            if !tokens.insert(next.clone()) {
+                return Err(self.endless(folder, "goes round in a circle (the same NextContinuationToken again)"));
+            }
+            token = Some(next);
+        }
+        Err(self.endless(folder, &format!("has more than {PAGES} pages")))
+    }
+
+    fn endless(&self, folder: &str, why: &str) -> Error {
+        let message = format!("the store's list {why}; give --to a prefix of its own, or ask whoever runs the store");
+        Error::Store { place: self.shown(folder), message }
+    }
+}

@@ -1,0 +1,88 @@
+//! `SHA256SUMS`: what a published tree holds, in the form of `sha256sum`, and which names its files can have.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::text::quote;
+
+/// The name of the list.
+pub const SUMS: &str = "SHA256SUMS";
+
+/// The name of its signature.
+pub const SIGNATURE: &str = "SHA256SUMS.sig";
+
+/// Reads a list: digests by the names of the files. These are names of a tree, and lead nowhere else.
+///
+/// # Errors
+/// The first line that is none of a list, in words.
+pub fn parse(list: &[u8]) -> Result<BTreeMap<String, String>, String> {
+    let list = std::str::from_utf8(list).map_err(|error| format!("{SUMS}: {error}"))?;
+    let mut files = BTreeMap::new();
+    for (at, line) in list.lines().enumerate() {
+        let entry = line.split_once("  ").filter(|(digest, name)| is_digest(digest) && is_listed(name));
+        let Some((digest, name)) = entry else {
+            return Err(format!("line {} of {SUMS} is not a digest and the name of a file: {}", at + 1, quote(line)));
+        };
+        files.insert(name.to_owned(), digest.to_owned());
+    }
+    Ok(files)
+}
+
+/// The names in a list, whatever they are: only to tell whether what is there is what was listed.
+#[must_use]
+pub fn names(list: &[u8]) -> BTreeSet<String> {
+    let list = String::from_utf8_lossy(list);
+    list.lines().filter_map(|line| line.split_once("  ")).map(|(_, name)| name.to_owned()).collect()
+}
+
+/// The first of some names that a list does not have: that of a file which was never part of the tree, and which must not be
+/// overwritten or deleted.
+pub fn foreign<'a>(list: &[u8], found: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let listed = names(list);
+    found.into_iter().filter(|name| *name != SUMS && !listed.contains(*name)).min()
+}
+
+fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn is_listed(name: &str) -> bool {
+    is_name(name) && ![SUMS, SIGNATURE].contains(&name)
+}
+
+/// Whether a text can be the name of a published file: plain characters, and no way out.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    let is_plain = |part: &str| {
+        !part.is_empty()
+            && ![".", ".."].contains(&part)
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+    };
+    name.len() <= 500 && name.split('/').all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_nowhere_else() {
+        let digest = "0".repeat(64);
+        let line = |name: &str| parse(format!("{digest}  {name}\n").as_bytes());
+        for name in ["registry.json", "_headers", "agents/a/index.html", "assets/x.1a-b.js", ".well-known/x"] {
+            assert_eq!(line(name).unwrap().len(), 1, "{name}");
+        }
+        for name in ["", "/x", "a//b", "../x", "a/../b", "a/.", "a\\b", "a b", "é", "x\u{1b}", "SHA256SUMS", "C:x"] {
+            assert!(line(name).unwrap_err().contains("line 1 of SHA256SUMS"), "{name:?}");
+        }
+        assert!(parse(b"0  x\n").is_err() && parse(b"\xff").is_err());
+        assert!(parse(format!("{}  x", "G".repeat(64)).as_bytes()).is_err());
+    }
+
+    #[test]
+    fn what_is_not_listed_is_foreign() {
+        assert_eq!(foreign(b"1  b\n2  a/x\n", ["a/x", "b", SUMS]), None);
+        assert_eq!(foreign(b"1  b\n", ["z", "b", "c"]), Some("c"));
+        assert_eq!(foreign(b"", ["b"]), Some("b"));
+        assert_eq!(foreign(b"", []), None);
+    }
+}
