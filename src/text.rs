@@ -10,6 +10,9 @@ const QUOTE_LIMIT: usize = 120;
 /// included), bidirectional controls, zero-width characters, line and paragraph separators, and tag characters.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
     c.is_control()
         || matches!(c,
             '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180E}'
@@ -20,7 +23,9 @@ pub fn is_hidden(c: char) -> bool {
 /// The text with every hidden character (see [`is_hidden`]) written as `\u{…}`, safe to print on a terminal.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_hidden) {
+    // Most texts have nothing else.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain || !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use crate::manifest::Platform;
 use crate::registry::ID_LIMIT;
 use crate::text::quote;
 
@@ -190,7 +191,7 @@ lenient!(
     Keys,
     {
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
-            let mut keys = Vec::new();
+            let mut keys = Vec::with_capacity(Platform::ALL.len());
             while let Some((key, IgnoredAny)) = map.next_entry()? {
                 keys.push(key);
             }

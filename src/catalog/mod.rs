@@ -23,14 +23,17 @@
 //! ```
 
 mod copies;
+mod entries;
 mod entry;
 mod load;
 mod place;
 mod read;
+mod split;
 mod usable;
 
 pub use copies::Copies;
+pub use entries::FormError;
 pub use entry::{Entry, is_id};
 pub use load::{Error, Loaded, Options, load};
 pub use place::{Place, WrongPlace};
-pub use read::{Catalog, FormError};
+pub use read::Catalog;

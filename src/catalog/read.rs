@@ -4,15 +4,12 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use rayon::prelude::*;
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::error::Category;
-use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::Entry;
+use super::entries::entries;
 use super::usable::keep_usable;
+use super::{Entry, FormError};
 use crate::hex;
 use crate::manifest::Agent;
 use crate::text::{nearest, quote};
@@ -20,37 +17,16 @@ use crate::text::{nearest, quote};
 /// How many notes about broken entries there are at most; the last one then counts the rest.
 const NOTES: usize = 20;
 
-/// A text is no index.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("is no registry index: {0}")]
-pub struct FormError(String);
-
-impl FormError {
-    pub(super) fn of(error: &dyn std::fmt::Display) -> Self {
-        Self(error.to_string())
-    }
-
-    pub(super) fn empty() -> Self {
-        Self("it holds neither registry.json nor a folder with an agent.json".to_owned())
-    }
-}
-
 /// An index that was read.
 #[derive(Debug, Clone)]
 pub struct Catalog {
     text: String,
-    /// Each with the place of its text.
+    /// Each with the place of its text, behind a byte order mark.
     entries: Vec<(Entry, Range<usize>)>,
     /// What cannot be used, and why; ready to be shown.
     pub notes: Vec<String>,
     /// Not everybody wants to know it, and it takes its time.
     sha256: OnceLock<String>,
-}
-
-#[derive(Deserialize)]
-struct Form<'a> {
-    #[serde(borrow)]
-    agents: Vec<&'a RawValue>,
 }
 
 impl Catalog {
@@ -64,30 +40,20 @@ impl Catalog {
 
     /// The same, where the digest of the text may be known.
     pub(super) fn with_digest(text: String, sha256: OnceLock<String>) -> Result<Self, FormError> {
-        // Some editors begin every file with a byte order mark.
-        let json = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let form: Form<'_> = serde_json::from_str(json).map_err(|error| match error.classify() {
-            Category::Data => FormError("it is no object with a list `agents`".to_owned()),
-            _ => FormError(error.to_string()),
-        })?;
-        let read: Vec<(Result<Entry, String>, Range<usize>)> = form
-            .agents
-            .par_iter()
-            .map(|raw| {
-                let start = raw.get().as_ptr().addr() - text.as_ptr().addr();
-                (Entry::parse(raw.get()), start..start + raw.get().len())
-            })
-            .collect();
-        let (mut entries, mut notes) = (Vec::with_capacity(read.len()), Vec::new());
+        let json = without_mark(&text);
+        let read = entries(json)?;
         let mut ids = HashSet::with_capacity(read.len());
-        for (number, (entry, range)) in read.into_iter().enumerate() {
+        let is_first: Vec<bool> =
+            read.iter().map(|(entry, _)| entry.as_ref().is_ok_and(|entry| ids.insert(entry.id.as_str()))).collect();
+        let (mut entries, mut notes) = (Vec::with_capacity(read.len()), Vec::new());
+        for (number, ((entry, range), is_first)) in read.into_iter().zip(is_first).enumerate() {
             match entry {
                 Err(problem) => notes.push(format!("entry {} {problem}", number + 1)),
-                Ok(entry) if !ids.insert(entry.id.clone()) => {
+                Ok(entry) if is_first => entries.push((entry, range)),
+                Ok(entry) => {
                     let id = quote(&entry.id);
                     notes.push(format!("entry {} is passed over: there is another {id} before it", number + 1));
                 }
-                Ok(entry) => entries.push((entry, range)),
             }
         }
         if notes.len() > NOTES {
@@ -112,7 +78,7 @@ impl Catalog {
     #[must_use]
     pub fn value(&self, id: &str) -> Option<Value> {
         let (_, range) = self.entries.iter().find(|(entry, _)| entry.id == id)?;
-        serde_json::from_str(self.text.get(range.clone())?).ok()
+        serde_json::from_str(without_mark(&self.text).get(range.clone())?).ok()
     }
 
     /// An agent, without the archives and packages of which the index says something unreadable.
@@ -134,6 +100,11 @@ impl Catalog {
     pub fn nearest(&self, id: &str) -> Option<&str> {
         nearest(id, self.entries().map(|entry| entry.id.as_str()))
     }
+}
+
+/// Some editors begin every file with a byte order mark.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -172,5 +143,14 @@ mod tests {
         let text = format!(r#"{{"agents":[{}]}}"#, vec!["1"; 50].join(","));
         let notes = Catalog::parse(text).unwrap().notes;
         assert_eq!((notes.len(), notes[20].as_str()), (21, "and 30 more entries are passed over"));
+    }
+
+    #[test]
+    fn a_byte_order_mark_moves_nothing() {
+        let entry = r#"{"id":"a","version":"1.0.0","distribution":{"npx":{}}}"#;
+        let text = format!("\u{feff} {{\"agents\":[{entry}]}}\n");
+        let catalog = Catalog::parse(text.clone()).unwrap();
+        assert_eq!(catalog.value("a").unwrap().to_string(), entry);
+        assert_eq!(catalog.sha256(), hex(&Sha256::digest(&text)));
     }
 }

@@ -1,10 +1,12 @@
 //! `acp-registry list` and `acp-registry search`
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use acp_registry::catalog::{Catalog, Entry};
 use acp_registry::report::plural;
 use acp_registry::store::{Agent, Store};
+use memchr::memmem;
 use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
@@ -128,12 +130,12 @@ fn show(
         });
         return ui.result(&acp_registry::json::to_string(&document));
     }
-    let rows: Vec<Vec<String>> = found
+    let rows: Vec<[Cow<'_, str>; 5]> = found
         .iter()
         .map(|entry| {
-            let installed = version_of(entry).unwrap_or_default().to_owned();
-            let words = first_sentence(&entry.description);
-            vec![entry.id.clone(), entry.version.clone(), installed, kinds(entry).join(" "), words]
+            let (id, version) = (entry.id.as_str().into(), entry.version.as_str().into());
+            let installed = version_of(entry).unwrap_or_default().into();
+            [id, version, installed, kinds(entry).join(" ").into(), first_sentence(&entry.description)]
         })
         .collect();
     if rows.is_empty() {
@@ -144,15 +146,14 @@ fn show(
 }
 
 /// As much of a description as fits into a line.
-fn first_sentence(text: &str) -> String {
+fn first_sentence(text: &str) -> Cow<'_, str> {
     const MOST: usize = 70;
-    let sentence = text.split_inclusive(". ").next().unwrap_or_default().trim_end().trim_end_matches('.');
-    if sentence.chars().count() <= MOST {
-        return sentence.to_owned();
+    let sentence = memmem::find(text.as_bytes(), b". ").map_or(text, |at| &text[..=at]);
+    let sentence = sentence.trim_end().trim_end_matches('.');
+    match sentence.char_indices().nth(MOST - 1) {
+        Some((at, last)) if at + last.len_utf8() < sentence.len() => format!("{}…", &sentence[..at]).into(),
+        _ => sentence.into(),
     }
-    let mut cut: String = sentence.chars().take(MOST - 1).collect();
-    cut.push('…');
-    cut
 }
 
 fn list_installed(
@@ -198,4 +199,24 @@ fn list_installed(
     let all = format!("{} in all, {}\n", plural(rows.len(), "agent"), bytes(total));
     ui.result(&(table(&["id", "version", "by", "verified", "size"], &rows) + &all))?;
     Ok(Exit::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_first_sentence_or_the_start_of_it() {
+        for (text, line) in [
+            ("", ""),
+            ("An agent.", "An agent"),
+            ("An agent. It does more. ", "An agent"),
+            ("Version 1.5 of it... ", "Version 1.5 of it"),
+            (". Odd", ""),
+        ] {
+            assert_eq!(first_sentence(text), line);
+        }
+        assert_eq!(first_sentence(&"é".repeat(70)), "é".repeat(70));
+        assert_eq!(first_sentence(&"é".repeat(71)), "é".repeat(69) + "…");
+    }
 }

@@ -6,26 +6,29 @@ use acp_registry::text::printable;
 const WIDEST: usize = 40;
 
 /// Rows with aligned columns, without hidden characters, one line each.
-pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
-    let rows: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(|cell| printable(cell).into_owned()).collect()).collect();
+pub(super) fn table<S: AsRef<str>>(header: &[&str], rows: &[impl AsRef<[S]>]) -> String {
     let length = |text: &str| text.chars().count();
     let mut widths: Vec<usize> = header.iter().map(|name| length(name)).collect();
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = length(cell).min(WIDEST).max(*width);
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row.as_ref()) {
+            *width = length(&printable(cell.as_ref())).min(WIDEST).max(*width);
         }
     }
     let mut out = String::new();
-    let header = header.iter().map(|name| (*name).to_owned()).collect();
-    for row in std::iter::once(&header).chain(&rows) {
-        let mut line = String::new();
-        for (width, cell) in widths.iter().zip(row) {
-            line.push_str(cell);
-            line.push_str(&" ".repeat((width + 2).saturating_sub(length(cell)).max(2)));
+    let mut line = |cells: &mut dyn Iterator<Item = &str>| {
+        let start = out.len();
+        for (width, cell) in widths.iter().zip(cells) {
+            let cell = printable(cell);
+            out.push_str(&cell);
+            let spaces = (width + 2).saturating_sub(length(&cell)).max(2);
+            out.extend(std::iter::repeat_n(' ', spaces));
         }
-        out.push_str(line.trim_end());
+        out.truncate(start + out[start..].trim_end().len());
         out.push('\n');
+    };
+    line(&mut header.iter().copied());
+    for row in rows {
+        line(&mut row.as_ref().iter().map(AsRef::as_ref));
     }
     out
 }
@@ -56,6 +59,8 @@ mod tests {
             [vec!["a".to_owned(), "é\u{1b}".to_owned(), String::new()], vec!["long".into(), "x".into(), "y".into()]];
         let expected = "id    v        w\na     é\\u{1b}\nlong  x        y\n";
         assert_eq!(table(&["id", "v", "w"], &rows), expected);
+        // A row of nothing stays a line.
+        assert_eq!(table(&["id"], &[["a"], [""], ["b"]]), "id\na\n\nb\n");
     }
 
     #[test]
