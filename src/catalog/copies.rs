@@ -11,7 +11,8 @@ use url::Url;
 use super::load::LIMIT;
 use crate::hex;
 use crate::net::Validators;
-use crate::sys::fs::{PathError, read_bounded, write_atomic};
+use crate::sys::bytes::Bytes;
+use crate::sys::fs::{PathError, write_atomic};
 
 /// For how long a copy is taken without asking when its host says nothing.
 const USUAL: Duration = Duration::from_mins(5);
@@ -29,7 +30,8 @@ pub struct Copies {
 #[derive(Debug)]
 pub(super) struct Copy {
     pub(super) head: Head,
-    pub(super) text: String,
+    /// In UTF-8.
+    pub(super) text: Bytes,
     /// When its host last said that it holds; the time of the file.
     pub(super) checked: SystemTime,
 }
@@ -65,10 +67,11 @@ impl Copies {
         let path = self.path(url);
         let checked = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok()?;
         let directory = self.directory.canonicalize().ok()?;
-        let mut bytes = read_bounded(&path, &directory, LIMIT + (1 << 16)).ok()?;
+        let bytes = Bytes::read(&path, &directory, LIMIT + (1 << 16)).ok()?;
         let end = bytes.iter().position(|&b| b == b'\n')?;
         let head: Head = serde_json::from_slice(&bytes[..end]).ok()?;
-        let text = String::from_utf8(bytes.split_off(end + 1)).ok()?;
+        let text = bytes.skip(end + 1);
+        str::from_utf8(&text).ok()?;
         (head.url == url.as_str() && head.length == text.len()).then_some(Copy { head, text, checked })
     }
 
@@ -118,7 +121,7 @@ mod tests {
             copies.find(&url).unwrap().is_fresh()
         };
         copies.keep(&url, "é", Validators::default(), None).unwrap();
-        assert_eq!(copies.find(&url).unwrap().text, "é");
+        assert_eq!(copies.find(&url).unwrap().text.to_vec(), "é".as_bytes());
         assert_eq!((age(200), age(400)), (true, false));
         copies.keep(&url, "text", Validators::default(), Some(Duration::from_mins(15))).unwrap();
         assert_eq!((age(800), age(1000)), (true, false));

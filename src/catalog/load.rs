@@ -1,7 +1,7 @@
 //! From a place to a catalog.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use url::Url;
 
@@ -9,7 +9,8 @@ use super::copies::Copy;
 use super::{Catalog, Copies, FormError, Place};
 use crate::net::{Client, FetchError, Problem, shown};
 use crate::registry::{LoadError, Registry};
-use crate::sys::fs::{ReadError, read_bounded};
+use crate::sys::bytes::Bytes;
+use crate::sys::fs::ReadError;
 
 /// The largest index that is read, in bytes.
 pub(super) const LIMIT: u64 = 256 << 20;
@@ -85,7 +86,7 @@ pub async fn load(
     };
     let copy = options.copies.as_ref().and_then(|copies| copies.find(url));
     let of_copy = |copy: Copy, warning| {
-        let catalog = Catalog::with_digest(copy.text, copy.head.sha256.into());
+        let catalog = Catalog::of_bytes(copy.text, copy.head.sha256.into());
         let catalog = catalog.map_err(|error| Error::Form { place: place.to_string(), error })?;
         Ok(Loaded { catalog, warning })
     };
@@ -142,7 +143,7 @@ fn from_path(path: &Path) -> Result<Catalog, Error> {
     let place = || path.display().to_string();
     let read = |file: &Path| {
         let real = file.canonicalize().map_err(ReadError::from)?;
-        read_bounded(&real, &real, LIMIT)
+        Bytes::read(&real, &real, LIMIT)
     };
     let published = path.join("registry.json");
     let file = if !path.is_dir() {
@@ -153,9 +154,7 @@ fn from_path(path: &Path) -> Result<Catalog, Error> {
         return from_checkout(path);
     };
     let bytes = read(file).map_err(|error| Error::Read { place: place(), error })?;
-    let text =
-        String::from_utf8(bytes).map_err(|error| Error::Form { place: place(), error: FormError::of(&error) })?;
-    Catalog::parse(text).map_err(|error| Error::Form { place: place(), error })
+    Catalog::of_bytes(bytes, OnceLock::new()).map_err(|error| Error::Form { place: place(), error })
 }
 
 /// Reads the manifests of a registry as the index that would be built from them.

@@ -12,6 +12,7 @@ use super::usable::keep_usable;
 use super::{Entry, FormError};
 use crate::hex;
 use crate::manifest::Agent;
+use crate::sys::bytes::Bytes;
 use crate::text::{nearest, quote};
 
 /// How many notes about broken entries there are at most; the last one then counts the rest.
@@ -20,7 +21,7 @@ const NOTES: usize = 20;
 /// An index that was read.
 #[derive(Debug, Clone)]
 pub struct Catalog {
-    text: String,
+    text: Bytes,
     /// Each with the place of its text, behind a byte order mark.
     entries: Vec<(Entry, Range<usize>)>,
     /// What cannot be used, and why; ready to be shown.
@@ -35,12 +36,12 @@ impl Catalog {
     /// # Errors
     /// [`FormError`] when it is not JSON, or has no array `agents`.
     pub fn parse(text: String) -> Result<Self, FormError> {
-        Self::with_digest(text, OnceLock::new())
+        Self::of_bytes(text.into_bytes().into(), OnceLock::new())
     }
 
     /// The same, where the digest of the text may be known.
-    pub(super) fn with_digest(text: String, sha256: OnceLock<String>) -> Result<Self, FormError> {
-        let json = without_mark(&text);
+    pub(super) fn of_bytes(text: Bytes, sha256: OnceLock<String>) -> Result<Self, FormError> {
+        let json = str::from_utf8(without_mark(&text)).map_err(|error| FormError::of(&error))?;
         let read = entries(json)?;
         let mut ids = HashSet::with_capacity(read.len());
         let is_first: Vec<bool> =
@@ -66,7 +67,7 @@ impl Catalog {
 
     /// SHA-256 of the index.
     pub fn sha256(&self) -> &str {
-        self.sha256.get_or_init(|| hex(&Sha256::digest(&self.text)))
+        self.sha256.get_or_init(|| hex(&Sha256::digest(&*self.text)))
     }
 
     /// The agents, in the order of the index.
@@ -78,7 +79,7 @@ impl Catalog {
     #[must_use]
     pub fn value(&self, id: &str) -> Option<Value> {
         let (_, range) = self.entries.iter().find(|(entry, _)| entry.id == id)?;
-        serde_json::from_str(without_mark(&self.text).get(range.clone())?).ok()
+        serde_json::from_slice(without_mark(&self.text).get(range.clone())?).ok()
     }
 
     /// An agent, without the archives and packages of which the index says something unreadable.
@@ -103,8 +104,8 @@ impl Catalog {
 }
 
 /// Some editors begin every file with a byte order mark.
-fn without_mark(text: &str) -> &str {
-    text.strip_prefix('\u{feff}').unwrap_or(text)
+fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -42,6 +42,17 @@ impl From<io::Error> for ReadError {
 /// # Errors
 /// [`ReadError`], each case by its own name.
 pub fn read_bounded(path: &Path, root: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+    let (file, length) = open_bounded(path, root, limit)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(ReadError::TooLarge { limit });
+    }
+    Ok(bytes)
+}
+
+/// Opens a regular file that has at most `limit` bytes now, and tells how many.
+pub(super) fn open_bounded(path: &Path, root: &Path, limit: u64) -> Result<(File, u64), ReadError> {
     let file = match open_no_follow(path) {
         Err(error) if is_link_refusal(&error, path) => open_no_follow(&resolve_below(path, root)?)?,
         other => other?,
@@ -53,12 +64,7 @@ pub fn read_bounded(path: &Path, root: &Path, limit: u64) -> Result<Vec<u8>, Rea
     if metadata.len() > limit {
         return Err(ReadError::TooLarge { limit });
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
-    file.take(limit + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit {
-        return Err(ReadError::TooLarge { limit });
-    }
-    Ok(bytes)
+    Ok((file, metadata.len()))
 }
 
 /// The first symbolic link among the folders that a name goes through, from `root` on, which itself may be one.
