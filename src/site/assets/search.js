@@ -20,10 +20,12 @@
 
   let data, loading, found = [], shown = 0, similar = false, asked = 0, idle, speak, started = false;
 
-  // Long work is done in pieces, between which the page answers.
+  // Lets the page answer first.
+  const rest = () => new Promise((next) => { setTimeout(next); });
+
   const pieces = async (list, size, use) => {
     for (let i = 0; i < list.length; i++) {
-      if (i && i % size === 0) await new Promise((next) => { setTimeout(next); });
+      if (i && i % size === 0) await rest();
       use(list[i], i);
     }
   };
@@ -275,11 +277,14 @@
     chosen.textContent = picked ? ` (${picked})` : '';
     clear.hidden = !picked && !box.value.trim();
     try { await load(); } catch { return; }
-    // Something else has been asked since; here and below.
+    await rest();
+    // Something else was asked since.
     if (mine !== asked) return;
     const query = fold(box.value).trim().replace(/\s+/g, ' ');
     const tokens = query ? query.split(' ').slice(0, 8) : [];
     const scores = rank(tokens, query);
+    await rest();
+    if (mine !== asked) return;
     draw(scores, false);
     const isStrong = found.some((i) => scores[i] >= 12);
     if (tokens.length && found.length < 5 && !isStrong) {
