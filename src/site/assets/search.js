@@ -41,7 +41,7 @@
     json.name = json.name.map((name, i) => name || json.id[i].replaceAll('-', ' '));
     json.bits = Object.values(json.bits);
     json.fields = [];
-    await pieces(json.id, 1000, (id, i) => json.fields.push([fold(json.name[i]), id, fold(json.by[i]), fold(json.text[i])]));
+    await pieces(json.id, 250, (id, i) => json.fields.push([fold(json.name[i]), id, fold(json.by[i]), fold(json.text[i])]));
     data = json;
   }).catch((error) => {
     loading = undefined;
@@ -107,7 +107,7 @@
   let vocabulary;
   const words = () => vocabulary ||= (async () => {
     const found = new Map();
-    await pieces(data.fields, 500, (fields, i) => {
+    await pieces(data.fields, 200, (fields, i) => {
       for (const word of new Set(fields.join(' ').match(/[\p{L}\p{N}]{3,30}/gu))) {
         const agents = found.get(word);
         if (agents) agents.push(i);
@@ -125,7 +125,7 @@
       const add = (i, value) => { if ((hits.get(i) || 0) < value) hits.set(i, value); };
       data.fields.forEach((fields, i) => { const one = score(fields, token); if (one) add(i, one); });
       if (max && token.length <= 30) {
-        await pieces(await words(), 1000, ([word, agents]) => {
+        await pieces(await words(), 400, ([word, agents]) => {
           if (word.length < token.length - max) return;
           const d = distance(word, token, max);
           if (d <= max) for (const i of agents) add(i, 2 / (1 + d) + (data.fields[i][0].includes(word) ? 3 : 0));
@@ -247,7 +247,8 @@
     }));
   };
 
-  const draw = (scores, isSimilar) => {
+  const draw = async (scores, isSimilar) => {
+    const mine = asked;
     similar = isSimilar;
     found = filter(scores);
     const byName = sort.value === 'name' || !box.value.trim();
@@ -256,6 +257,8 @@
     if (sort.value === 'name-desc') found.reverse();
     else if (days) found.sort((a, b) => days[b] - days[a] || a - b);
     else if (!byName) found.sort((a, b) => scores[b] - scores[a] || a - b);
+    await rest();
+    if (mine !== asked) return;
     for (const { values } of groups) for (const value of values) {
       value.out.textContent = value.n;
       value.input.parentElement.classList.toggle('zero', !value.n);
@@ -285,9 +288,9 @@
     const scores = rank(tokens, query);
     await rest();
     if (mine !== asked) return;
-    draw(scores, false);
+    await draw(scores, false);
     const isStrong = found.some((i) => scores[i] >= 12);
-    if (tokens.length && found.length < 5 && !isStrong) {
+    if (mine === asked && tokens.length && found.length < 5 && !isStrong) {
       idle = setTimeout(async () => {
         const wider = await rankSimilar(tokens);
         if (mine !== asked) return;
