@@ -44,6 +44,8 @@ mod propose;
 mod publish;
 mod publish_listing;
 mod publish_order;
+mod publish_prune;
+mod publish_reader;
 #[cfg(unix)]
 mod publish_s3;
 mod published;

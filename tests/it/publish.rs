@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-#[cfg(unix)]
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -19,13 +17,13 @@ pub(crate) fn build(env: &Env, out: &str) {
 }
 
 /// A registry of three agents, with its tree in `dist`.
-fn env() -> Env {
+pub(crate) fn env() -> Env {
     let env = Env::with(&["a", "b", "c"]);
     build(&env, "dist");
     env
 }
 
-fn add(env: &Env, id: &str) {
+pub(crate) fn add(env: &Env, id: &str) {
     env.write(&format!("r/{id}/agent.json"), manifest(id));
     env.write(&format!("r/{id}/icon.svg"), ICON);
 }
@@ -44,7 +42,7 @@ pub(crate) fn changed(report: &Value) -> Vec<String> {
     changed
 }
 
-fn report(env: &Env, arguments: &[&str]) -> Value {
+pub(crate) fn report(env: &Env, arguments: &[&str]) -> Value {
     let (code, report) = env.json(&[&["publish", "--to", "pub"], arguments].concat());
     assert_eq!(code, 0, "{report}");
     report
@@ -122,7 +120,7 @@ fn snapshots_are_named_after_the_commit_or_the_content() {
     }
 }
 
-fn acp_registry_digest(path: &Path) -> String {
+pub(crate) fn acp_registry_digest(path: &Path) -> String {
     use sha2::Digest as _;
     sha2::Sha256::digest(fs::read(path).unwrap()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -550,271 +548,4 @@ fn the_list_of_digests_can_be_signed() {
     report(&env, &[]);
     assert!(!env.path("pub/latest/SHA256SUMS.sig").exists());
     assert!(env.path(&format!("pub/{snapshot}/SHA256SUMS.sig")).exists());
-}
-
-/// A snapshot of one file, whose list has that.
-fn snapshot(env: &Env, name: &str) {
-    env.write(&format!("pub/{name}/registry.json"), name);
-    let digest = acp_registry_digest(&env.path(&format!("pub/{name}/registry.json")));
-    env.write(&format!("pub/{name}/SHA256SUMS"), format!("{digest}  registry.json\n"));
-}
-
-fn prune(env: &Env, arguments: &[&str]) -> Vec<String> {
-    let (code, report) = env.json(&[&["publish", "prune", "--to", "pub"], arguments].concat());
-    assert_eq!(code, 0, "{report}");
-    report["removed"].as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()
-}
-
-/// Changes the record of a snapshot.
-fn record(env: &Env, name: &str, change: impl Fn(&mut Value)) {
-    let mut state: Value = serde_json::from_str(&env.read("pub/.acp-registry/state.json")).unwrap();
-    change(&mut state["snapshots"][name]);
-    env.write("pub/.acp-registry/state.json", state.to_string());
-}
-
-#[test]
-fn old_snapshots_are_removed_but_never_the_newest_or_the_one_in_use() {
-    let env = env();
-    let newest = report(&env, &["--revision", "new"])["snapshot"].as_str().unwrap().to_owned();
-    snapshot(&env, "v2020-01-01-a");
-    snapshot(&env, "v2020-01-02-b");
-    // One that was begun, and one of which nobody knows anything.
-    env.write("pub/v2020-01-03-half/agents/x/agent.json", "{}");
-    let digest = "0".repeat(64);
-    record(&env, "v2020-01-03-half", |it| {
-        *it = serde_json::json!({ "sums": digest, "created": 1_577_900_000, "is_complete": false });
-    });
-    for name in ["v2020-1-1-x", "other", "v2020-01-04-data"] {
-        env.write(&format!("pub/{name}/registry.json"), "{}");
-    }
-    fs::create_dir(env.path("pub/v2020-01-05-empty")).unwrap();
-    let old = ["v2020-01-01-a", "v2020-01-02-b", "v2020-01-03-half"];
-    assert_eq!(prune(&env, &["--keep", "100000d"]), [] as [String; 0]);
-    assert_eq!(prune(&env, &["--dry-run"]), old);
-    assert!(env.path("pub/v2020-01-01-a").exists());
-    assert_eq!(prune(&env, &[]), old);
-    assert_eq!(old.iter().filter(|name| env.path(&format!("pub/{name}")).exists()).count(), 0);
-    for kept in ["other", "v2020-1-1-x", "v2020-01-04-data", "latest", &newest] {
-        assert!(env.path(&format!("pub/{kept}/registry.json")).exists(), "{kept}");
-    }
-    // All are old, and two stay: the one that latest is made from, and the newest, which is another one.
-    record(&env, &newest, |it| it["created"] = 1.into());
-    snapshot(&env, "v2020-02-02-later");
-    assert_eq!(prune(&env, &["--keep", "0"]), [] as [String; 0]);
-    let run = env.run(&["publish", "prune", "--to", "pub", "--keep", "0"]);
-    assert!(run.code == 0 && run.stdout == "0 snapshots removed, 2 kept\n", "{}", run.stdout);
-    // The same without a state: the list of digests tells.
-    fs::remove_file(env.path("pub/.acp-registry/state.json")).unwrap();
-    fs::rename(env.path(&format!("pub/{newest}")), env.path("pub/v2019-01-01-moved")).unwrap();
-    snapshot(&env, "v2019-01-02-old");
-    assert_eq!(prune(&env, &["--keep", "0"]), ["v2019-01-02-old"]);
-    assert_eq!(env.run(&["publish", "prune"]).code, 2);
-}
-
-#[test]
-fn what_is_no_part_of_a_snapshot_is_not_pruned() {
-    let env = env();
-    // Neither what was never published to, nor what is not there.
-    env.write("back/v2024-01-01-alpha/data.db", "mine");
-    for to in ["back", "nowhere"] {
-        for arguments in [&["--dry-run"][..], &[]] {
-            let run = env.run(&[&["publish", "prune", "--keep", "0", "--to", to], arguments].concat());
-            assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{to}: {}", run.stderr);
-            assert!(
-                run.stderr.contains(to) && run.stderr.contains("nothing was ever published there"),
-                "{}",
-                run.stderr
-            );
-        }
-    }
-    assert_eq!(env.read("back/v2024-01-01-alpha/data.db"), "mine");
-    assert!(!env.path("nowhere").exists() && !env.path("back/.acp-registry").exists());
-    report(&env, &[]);
-    snapshot(&env, "v2020-01-01-a");
-    env.write("pub/v2020-01-01-a/data.db", "mine");
-    snapshot(&env, "v2020-01-02-b");
-    env.write("pub/v2020-01-02-b/SHA256SUMS", "x");
-    env.write("pub/v2020-01-03-c/data.db", "mine");
-    let run = env.run(&["publish", "prune", "--to", "pub"]);
-    assert_eq!((run.code, run.stdout.as_str()), (0, "remove v2020-01-01-a\n1 snapshot removed, 2 kept\n"));
-    assert!(run.stderr.contains("v2020-01-01-a/data.db is no part of the snapshot, and stays"), "{}", run.stderr);
-    assert!(
-        run.stderr.contains("v2020-01-02-b stays") && run.stderr.contains("line 1 of SHA256SUMS"),
-        "{}",
-        run.stderr
-    );
-    assert_eq!(tree(&env.path("pub/v2020-01-01-a")), [("data.db".to_owned(), b"mine".to_vec())]);
-    assert!(env.path("pub/v2020-01-02-b/registry.json").exists() && env.path("pub/v2020-01-03-c/data.db").exists());
-    assert_eq!(prune(&env, &["--keep", "0"]), [] as [String; 0]);
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::symlink(env.path("back"), env.path("pub/v2020-01-04-link")).unwrap();
-        assert_eq!(prune(&env, &["--keep", "0"]), [] as [String; 0]);
-        assert_eq!(env.read("back/v2024-01-01-alpha/data.db"), "mine");
-    }
-}
-
-#[test]
-fn the_newest_snapshot_is_told_by_when_it_was_made() {
-    let env = env();
-    report(&env, &[]);
-    // Of the same day, and known by their times alone.
-    for (name, seconds) in [("v2020-01-01-a", 1_577_880_000), ("v2020-01-01-b", 1_577_870_000)] {
-        snapshot(&env, name);
-        let time = std::time::UNIX_EPOCH + Duration::from_secs(seconds);
-        let list = fs::File::options().write(true).open(env.path(&format!("pub/{name}/SHA256SUMS"))).unwrap();
-        list.set_modified(time).unwrap();
-    }
-    // One from the future is not the newest for ever.
-    snapshot(&env, "v9999-01-01-x");
-    let latest = fs::read_dir(env.path("pub")).unwrap().map(|item| item.unwrap().file_name().into_string().unwrap());
-    let latest = latest.into_iter().find(|name| name.starts_with("v20") && !name.starts_with("v2020")).unwrap();
-    fs::remove_dir_all(env.path(&format!("pub/{latest}"))).unwrap();
-    record(&env, &latest, |it| it["created"] = 1.into());
-    let run = env.run(&["publish", "prune", "--to", "pub", "--keep", "0"]);
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(run.stderr.contains("v9999-01-01-x is dated in the future"), "{}", run.stderr);
-    assert!(run.stdout.starts_with("remove v2020-01-01-b\n1 snapshot removed"), "{}", run.stdout);
-    assert!(env.path("pub/v2020-01-01-a/registry.json").exists() && env.path("pub/v9999-01-01-x").exists());
-}
-
-/// Reads what is published as people and programs do, and returns the names that lead nowhere.
-pub(crate) fn dangling(read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
-    const BASE: &str = "https://h.example/latest/";
-    let mut missing = Vec::new();
-    let mut seen = BTreeSet::new();
-    let mut queue: Vec<(String, String)> = Vec::new();
-    // Where nothing is published yet, nothing is missing; without a home page there is no site yet.
-    let lists: &[&str] =
-        if read("index.html").is_some() { &["index.html", "SHA256SUMS", "sitemap.xml", "history.json"] } else { &[] };
-    for start in ["registry.json"].iter().chain(lists).copied() {
-        let Some(bytes) = read(start) else { continue };
-        let text = String::from_utf8(bytes).unwrap();
-        if start == "SHA256SUMS" {
-            queue.extend(text.lines().map(|line| (start.to_owned(), line[66..].to_owned())));
-        }
-        queue.extend(names(start, &text, BASE).into_iter().map(|name| (start.to_owned(), name)));
-    }
-    while let Some((from, name)) = queue.pop() {
-        if !seen.insert(name.clone()) {
-            continue;
-        }
-        match read(&name) {
-            None => missing.push(format!("{from} names {name}")),
-            Some(bytes) if ["html", "atom", "txt"].contains(&ending(&name)) => {
-                let text = String::from_utf8(bytes).unwrap();
-                queue.extend(names(&name, &text, BASE).into_iter().map(|found| (name.clone(), found)));
-            }
-            Some(_) => {}
-        }
-    }
-    assert!(!seen.contains("agents/a/index.html") || seen.len() > 20, "{seen:?}");
-    missing
-}
-
-pub(crate) fn ending(name: &str) -> &str {
-    name.rsplit_once('.').map_or("", |(_, ending)| ending)
-}
-
-/// The published files that a published text names.
-fn names(at: &str, text: &str, base: &str) -> Vec<String> {
-    let here = url::Url::parse(base).unwrap().join(at).unwrap();
-    let is_page = ending(at) == "html";
-    let pieces = text.split(|c: char| "\"<>() \n".contains(c)).scan("", |before, piece| {
-        let is_link = is_page && (before.ends_with("href=") || before.ends_with("src="));
-        *before = piece;
-        Some((piece, is_link))
-    });
-    let urls = pieces.filter_map(|(piece, is_link)| match is_link {
-        true => here.join(piece).ok(),
-        false if !is_page && piece.starts_with(base) => url::Url::parse(piece).ok(),
-        false => None,
-    });
-    let names = urls.filter_map(|url| {
-        let path = url.as_str().split(['?', '#']).next().unwrap().strip_prefix(base)?.to_owned();
-        Some(if path.is_empty() || path.ends_with('/') { format!("{path}index.html") } else { path })
-    });
-    names.collect()
-}
-
-/// Six trees with agents that come, change and go, in `tree-0` to `tree-5`.
-pub(crate) fn trees(env: &Env) -> Vec<String> {
-    let trees = (0..6).map(|number| {
-        for id in ["a", "b", "c", "d", "e"] {
-            let _ = fs::remove_dir_all(env.path(&format!("r/{id}")));
-        }
-        for (at, id) in ["a", "b", "c", "d", "e"].iter().enumerate() {
-            if (number + at) % 3 != 0 || *id == "a" {
-                add(env, id);
-                env.write(&format!("r/{id}/agent.json"), manifest(id).replace("1.0.0", &format!("1.{number}.{at}")));
-            }
-        }
-        let out = format!("tree-{number}");
-        build(env, &out);
-        out
-    });
-    trees.collect()
-}
-
-#[test]
-fn the_reader_of_the_tests_finds_what_is_missing() {
-    let env = Env::empty();
-    let trees = trees(&env);
-    let read = |name: &str| fs::read(env.path(&format!("{}/{name}", trees[0]))).ok();
-    assert_eq!(dangling(&read), [] as [String; 0]);
-    let without = |gone: &'static str| move |name: &str| if name == gone { None } else { read(name) };
-    for gone in ["b.svg", "agents/b/index.html", "agents/b/badge.svg"] {
-        assert!(!dangling(&without(gone)).is_empty(), "{gone}");
-    }
-    assert_eq!(dangling(&|_| None), [] as [String; 0]);
-}
-
-/// Publishers are killed at any point, fifty times; whoever reads meanwhile misses nothing.
-#[cfg(unix)]
-#[test]
-fn a_reader_never_misses_a_file_whatever_stops_publishers() {
-    let env = Env::empty();
-    let trees = trees(&env);
-    let (is_over, passes) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let read = |name: &str| fs::read(env.path(&format!("pub/latest/{name}"))).ok();
-    thread::scope(|scope| {
-        let reader = scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
-                let missing = dangling(&read);
-                passes.fetch_add(1, Ordering::Relaxed);
-                if !missing.is_empty() {
-                    return missing;
-                }
-            }
-            Vec::new()
-        });
-        let mut random = fastrand::Rng::with_seed(7);
-        let (mut killed, mut finished) = (0, 0);
-        for round in 0..50 {
-            let from = &trees[random.usize(..trees.len())];
-            let mut command = env.command(&["publish", "--to", "pub", "--from", from]);
-            let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
-            if round % 3 != 2 {
-                thread::sleep(Duration::from_millis(random.u64(..120)));
-                let _ = child.kill();
-            }
-            match child.wait().unwrap().code() {
-                Some(0) => finished += 1,
-                None => killed += 1,
-                other => panic!("round {round}: {other:?}"),
-            }
-            assert_eq!(dangling(&read), [] as [String; 0], "round {round}");
-        }
-        is_over.store(true, Ordering::Relaxed);
-        assert_eq!(reader.join().unwrap(), [] as [String; 0]);
-        let passes = passes.load(Ordering::Relaxed);
-        assert!(killed >= 5 && finished >= 16 && passes >= 5, "{killed} {finished} {passes}");
-    });
-    // And in the end everything is as if nothing had happened.
-    let run = env.run(&["publish", "--to", "pub", "--from", &trees[1], "--grace", "0"]);
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(tree(&env.path("pub/latest")) == tree(&env.path(&trees[1])));
-    assert_eq!(fs::read_dir(env.path("pub/.acp-registry")).unwrap().count(), 2, "something is left half-made");
-    let (code, again) = env.json(&["publish", "--to", "pub", "--from", &trees[1], "--recheck"]);
-    assert_eq!((code, changed(&again)), (0, Vec::new()));
 }

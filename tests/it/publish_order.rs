@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use crate::publish::{dangling, trees};
+use crate::publish_reader::{dangling, trees};
 use crate::server::{Answer, Asked, Server, not_found, ok};
 use crate::support::{Env, Run};
 

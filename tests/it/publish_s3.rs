@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::publish::{build, changed, dangling, ending, trees};
+use crate::publish::{build, changed};
+use crate::publish_reader::{dangling, ending, missed_during, trees};
 use crate::server::{Asked, Server, write};
 use crate::support::{Env, ICON, Run, manifest, skipped, tree};
 
@@ -425,25 +426,14 @@ fn a_reader_of_a_bucket_never_misses_an_object() {
             _ => Fate::Pass,
         }
     });
-    let (is_over, passes) = (AtomicBool::new(false), AtomicUsize::new(0));
     let read = |name: &str| match ask(&moto.host, "GET", &format!("/poll/latest/{name}")) {
         Some((200, _, body)) => Some(body),
         Some((404, ..)) => None,
         other => panic!("{name}: {other:?}"),
     };
-    thread::scope(|scope| {
-        let reader = scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
-                let missing = dangling(&read);
-                passes.fetch_add(1, Ordering::Relaxed);
-                if !missing.is_empty() {
-                    return missing;
-                }
-            }
-            Vec::new()
-        });
-        let mut random = fastrand::Rng::with_seed(11);
-        let (mut killed, mut refused, mut finished) = (0, 0, 0);
+    let mut random = fastrand::Rng::with_seed(11);
+    let (mut killed, mut refused, mut finished) = (0, 0, 0);
+    let (missing, passes) = missed_during(&read, || {
         for round in 0..50 {
             let from = &trees[random.usize(..trees.len())];
             left.store(if round % 4 == 1 { random.usize(..150) } else { usize::MAX }, Ordering::Relaxed);
@@ -461,11 +451,9 @@ fn a_reader_of_a_bucket_never_misses_an_object() {
             }
             assert_eq!(dangling(&read), [] as [String; 0], "round {round}");
         }
-        is_over.store(true, Ordering::Relaxed);
-        assert_eq!(reader.join().unwrap(), [] as [String; 0]);
-        let passes = passes.load(Ordering::Relaxed);
-        assert!(killed >= 3 && refused >= 3 && finished >= 25 && passes >= 5, "{killed} {refused} {finished} {passes}");
     });
+    assert_eq!(missing, [] as [String; 0]);
+    assert!(killed >= 3 && refused >= 3 && finished >= 25 && passes >= 5, "{killed} {refused} {finished} {passes}");
     left.store(usize::MAX, Ordering::Relaxed);
     report(&env, &server.host, &["--to", "s3://poll", "--from", &trees[1], "--grace", "0"]);
     let latest: Vec<String> =
