@@ -291,6 +291,8 @@ fn an_agent_has_limits_and_a_session_of_its_own() {
     assert_eq!(limit("Max core file size"), ["0", "0"]);
     let file_size: Vec<u64> = limit("Max file size").iter().map(|number| number.parse().unwrap()).collect();
     assert!(file_size.iter().all(|size| (1..=4 << 30).contains(size)), "{file_size:?}");
+    let memory: Vec<u64> = limit("Max data size").iter().map(|number| number.parse().unwrap()).collect();
+    assert!(memory.iter().all(|size| (1..=16 << 30).contains(size)), "{memory:?}");
     assert_eq!(text("oom_score_adj"), "1000\n");
     // Process, parent, group, session.
     let stat: Vec<String> = text("stat").split(' ').map(ToOwned::to_owned).collect();

@@ -13,6 +13,10 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
 
 use super::sandbox::MARKER;
 
+/// The memory that each process may write to, in bytes. What runtimes only reserve does not
+/// count, as it would for a limit on address space.
+const MEMORY: u64 = 16 << 30;
+
 /// The largest file that a program may write, in bytes. Agents unpack browsers and models of several hundred MB.
 const FILE_SIZE: u64 = 4 << 30;
 
@@ -173,7 +177,7 @@ fn send(number: u32, signal: Signal) {
 /// enough against accidents.
 pub(super) fn limit(number: u32) {
     let Some(pid) = pid(number) else { return };
-    for (resource, most) in [(Resource::Fsize, FILE_SIZE), (Resource::Core, 0)] {
+    for (resource, most) in [(Resource::Fsize, FILE_SIZE), (Resource::Data, MEMORY), (Resource::Core, 0)] {
         // Fails where the caller's own limit is lower, which then holds.
         let _ = rustix::process::prlimit(Some(pid), resource, Rlimit { current: Some(most), maximum: Some(most) });
     }

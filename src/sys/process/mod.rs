@@ -11,7 +11,7 @@
 //!
 //! | system | session of its own | descendants that left the session | limits |
 //! |---|---|---|---|
-//! | Linux | yes | found by their environment, by their parents, and as orphans ([`adopt_orphans`]) | file size, no core files, first victim when memory runs out |
+//! | Linux | yes | found by their environment, by their parents, and as orphans ([`adopt_orphans`]) | file size, memory, no core files, first victim when memory runs out |
 //! | other Unix | yes | not found | none |
 //! | Windows | a job object | cannot leave it | none |
 //!
