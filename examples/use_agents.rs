@@ -29,9 +29,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{:24} {}", entry.id, entry.version);
     }
 
-    let agent = catalog.agent(id).ok_or("there is no such agent")?;
+    let agent = catalog.agent(id)?.ok_or("there is no such agent")?;
     let wanted = Wanted { id: id.clone(), ..Wanted::default() };
-    let plan = resolve(&Offer::of_agent(&agent, catalog.sha256()), &wanted, &Host::detect(&environment))?;
+    let plan = resolve(&Offer::of_agent(&agent, catalog.sha256()?), &wanted, &Host::detect(&environment))?;
     let installer = Installer { platform: plan.platform, ..Installer::new(client, environment.clone()) };
     let progress = |step| eprintln!("{step:?}");
     let order = Order { plan: &plan, installer: &installer, pin: Pin::Keep, progress: &progress, waiting: &|_| () };

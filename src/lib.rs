@@ -67,7 +67,7 @@
 //! | `registry.toml` | [`registry::Config::read`] | rule levels, the site and published views |
 //! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents came, changed and went |
 //! | `~/.cache/acp-registry` | [`net::Cache`] | answers of earlier runs |
-//! | `~/.cache/acp-registry/indexes` | [`catalog::Copies`] | indexes as they were fetched last |
+//! | `~/.cache/acp-registry/indexes` | [`catalog::Copies`] | indexes as they were fetched last, and what was found in large ones |
 //! | `~/.local/share/acp-registry` | [`store`] | installed agents |
 //! | `acp-registry.lock` | [`lockfile::LockFile`] | versions with all their digests |
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`index`] (published) | the contracts |

@@ -1,6 +1,7 @@
 //! Copies of indexes from earlier runs.
 
 use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -9,18 +10,22 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::load::LIMIT;
+use super::summary::Summary;
+use super::text::Text;
 use crate::hex;
 use crate::net::Validators;
-use crate::sys::bytes::Bytes;
-use crate::sys::fs::{PathError, write_atomic};
+use crate::sys::fs::{PathError, open_bounded, read_bounded, write_atomic};
 
 /// For how long a copy is taken without asking when its host says nothing.
 const USUAL: Duration = Duration::from_mins(5);
 
+/// The longest first line of a copy, in bytes.
+const HEAD: u64 = 1 << 16;
+
 /// The longest time for which a host is believed that nothing will change.
 const LONGEST: Duration = Duration::from_hours(1);
 
-/// A directory of copies. What is damaged in it counts as not there.
+/// A directory of copies, and of summaries of large indexes. What is damaged in it counts as not there.
 #[derive(Debug, Clone)]
 pub struct Copies {
     directory: PathBuf,
@@ -30,8 +35,7 @@ pub struct Copies {
 #[derive(Debug)]
 pub(super) struct Copy {
     pub(super) head: Head,
-    /// In UTF-8.
-    pub(super) text: Bytes,
+    pub(super) text: Text,
     /// When its host last said that it holds; the time of the file.
     pub(super) checked: SystemTime,
 }
@@ -44,7 +48,7 @@ pub(super) struct Head {
     pub(super) max_age_seconds: Option<u64>,
     pub(super) sha256: String,
     /// Of the text behind this line, in bytes.
-    pub(super) length: usize,
+    pub(super) length: u64,
 }
 
 impl Copy {
@@ -67,12 +71,13 @@ impl Copies {
         let path = self.path(url);
         let checked = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok()?;
         let directory = self.directory.canonicalize().ok()?;
-        let bytes = Bytes::read(&path, &directory, LIMIT + (1 << 16)).ok()?;
-        let end = bytes.iter().position(|&b| b == b'\n')?;
-        let head: Head = serde_json::from_slice(&bytes[..end]).ok()?;
-        let text = bytes.skip(end + 1);
-        str::from_utf8(&text).ok()?;
-        (head.url == url.as_str() && head.length == text.len()).then_some(Copy { head, text, checked })
+        let (file, length) = open_bounded(&path, &directory, LIMIT + HEAD).ok()?;
+        let mut line = Vec::new();
+        BufReader::new(&file).take(HEAD).read_until(b'\n', &mut line).ok()?;
+        let head: Head = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
+        let start = line.len() as u64;
+        let is_whole = length == start + head.length;
+        (head.url == url.as_str() && is_whole).then(|| Copy { head, text: Text::behind(file, start..length), checked })
     }
 
     /// Keeps a copy that was just fetched.
@@ -86,7 +91,7 @@ impl Copies {
         fs::create_dir_all(&self.directory).map_err(PathError::at(&self.directory))?;
         let max_age_seconds = max_age.map(|age| age.as_secs());
         let sha256 = hex(&Sha256::digest(text));
-        let head = Head { url: url.to_string(), validators, max_age_seconds, sha256, length: text.len() };
+        let head = Head { url: url.to_string(), validators, max_age_seconds, sha256, length: text.len() as u64 };
         let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
         bytes.push(b'\n');
         bytes.extend_from_slice(text.as_bytes());
@@ -100,8 +105,24 @@ impl Copies {
         let _ = File::options().write(true).open(self.path(url)).and_then(|file| file.set_modified(SystemTime::now()));
     }
 
+    /// What an earlier run has found in this text, which was in this place.
+    pub(super) fn summary(&self, place: &str, of: &str) -> Option<Summary> {
+        let directory = self.directory.canonicalize().ok()?;
+        let json = read_bounded(&self.file(place, "entries"), &directory, LIMIT).ok()?;
+        Summary::parse(&json, of)
+    }
+
+    pub(super) fn keep_summary(&self, place: &str, summary: &Summary) -> Result<(), PathError> {
+        fs::create_dir_all(&self.directory).map_err(PathError::at(&self.directory))?;
+        write_atomic(&self.file(place, "entries"), &summary.to_json())
+    }
+
     fn path(&self, url: &Url) -> PathBuf {
-        self.directory.join(format!("{}.index", &hex(&Sha256::digest(url.as_str()))[..32]))
+        self.file(url.as_str(), "index")
+    }
+
+    fn file(&self, place: &str, suffix: &str) -> PathBuf {
+        self.directory.join(format!("{}.{suffix}", &hex(&Sha256::digest(place))[..32]))
     }
 }
 
@@ -121,7 +142,7 @@ mod tests {
             copies.find(&url).unwrap().is_fresh()
         };
         copies.keep(&url, "é", Validators::default(), None).unwrap();
-        assert_eq!(copies.find(&url).unwrap().text.to_vec(), "é".as_bytes());
+        assert_eq!(copies.find(&url).unwrap().text.whole().unwrap(), "é".as_bytes());
         assert_eq!((age(200), age(400)), (true, false));
         copies.keep(&url, "text", Validators::default(), Some(Duration::from_mins(15))).unwrap();
         assert_eq!((age(800), age(1000)), (true, false));

@@ -1,5 +1,6 @@
 //! What lists say of an agent.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
@@ -24,7 +25,7 @@ pub struct Entry {
     /// What the agent is, in a sentence.
     pub description: String,
     /// Platforms for which there is an archive, as the index writes them.
-    pub platforms: Vec<String>,
+    pub platforms: Vec<Cow<'static, str>>,
     /// Whether there is a package for `npx`.
     pub has_npx: bool,
     /// Whether there is a package for `uvx`.
@@ -59,7 +60,8 @@ impl Entry {
         }
     }
 
-    fn problem(&self) -> Option<&'static str> {
+    /// What keeps it from being used.
+    pub(super) fn problem(&self) -> Option<&'static str> {
         if !is_id(&self.id) {
             Some("its id is missing, or is no id")
         } else if !is_version(&self.version) {
@@ -114,7 +116,27 @@ struct Text(String);
 
 /// The keys of an object; none when it is something else.
 #[derive(Default)]
-struct Keys(Vec<String>);
+struct Keys(Vec<Cow<'static, str>>);
+
+/// The name of a platform. Those that are known take no memory.
+struct Name(Cow<'static, str>);
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Name;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text")
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Name, E> {
+                let known: Result<Platform, _> = text.parse();
+                Ok(Name(known.map_or_else(|_| text.to_owned().into(), |platform| platform.as_str().into())))
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
 
 /// Whether this is an object.
 #[derive(Default)]
@@ -192,7 +214,7 @@ lenient!(
     {
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
             let mut keys = Vec::with_capacity(Platform::ALL.len());
-            while let Some((key, IgnoredAny)) = map.next_entry()? {
+            while let Some((Name(key), IgnoredAny)) = map.next_entry()? {
                 keys.push(key);
             }
             Ok(Keys(keys))

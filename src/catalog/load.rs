@@ -6,10 +6,11 @@ use std::sync::{Arc, OnceLock};
 use url::Url;
 
 use super::copies::Copy;
+use super::known::Known;
+use super::text::{Text, TextError};
 use super::{Catalog, Copies, FormError, Place};
 use crate::net::{Client, FetchError, Problem, shown};
 use crate::registry::{LoadError, Registry};
-use crate::sys::bytes::Bytes;
 use crate::sys::fs::ReadError;
 
 /// The largest index that is read, in bytes.
@@ -57,6 +58,14 @@ pub enum Error {
         /// What is wrong.
         error: FormError,
     },
+    /// The file cannot be read to its end, or changes meanwhile.
+    #[error("{place}: {error}; name another with --index")]
+    Text {
+        /// Where it is.
+        place: String,
+        /// What is wrong.
+        error: TextError,
+    },
     /// It was not fetched, and there is no copy.
     #[error("the registry index was not fetched, and there is no copy of an earlier one: {0}")]
     Fetch(#[from] FetchError),
@@ -81,19 +90,23 @@ pub async fn load(
     client: impl FnOnce() -> Result<Arc<Client>, Problem>,
 ) -> Result<Loaded, Error> {
     let url = match place {
-        Place::Path(path) => return Ok(Loaded { catalog: from_path(path)?, warning: None }),
+        Place::Path(path) => return Ok(Loaded { catalog: from_path(path, options)?, warning: None }),
         Place::Url(url) => url,
     };
-    let copy = options.copies.as_ref().and_then(|copies| copies.find(url));
     let of_copy = |copy: Copy, warning| {
-        let catalog = Catalog::of_bytes(copy.text, copy.head.sha256.into());
-        let catalog = catalog.map_err(|error| Error::Form { place: place.to_string(), error })?;
+        let known = Known { place: url.as_str(), of: Some(copy.head.sha256.clone()), sha256: copy.head.sha256.into() };
+        let catalog = known.read(copy.text, options).map_err(|problem| problem.of(place))?;
         Ok(Loaded { catalog, warning })
     };
-    match copy {
-        Some(copy) if options.is_offline || (copy.is_fresh() && !options.refresh) => return of_copy(copy, None),
-        None if options.is_offline => return Err(Error::Offline(shown(url))),
-        _ => {}
+    let mut copy = options.copies.as_ref().and_then(|copies| copies.find(url));
+    if options.is_offline {
+        return copy.map_or_else(|| Err(Error::Offline(shown(url))), |copy| of_copy(copy, None));
+    }
+    if let Some(fresh) = copy.take_if(|copy| copy.is_fresh() && !options.refresh) {
+        match of_copy(fresh, None) {
+            Ok(loaded) => return Ok(loaded),
+            Err(error) => tracing::debug!("the copy is damaged: {error}"),
+        }
     }
     let client = client().map_err(Error::Client)?;
     match fetch(&client, url, options.copies.as_ref(), copy.as_ref()).await {
@@ -139,12 +152,8 @@ async fn fetch(
     Ok(Some(catalog))
 }
 
-fn from_path(path: &Path) -> Result<Catalog, Error> {
-    let place = || path.display().to_string();
-    let read = |file: &Path| {
-        let real = file.canonicalize().map_err(ReadError::from)?;
-        Bytes::read(&real, &real, LIMIT)
-    };
+fn from_path(path: &Path, options: &Options) -> Result<Catalog, Error> {
+    let place = path.display();
     let published = path.join("registry.json");
     let file = if !path.is_dir() {
         path
@@ -153,8 +162,13 @@ fn from_path(path: &Path) -> Result<Catalog, Error> {
     } else {
         return from_checkout(path);
     };
-    let bytes = read(file).map_err(|error| Error::Read { place: place(), error })?;
-    Catalog::of_bytes(bytes, OnceLock::new()).map_err(|error| Error::Form { place: place(), error })
+    let open = || {
+        let real = file.canonicalize().map_err(ReadError::from)?;
+        Text::open(&real, &real, LIMIT).map(|text| (text, real))
+    };
+    let (text, real) = open().map_err(|error| Error::Read { place: place.to_string(), error })?;
+    let known = Known { place: &real.to_string_lossy(), of: text.state(), sha256: OnceLock::new() };
+    known.read(text, options).map_err(|problem| problem.of(&place))
 }
 
 /// Reads the manifests of a registry as the index that would be built from them.

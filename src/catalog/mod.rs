@@ -6,6 +6,9 @@
 //! registry checkout ─────────────────────────┘
 //! ```
 //!
+//! Of a large index that is in a file, what was found is kept for the next run, which then reads of the file itself only the
+//! agents that it is asked for.
+//!
 //! * [`Place`]: where an index is
 //! * [`load()`]: from there to a [`Catalog`], with copies kept from one run to the next
 //! * [`Catalog`]: the entries that can be used, and notes about those that cannot
@@ -25,10 +28,12 @@
 mod copies;
 mod entries;
 mod entry;
+mod known;
 mod load;
 mod place;
 mod read;
-mod split;
+mod summary;
+mod text;
 mod usable;
 
 pub use copies::Copies;
@@ -37,3 +42,4 @@ pub use entry::{Entry, is_id};
 pub use load::{Error, Loaded, Options, load};
 pub use place::{Place, WrongPlace};
 pub use read::Catalog;
+pub use text::TextError;

@@ -1,29 +1,27 @@
 //! The text of an index as a [`Catalog`].
 
 use std::collections::HashSet;
-use std::ops::Range;
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::entries::entries;
+use super::summary::{Found, Summary};
+use super::text::{Text, TextError};
 use super::usable::keep_usable;
 use super::{Entry, FormError};
-use crate::hex;
 use crate::manifest::Agent;
-use crate::sys::bytes::Bytes;
 use crate::text::{nearest, quote};
 
 /// How many notes about broken entries there are at most; the last one then counts the rest.
 const NOTES: usize = 20;
 
-/// An index that was read.
+/// An index that was read. One of which an earlier run left a summary keeps its file open, and reads there what is asked of an
+/// agent.
 #[derive(Debug, Clone)]
 pub struct Catalog {
-    text: Bytes,
-    /// Each with the place of its text, behind a byte order mark.
-    entries: Vec<(Entry, Range<usize>)>,
+    text: Text,
+    entries: Vec<Found>,
     /// What cannot be used, and why; ready to be shown.
     pub notes: Vec<String>,
     /// Not everybody wants to know it, and it takes its time.
@@ -36,21 +34,20 @@ impl Catalog {
     /// # Errors
     /// [`FormError`] when it is not JSON, or has no array `agents`.
     pub fn parse(text: String) -> Result<Self, FormError> {
-        Self::of_bytes(text.into_bytes().into(), OnceLock::new())
+        Self::of_bytes(text.into_bytes(), OnceLock::new())
     }
 
     /// The same, where the digest of the text may be known.
-    pub(super) fn of_bytes(text: Bytes, sha256: OnceLock<String>) -> Result<Self, FormError> {
-        let json = str::from_utf8(without_mark(&text)).map_err(|error| FormError::of(&error))?;
-        let read = entries(json)?;
+    pub(super) fn of_bytes(text: Vec<u8>, sha256: OnceLock<String>) -> Result<Self, FormError> {
+        let read = entries(&text)?;
         let mut ids = HashSet::with_capacity(read.len());
         let is_first: Vec<bool> =
             read.iter().map(|(entry, _)| entry.as_ref().is_ok_and(|entry| ids.insert(entry.id.as_str()))).collect();
         let (mut entries, mut notes) = (Vec::with_capacity(read.len()), Vec::new());
-        for (number, ((entry, range), is_first)) in read.into_iter().zip(is_first).enumerate() {
+        for (number, ((entry, place), is_first)) in read.into_iter().zip(is_first).enumerate() {
             match entry {
                 Err(problem) => notes.push(format!("entry {} {problem}", number + 1)),
-                Ok(entry) if is_first => entries.push((entry, range)),
+                Ok(entry) if is_first => entries.push(Found { entry, place }),
                 Ok(entry) => {
                     let id = quote(&entry.id);
                     notes.push(format!("entry {} is passed over: there is another {id} before it", number + 1));
@@ -62,38 +59,67 @@ impl Catalog {
             notes.truncate(NOTES);
             notes.push(format!("and {more} more entries are passed over"));
         }
-        Ok(Self { text, entries, notes, sha256 })
+        Ok(Self { text: text.into(), entries, notes, sha256 })
+    }
+
+    /// What an earlier run has found in this text.
+    pub(super) fn of_summary(text: Text, summary: Summary) -> Self {
+        let Summary { of: _, sha256, notes, entries } = summary;
+        Self { text, entries, notes, sha256: sha256.into() }
+    }
+
+    /// What was found in this text.
+    pub(super) fn summary(&self, of: String) -> Result<Summary, TextError> {
+        let sha256 = self.sha256()?.to_owned();
+        Ok(Summary { of, sha256, notes: self.notes.clone(), entries: self.entries.clone() })
     }
 
     /// SHA-256 of the index.
-    pub fn sha256(&self) -> &str {
-        self.sha256.get_or_init(|| hex(&Sha256::digest(&*self.text)))
+    ///
+    /// # Errors
+    /// [`TextError`] when it is not known yet, and the index is in a file that is not what it was.
+    pub fn sha256(&self) -> Result<&str, TextError> {
+        if let Some(sha256) = self.sha256.get() {
+            return Ok(sha256);
+        }
+        let sha256 = self.text.sha256()?;
+        Ok(self.sha256.get_or_init(|| sha256))
     }
 
     /// The agents, in the order of the index.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().map(|(entry, _)| entry)
+        self.entries.iter().map(|found| &found.entry)
     }
 
-    /// Everything that the index says of an agent.
-    #[must_use]
-    pub fn value(&self, id: &str) -> Option<Value> {
-        let (_, range) = self.entries.iter().find(|(entry, _)| entry.id == id)?;
-        serde_json::from_slice(without_mark(&self.text).get(range.clone())?).ok()
+    /// Everything that the index says of an agent; `None` when it has none of this id.
+    ///
+    /// # Errors
+    /// [`TextError`] when the index is in a file that is not what it was.
+    pub fn value(&self, id: &str) -> Result<Option<Value>, TextError> {
+        let Some(found) = self.entries.iter().find(|found| found.entry.id == id) else { return Ok(None) };
+        let text = self.text.part(found.place.clone())?;
+        // It was before.
+        let value: Option<Value> = serde_json::from_slice(&text).ok();
+        value.filter(|value| value["id"] == id).map(Some).ok_or(TextError::Changed)
     }
 
-    /// An agent, without the archives and packages of which the index says something unreadable.
-    #[must_use]
-    pub fn agent(&self, id: &str) -> Option<Agent> {
-        let mut value = self.value(id)?;
+    /// An agent, without the archives and packages of which the index says something unreadable; `None` when the index has
+    /// none of this id.
+    ///
+    /// # Errors
+    /// [`TextError`] when the index is in a file that is not what it was.
+    pub fn agent(&self, id: &str) -> Result<Option<Agent>, TextError> {
+        let Some(mut value) = self.value(id)? else { return Ok(None) };
         keep_usable(&mut value);
-        Some(Agent::from_json(&value))
+        Ok(Some(Agent::from_json(&value)))
     }
 
     /// What [`Catalog::agent`] leaves out of an agent, and why; as sentences, printable once they are quoted.
-    #[must_use]
-    pub fn left_out(&self, id: &str) -> Vec<String> {
-        self.value(id).map(|mut value| keep_usable(&mut value)).unwrap_or_default()
+    ///
+    /// # Errors
+    /// [`TextError`] when the index is in a file that is not what it was.
+    pub fn left_out(&self, id: &str) -> Result<Vec<String>, TextError> {
+        Ok(self.value(id)?.map(|mut value| keep_usable(&mut value)).unwrap_or_default())
     }
 
     /// The id that was probably meant.
@@ -103,14 +129,12 @@ impl Catalog {
     }
 }
 
-/// Some editors begin every file with a byte order mark.
-fn without_mark(text: &[u8]) -> &[u8] {
-    text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)
-}
-
 #[cfg(test)]
 mod tests {
+    use sha2::{Digest, Sha256};
+
     use super::*;
+    use crate::hex;
 
     #[test]
     fn a_broken_entry_never_hides_the_others() {
@@ -127,7 +151,7 @@ mod tests {
         assert_eq!(catalog.notes.len(), 4, "{:?}", catalog.notes);
         assert!(catalog.notes[0].starts_with("entry 2 is passed over"));
         assert!(catalog.notes[3].contains("another `a` before it"));
-        assert_eq!(catalog.agent("b").unwrap().id, "b");
+        assert_eq!(catalog.agent("b").unwrap().unwrap().id, "b");
         assert_eq!((catalog.nearest("bb"), catalog.nearest("quite-another")), (Some("b"), None));
     }
 
@@ -151,7 +175,7 @@ mod tests {
         let entry = r#"{"id":"a","version":"1.0.0","distribution":{"npx":{}}}"#;
         let text = format!("\u{feff} {{\"agents\":[{entry}]}}\n");
         let catalog = Catalog::parse(text.clone()).unwrap();
-        assert_eq!(catalog.value("a").unwrap().to_string(), entry);
-        assert_eq!(catalog.sha256(), hex(&Sha256::digest(&text)));
+        assert_eq!(catalog.value("a").unwrap().unwrap().to_string(), entry);
+        assert_eq!(catalog.sha256().unwrap(), hex(&Sha256::digest(&text)));
     }
 }

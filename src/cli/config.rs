@@ -98,7 +98,7 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
     };
     let agent = match signals::run(session.catalog())? {
         Ok(catalog) => {
-            let agent = catalog.agent(id);
+            let agent = catalog.agent(id)?;
             if agent.is_none() && installed.is_none() {
                 return Err(unknown(id, &catalog));
             }

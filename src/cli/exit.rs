@@ -132,6 +132,12 @@ impl From<catalog::Error> for Failure {
     }
 }
 
+impl From<catalog::TextError> for Failure {
+    fn from(error: catalog::TextError) -> Self {
+        Self::unable(error)
+    }
+}
+
 impl From<lockfile::Error> for Failure {
     fn from(error: lockfile::Error) -> Self {
         Self::unable(error)

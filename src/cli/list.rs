@@ -126,7 +126,7 @@ fn show(
         });
         let agents: Vec<Value> = agents.collect();
         let document = json!({
-            "schema": 1, "command": command, "index_sha256": catalog.sha256(), "agents": agents, "notes": catalog.notes,
+            "schema": 1, "command": command, "index_sha256": catalog.sha256()?, "agents": agents, "notes": catalog.notes,
         });
         return ui.result(&acp_registry::json::to_string(&document));
     }
@@ -150,6 +150,9 @@ fn first_sentence(text: &str) -> Cow<'_, str> {
     const MOST: usize = 70;
     let sentence = memmem::find(text.as_bytes(), b". ").map_or(text, |at| &text[..=at]);
     let sentence = sentence.trim_end().trim_end_matches('.');
+    if sentence.len() <= MOST {
+        return sentence.into();
+    }
     match sentence.char_indices().nth(MOST - 1) {
         Some((at, last)) if at + last.len_utf8() < sentence.len() => format!("{}…", &sentence[..at]).into(),
         _ => sentence.into(),

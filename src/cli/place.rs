@@ -38,7 +38,7 @@ pub(super) struct PlaceArgs {
     #[arg(long, conflicts_with = "refresh")]
     offline: bool,
 
-    /// Ask for the index although the copy is fresh
+    /// Ask for the index although the copy is fresh, and read all of it
     #[arg(long)]
     refresh: bool,
 

@@ -92,11 +92,11 @@ pub(super) fn plan(
 
 /// What there is of an agent.
 pub(super) fn offers(named: &Named, catalog: &Catalog, session: &Session<'_>) -> Result<Vec<Offer>, Failure> {
-    let agent = catalog.agent(&named.id).ok_or_else(|| unknown(&named.id, catalog))?;
-    for note in catalog.left_out(&named.id) {
+    let agent = catalog.agent(&named.id)?.ok_or_else(|| unknown(&named.id, catalog))?;
+    for note in catalog.left_out(&named.id)? {
         session.ui().warning(&format!("in the registry index, of {}, {}", quote(&named.id), printable(&note)));
     }
-    let mut offers = Offer::of_agent(&agent, catalog.sha256());
+    let mut offers = Offer::of_agent(&agent, catalog.sha256()?);
     if named.version.is_some() {
         offers.extend(session.store.versions(&named.id)?.iter().filter_map(acp_registry::store::Version::offer));
     }

@@ -86,7 +86,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             }
         }
         let catalog = session.catalog().await?;
-        let mut report = sort(&installed, &catalog, &session);
+        let mut report = sort(&installed, &catalog, &session)?;
         report.errors.extend(damaged);
         if let Some(age) = args.min_age {
             let (client, sources, _) = connect(&allowed, needs(&report), true, ui)?;
@@ -121,15 +121,15 @@ fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap
 }
 
 /// Compares every agent with the index. What is wrong with one never stops the others.
-fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report {
+fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Result<Report, Failure> {
     let (mut report, host) = (Report::default(), host());
     for agent in installed {
         let (id, from) = (agent.id.clone(), agent.current.receipt.version.clone());
-        let Some(entry) = catalog.agent(&id) else {
+        let Some(entry) = catalog.agent(&id)? else {
             report.gone.push(id);
             continue;
         };
-        let offers = Offer::of_agent(&entry, catalog.sha256());
+        let offers = Offer::of_agent(&entry, catalog.sha256()?);
         if agent.is_pinned {
             report.pinned.push(json!({ "id": id, "version": from, "available": entry.version }));
             continue;
@@ -145,7 +145,7 @@ fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report
             }
         }
     }
-    report
+    Ok(report)
 }
 
 fn needs(report: &Report) -> Needs {

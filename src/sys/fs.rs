@@ -51,8 +51,12 @@ pub fn read_bounded(path: &Path, root: &Path, limit: u64) -> Result<Vec<u8>, Rea
     Ok(bytes)
 }
 
-/// Opens a regular file that has at most `limit` bytes now, and tells how many.
-pub(super) fn open_bounded(path: &Path, root: &Path, limit: u64) -> Result<(File, u64), ReadError> {
+/// Opens a regular file that has at most `limit` bytes now, and tells how many. As for [`read_bounded`], it must be below
+/// `root`, a canonical path.
+///
+/// # Errors
+/// [`ReadError`], each case by its own name.
+pub fn open_bounded(path: &Path, root: &Path, limit: u64) -> Result<(File, u64), ReadError> {
     let file = match open_no_follow(path) {
         Err(error) if is_link_refusal(&error, path) => open_no_follow(&resolve_below(path, root)?)?,
         other => other?,

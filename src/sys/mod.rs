@@ -1,7 +1,6 @@
 //! The operating system: everything here is called by the others and calls nobody.
 //!
 //! * [`branch`]: commits on branches of a remote, made without touching the checkout
-//! * [`bytes`]: large files in memory
 //! * [`command`]: asking the package managers, and running what a person has named
 //! * [`fs`]: reading files that strangers wrote, and replacing files and folders as a whole
 //! * [`git`]: asking the `git` program what has changed
@@ -13,7 +12,6 @@
 //! * [`users`]: which processes use a folder
 
 pub mod branch;
-pub mod bytes;
 pub mod command;
 pub mod fs;
 pub mod git;

@@ -1,12 +1,15 @@
 //! Where people find agents: indexes, and copies of them.
 #![cfg(unix)]
 
+use std::fs;
 use std::io::Write as _;
+use std::thread::sleep;
+use std::time::Duration;
 
 use serde_json::json;
 
 use crate::agents::{people, text};
-use crate::people::People;
+use crate::people::{People, files};
 use crate::server::{ok, status};
 
 #[test]
@@ -97,6 +100,82 @@ fn an_unchanged_index_is_not_sent_again() {
     let asked: Vec<bool> =
         people.server.requests().iter().map(|asked| asked.headers.contains_key("if-none-match")).collect();
     assert_eq!(asked, [false, true, true]);
+}
+
+/// An index of more than a mebibyte, whose last agent has this version, with an entry that cannot be used.
+fn large(version: &str) -> String {
+    let pad = "x".repeat(4000);
+    let agent = |number: usize, version: &str| {
+        json!({ "id": format!("a-{number}"), "name": "é", "version": version, "description": "About it. More.", "pad": pad,
+            "distribution": { "npx": { "package": format!("a@{version}") }, "binary": { "new-os": {} } } })
+    };
+    let mut agents: Vec<_> = (0..400).map(|number| agent(number, "1.0.0")).collect();
+    agents.insert(7, json!({ "id": "../x" }));
+    agents.push(agent(400, version));
+    json!({ "agents": agents }).to_string()
+}
+
+#[test]
+fn what_was_found_in_a_large_index_is_found_again_until_it_changes() {
+    let people = People::new();
+    let url = people.server.url("/registry.json");
+    let summaries = || {
+        let names = files(&people.env.path("home"));
+        names.into_iter().filter(|name| name.ends_with(".entries")).collect::<Vec<_>>()
+    };
+    let shown = |index: &str| {
+        ["list", "info", "resolve"].map(|command| {
+            let id = if command == "list" { vec![] } else { vec!["a-400"] };
+            let run = people.run(&[&[command, "--json", "--index", index], &id[..]].concat());
+            assert!(run.code == 0 || command == "resolve", "{}", run.stderr);
+            (run.stdout, run.stderr)
+        })
+    };
+    for (index, is_copied) in [(url.as_str(), true), ("large.json", false)] {
+        let publish = |version: &str| {
+            people.serve("/registry.json", large(version));
+            people.env.write("large.json", large(version));
+        };
+        publish("1.0.0");
+        let before = summaries();
+        // Here, the first command reads the index, and the others find its copy.
+        let first = shown(index);
+        assert!(
+            first[0].0.contains("entry 8 (`../x`) is passed over") && first[0].0.contains("\"new-os\""),
+            "{}",
+            first[0].0
+        );
+        if !is_copied {
+            // Nobody can tell yet whether a file that was just written changes again.
+            assert_eq!(summaries(), before);
+            sleep(Duration::from_millis(2200));
+            assert_eq!(shown(index), first);
+        }
+        assert_eq!(shown(index), first);
+        let mut new = summaries();
+        new.retain(|name| !before.contains(name));
+        let [summary] = new.as_slice() else { panic!("one summary: {new:?}") };
+
+        let path = people.env.path("home").join(summary);
+        let text = fs::read_to_string(&path).unwrap();
+        let list = || people.run(&["list", "--index", index]).stdout;
+        fs::write(&path, text.replace("About it.", "Told so.")).unwrap();
+        assert!(list().contains("  Told so\n"));
+        for damaged in [&text[..text.len() / 2], &text.replacen("a-5", "../a", 1), ""] {
+            fs::write(&path, damaged).unwrap();
+            assert!(list().contains("  About it\n"));
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        // A place that is not that of the agent gives an error, never another agent.
+        fs::write(&path, text.replace("a-400", "a-999")).unwrap();
+        let run = people.run(&["info", "a-999", "--index", index]);
+        assert!(run.code == 3 && run.stderr.contains("has changed since it was read"), "{}", run.stderr);
+
+        publish("1.0.7");
+        let refresh: &[&str] = if is_copied { &["--refresh"] } else { &[] };
+        let run = people.run(&[&["list", "--index", index], refresh].concat());
+        assert!(run.stdout.contains("\na-400  1.0.7 "), "{}", run.stderr);
+    }
 }
 
 #[test]

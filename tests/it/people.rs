@@ -151,7 +151,7 @@ pub(crate) fn entry(id: &str, version: &str, distribution: &Value) -> Value {
             "license": "MIT", "distribution": distribution })
 }
 
-fn files(directory: &Path) -> Vec<String> {
+pub(crate) fn files(directory: &Path) -> Vec<String> {
     if !directory.exists() {
         return Vec::new();
     }

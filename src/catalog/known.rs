@@ -1,0 +1,54 @@
+//! A text, or what an earlier run has found in it.
+
+use std::sync::OnceLock;
+
+use super::load::{Error, Options};
+use super::summary::LARGE;
+use super::text::{Text, TextError};
+use super::{Catalog, FormError};
+
+/// What is known of a text before it is read.
+pub(super) struct Known<'a> {
+    pub(super) place: &'a str,
+    /// What tells it from all other texts that may be in that place.
+    pub(super) of: Option<String>,
+    pub(super) sha256: OnceLock<String>,
+}
+
+/// Why a text is no catalog.
+pub(super) enum Unread {
+    Text(TextError),
+    Form(FormError),
+}
+
+impl Unread {
+    pub(super) fn of(self, place: &impl ToString) -> Error {
+        let place = place.to_string();
+        match self {
+            Self::Text(error) => Error::Text { place, error },
+            Self::Form(error) => Error::Form { place, error },
+        }
+    }
+}
+
+impl Known<'_> {
+    /// Reads a text, or what an earlier run has found in it.
+    pub(super) fn read(self, text: Text, options: &Options) -> Result<Catalog, Unread> {
+        let of = self.of.filter(|_| text.length() >= LARGE);
+        let kept = options.copies.as_ref().zip(of);
+        if let Some((copies, of)) = kept.as_ref().filter(|_| !options.refresh)
+            && let Some(summary) = copies.summary(self.place, of)
+        {
+            return Ok(Catalog::of_summary(text, summary));
+        }
+        let bytes = text.whole().map_err(Unread::Text)?.into_owned();
+        let catalog = Catalog::of_bytes(bytes, self.sha256).map_err(Unread::Form)?;
+        if let Some((copies, of)) = kept {
+            let summary = catalog.summary(of).map_err(Unread::Text)?;
+            if let Err(error) = copies.keep_summary(self.place, &summary) {
+                tracing::debug!("no summary of {} is kept: {error}", self.place);
+            }
+        }
+        Ok(catalog)
+    }
+}

@@ -1,0 +1,109 @@
+//! What was found in a large index, so that it need not be found again.
+//!
+//! A summary is a file beside the copies. It holds for the very text that it was made of; the text itself stays where it is.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::Entry;
+use crate::manifest::Platform;
+
+/// The size from which on an index has a summary, in bytes. Smaller ones are read as fast.
+pub(super) const LARGE: u64 = 1 << 20;
+
+/// The entries of an index, and notes about those that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Summary {
+    /// Which text it was made of.
+    pub(super) of: String,
+    pub(super) sha256: String,
+    pub(super) notes: Vec<String>,
+    pub(super) entries: Vec<Found>,
+}
+
+/// An entry, and where in the text it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Row", into = "Row")]
+pub(super) struct Found {
+    pub(super) entry: Entry,
+    pub(super) place: Range<u64>,
+}
+
+impl Summary {
+    /// Reads a summary. `None` when it is one of another text, or damaged.
+    pub(super) fn parse(json: &[u8], of: &str) -> Option<Self> {
+        let summary: Self = serde_json::from_slice(json).ok()?;
+        // What an entry says becomes part of paths.
+        let is_usable = summary.entries.iter().all(|found| found.entry.problem().is_none());
+        (summary.of == of && is_usable).then_some(summary)
+    }
+
+    pub(super) fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+/// An entry and the place of its text, without the names of members, which would be most of the file: id, name, version,
+/// description, platforms, platforms that are not known here, whether there are `npx` and `uvx`, start and end.
+///
+/// Each platform is one character: its number among those that are known, or `+` for the next of the others.
+type Row = (String, String, String, String, String, Vec<String>, bool, bool, u64, u64);
+
+impl From<Row> for Found {
+    fn from((id, name, version, description, codes, others, has_npx, has_uvx, start, end): Row) -> Self {
+        let mut others = others.into_iter();
+        let platform = |code: char| match code.to_digit(10).and_then(|number| Platform::ALL.get(number as usize)) {
+            Some(platform) => Some(platform.as_str().into()),
+            None => others.next().map(Into::into),
+        };
+        let platforms = codes.chars().filter_map(platform).collect();
+        Self { entry: Entry { id, name, version, description, platforms, has_npx, has_uvx }, place: start..end }
+    }
+}
+
+impl From<Found> for Row {
+    fn from(Found { entry, place }: Found) -> Self {
+        let Entry { id, name, version, description, platforms, has_npx, has_uvx } = entry;
+        let (mut codes, mut others) = (String::new(), Vec::new());
+        for name in platforms {
+            let number = Platform::ALL.iter().position(|platform| platform.as_str() == name);
+            codes.push(number.and_then(|number| char::from_digit(u32::try_from(number).ok()?, 10)).unwrap_or('+'));
+            if number.is_none() {
+                others.push(name.into_owned());
+            }
+        }
+        (id, name, version, description, codes, others, has_npx, has_uvx, place.start, place.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_holds_for_its_own_text_only_and_damaged_not_at_all() {
+        let entry = Entry {
+            id: "a".to_owned(),
+            name: "é \"\u{1b}".to_owned(),
+            version: "1.0.0".to_owned(),
+            description: String::new(),
+            platforms: vec!["os-x".into(), "linux-x86_64".into(), "+".into(), "darwin-aarch64".into()],
+            has_npx: true,
+            has_uvx: false,
+        };
+        let summary = Summary {
+            of: "text".to_owned(),
+            sha256: "0".to_owned(),
+            notes: vec!["note".to_owned()],
+            entries: vec![Found { entry, place: 7..u64::MAX }],
+        };
+        let json = summary.to_json();
+        assert_eq!(Summary::parse(&json, "text"), Some(summary.clone()));
+        assert_eq!(Summary::parse(&json, "another"), None);
+        assert_eq!(Summary::parse(&json[..json.len() - 1], "text"), None);
+        let mut evil = summary;
+        evil.entries[0].entry.id = "../a".to_owned();
+        assert_eq!(Summary::parse(&evil.to_json(), "text"), None);
+    }
+}
