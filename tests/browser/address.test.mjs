@@ -1,7 +1,7 @@
 // The address is the state: deep links, Back and Forward.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cards, count, open, settled, withSites } from './lib/browser.mjs';
+import { cards, count, open, settled, showing, withSites } from './lib/browser.mjs';
 import { matching } from './lib/facets.mjs';
 import { data } from './lib/trees.mjs';
 
@@ -12,10 +12,10 @@ const length = (page) => page.evaluate(() => history.length);
 test('typing replaces the address, deliberate changes push it', () => open('', async (page) => {
   const start = await length(page);
   await page.locator('#q').pressSequentially('code');
-  assert.match(page.url(), /\?q=code$/);
+  await page.waitForURL(/\?q=code$/);
   assert.equal(await length(page), start);
   await page.locator('input[value="open"]').check();
-  assert.match(page.url(), /\?q=code&license=open$/);
+  await page.waitForURL(/\?q=code&license=open$/);
   assert.equal(await length(page), start + 1);
   await page.locator('#sort').selectOption('name');
   assert.equal(await length(page), start + 2);
@@ -34,8 +34,9 @@ test('Back and Forward bring back words, filters, order and results', () => open
   await page.locator('input[value="open"]').check();
   await settled(page, opened.length);
   await page.locator('#sort').selectOption('name-desc');
-  await page.waitForTimeout(100);
-  const last = await cards(page);
+  const names = new Map(known.agents.map(({ id, name }) => [id, name.toLowerCase()]));
+  const last = [...opened].sort((a, b) => (names.get(a) < names.get(b) ? 1 : -1)).slice(0, 24);
+  await showing(page, last);
   await page.goBack();
   await settled(page, opened.length);
   assert.equal(await page.locator('#sort').inputValue(), '');
@@ -47,8 +48,7 @@ test('Back and Forward bring back words, filters, order and results', () => open
   assert.equal(new URL(page.url()).search, '');
   for (let step = 0; step < 3; step++) await page.goForward();
   await settled(page, opened.length);
-  await page.waitForFunction((name) => document.querySelector('#list h3')?.textContent === name, last[0]);
-  assert.deepEqual(await cards(page), last);
+  await showing(page, last);
 }));
 
 test('Back from an agent leads to the same results', () => open('?q=code&license=open', async (page) => {

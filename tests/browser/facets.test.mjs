@@ -1,7 +1,7 @@
 // Filters: each value, combinations, and every count against a plain recount.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { open, settled, withSites } from './lib/browser.mjs';
+import { open, settled, showMore, withSites } from './lib/browser.mjs';
 import { countOf, matching } from './lib/facets.mjs';
 import { data } from './lib/trees.mjs';
 
@@ -22,7 +22,7 @@ const address = (choice) => `?${Object.entries(choice).flatMap(([key, slugs]) =>
 
 /// The ids of all results, page after page.
 const allResults = async (page) => {
-  while (await page.locator('#more').isVisible()) await page.locator('#more').click();
+  while (await page.locator('#more').isVisible()) await showMore(page);
   const links = await page.locator('#list h3 a').evaluateAll((list) => list.map((link) => link.getAttribute('href').split('/')[2]));
   return links.sort();
 };

@@ -20,12 +20,12 @@
 
   let data, loading, found = [], shown = 0, similar = false, asked = 0, idle, speak, started = false;
 
-  // Lets the page answer first.
-  const rest = () => new Promise((next) => { setTimeout(next); });
+  // Lets the page answer, and with `draw` also be drawn first.
+  const rest = (draw) => new Promise((next) => { draw ? requestAnimationFrame(() => setTimeout(next)) : setTimeout(next); });
 
-  const pieces = async (list, size, use) => {
+  const pieces = async (list, size, use, draw) => {
     for (let i = 0; i < list.length; i++) {
-      if (i && i % size === 0) await rest();
+      if (i && i % size === 0) await rest(draw);
       use(list[i], i);
     }
   };
@@ -68,9 +68,10 @@
     return i < 0 ? 0 : isStart(text, i) ? 4 : 1;
   };
 
-  const rank = (words, query) => {
-    const scores = new Float64Array(data.id.length);
-    data.fields.forEach((fields, i) => {
+  const rank = async (words, query) => {
+    const mine = asked, scores = new Float64Array(data.id.length);
+    await pieces(data.fields, 2000, (fields, i) => {
+      if (mine !== asked) return;
       let sum = 0;
       for (const word of words) {
         const one = score(fields, word);
@@ -202,11 +203,17 @@
     return item;
   };
 
-  const show = (from) => {
-    const part = document.createDocumentFragment();
+  // Cards take the place of others one by one, so that the page neither shrinks in between nor stops for long.
+  const show = async (from) => {
+    const mine = asked, cards = list.children;
     shown = Math.min(found.length, from + STEP);
-    for (let n = from; n < shown; n++) part.append(card(found[n]));
-    if (from) list.append(part); else list.replaceChildren(part);
+    await pieces(found.slice(from, shown), 6, (i, n) => {
+      if (mine !== asked) return;
+      const old = cards[from + n];
+      if (old) old.replaceWith(card(i)); else list.append(card(i));
+    }, true);
+    if (mine !== asked) return;
+    while (cards[shown]) cards[shown].remove();
     more.hidden = shown === found.length;
     count.textContent = `${shown} of ${found.length}${similar ? ', including similar spellings' : ''}`;
     nothing.hidden = found.length > 0;
@@ -231,7 +238,7 @@
       return { n, text: `${one.title}: ${chosen.map((value) => value.label).join(', ')}`, undo() { for (const { input } of chosen) input.checked = false; } };
     });
     if (choices.length && box.value.trim()) {
-      choices.push({ n: filter(rank([], '')).length, text: `“${box.value.trim()}”`, undo() { box.value = ''; } });
+      choices.push({ n: filter(data.id).length, text: `“${box.value.trim()}”`, undo() { box.value = ''; } });
     }
     at('offers').replaceChildren(...choices.filter(({ n }) => n).sort((a, b) => b.n - a.n).map(({ n, text, undo }) => {
       const button = document.createElement('button');
@@ -263,7 +270,8 @@
       value.out.textContent = value.n;
       value.input.parentElement.classList.toggle('zero', !value.n);
     }
-    show(0);
+    await show(0);
+    if (mine !== asked) return;
     if (!found.length) offer(scores);
     root.classList.remove('pending');
     announce();
@@ -280,12 +288,12 @@
     chosen.textContent = picked ? ` (${picked})` : '';
     clear.hidden = !picked && !box.value.trim();
     try { await load(); } catch { return; }
-    await rest();
+    await rest(true);
     // Something else was asked since.
     if (mine !== asked) return;
     const query = fold(box.value).trim().replace(/\s+/g, ' ');
     const tokens = query ? query.split(' ').slice(0, 8) : [];
-    const scores = rank(tokens, query);
+    const scores = await rank(tokens, query);
     await rest();
     if (mine !== asked) return;
     await draw(scores, false);
@@ -332,9 +340,10 @@
     box.focus();
   });
   more.addEventListener('click', async () => {
-    const from = list.children.length;
-    if (!data) await update();
-    show(from);
+    await (data ? rest(true) : update());
+    const from = shown;
+    if (list.children.length !== from) return;
+    await show(from);
     list.children[from]?.querySelector('a').focus();
   });
   addEventListener('popstate', () => { restore(); update(); });

@@ -59,6 +59,14 @@ export const open = async (address, use, { name = 'bundled', allow, ...options }
 /// The names of the agents that are shown.
 export const cards = (page) => page.locator('#list .card h3 a').allTextContents();
 
+/// Waits until these agents are shown, and no others.
+export const showing = async (page, ids) => {
+  const links = page.locator('#list h3 a');
+  const shown = () => links.evaluateAll((list) => list.map((link) => link.getAttribute('href').split('/')[2]));
+  for (const end = Date.now() + 10_000; Date.now() < end && String(await shown()) !== String(ids);) await page.waitForTimeout(20);
+  assert.deepEqual(await shown(), ids);
+};
+
 /// What the page says of its results: how many are shown, and of how many.
 export const count = async (page) => {
   const [shown, total] = (await page.locator('#count').textContent()).match(/\d+/g).map(Number);
@@ -71,4 +79,11 @@ export const settled = async (page, expected) => {
     const numbers = document.getElementById('count').textContent.match(/\d+/g);
     return numbers && +numbers[1] === total && !document.documentElement.classList.contains('pending');
   }, expected);
+};
+
+/// Asks for more results, and waits until they are there.
+export const showMore = async (page) => {
+  const { shown } = await count(page);
+  await page.locator('#more').click();
+  await page.waitForFunction((before) => Number(document.getElementById('count').textContent.match(/\d+/)) > before, shown);
 };
