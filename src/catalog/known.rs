@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::load::{Error, Options};
 use super::summary::LARGE;
 use super::text::{Text, TextError};
-use super::{Catalog, FormError};
+use super::{Catalog, Copies, FormError};
 
 /// What is known of a text before it is read.
 pub(super) struct Known<'a> {
@@ -44,11 +44,18 @@ impl Known<'_> {
         let bytes = text.whole().map_err(Unread::Text)?.into_owned();
         let catalog = Catalog::of_bytes(bytes, self.sha256).map_err(Unread::Form)?;
         if let Some((copies, of)) = kept {
-            let summary = catalog.summary(of).map_err(Unread::Text)?;
-            if let Err(error) = copies.keep_summary(self.place, &summary) {
-                tracing::debug!("no summary of {} is kept: {error}", self.place);
-            }
+            keep(copies, self.place, of, &catalog);
         }
         Ok(catalog)
+    }
+}
+
+/// Keeps a summary for the next run, which reads the index itself if that fails.
+pub(super) fn keep(copies: &Copies, place: &str, of: String, catalog: &Catalog) {
+    let kept = catalog.summary(of).map(|summary| copies.keep_summary(place, &summary));
+    match kept {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!("no summary of a large index is kept: {error}"),
+        Err(error) => tracing::debug!("no summary of a large index is made: {error}"),
     }
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use url::Url;
 
 use super::copies::Copy;
-use super::known::Known;
+use super::known::{self, Known};
+use super::summary::LARGE;
 use super::text::{Text, TextError};
 use super::{Catalog, Copies, FormError, Place};
 use crate::net::{Client, FetchError, Problem, shown};
@@ -144,10 +145,13 @@ async fn fetch(
     let text = String::from_utf8(body).map_err(|error| Error::Form { place: place(), error: FormError::of(&error) })?;
     // Only what can be read is kept.
     let catalog = Catalog::parse(text.clone()).map_err(|error| Error::Form { place: place(), error })?;
-    if let Some(copies) = copies
-        && let Err(error) = copies.keep(url, &text, answer.validators, answer.max_age)
-    {
-        tracing::debug!("no copy of {} is kept: {error}", place());
+    let is_large = text.len() as u64 >= LARGE;
+    if let Some(copies) = copies {
+        match copies.keep(url, &text, answer.validators, answer.max_age) {
+            Ok(head) if is_large => known::keep(copies, url.as_str(), head.sha256, &catalog),
+            Ok(_) => {}
+            Err(error) => tracing::debug!("no copy of {} is kept: {error}", place()),
+        }
     }
     Ok(Some(catalog))
 }

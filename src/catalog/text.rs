@@ -70,16 +70,17 @@ impl Text {
         }
     }
 
-    /// A part that was there when it was read first.
+    /// A part of it.
     pub(super) fn part(&self, range: Range<u64>) -> Result<Cow<'_, [u8]>, TextError> {
-        let place = |at: u64| usize::try_from(at).map_err(|_| TextError::Changed);
+        let length = range.end.checked_sub(range.start).filter(|_| range.end <= self.length());
+        let length = length.and_then(|length| usize::try_from(length).ok()).ok_or(TextError::Changed)?;
         match self {
             Self::Memory(bytes) => {
-                let part = bytes.get(place(range.start)?..place(range.end)?);
-                part.map(Cow::Borrowed).ok_or(TextError::Changed)
+                let start = usize::try_from(range.start).map_err(|_| TextError::Changed)?;
+                Ok(Cow::Borrowed(&bytes[start..start + length]))
             }
             Self::File(text) => {
-                let mut bytes = vec![0; place(range.end - range.start)?];
+                let mut bytes = vec![0; length];
                 read_exact_at(&text.file, &mut bytes, text.range.start + range.start).map_err(|error| {
                     match error.kind() {
                         io::ErrorKind::UnexpectedEof => TextError::Changed,
@@ -175,6 +176,9 @@ mod tests {
             assert_eq!(text.whole().unwrap(), content.as_bytes());
             assert_eq!(text.part(3..6).unwrap(), &b"and"[..]);
             assert_eq!(text.part(7..7).unwrap(), &b""[..]);
+            for (start, end) in [(6, 3), (0, text.length() + 1), (0, u64::MAX), (u64::MAX, u64::MAX)] {
+                assert!(matches!(text.part(start..end), Err(TextError::Changed)), "{start}..{end}");
+            }
             assert_eq!(text.sha256().unwrap(), hex(&Sha256::digest(&content)));
         }
         assert!(matches!(Text::open(&root.join("index"), &root, 7), Err(ReadError::TooLarge { limit: 7 })));
