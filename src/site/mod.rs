@@ -4,8 +4,9 @@
 //! * [`Capabilities`]: the snapshot
 //! * [`CONTENTS`]: what is in a published tree
 //!
-//! Pages are templates in `templates/`; style and scripts are plain files in `src/site/assets/`. Links are relative, so that
-//! the site works below any path. What manifests say is bounded and escaped; nothing on a page comes from another host.
+//! Pages are templates in `templates/`; style and scripts are plain files in `src/site/assets/`, and scripts are served without
+//! their comments. Links are relative, so that the site works below any path. What manifests say is bounded and escaped; nothing on
+//! a page comes from another host.
 
 mod assets;
 mod badge;
