@@ -1,11 +1,11 @@
 // Everything by keyboard alone, and where the focus goes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cards, count, open, settled, withSites } from './lib/browser.mjs';
+import { cards, count, open, settled, showMore, withSites } from './lib/browser.mjs';
 import { matching } from './lib/facets.mjs';
 import { data } from './lib/trees.mjs';
 
-withSites('bundled', 'made-25');
+withSites('bundled', 'made-25', 'made-10000');
 
 const focused = (page) => page.evaluate(() => {
   const { activeElement: element } = document;
@@ -75,6 +75,55 @@ test('"show more" moves the focus to the first new agent', () => open('', async 
   assert.equal(new Set(names).size, names.length, 'no agent is there twice');
   assert.equal(await focused(page), names[24]);
   assert.deepEqual(await count(page), { shown: names.length, total });
+}));
+
+test('"show more" shows more when the box was only looked at', () => open('', async (page) => {
+  await page.locator('#q').focus();
+  await page.waitForLoadState('networkidle');
+  await showMore(page);
+  assert.equal(await focused(page), (await cards(page))[24]);
+}));
+
+test('who types after "show more" is not called back', () => open('', async (page) => {
+  await showMore(page);
+  for (const wait of [0, 10, 20, 35, 50]) {
+    await page.locator('#q').fill('');
+    await settled(page, 10_000);
+    await page.locator('#more').click();
+    await page.keyboard.press('Control+k');
+    await page.waitForTimeout(wait);
+    await page.keyboard.type('amber', { delay: 15 });
+    await page.waitForFunction(() => /^24 of (?!10000)/.test(document.getElementById('count').textContent));
+    assert.equal(await page.locator('#q').inputValue(), 'amber', `after ${wait} ms`);
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'q');
+  }
+}, { name: 'made-10000' }));
+
+test('"show more" right after a filter adds to what the filter gives', () => open('', async (page) => {
+  const { length } = matching(data('made-10000'), { dist: ['npx'] });
+  await showMore(page);
+  const lengths = await page.evaluate(async (start) => {
+    const [seen, list] = [new Set(), document.getElementById('list')];
+    new MutationObserver(() => seen.add(list.children.length)).observe(list, { childList: true });
+    document.querySelector('input[value="npx"]').click();
+    document.getElementById('more').click();
+    while (!document.getElementById('count').textContent.startsWith(start)) await new Promise((next) => { setTimeout(next, 20); });
+    return [...seen];
+  }, `48 of ${length}`);
+  // The list had 48, then has the first 24 of the filter, and is added to.
+  assert.ok(lengths.includes(24) && Math.max(...lengths) === 48, String(lengths));
+  const names = await cards(page);
+  assert.equal(new Set(names).size, 48);
+  assert.equal(await count(page).then(({ shown }) => shown), 48);
+}, { name: 'made-10000' }));
+
+test('the skip link takes nothing away', () => open('', async (page) => {
+  await showMore(page);
+  const before = await cards(page);
+  await page.locator('.skip').focus();
+  await page.keyboard.press('Enter');
+  await page.waitForTimeout(300);
+  assert.deepEqual(await cards(page), before);
 }));
 
 test('"show more" is there for the 25th agent and gone after it', () => open('', async (page) => {

@@ -115,10 +115,19 @@ test('the catalog is fetched once, and only when it is needed', () => open('', a
   assert.equal(asked(), before + 1);
 }));
 
+test('where a typing error and a filter leave nothing, what would leave something is offered', () => open('', async (page) => {
+  await search(page, 'gose');
+  await page.waitForFunction(() => /^1 of 1, including/.test(document.getElementById('count').textContent));
+  await page.locator('input[value="proprietary"]').check();
+  await page.getByRole('button', { name: '1 without Licence: Proprietary' }).click();
+  await page.waitForFunction(() => /^1 of 1, including/.test(document.getElementById('count').textContent));
+}));
+
 test('a catalog that cannot be had is said, and tried again', () => open('', async (page) => {
   await page.route('**/catalog.*', (route) => route.abort());
   await page.locator('#q').fill('goose');
-  await page.getByText('could not be loaded').waitFor();
+  await page.locator('#live').getByText('could not be loaded').waitFor();
+  await page.locator('#count').getByText('could not be loaded').waitFor();
   assert.ok((await cards(page)).length > 0, 'the list stays');
   await page.unroute('**/catalog.*');
   await page.locator('#q').fill('goos');

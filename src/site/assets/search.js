@@ -18,7 +18,10 @@
   }));
   const columns = [...new Set(groups.map((group) => group.column))];
 
-  let data, loading, found = [], shown = 0, similar = false, asked = 0, idle, speak, started = false;
+  let data, loading, found = [], shown = 0, similar = false, asked = 0, work, idle, speak;
+
+  // What the reader arrives with is not announced.
+  const quiet = location.search.length > 1 ? 1 : 0;
 
   // Lets the page answer, and with `draw` also be drawn first.
   const rest = (draw) => new Promise((next) => { draw ? requestAnimationFrame(() => setTimeout(next)) : setTimeout(next); });
@@ -45,8 +48,6 @@
     data = json;
   }).catch((error) => {
     loading = undefined;
-    root.classList.remove('pending');
-    count.textContent = 'The catalog could not be loaded; try again.';
     throw error;
   });
 
@@ -119,15 +120,16 @@
   })();
 
   const rankSimilar = async (tokens) => {
+    const mine = asked;
     let all;
     for (const token of tokens) {
       const max = token.length < 4 ? 0 : token.length < 8 ? 1 : 2;
       const hits = new Map();
       const add = (i, value) => { if ((hits.get(i) || 0) < value) hits.set(i, value); };
-      data.fields.forEach((fields, i) => { const one = score(fields, token); if (one) add(i, one); });
+      await pieces(data.fields, 2000, (fields, i) => { const one = score(fields, token); if (one) add(i, one); });
       if (max && token.length <= 30) {
         await pieces(await words(), 400, ([word, agents]) => {
-          if (word.length < token.length - max) return;
+          if (mine !== asked || word.length < token.length - max) return;
           const d = distance(word, token, max);
           if (d <= max) for (const i of agents) add(i, 2 / (1 + d) + (data.fields[i][0].includes(word) ? 3 : 0));
         });
@@ -221,10 +223,9 @@
 
   const announce = () => {
     clearTimeout(speak);
-    if (started) speak = setTimeout(() => {
+    if (asked > quiet) speak = setTimeout(() => {
       live.textContent = `${found.length} ${found.length === 1 ? 'agent matches' : 'agents match'}${similar ? ', including similar spellings' : ''}`;
     }, 300);
-    started = true;
   };
 
   // Where nothing is left: what to take back, and what that would leave.
@@ -277,9 +278,7 @@
     announce();
   };
 
-  const update = async () => {
-    clearTimeout(idle);
-    const mine = ++asked;
+  const answer = async (mine) => {
     let picked = 0;
     for (const one of groups) {
       one.want = 0;
@@ -287,7 +286,11 @@
     }
     chosen.textContent = picked ? ` (${picked})` : '';
     clear.hidden = !picked && !box.value.trim();
-    try { await load(); } catch { return; }
+    try { await load(); } catch {
+      root.classList.remove('pending');
+      live.textContent = count.textContent = 'The catalog could not be loaded; try again.';
+      return;
+    }
     await rest(true);
     // Something else was asked since.
     if (mine !== asked) return;
@@ -303,9 +306,14 @@
         const wider = await rankSimilar(tokens);
         if (mine !== asked) return;
         if (filter(wider).length > found.length) draw(wider, true);
-        else filter(scores);
+        else if (!found.length) offer(wider);
       }, 150);
     }
+  };
+
+  const update = () => {
+    clearTimeout(idle);
+    work = answer(++asked);
   };
 
   // ---- address
@@ -329,7 +337,8 @@
   };
 
   box.addEventListener('input', () => { save('replaceState'); update(); });
-  box.addEventListener('focus', () => { load().catch(() => {}); });
+  // What could not be answered before may be answered now.
+  box.addEventListener('focus', () => { if (asked && !loading) update(); else load().catch(() => {}); });
   form.addEventListener('change', (event) => { if (event.target !== box) { save('pushState'); update(); } });
   form.addEventListener('submit', (event) => { event.preventDefault(); save('pushState'); update(); });
   clear.addEventListener('click', () => {
@@ -340,13 +349,21 @@
     box.focus();
   });
   more.addEventListener('click', async () => {
-    await (data ? rest(true) : update());
-    const from = shown;
+    await rest(true);
+    if (!shown) update();
+    for (let last; last !== work;) await (last = work);
+    const mine = asked, from = shown;
     if (list.children.length !== from) return;
     await show(from);
-    list.children[from]?.querySelector('a').focus();
+    // Who went on with something else is not called back.
+    if (mine !== asked || ![more, document.body].includes(document.activeElement)) return;
+    (list.children[from]?.querySelector('a') || at('results-title')).focus();
   });
-  addEventListener('popstate', () => { restore(); update(); });
+  addEventListener('popstate', () => {
+    const before = address();
+    restore();
+    if (address() !== before) update();
+  });
   addEventListener('keydown', (event) => {
     if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'k') {
       event.preventDefault();
@@ -359,6 +376,6 @@
     button.setAttribute('aria-expanded', button.getAttribute('aria-expanded') !== 'true');
   });
   restore();
-  if (location.search.length > 1) update();
-  else { root.classList.remove('pending'); started = true; }
+  if (quiet) update();
+  else root.classList.remove('pending');
 })();
