@@ -14,10 +14,16 @@ use super::summary::Summary;
 use super::text::Text;
 use crate::hex;
 use crate::net::Validators;
-use crate::sys::fs::{PathError, open_bounded, read_bounded, write_atomic};
+use crate::sys::fs::{PathError, open_bounded, read_bounded, write_atomic_from};
 
 /// For how long a copy is taken without asking when its host says nothing.
 const USUAL: Duration = Duration::from_mins(5);
+
+/// For how long copies and summaries stay that nobody asks for.
+const KEPT: Duration = Duration::from_hours(30 * 24);
+
+/// How much of the digest of a place is in the name of its files.
+const STEM: usize = 32;
 
 /// The longest first line of a copy, in bytes.
 const HEAD: u64 = 1 << 16;
@@ -52,6 +58,11 @@ pub(super) struct Head {
 }
 
 impl Copy {
+    /// Whether it is what its host had sent.
+    pub(super) fn is_whole(&self) -> bool {
+        self.text.sha256().is_ok_and(|sha256| sha256 == self.head.sha256)
+    }
+
     /// Whether its host need not be asked.
     pub(super) fn is_fresh(&self) -> bool {
         let time = self.head.max_age_seconds.map_or(USUAL, Duration::from_secs).min(LONGEST);
@@ -77,7 +88,11 @@ impl Copies {
         let head: Head = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
         let start = line.len() as u64;
         let is_whole = length == start + head.length;
-        (head.url == url.as_str() && is_whole).then(|| Copy { head, text: Text::behind(file, start..length), checked })
+        (head.url == url.as_str() && is_whole).then(|| Copy {
+            head,
+            text: Text::behind(path, file, start..length),
+            checked,
+        })
     }
 
     /// Keeps a copy that was just fetched.
@@ -88,14 +103,13 @@ impl Copies {
         validators: Validators,
         max_age: Option<Duration>,
     ) -> Result<Head, PathError> {
-        fs::create_dir_all(&self.directory).map_err(PathError::at(&self.directory))?;
         let max_age_seconds = max_age.map(|age| age.as_secs());
         let sha256 = hex(&Sha256::digest(text));
         let head = Head { url: url.to_string(), validators, max_age_seconds, sha256, length: text.len() as u64 };
         let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
         bytes.push(b'\n');
         bytes.extend_from_slice(text.as_bytes());
-        write_atomic(&self.path(url), &bytes)?;
+        self.replace(&self.path(url), &bytes)?;
         Ok(head)
     }
 
@@ -108,13 +122,36 @@ impl Copies {
     /// What an earlier run has found in this text, which was in this place.
     pub(super) fn summary(&self, place: &str, of: &str) -> Option<Summary> {
         let directory = self.directory.canonicalize().ok()?;
-        let json = read_bounded(&self.file(place, "entries"), &directory, LIMIT).ok()?;
-        Summary::parse(&json, of)
+        let bytes = read_bounded(&self.file(place, "entries"), &directory, LIMIT).ok()?;
+        Summary::parse(&bytes, of)
     }
 
     pub(super) fn keep_summary(&self, place: &str, summary: &Summary) -> Result<(), PathError> {
+        self.replace(&self.file(place, "entries"), &summary.to_bytes())
+    }
+
+    /// Writes a file in the place of whatever is there, and removes what was not used for long.
+    fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), PathError> {
         fs::create_dir_all(&self.directory).map_err(PathError::at(&self.directory))?;
-        write_atomic(&self.file(place, "entries"), &summary.to_json())
+        write_atomic_from(&self.directory, path, bytes)?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Removes what was written before [`KEPT`]. Whatever stays does no harm.
+    fn forget(&self) {
+        for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let stem =
+                name.to_str().and_then(|name| name.strip_suffix(".index").or_else(|| name.strip_suffix(".entries")));
+            let is_ours =
+                stem.is_some_and(|stem| stem.len() == STEM && stem.bytes().all(|byte| byte.is_ascii_hexdigit()));
+            let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+            let age = modified.and_then(|modified| modified.elapsed().ok());
+            if is_ours && age.is_some_and(|age| age > KEPT) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     fn path(&self, url: &Url) -> PathBuf {
@@ -122,7 +159,7 @@ impl Copies {
     }
 
     fn file(&self, place: &str, suffix: &str) -> PathBuf {
-        self.directory.join(format!("{}.{suffix}", &hex(&Sha256::digest(place))[..32]))
+        self.directory.join(format!("{}.{suffix}", &hex(&Sha256::digest(place))[..STEM]))
     }
 }
 

@@ -1,13 +1,18 @@
 //! The entries of an index, each read by itself.
 
+use std::fmt;
 use std::ops::Range;
 
 use rayon::prelude::*;
 use serde::Deserialize;
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::Entry;
+
+/// How many entries an index may have. Each takes more memory than it takes in the text.
+const MOST: usize = 250_000;
 
 /// A text is no index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,7 +20,7 @@ use super::Entry;
 pub struct FormError(String);
 
 impl FormError {
-    pub(super) fn of(error: &dyn std::fmt::Display) -> Self {
+    pub(super) fn of(error: &dyn fmt::Display) -> Self {
         Self(error.to_string())
     }
 
@@ -30,7 +35,34 @@ pub(super) type Read = (Result<Entry, String>, Range<u64>);
 #[derive(Deserialize)]
 struct Form<'a> {
     #[serde(borrow)]
-    agents: Vec<&'a RawValue>,
+    agents: List<'a>,
+}
+
+/// The start of a list, up to one entry more than there may be.
+struct List<'a>(Vec<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for List<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = List<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut list = Vec::new();
+                while let Some(entry) = seq.next_element()? {
+                    if list.len() <= MOST {
+                        list.push(entry);
+                    }
+                }
+                Ok(List(list))
+            }
+        }
+        deserializer.deserialize_seq(Entries)
+    }
 }
 
 /// Reads all entries of an index, in their order.
@@ -40,7 +72,11 @@ pub(super) fn entries(text: &[u8]) -> Result<Vec<Read>, FormError> {
         Category::Data => FormError("it is no object with a list `agents`".to_owned()),
         _ => FormError(error.to_string()),
     })?;
-    let read = form.agents.par_iter().map(|raw| {
+    let List(agents) = form.agents;
+    if agents.len() > MOST {
+        return Err(FormError(format!("it has more than {MOST} entries")));
+    }
+    let read = agents.par_iter().map(|raw| {
         let start = (raw.get().as_ptr().addr() - text.as_ptr().addr()) as u64;
         (Entry::parse(raw.get()), start..start + raw.get().len() as u64)
     });
@@ -101,6 +137,14 @@ mod tests {
                 (read, _) => panic!("{entry}: {read:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_list_is_not_longer_than_it_may_be() {
+        let of = |count: usize| format!(r#"{{"agents":[{}]}}"#, vec!["1"; count].join(","));
+        assert_eq!(entries(of(MOST).as_bytes()).unwrap().len(), MOST);
+        let error = entries(of(MOST + 1).as_bytes()).unwrap_err().to_string();
+        assert_eq!(error, "is no registry index: it has more than 250000 entries");
     }
 
     #[test]

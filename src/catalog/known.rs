@@ -2,10 +2,13 @@
 
 use std::sync::OnceLock;
 
+use sha2::{Digest, Sha256};
+
 use super::load::{Error, Options};
 use super::summary::LARGE;
 use super::text::{Text, TextError};
 use super::{Catalog, Copies, FormError};
+use crate::hex;
 
 /// What is known of a text before it is read.
 pub(super) struct Known<'a> {
@@ -23,10 +26,9 @@ pub(super) enum Unread {
 
 impl Unread {
     pub(super) fn of(self, place: &impl ToString) -> Error {
-        let place = place.to_string();
         match self {
-            Self::Text(error) => Error::Text { place, error },
-            Self::Form(error) => Error::Form { place, error },
+            Self::Text(error) => Error::Text(error),
+            Self::Form(error) => Error::Form { place: place.to_string(), error },
         }
     }
 }
@@ -42,6 +44,9 @@ impl Known<'_> {
             return Ok(Catalog::of_summary(text, summary));
         }
         let bytes = text.whole().map_err(Unread::Text)?.into_owned();
+        if self.sha256.get().is_some_and(|sha256| *sha256 != hex(&Sha256::digest(&bytes))) {
+            return Err(Unread::Text(text.changed()));
+        }
         let catalog = Catalog::of_bytes(bytes, self.sha256).map_err(Unread::Form)?;
         if let Some((copies, of)) = kept {
             keep(copies, self.place, of, &catalog);

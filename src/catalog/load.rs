@@ -60,19 +60,17 @@ pub enum Error {
         error: FormError,
     },
     /// The file cannot be read to its end, or changes meanwhile.
-    #[error("{place}: {error}; name another with --index")]
-    Text {
-        /// Where it is.
-        place: String,
-        /// What is wrong.
-        error: TextError,
-    },
+    #[error(transparent)]
+    Text(#[from] TextError),
     /// It was not fetched, and there is no copy.
     #[error("the registry index was not fetched, and there is no copy of an earlier one: {0}")]
     Fetch(#[from] FetchError),
     /// Nothing may be sent, and there is no copy.
     #[error("there is no copy of {0} from an earlier run; leave out --offline once")]
     Offline(String),
+    /// The host has nothing new, and there is no copy of what it had before.
+    #[error("{0} answers that nothing has changed, and was not asked that; name another index with --index")]
+    Unasked(String),
     /// There is no client.
     #[error(transparent)]
     Client(Problem),
@@ -109,17 +107,23 @@ pub async fn load(
             Err(error) => tracing::debug!("the copy is damaged: {error}"),
         }
     }
+    // What its host confirms must be what it has sent.
+    let copy = copy.filter(Copy::is_whole);
     let client = client().map_err(Error::Client)?;
     match fetch(&client, url, options.copies.as_ref(), copy.as_ref()).await {
         Ok(Some(catalog)) => Ok(Loaded { catalog, warning: None }),
         Ok(None) => match copy {
             Some(copy) => of_copy(copy, None),
-            None => Err(Error::Offline(shown(url))),
+            None => Err(Error::Unasked(shown(url))),
         },
         Err(error) => match copy {
             Some(copy) => {
                 let age = copy.checked.elapsed().unwrap_or_default().as_secs();
-                let warning = format!("the registry index is a copy of {}: {error}", ago(age));
+                let why = match error {
+                    Error::Fetch(error) => error.to_string(),
+                    error => error.to_string(),
+                };
+                let warning = format!("the registry index is a copy of {}: {why}", ago(age));
                 of_copy(copy, Some(warning))
             }
             None => Err(error),

@@ -94,20 +94,23 @@ impl Catalog {
     /// Everything that the index says of an agent; `None` when it has none of this id.
     ///
     /// # Errors
-    /// [`TextError`] when the index is in a file that is not what it was.
+    /// [`TextError`] when the entry cannot be represented (numbers and depth have limits), or is in a file that is not what it was.
     pub fn value(&self, id: &str) -> Result<Option<Value>, TextError> {
         let Some(found) = self.entries.iter().find(|found| found.entry.id == id) else { return Ok(None) };
         let text = self.text.part(found.place.clone())?;
-        // It was before.
-        let value: Option<Value> = serde_json::from_slice(&text).ok();
-        value.filter(|value| value["id"] == id).map(Some).ok_or(TextError::Changed)
+        let is_same =
+            str::from_utf8(&text).is_ok_and(|text| Entry::parse(text).is_ok_and(|entry| entry == found.entry));
+        if !is_same {
+            return Err(self.text.changed());
+        }
+        serde_json::from_slice(&text).map(Some).map_err(|error| TextError::Entry { id: id.to_owned(), error })
     }
 
     /// An agent, without the archives and packages of which the index says something unreadable; `None` when the index has
     /// none of this id.
     ///
     /// # Errors
-    /// [`TextError`] when the index is in a file that is not what it was.
+    /// [`TextError`] when the entry cannot be represented (numbers and depth have limits), or is in a file that is not what it was.
     pub fn agent(&self, id: &str) -> Result<Option<Agent>, TextError> {
         let Some(mut value) = self.value(id)? else { return Ok(None) };
         keep_usable(&mut value);
@@ -117,7 +120,7 @@ impl Catalog {
     /// What [`Catalog::agent`] leaves out of an agent, and why; as sentences, printable once they are quoted.
     ///
     /// # Errors
-    /// [`TextError`] when the index is in a file that is not what it was.
+    /// [`TextError`] when the entry cannot be represented (numbers and depth have limits), or is in a file that is not what it was.
     pub fn left_out(&self, id: &str) -> Result<Vec<String>, TextError> {
         Ok(self.value(id)?.map(|mut value| keep_usable(&mut value)).unwrap_or_default())
     }

@@ -5,12 +5,17 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::Entry;
+use crate::hex;
 use crate::manifest::Platform;
 
 /// The size from which on an index has a summary, in bytes. Smaller ones are read as fast.
 pub(super) const LARGE: u64 = 1 << 20;
+
+/// What is kept, and what is passed over, may be another thing in the next version.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The entries of an index, and notes about those that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,17 +36,27 @@ pub(super) struct Found {
 }
 
 impl Summary {
-    /// Reads a summary. `None` when it is one of another text, or damaged.
-    pub(super) fn parse(json: &[u8], of: &str) -> Option<Self> {
+    /// Reads a summary. `None` when it is one of another text or version, or damaged.
+    pub(super) fn parse(bytes: &[u8], of: &str) -> Option<Self> {
+        let (head, json) = bytes.split_at_checked(bytes.iter().position(|byte| *byte == b'\n')? + 1)?;
+        if head != first_line(json).as_bytes() {
+            return None;
+        }
         let summary: Self = serde_json::from_slice(json).ok()?;
         // What an entry says becomes part of paths.
         let is_usable = summary.entries.iter().all(|found| found.entry.problem().is_none());
         (summary.of == of && is_usable).then_some(summary)
     }
 
-    pub(super) fn to_json(&self) -> Vec<u8> {
-        serde_json::to_vec(self).unwrap_or_default()
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let json = serde_json::to_vec(self).unwrap_or_default();
+        [first_line(&json).as_bytes(), &json].concat()
     }
+}
+
+/// What tells whether the rest is as it was written, by this version.
+fn first_line(json: &[u8]) -> String {
+    format!("{VERSION} {}\n", hex(&Sha256::digest(json)))
 }
 
 /// An entry and the place of its text, without the names of members, which would be most of the file: id, name, version,
@@ -98,12 +113,17 @@ mod tests {
             notes: vec!["note".to_owned()],
             entries: vec![Found { entry, place: 7..u64::MAX }],
         };
-        let json = summary.to_json();
-        assert_eq!(Summary::parse(&json, "text"), Some(summary.clone()));
-        assert_eq!(Summary::parse(&json, "another"), None);
-        assert_eq!(Summary::parse(&json[..json.len() - 1], "text"), None);
+        let bytes = summary.to_bytes();
+        assert_eq!(Summary::parse(&bytes, "text"), Some(summary.clone()));
+        assert_eq!(Summary::parse(&bytes, "another"), None);
+        let text = String::from_utf8(bytes).unwrap();
+        for damaged in
+            [&text[..text.len() - 1], &text.replacen('7', "8", 1), &text.replacen(VERSION, "0.0.0", 1), "", "\n"]
+        {
+            assert_eq!(Summary::parse(damaged.as_bytes(), "text"), None, "{damaged}");
+        }
         let mut evil = summary;
         evil.entries[0].entry.id = "../a".to_owned();
-        assert_eq!(Summary::parse(&evil.to_json(), "text"), None);
+        assert_eq!(Summary::parse(&evil.to_bytes(), "text"), None);
     }
 }

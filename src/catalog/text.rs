@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 #[cfg(unix)]
 use std::time::{Duration, SystemTime};
@@ -13,16 +13,32 @@ use sha2::{Digest, Sha256};
 
 use crate::hex;
 use crate::sys::fs::{ReadError, open_bounded, read_at};
+use crate::text::{printable, quote};
 
-/// The text of an index cannot be had once more.
+/// Why the text of an index, or a part of it, cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum TextError {
-    /// Somebody has written into the file.
-    #[error("the registry index has changed since it was read; try again")]
-    Changed,
+    /// Somebody has written into the file, or it is damaged.
+    #[error("{}: the registry index is not what was read of it before; try again with --refresh", printable(&.0.to_string_lossy()))]
+    Changed(PathBuf),
     /// The operating system refused.
-    #[error("the registry index cannot be read once more: {0}")]
-    Io(#[from] io::Error),
+    #[error("{}: the registry index cannot be read: {error}", printable(&path.to_string_lossy()))]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        #[source]
+        error: io::Error,
+    },
+    /// An agent's entry is JSON, and cannot be represented.
+    #[error("what the registry index says of {} cannot be read: {error}", quote(id))]
+    Entry {
+        /// The agent.
+        id: String,
+        /// What is wrong.
+        #[source]
+        error: serde_json::Error,
+    },
 }
 
 /// How old the last change of a file must be, for the next one to have another time in every file system.
@@ -38,6 +54,7 @@ pub(super) enum Text {
 
 #[derive(Debug)]
 pub(super) struct InFile {
+    path: PathBuf,
     file: File,
     range: Range<u64>,
     /// Of a file that others may write into.
@@ -49,12 +66,12 @@ impl Text {
     pub(super) fn open(path: &Path, root: &Path, limit: u64) -> Result<Self, ReadError> {
         let (file, length) = open_bounded(path, root, limit)?;
         let metadata = Some(file.metadata()?);
-        Ok(Self::File(Arc::new(InFile { file, range: 0..length, metadata })))
+        Ok(Self::File(Arc::new(InFile { path: path.to_owned(), file, range: 0..length, metadata })))
     }
 
     /// What is behind a place of a file that is only ever replaced as a whole.
-    pub(super) fn behind(file: File, range: Range<u64>) -> Self {
-        Self::File(Arc::new(InFile { file, range, metadata: None }))
+    pub(super) fn behind(path: PathBuf, file: File, range: Range<u64>) -> Self {
+        Self::File(Arc::new(InFile { path, file, range, metadata: None }))
     }
 
     /// All of it at once.
@@ -73,24 +90,32 @@ impl Text {
     /// A part of it.
     pub(super) fn part(&self, range: Range<u64>) -> Result<Cow<'_, [u8]>, TextError> {
         let length = range.end.checked_sub(range.start).filter(|_| range.end <= self.length());
-        let length = length.and_then(|length| usize::try_from(length).ok()).ok_or(TextError::Changed)?;
+        let length = length.and_then(|length| usize::try_from(length).ok()).ok_or_else(|| self.changed())?;
         match self {
             Self::Memory(bytes) => {
-                let start = usize::try_from(range.start).map_err(|_| TextError::Changed)?;
+                let start = usize::try_from(range.start).map_err(|_| self.changed())?;
                 Ok(Cow::Borrowed(&bytes[start..start + length]))
             }
             Self::File(text) => {
                 let mut bytes = vec![0; length];
                 read_exact_at(&text.file, &mut bytes, text.range.start + range.start).map_err(|error| {
                     match error.kind() {
-                        io::ErrorKind::UnexpectedEof => TextError::Changed,
-                        _ => TextError::Io(error),
+                        io::ErrorKind::UnexpectedEof => self.changed(),
+                        _ => text.unreadable(error),
                     }
                 })?;
-                self.check()?;
+                text.check()?;
                 Ok(Cow::Owned(bytes))
             }
         }
+    }
+
+    /// It is not what was read before.
+    pub(super) fn changed(&self) -> TextError {
+        TextError::Changed(match self {
+            Self::Memory(_) => PathBuf::new(),
+            Self::File(text) => text.path.clone(),
+        })
     }
 
     /// SHA-256 of all of it.
@@ -119,14 +144,20 @@ impl Text {
     pub(super) fn state(&self) -> Option<String> {
         None
     }
+}
 
+impl InFile {
     /// Whether what was read is what was there at first.
     fn check(&self) -> Result<(), TextError> {
-        let Self::File(text) = self else { return Ok(()) };
-        let Some(then) = &text.metadata else { return Ok(()) };
-        let now = text.file.metadata()?;
-        let is_same = now.len() == then.len() && now.modified()? == then.modified()?;
-        if is_same { Ok(()) } else { Err(TextError::Changed) }
+        let Some(then) = &self.metadata else { return Ok(()) };
+        let state = |metadata: &Metadata| metadata.modified().map(|modified| (metadata.len(), modified));
+        let now = self.file.metadata().and_then(|now| state(&now)).map_err(|error| self.unreadable(error))?;
+        let is_same = state(then).is_ok_and(|then| then == now);
+        if is_same { Ok(()) } else { Err(TextError::Changed(self.path.clone())) }
+    }
+
+    fn unreadable(&self, error: io::Error) -> TextError {
+        TextError::Io { path: self.path.clone(), error }
     }
 }
 
@@ -171,13 +202,13 @@ mod tests {
         for text in [
             Text::from(content.clone().into_bytes()),
             Text::open(&root.join("index"), &root, 1 << 20).unwrap(),
-            Text::behind(copy, 5..5 + content.len() as u64),
+            Text::behind(root.join("copy"), copy, 5..5 + content.len() as u64),
         ] {
             assert_eq!(text.whole().unwrap(), content.as_bytes());
             assert_eq!(text.part(3..6).unwrap(), &b"and"[..]);
             assert_eq!(text.part(7..7).unwrap(), &b""[..]);
             for (start, end) in [(6, 3), (0, text.length() + 1), (0, u64::MAX), (u64::MAX, u64::MAX)] {
-                assert!(matches!(text.part(start..end), Err(TextError::Changed)), "{start}..{end}");
+                assert!(matches!(text.part(start..end), Err(TextError::Changed(_))), "{start}..{end}");
             }
             assert_eq!(text.sha256().unwrap(), hex(&Sha256::digest(&content)));
         }
@@ -205,8 +236,8 @@ mod tests {
             let text = Text::open(&path, &root, 10).unwrap();
             assert_eq!(text.whole().unwrap(), &b"text"[..]);
             change(&path);
-            assert!(matches!(text.part(0..4), Err(TextError::Changed)));
-            assert!(matches!(text.sha256(), Err(TextError::Changed)));
+            assert!(matches!(text.part(0..4), Err(TextError::Changed(_))));
+            assert!(matches!(text.sha256(), Err(TextError::Changed(_))));
         }
         #[cfg(unix)]
         {

@@ -86,7 +86,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             }
         }
         let catalog = session.catalog().await?;
-        let mut report = sort(&installed, &catalog, &session)?;
+        let mut report = sort(&installed, &catalog, &session);
         report.errors.extend(damaged);
         if let Some(age) = args.min_age {
             let (client, sources, _) = connect(&allowed, needs(&report), true, ui)?;
@@ -121,15 +121,23 @@ fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap
 }
 
 /// Compares every agent with the index. What is wrong with one never stops the others.
-fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Result<Report, Failure> {
+fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report {
     let (mut report, host) = (Report::default(), host());
     for agent in installed {
         let (id, from) = (agent.id.clone(), agent.current.receipt.version.clone());
-        let Some(entry) = catalog.agent(&id)? else {
-            report.gone.push(id);
-            continue;
+        let found = catalog.agent(&id).and_then(|entry| Ok((entry, catalog.sha256()?)));
+        let (entry, sha256) = match found {
+            Ok((Some(entry), sha256)) => (entry, sha256),
+            Ok((None, _)) => {
+                report.gone.push(id);
+                continue;
+            }
+            Err(error) => {
+                report.errors.push((id, error.into()));
+                continue;
+            }
         };
-        let offers = Offer::of_agent(&entry, catalog.sha256()?);
+        let offers = Offer::of_agent(&entry, sha256);
         if agent.is_pinned {
             report.pinned.push(json!({ "id": id, "version": from, "available": entry.version }));
             continue;
@@ -145,7 +153,7 @@ fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Result
             }
         }
     }
-    Ok(report)
+    report
 }
 
 fn needs(report: &Report) -> Needs {

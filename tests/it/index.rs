@@ -3,12 +3,14 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::agents::{people, text};
+use crate::archives::sha256;
 use crate::people::{People, files};
 use crate::server::{ok, status};
 
@@ -115,6 +117,66 @@ fn large(version: &str) -> String {
     json!({ "agents": agents }).to_string()
 }
 
+/// A summary in which somebody has changed something, and put in order what tells so.
+fn signed(summary: &str, from: &str, to: &str) -> String {
+    let (head, rest) = summary.split_once('\n').unwrap();
+    let rest = rest.replace(from, to);
+    format!("{} {}\n{rest}", head.split(' ').next().unwrap(), sha256(rest.as_bytes()))
+}
+
+#[test]
+fn a_damaged_copy_is_fetched_anew() {
+    let people = People::with_root("data", |asked, stream| {
+        if asked.path != "/registry.json" {
+            return Ok(false);
+        }
+        if asked.header("if-none-match") == "\"7\"" {
+            write!(stream, "HTTP/1.1 304 X\r\nConnection: close\r\n\r\n")?;
+        } else {
+            let body = large("1.0.0");
+            write!(stream, "HTTP/1.1 200 X\r\nETag: \"7\"\r\nContent-Length: {}\r\n\r\n{body}", body.len())?;
+        }
+        Ok(true)
+    });
+    assert_eq!(people.run(&["list"]).code, 0);
+    let names = files(&people.env.path("home"));
+    let [summary, copy] = [".entries", ".index"].map(|suffix| {
+        let name = names.iter().find(|name| name.ends_with(suffix)).unwrap();
+        people.env.path("home").join(name)
+    });
+    let whole = fs::read_to_string(&copy).unwrap();
+    for damaged in [whole.replacen("\"id\":\"a-5\"", "\"id\":\"a-5x", 1), whole.replace("a@1.0.0", "a@6.6.6")] {
+        assert_eq!(damaged.len(), whole.len());
+        fs::write(&copy, &damaged).unwrap();
+        let run = people.run(&["info", "a-5", "--refresh"]);
+        assert!(run.code == 0 && run.stdout.contains("a@1.0.0"), "{}", run.stderr);
+        assert_eq!(fs::read_to_string(&copy).unwrap(), whole);
+    }
+    // Without a summary, all of it is read, and what is wrong is seen at once.
+    fs::remove_file(summary).unwrap();
+    fs::write(&copy, whole.replace("a@1.0.0", "a@6.6.6")).unwrap();
+    let run = people.run(&["info", "a-5"]);
+    assert!(run.code == 0 && run.stdout.contains("a@1.0.0"), "{}", run.stderr);
+}
+
+#[test]
+fn an_entry_that_cannot_be_represented_is_its_own_affair() {
+    let people = people();
+    assert_eq!(people.run(&["install", "a", "b"]).code, 0);
+    let mut index = json!({ "agents": [people.agent("a", "9.0.0"), people.agent("b", "9.0.0")] }).to_string();
+    index = index.replacen("{\"id\":\"a\"", "{\"rating\":1e999,\"id\":\"a\"", 1);
+    assert!(index.contains("1e999"), "{index}");
+    people.serve("/registry.json", index);
+    let (code, report) = people.json(&["update", "--refresh"]);
+    assert_eq!(
+        (code, &report["updates"][0]["id"], &report["errors"][0]["id"]),
+        (3, &json!("b"), &json!("a")),
+        "{report}"
+    );
+    let run = people.run(&["info", "a"]);
+    assert!(run.code == 3 && run.stderr.contains("of `a` cannot be read: number out of range"), "{}", run.stderr);
+}
+
 #[test]
 fn what_was_found_in_a_large_index_is_found_again_until_it_changes() {
     let people = People::new();
@@ -159,17 +221,30 @@ fn what_was_found_in_a_large_index_is_found_again_until_it_changes() {
         let path = people.env.path("home").join(summary);
         let text = fs::read_to_string(&path).unwrap();
         let list = || people.run(&["list", "--index", index]).stdout;
-        fs::write(&path, text.replace("About it.", "Told so.")).unwrap();
+        // It is read, and a place that is not that of the agent gives an error, never another agent.
+        fs::write(&path, signed(&text, "About it.", "Told so.")).unwrap();
         assert!(list().contains("  Told so\n"));
-        for damaged in [&text[..text.len() / 2], &text.replacen("a-5", "../a", 1), ""] {
+        fs::write(&path, signed(&text, "a-400", "a-999")).unwrap();
+        let run = people.run(&["info", "a-999", "--index", index]);
+        assert!(run.code == 3 && run.stderr.contains("is not what was read of it before"), "{}", run.stderr);
+        assert!(run.stderr.contains(index) != is_copied && run.stderr.contains("--refresh"), "{}", run.stderr);
+
+        let signed = signed(&text, "\"a-5\"", "\"../a\"");
+        for damaged in [&text[..text.len() / 2], &text.replacen("About", "Told ", 1), &signed, ""] {
             fs::write(&path, damaged).unwrap();
             assert!(list().contains("  About it\n"));
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
-        // A place that is not that of the agent gives an error, never another agent.
-        fs::write(&path, text.replace("a-400", "a-999")).unwrap();
-        let run = people.run(&["info", "a-999", "--index", index]);
-        assert!(run.code == 3 && run.stderr.contains("has changed since it was read"), "{}", run.stderr);
+        // Whatever is there makes nobody wait, and is written through by nobody.
+        fs::write(people.env.path("victim"), "mine").unwrap();
+        let victim = people.env.path("victim");
+        for make in [&["mkfifo"][..], &["ln", "-s", victim.to_str().unwrap()]] {
+            fs::remove_file(&path).unwrap();
+            assert!(Command::new(make[0]).args(&make[1..]).arg(&path).status().unwrap().success());
+            assert!(list().contains("  About it\n"));
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        assert_eq!(people.env.read("victim"), "mine");
 
         publish("1.0.7");
         let refresh: &[&str] = if is_copied { &["--refresh"] } else { &[] };
