@@ -192,4 +192,25 @@ mod tests {
         assert!(copies.find(&url).is_none());
         assert!(copies.find(&Url::parse("https://h.example/other").unwrap()).is_none());
     }
+
+    #[test]
+    fn what_nobody_asks_for_goes_and_what_is_not_ours_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let copies = Copies::at(folder.path());
+        let [old, new] = ["https://h.example/old", "https://h.example/new"].map(|url| Url::parse(url).unwrap());
+        copies.keep(&old, "text", Validators::default(), None).unwrap();
+        let others = ["notes.index", "0123.entries", "0123456789abcdef0123456789abcdeg.index"]
+            .map(|name| folder.path().join(name));
+        for path in &others {
+            fs::write(path, "mine").unwrap();
+        }
+        for path in others.iter().chain([&copies.path(&old)]) {
+            let file = File::options().write(true).open(path).unwrap();
+            file.set_modified(SystemTime::now() - KEPT - Duration::from_mins(1)).unwrap();
+        }
+        assert!(copies.find(&old).is_some());
+        copies.keep(&new, "text", Validators::default(), None).unwrap();
+        assert!(copies.find(&old).is_none() && copies.find(&new).is_some());
+        assert!(others.iter().all(|path| path.exists()));
+    }
 }
