@@ -23,8 +23,10 @@
   // What the reader arrives with is not announced.
   const quiet = location.search.length > 1 ? 1 : 0;
 
-  // Lets the page answer, and with `draw` also be drawn first.
-  const rest = (draw) => new Promise((next) => { draw ? requestAnimationFrame(() => setTimeout(next)) : setTimeout(next); });
+  // Lets the page answer, and with `draw` also be drawn first, which a page that nobody sees is not.
+  const rest = (draw) => new Promise((next) => {
+    if (draw && !document.hidden) requestAnimationFrame(() => setTimeout(next)); else setTimeout(next);
+  });
 
   const pieces = async (list, size, use, draw) => {
     for (let i = 0; i < list.length; i++) {
