@@ -12,7 +12,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::publish::{add, build};
-use crate::support::{Env, manifest, tree};
+#[cfg(unix)]
+use crate::support::tree;
+use crate::support::{Env, manifest};
 
 /// Reads what is published as people and programs do, and returns the names that lead nowhere.
 pub(crate) fn dangling(read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
