@@ -82,20 +82,25 @@ fn a_copy_of_the_index_serves_while_it_is_fresh_and_when_the_host_is_gone() {
     assert_eq!(people.server.asked().len(), before);
 }
 
-#[test]
-fn an_unchanged_index_is_not_sent_again() {
-    let people = People::with_root("data", |asked, stream| {
+/// Somebody whose host has this index, and says so when it is asked whether it has changed.
+fn unchanging(body: String) -> People {
+    People::with_root("data", move |asked, stream| {
         if asked.path != "/registry.json" {
             return Ok(false);
         }
         if asked.header("if-none-match") == "\"7\"" {
             write!(stream, "HTTP/1.1 304 X\r\nConnection: close\r\n\r\n")?;
         } else {
-            let body = r#"{"agents":[{"id":"a","version":"1.0.0","distribution":{"npx":{}}}]}"#;
             write!(stream, "HTTP/1.1 200 X\r\nETag: \"7\"\r\nContent-Length: {}\r\n\r\n{body}", body.len())?;
         }
         Ok(true)
-    });
+    })
+}
+
+#[test]
+fn an_unchanged_index_is_not_sent_again() {
+    let body = r#"{"agents":[{"id":"a","version":"1.0.0","distribution":{"npx":{}}}]}"#;
+    let people = unchanging(body.to_owned());
     for _ in 0..3 {
         assert!(people.run(&["list", "--refresh"]).stdout.contains("\na "));
     }
@@ -126,18 +131,7 @@ fn signed(summary: &str, from: &str, to: &str) -> String {
 
 #[test]
 fn a_damaged_copy_is_fetched_anew() {
-    let people = People::with_root("data", |asked, stream| {
-        if asked.path != "/registry.json" {
-            return Ok(false);
-        }
-        if asked.header("if-none-match") == "\"7\"" {
-            write!(stream, "HTTP/1.1 304 X\r\nConnection: close\r\n\r\n")?;
-        } else {
-            let body = large("1.0.0");
-            write!(stream, "HTTP/1.1 200 X\r\nETag: \"7\"\r\nContent-Length: {}\r\n\r\n{body}", body.len())?;
-        }
-        Ok(true)
-    });
+    let people = unchanging(large("1.0.0"));
     assert_eq!(people.run(&["list"]).code, 0);
     let names = files(&people.env.path("home"));
     let [summary, copy] = [".entries", ".index"].map(|suffix| {
