@@ -31,7 +31,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let agent = catalog.agent(id)?.ok_or("there is no such agent")?;
     let wanted = Wanted { id: id.clone(), ..Wanted::default() };
-    let plan = resolve(&Offer::of_agent(&agent, catalog.sha256()?), &wanted, &Host::detect(&environment))?;
+    let plan = resolve(&Offer::of_agent(&agent, catalog.sha256()), &wanted, &Host::detect(&environment))?;
     let installer = Installer { platform: plan.platform, ..Installer::new(client, environment.clone()) };
     let progress = |step| eprintln!("{step:?}");
     let order = Order { plan: &plan, installer: &installer, pin: Pin::Keep, progress: &progress, waiting: &|_| () };

@@ -1,21 +1,17 @@
 //! A text, or what an earlier run has found in it.
 
-use std::sync::OnceLock;
-
-use sha2::{Digest, Sha256};
-
 use super::load::{Error, Options};
 use super::summary::LARGE;
 use super::text::{Text, TextError};
 use super::{Catalog, Copies, FormError};
-use crate::hex;
 
 /// What is known of a text before it is read.
 pub(super) struct Known<'a> {
     pub(super) place: &'a str,
     /// What tells it from all other texts that may be in that place.
     pub(super) of: Option<String>,
-    pub(super) sha256: OnceLock<String>,
+    /// What its digest must be, where there is one.
+    pub(super) sha256: Option<String>,
 }
 
 /// Why a text is no catalog.
@@ -44,10 +40,10 @@ impl Known<'_> {
             return Ok(Catalog::of_summary(text, summary));
         }
         let bytes = text.whole().map_err(Unread::Text)?.into_owned();
-        if self.sha256.get().is_some_and(|sha256| *sha256 != hex(&Sha256::digest(&bytes))) {
+        let catalog = Catalog::of_bytes(bytes).map_err(Unread::Form)?;
+        if self.sha256.is_some_and(|sha256| sha256 != catalog.sha256()) {
             return Err(Unread::Text(text.changed()));
         }
-        let catalog = Catalog::of_bytes(bytes, self.sha256).map_err(Unread::Form)?;
         if let Some((copies, of)) = kept {
             keep(copies, self.place, of, &catalog);
         }
@@ -57,10 +53,7 @@ impl Known<'_> {
 
 /// Keeps a summary for the next run, which reads the index itself if that fails.
 pub(super) fn keep(copies: &Copies, place: &str, of: String, catalog: &Catalog) {
-    let kept = catalog.summary(of).map(|summary| copies.keep_summary(place, &summary));
-    match kept {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::debug!("no summary of a large index is kept: {error}"),
-        Err(error) => tracing::debug!("no summary of a large index is made: {error}"),
+    if let Err(error) = copies.keep_summary(place, &catalog.summary(of)) {
+        tracing::debug!("no summary of a large index is kept: {error}");
     }
 }

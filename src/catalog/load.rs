@@ -1,7 +1,7 @@
 //! From a place to a catalog.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use url::Url;
 
@@ -20,11 +20,11 @@ pub(super) const LIMIT: u64 = 256 << 20;
 /// How an index is read.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Where copies of indexes are kept; nowhere when this is `None`.
+    /// Where copies of indexes, and what was found in large ones, are kept; nowhere when this is `None`.
     pub copies: Option<Copies>,
     /// Whether nothing may be sent.
     pub is_offline: bool,
-    /// Whether the host is asked although the copy is fresh.
+    /// Whether the host is asked although the copy is fresh, and all of the index is read.
     pub refresh: bool,
 }
 
@@ -93,7 +93,7 @@ pub async fn load(
         Place::Url(url) => url,
     };
     let of_copy = |copy: Copy, warning| {
-        let known = Known { place: url.as_str(), of: Some(copy.head.sha256.clone()), sha256: copy.head.sha256.into() };
+        let known = Known { place: url.as_str(), of: Some(copy.head.sha256.clone()), sha256: Some(copy.head.sha256) };
         let catalog = known.read(copy.text, options).map_err(|problem| problem.of(place))?;
         Ok(Loaded { catalog, warning })
     };
@@ -175,7 +175,7 @@ fn from_path(path: &Path, options: &Options) -> Result<Catalog, Error> {
         Text::open(&real, &real, LIMIT).map(|text| (text, real))
     };
     let (text, real) = open().map_err(|error| Error::Read { place: place.to_string(), error })?;
-    let known = Known { place: &real.to_string_lossy(), of: text.state(), sha256: OnceLock::new() };
+    let known = Known { place: &real.to_string_lossy(), of: text.state(), sha256: None };
     known.read(text, options).map_err(|problem| problem.of(&place))
 }
 

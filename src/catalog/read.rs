@@ -1,15 +1,16 @@
 //! The text of an index as a [`Catalog`].
 
 use std::collections::HashSet;
-use std::sync::OnceLock;
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::entries::entries;
 use super::summary::{Found, Summary};
 use super::text::{Text, TextError};
 use super::usable::keep_usable;
 use super::{Entry, FormError};
+use crate::hex;
 use crate::manifest::Agent;
 use crate::text::{nearest, quote};
 
@@ -24,8 +25,7 @@ pub struct Catalog {
     entries: Vec<Found>,
     /// What cannot be used, and why; ready to be shown.
     pub notes: Vec<String>,
-    /// Not everybody wants to know it, and it takes its time.
-    sha256: OnceLock<String>,
+    sha256: String,
 }
 
 impl Catalog {
@@ -34,11 +34,10 @@ impl Catalog {
     /// # Errors
     /// [`FormError`] when it is not JSON, or has no array `agents`.
     pub fn parse(text: String) -> Result<Self, FormError> {
-        Self::of_bytes(text.into_bytes(), OnceLock::new())
+        Self::of_bytes(text.into_bytes())
     }
 
-    /// The same, where the digest of the text may be known.
-    pub(super) fn of_bytes(text: Vec<u8>, sha256: OnceLock<String>) -> Result<Self, FormError> {
+    pub(super) fn of_bytes(text: Vec<u8>) -> Result<Self, FormError> {
         let read = entries(&text)?;
         let mut ids = HashSet::with_capacity(read.len());
         let is_first: Vec<bool> =
@@ -59,31 +58,25 @@ impl Catalog {
             notes.truncate(NOTES);
             notes.push(format!("and {more} more entries are passed over"));
         }
+        let sha256 = hex(&Sha256::digest(&text));
         Ok(Self { text: text.into(), entries, notes, sha256 })
     }
 
     /// What an earlier run has found in this text.
     pub(super) fn of_summary(text: Text, summary: Summary) -> Self {
         let Summary { of: _, sha256, notes, entries } = summary;
-        Self { text, entries, notes, sha256: sha256.into() }
+        Self { text, entries, notes, sha256 }
     }
 
     /// What was found in this text.
-    pub(super) fn summary(&self, of: String) -> Result<Summary, TextError> {
-        let sha256 = self.sha256()?.to_owned();
-        Ok(Summary { of, sha256, notes: self.notes.clone(), entries: self.entries.clone() })
+    pub(super) fn summary(&self, of: String) -> Summary {
+        Summary { of, sha256: self.sha256.clone(), notes: self.notes.clone(), entries: self.entries.clone() }
     }
 
-    /// SHA-256 of the index.
-    ///
-    /// # Errors
-    /// [`TextError`] when it is not known yet, and the index is in a file that is not what it was.
-    pub fn sha256(&self) -> Result<&str, TextError> {
-        if let Some(sha256) = self.sha256.get() {
-            return Ok(sha256);
-        }
-        let sha256 = self.text.sha256()?;
-        Ok(self.sha256.get_or_init(|| sha256))
+    /// SHA-256 of the index, in lower-case hexadecimal.
+    #[must_use]
+    pub fn sha256(&self) -> &str {
+        &self.sha256
     }
 
     /// The agents, in the order of the index.
@@ -134,10 +127,7 @@ impl Catalog {
 
 #[cfg(test)]
 mod tests {
-    use sha2::{Digest, Sha256};
-
     use super::*;
-    use crate::hex;
 
     #[test]
     fn a_broken_entry_never_hides_the_others() {
@@ -179,6 +169,6 @@ mod tests {
         let text = format!("\u{feff} {{\"agents\":[{entry}]}}\n");
         let catalog = Catalog::parse(text.clone()).unwrap();
         assert_eq!(catalog.value("a").unwrap().unwrap().to_string(), entry);
-        assert_eq!(catalog.sha256().unwrap(), hex(&Sha256::digest(&text)));
+        assert_eq!(catalog.sha256(), hex(&Sha256::digest(&text)));
     }
 }

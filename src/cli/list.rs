@@ -126,7 +126,7 @@ fn show(
         });
         let agents: Vec<Value> = agents.collect();
         let document = json!({
-            "schema": 1, "command": command, "index_sha256": catalog.sha256()?, "agents": agents, "notes": catalog.notes,
+            "schema": 1, "command": command, "index_sha256": catalog.sha256(), "agents": agents, "notes": catalog.notes,
         });
         return ui.result(&acp_registry::json::to_string(&document));
     }

@@ -96,7 +96,7 @@ pub(super) fn offers(named: &Named, catalog: &Catalog, session: &Session<'_>) ->
     for note in catalog.left_out(&named.id)? {
         session.ui().warning(&format!("in the registry index, of {}, {}", quote(&named.id), printable(&note)));
     }
-    let mut offers = Offer::of_agent(&agent, catalog.sha256()?);
+    let mut offers = Offer::of_agent(&agent, catalog.sha256());
     if named.version.is_some() {
         offers.extend(session.store.versions(&named.id)?.iter().filter_map(acp_registry::store::Version::offer));
     }

@@ -125,10 +125,9 @@ fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report
     let (mut report, host) = (Report::default(), host());
     for agent in installed {
         let (id, from) = (agent.id.clone(), agent.current.receipt.version.clone());
-        let found = catalog.agent(&id).and_then(|entry| Ok((entry, catalog.sha256()?)));
-        let (entry, sha256) = match found {
-            Ok((Some(entry), sha256)) => (entry, sha256),
-            Ok((None, _)) => {
+        let entry = match catalog.agent(&id) {
+            Ok(Some(entry)) => entry,
+            Ok(None) => {
                 report.gone.push(id);
                 continue;
             }
@@ -137,7 +136,7 @@ fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report
                 continue;
             }
         };
-        let offers = Offer::of_agent(&entry, sha256);
+        let offers = Offer::of_agent(&entry, catalog.sha256());
         if agent.is_pinned {
             report.pinned.push(json!({ "id": id, "version": from, "available": entry.version }));
             continue;

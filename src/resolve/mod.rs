@@ -16,7 +16,7 @@
 //! let agent = catalog.agent("a")?.ok_or("no such agent")?;
 //! let wanted = Wanted { id: "a".to_owned(), ..Wanted::default() };
 //! let host = Host { platform: None, emulated: None, lacks_glibc: false, has_npm: true, has_uv: false };
-//! let plan = resolve(&Offer::of_agent(&agent, catalog.sha256()?), &wanted, &host)?;
+//! let plan = resolve(&Offer::of_agent(&agent, catalog.sha256()), &wanted, &host)?;
 //! assert_eq!((plan.kind().as_str(), plan.source.name()), ("npx", "a@1.0.0"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
