@@ -76,16 +76,21 @@ pub fn quote(text: &str) -> String {
 /// The candidate that is spelled most like `word`, if any is near enough to be what was meant.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Nobody mistypes a word of that length, and comparing takes time with the square of it.
+    suggestions(word, candidates).into_iter().next()
+}
+
+/// The candidates that were probably meant by a mistyped word, the nearest first; at most three.
+#[must_use]
+pub fn suggestions<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    const MOST: usize = 3;
+    // Comparing takes time with the square of the length, and no name is that long.
     if word.len() > QUOTE_LIMIT {
-        return None;
+        return Vec::new();
     }
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
-        .filter(|(score, _)| *score > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
+    let scored = candidates.into_iter().map(|candidate| (strsim::jaro_winkler(word, candidate), candidate));
+    let mut near: Vec<(f64, &str)> = scored.filter(|(score, _)| *score > 0.8).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    near.into_iter().take(MOST).map(|(_, candidate)| candidate).collect()
 }
 
 /// Escapes a text for GitHub: Markdown, HTML and GitHub's mentions, references and automatic links leave it alone; what is hidden
@@ -134,6 +139,8 @@ mod tests {
     fn nearest_finds_a_typing_error_and_nothing_far_off() {
         assert_eq!(nearest("authros", ["authors", "license"]), Some("authors"));
         assert_eq!(nearest("zzz", ["authors", "license"]), None);
+        assert_eq!(suggestions("code", ["codf", "cod", "xyz", "codex", "coder"]), ["cod", "codex", "coder"]);
+        assert!(suggestions(&"a".repeat(QUOTE_LIMIT + 1), ["a"]).is_empty());
     }
 
     #[test]

@@ -24,6 +24,10 @@ pub struct Entry {
     pub version: String,
     /// What the agent is, in a sentence.
     pub description: String,
+    /// The licence as the index writes it, usually an SPDX expression; empty where there is none.
+    pub license: String,
+    /// The address of the icon, as the index writes it; empty where there is none.
+    pub icon: String,
     /// Platforms for which there is an archive, as the index writes them.
     pub platforms: Vec<Cow<'static, str>>,
     /// Whether there is a package for `npx`.
@@ -49,6 +53,8 @@ impl Entry {
             name: form.name.0,
             version: form.version.0,
             description: form.description.0,
+            license: form.license.0,
+            icon: form.icon.0,
             platforms: distribution.binary.0,
             has_npx: distribution.npx.0,
             has_uvx: distribution.uvx.0,
@@ -98,6 +104,10 @@ struct Form {
     version: Text,
     #[serde(default)]
     description: Text,
+    #[serde(default)]
+    license: Text,
+    #[serde(default)]
+    icon: Text,
     #[serde(default)]
     distribution: Distribution,
 }

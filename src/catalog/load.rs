@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use url::Url;
 
@@ -9,7 +10,7 @@ use super::copies::Copy;
 use super::known::{self, Known};
 use super::summary::LARGE;
 use super::text::{Text, TextError};
-use super::{Catalog, Copies, FormError, Place};
+use super::{Catalog, Copies, FormError, Origin, Place};
 use crate::net::{Client, FetchError, Problem, shown};
 use crate::registry::{LoadError, Registry};
 use crate::sys::fs::ReadError;
@@ -88,21 +89,32 @@ pub async fn load(
     options: &Options,
     client: impl FnOnce() -> Result<Arc<Client>, Problem>,
 ) -> Result<Loaded, Error> {
+    let origin = |fetched_at, is_stale| Origin { source: place.to_string(), fetched_at: Some(fetched_at), is_stale };
     let url = match place {
-        Place::Path(path) => return Ok(Loaded { catalog: from_path(path, options)?, warning: None }),
+        Place::Path(path) => {
+            let mut catalog = from_path(path, options)?;
+            catalog.origin = origin(SystemTime::now(), false);
+            return Ok(Loaded { catalog, warning: None });
+        }
         Place::Url(url) => url,
     };
-    let of_copy = |copy: Copy, warning| {
+    let of_copy = |copy: Copy, checked: SystemTime, warning: Option<String>| {
+        let is_stale = warning.is_some() || (options.is_offline && !copy.is_fresh());
         let known = Known { place: url.as_str(), of: Some(copy.head.sha256.clone()), sha256: Some(copy.head.sha256) };
-        let catalog = known.read(copy.text, options).map_err(|problem| problem.of(place))?;
+        let mut catalog = known.read(copy.text, options).map_err(|problem| problem.of(place))?;
+        catalog.origin = origin(checked, is_stale);
         Ok(Loaded { catalog, warning })
     };
     let mut copy = options.copies.as_ref().and_then(|copies| copies.find(url));
     if options.is_offline {
-        return copy.map_or_else(|| Err(Error::Offline(shown(url))), |copy| of_copy(copy, None));
+        return copy.map_or_else(|| Err(Error::Offline(shown(url))), |copy| {
+            let checked = copy.checked;
+            of_copy(copy, checked, None)
+        });
     }
     if let Some(fresh) = copy.take_if(|copy| copy.is_fresh() && !options.refresh) {
-        match of_copy(fresh, None) {
+        let checked = fresh.checked;
+        match of_copy(fresh, checked, None) {
             Ok(loaded) => return Ok(loaded),
             Err(error) => tracing::debug!("the copy is damaged: {error}"),
         }
@@ -111,9 +123,12 @@ pub async fn load(
     let copy = copy.filter(Copy::is_whole);
     let client = client().map_err(Error::Client)?;
     match fetch(&client, url, options.copies.as_ref(), copy.as_ref()).await {
-        Ok(Some(catalog)) => Ok(Loaded { catalog, warning: None }),
+        Ok(Some(mut catalog)) => {
+            catalog.origin = origin(SystemTime::now(), false);
+            Ok(Loaded { catalog, warning: None })
+        }
         Ok(None) => match copy {
-            Some(copy) => of_copy(copy, None),
+            Some(copy) => of_copy(copy, SystemTime::now(), None),
             None => Err(Error::Unasked(shown(url))),
         },
         Err(error) => match copy {
@@ -124,7 +139,8 @@ pub async fn load(
                     error => error.to_string(),
                 };
                 let warning = format!("the registry index is a copy of {}: {why}", ago(age));
-                of_copy(copy, Some(warning))
+                let checked = copy.checked;
+                of_copy(copy, checked, Some(warning))
             }
             None => Err(error),
         },

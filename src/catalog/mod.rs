@@ -41,5 +41,5 @@ pub use entries::FormError;
 pub use entry::{Entry, is_id};
 pub use load::{Error, Loaded, Options, load};
 pub use place::{Place, WrongPlace};
-pub use read::Catalog;
+pub use read::{Catalog, Origin};
 pub use text::TextError;

@@ -1,6 +1,7 @@
 //! The text of an index as a [`Catalog`].
 
 use std::collections::HashSet;
+use std::time::SystemTime;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -25,7 +26,20 @@ pub struct Catalog {
     entries: Vec<Found>,
     /// What cannot be used, and why; ready to be shown.
     pub notes: Vec<String>,
+    /// Where it came from, and how old it may be.
+    pub origin: Origin,
     sha256: String,
+}
+
+/// Where an index came from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Its address without secrets, or its path; empty for a text that a program handed over.
+    pub source: String,
+    /// When its host sent it, or last confirmed it; for a file, when it was read.
+    pub fetched_at: Option<SystemTime>,
+    /// Whether its host may have a newer one: it could not be asked, or it was not to be asked for longer than it allows.
+    pub is_stale: bool,
 }
 
 impl Catalog {
@@ -59,13 +73,13 @@ impl Catalog {
             notes.push(format!("and {more} more entries are passed over"));
         }
         let sha256 = hex(&Sha256::digest(&text));
-        Ok(Self { text: text.into(), entries, notes, sha256 })
+        Ok(Self { text: text.into(), entries, notes, sha256, origin: Origin::default() })
     }
 
     /// What an earlier run has found in this text.
     pub(super) fn of_summary(text: Text, summary: Summary) -> Self {
         let Summary { of: _, sha256, notes, entries } = summary;
-        Self { text, entries, notes, sha256 }
+        Self { text, entries, notes, sha256, origin: Origin::default() }
     }
 
     /// What was found in this text.

@@ -17,7 +17,7 @@ pub struct Levels {
 
 /// There is no rule of this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no rule `{name}`{}", suggestion.map_or(String::new(), |rule| format!("; did you mean `{rule}`?")))]
+#[error("there is no rule `{name}`")]
 pub struct UnknownRule {
     /// The name as given, without control characters.
     pub name: String,

@@ -87,7 +87,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             let failure = Failure::from(error);
             if args.format.is_json() {
                 ui.result(&result(args, &checked, None, &[], None, Some(&failure), started.elapsed()))?;
-                ui.error(&failure.to_string());
+                ui.failure(&failure);
                 return Ok(failure.exit);
             }
             return Err(failure);

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use acp_registry::catalog;
 use acp_registry::check::UnknownRule;
 use acp_registry::handshake::{ReservedVariable, SetupError};
+use acp_registry::install;
 use acp_registry::index::{BuildError, PublishedError, TreeError};
 use acp_registry::lockfile;
 use acp_registry::publish;
@@ -17,7 +18,10 @@ use acp_registry::store;
 use acp_registry::sys::fs::{PathError, ReadError};
 use acp_registry::sys::git;
 use acp_registry::sys::process::IsolationError;
+use acp_registry::text::quote;
 use serde_json::{Value, json};
+
+use super::code::Code;
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,19 +67,50 @@ impl From<Exit> for ExitCode {
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) exit: Exit,
+    code: Code,
     message: String,
+    /// One thing to do, if it is not part of the message.
+    help: Option<String>,
+    /// Names that were probably meant, the nearest first.
+    suggestions: Vec<String>,
 }
 
 impl Failure {
+    fn new(exit: Exit, code: Code, message: impl fmt::Display) -> Self {
+        Self { exit, code, message: message.to_string(), help: None, suggestions: Vec::new() }
+    }
+
     pub(super) fn usage(message: impl fmt::Display) -> Self {
-        Self { exit: Exit::Usage, message: message.to_string() }
+        Self::new(Exit::Usage, Code::Usage, message)
     }
 
     pub(super) fn interrupted(signal: u8) -> Self {
-        Self {
-            exit: Exit::Interrupted(signal),
-            message: "interrupted; everything that was started has been ended".to_owned(),
-        }
+        let message = "interrupted; everything that was started has been ended";
+        Self::new(Exit::Interrupted(signal), Code::Interrupted, message)
+    }
+
+    /// Names the kind of failure more precisely than its exit code does.
+    pub(super) fn code(mut self, code: Code) -> Self {
+        self.code = code;
+        self
+    }
+
+    /// Adds what to do about it.
+    pub(super) fn help(mut self, help: impl fmt::Display) -> Self {
+        self.help = Some(help.to_string());
+        self
+    }
+
+    /// Adds the names that were probably meant, the nearest first.
+    pub(super) fn suggest<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        self.suggestions = names.into_iter().map(ToOwned::to_owned).collect();
+        self
+    }
+
+    /// What to do about it, for people: the help, or the name that was probably meant.
+    pub(super) fn advice(&self) -> Option<String> {
+        let meant = || self.suggestions.first().map(|name| format!("did you mean {}?", quote(name)));
+        self.help.clone().or_else(meant)
     }
 
     /// The same failure of work with an agent in the person's own home, some of which is the person's.
@@ -88,21 +123,26 @@ impl Failure {
     }
 
     pub(super) fn refused(message: impl fmt::Display) -> Self {
-        Self { exit: Exit::Refused, message: message.to_string() }
+        Self::new(Exit::Refused, Code::Refused, message)
     }
 
     pub(super) fn unable(message: impl fmt::Display) -> Self {
-        Self { exit: Exit::Unable, message: message.to_string() }
+        Self::new(Exit::Unable, Code::Failed, message)
     }
 
     /// The `error` of a JSON document.
     pub(super) fn document(&self) -> Value {
-        json!({ "exit_code": self.exit.code(), "message": self.message })
+        json!({
+            "code": self.code.as_str(), "exit_code": self.exit.code(), "message": self.message,
+            "help": self.advice(), "suggestions": self.suggestions,
+        })
     }
 
-    /// The same among `errors`, which are those of agents.
+    /// The same with the agent that it is about, for a list of `errors`.
     pub(super) fn of_agent(&self, id: &str) -> Value {
-        json!({ "id": id, "exit_code": self.exit.code(), "message": self.message })
+        let mut error = self.document();
+        error["id"] = id.into();
+        error
     }
 
     /// The one whose exit code counts.
@@ -119,22 +159,24 @@ impl fmt::Display for Failure {
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
-        Self::unable(format!("{error}; name the registry with --registry-dir"))
+        Self::unable(error).code(Code::InvalidRegistry).help("name the registry with --registry-dir")
     }
 }
 
 impl From<catalog::Error> for Failure {
     fn from(error: catalog::Error) -> Self {
-        match error {
-            catalog::Error::Checkout(error) => Self::unable(format!("{error}; name another index with --index")),
-            error => Self::unable(error),
-        }
+        let code = match &error {
+            catalog::Error::Form { .. } | catalog::Error::Text(_) => Code::InvalidIndex,
+            catalog::Error::Offline(_) => Code::Offline,
+            _ => Code::IndexUnavailable,
+        };
+        Self::unable(error).code(code)
     }
 }
 
 impl From<catalog::TextError> for Failure {
     fn from(error: catalog::TextError) -> Self {
-        Self::unable(error)
+        Self::unable(error).code(Code::InvalidIndex)
     }
 }
 
@@ -146,23 +188,39 @@ impl From<lockfile::Error> for Failure {
 
 impl From<resolve::Error> for Failure {
     fn from(error: resolve::Error) -> Self {
-        if error.is_refusal() {
-            Self::refused(error)
-        } else if error.is_missing_runtime() {
-            Self::unable(error)
-        } else {
-            Self::usage(error)
+        use resolve::Error;
+        match &error {
+            Error::ReservedVariable { .. } => Self::refused(error),
+            Error::MissingRuntime { .. } => Self::unable(error).code(Code::MissingRuntime),
+            Error::UnknownVersion { known, .. } => {
+                let known = known.clone();
+                Self::usage(error).code(Code::UnknownVersion).suggest(known.iter().map(String::as_str))
+            }
+            Error::UnsupportedPlatform { .. } => Self::usage(error).code(Code::UnsupportedPlatform),
+            Error::NoSuchKind { .. } => Self::usage(error).code(Code::UnsupportedDistribution),
         }
     }
 }
 
 impl From<store::Error> for Failure {
     fn from(error: store::Error) -> Self {
-        match error {
-            store::Error::NotInstalled(_) => Self::usage(error),
-            error if error.is_of_integrity() => Self::refused(error),
-            error => Self::unable(error),
+        use store::Error;
+        let code = match &error {
+            Error::Install { error, .. } => of_install(error),
+            Error::Locked { .. } => Code::Locked,
+            Error::Damaged { .. } => Code::Damaged,
+            Error::Changed { .. } => Code::Changed,
+            Error::Unfit { .. } => Code::Refused,
+            Error::Running { .. } => Code::Running,
+            Error::NotInstalled(_) => Code::NotInstalled,
+            Error::Path(_) | Error::Link(_) => Code::Failed,
+        };
+        match &error {
+            Error::NotInstalled(_) => Self::usage(error),
+            _ if error.is_of_integrity() => Self::refused(error),
+            _ => Self::unable(error),
         }
+        .code(code)
     }
 }
 
@@ -182,14 +240,15 @@ impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         match error {
             ConfigError::Read { error: ReadError::Io(_), .. } => Self::unable(error),
-            _ => Self::usage(error),
+            _ => Self::usage(error).code(Code::InvalidConfiguration),
         }
     }
 }
 
 impl From<UnknownRule> for Failure {
     fn from(error: UnknownRule) -> Self {
-        Self::usage(error)
+        let near = error.suggestion;
+        Self::usage(error).code(Code::UnknownRule).suggest(near)
     }
 }
 
@@ -208,7 +267,8 @@ impl From<publish::Error> for Failure {
 impl From<git::Error> for Failure {
     fn from(error: git::Error) -> Self {
         match error {
-            git::Error::Start(_) | git::Error::Answer { .. } => Self::unable(error),
+            git::Error::Start(_) => Self::unable(error).code(Code::MissingRuntime),
+            git::Error::Answer { .. } => Self::unable(error),
             git::Error::Failed { .. } | git::Error::NoRepository => Self::usage(error),
         }
     }
@@ -229,7 +289,7 @@ impl From<PublishedError> for Failure {
 impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
         match error {
-            BuildError::Findings { .. } => Self { exit: Exit::Findings, message: error.to_string() },
+            BuildError::Findings { .. } => Self::new(Exit::Findings, Code::Findings, error),
             BuildError::Empty(_) | BuildError::View { .. } => Self::usage(error),
             BuildError::Previous(_) => Self::unable(error),
         }
@@ -266,5 +326,18 @@ impl From<TreeError> for Failure {
             TreeError::Path(_) => Self::unable(error),
             _ => Self::usage(error),
         }
+    }
+}
+
+fn of_install(error: &install::Error) -> Code {
+    match error.reason() {
+        "missing_runtime" => Code::MissingRuntime,
+        "unsupported_platform" => Code::UnsupportedPlatform,
+        "digest_mismatch" => Code::DigestMismatch,
+        "unsafe_archive" => Code::UnsafeArchive,
+        "cmd_not_found" => Code::CmdNotFound,
+        "package_not_found" => Code::PackageNotFound,
+        _ if error.is_of_integrity() => Code::Refused,
+        _ => Code::InstallFailed,
     }
 }

@@ -8,6 +8,7 @@ use acp_registry::registry::{Config, ConfigError, Registry};
 use acp_registry::sys::fs::ReadError;
 use clap::{Args, ValueEnum};
 
+use super::code::Code;
 use super::exit::Failure;
 
 /// Flags of every command.
@@ -108,7 +109,8 @@ impl Global {
 pub(super) fn refuse_empty(registry: &Registry, directory: &Path) -> Result<(), Failure> {
     if registry.entries.is_empty() && !directory.join("registry.toml").is_file() {
         let directory = directory.display();
-        return Err(Failure::usage(format!("{directory} holds no agents; name the registry with --registry-dir")));
+        let failure = Failure::usage(format!("{directory} holds no agents")).code(Code::InvalidRegistry);
+        return Err(failure.help("name the registry with --registry-dir"));
     }
     Ok(())
 }
@@ -119,7 +121,10 @@ pub(super) fn configured_levels(config: &Config) -> Result<Levels, Failure> {
     // Groups first: a rule named by itself is meant more precisely than its group.
     let (groups, rules): (Vec<_>, Vec<_>) = config.rules.iter().partition(|(name, _)| name.ends_with("/*"));
     for (name, setting) in groups.into_iter().chain(rules) {
-        levels.set(name, *setting).map_err(|error| Failure::usage(format!("in the configuration: {error}")))?;
+        levels.set(name, *setting).map_err(|error| {
+            let failure = Failure::usage(format!("in the configuration: {error}"));
+            failure.code(Code::InvalidConfiguration).suggest(error.suggestion)
+        })?;
     }
     Ok(levels)
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
+use super::launch;
 use super::place::{PlaceArgs, Session, unknown};
 use super::signals;
 use super::ui::Ui;
@@ -48,7 +49,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let document = json!({
             "schema": 1, "command": "info", "id": args.id, "version": agent.version, "agent": value,
             "installed": versions, "pinned": current.is_some_and(|agent| agent.is_pinned),
-            "index_sha256": catalog.sha256(),
+            "index_sha256": catalog.sha256(), "index": launch::index(&catalog),
         });
         ui.result(&acp_registry::json::to_string(&document))?;
     } else {

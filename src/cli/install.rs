@@ -13,6 +13,7 @@ use futures_util::stream::{self, StreamExt as _};
 use serde_json::{Map, Value};
 
 use super::candidates;
+use super::code::Code;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
@@ -68,11 +69,11 @@ pub(super) struct Outcome {
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let results = signals::run_with_threads(JOBS, async {
+    let (results, index) = signals::run_with_threads(JOBS, async {
         if args.locked {
             let path = args.lock.as_deref().unwrap_or(Path::new(NAME));
             let tasks = lock::tasks(path, &args.agents, args.dist.map(Kind::from), &session)?;
-            return Ok(install_all(&session, tasks).await);
+            return Ok((install_all(&session, tasks).await, None));
         }
         let catalog = session.catalog().await?;
         let tasks = tasks(args, &catalog, &session)?;
@@ -82,9 +83,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             let installed = plans.iter().filter(|plan| is_done(&results, &plan.id));
             lock::write(path, installed, &catalog, &session).await?;
         }
-        Ok::<_, Failure>(results)
+        Ok::<_, Failure>((results, Some(launch::index(&catalog))))
     })??;
-    report(&results, args.format.is_json(), ui)
+    report(&results, index, args.format.is_json(), ui)
 }
 
 /// Everything is planned before anything is installed: a wrong name costs nothing.
@@ -135,14 +136,15 @@ pub(super) async fn install_one(session: &Session<'_>, task: &Task, bars: &Insta
         if !there.is_some_and(|there| there.damages().is_ok_and(|damages| damages.is_empty())) {
             let (id, version) = (&plan.id, &plan.version);
             let message = format!("{id} {version} is not installed, and nothing may be sent (--offline)");
-            return Err(Failure::unable(message));
+            return Err(Failure::unable(message).code(Code::Offline));
         }
     }
     let host = Platform::host();
     if plan.kind() != Kind::Binary && plan.platform != host {
         let kind = plan.kind().as_str();
         let message = "can be installed on the platform that it is for only: package managers choose for themselves";
-        return Err(Failure::usage(format!("{}: a distribution by {kind} {message}", plan.id)));
+        let failure = Failure::usage(format!("{}: a distribution by {kind} {message}", plan.id));
+        return Err(failure.code(Code::UnsupportedPlatform));
     }
     let installer = session.installer(plan.platform)?;
     let bar = bars.start(&format!("{} {}", plan.id, plan.version));
@@ -152,7 +154,7 @@ pub(super) async fn install_one(session: &Session<'_>, task: &Task, bars: &Insta
     Ok(session.store.install(&order).await?)
 }
 
-fn report(results: &[Outcome], is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
+fn report(results: &[Outcome], index: Option<Value>, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
     let mut agents = Vec::new();
     let mut errors = Vec::new();
     let mut lines = String::new();
@@ -167,7 +169,7 @@ fn report(results: &[Outcome], is_json: bool, ui: &Ui) -> Result<Exit, Failure> 
                 }
             }
             Err(failure) => {
-                ui.error(&failure.to_string());
+                ui.failure(failure);
                 errors.push(failure.of_agent(id));
             }
         }
@@ -182,6 +184,7 @@ fn report(results: &[Outcome], is_json: bool, ui: &Ui) -> Result<Exit, Failure> 
         }
         members.insert("agents".to_owned(), Value::Array(agents.into_iter().map(Value::Object).collect()));
         members.insert("errors".to_owned(), Value::Array(errors));
+        members.extend(index.map(|index| ("index".to_owned(), index)));
         if let Some(failure) = worst {
             let error = failure.document();
             members.insert("error".to_owned(), error);

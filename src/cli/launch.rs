@@ -3,7 +3,10 @@
 use std::env;
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::SystemTime;
 
+use acp_registry::catalog::Catalog;
+use acp_registry::history::Moment;
 use acp_registry::install::Source;
 use acp_registry::manifest::env_name;
 use acp_registry::resolve::Plan;
@@ -81,6 +84,16 @@ pub(super) fn planned(plan: &Plan, store: &Store) -> Result<Map<String, Value>, 
         "sha256": sha256, "integrity": null, "verified": verified,
         "index_sha256": plan.index_sha256,
     })))
+}
+
+/// The member `index` of documents that are made from an index.
+pub(super) fn index(catalog: &Catalog) -> Value {
+    let seconds = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs().try_into().ok();
+    let fetched_at = catalog.origin.fetched_at.and_then(seconds).and_then(Moment::from_unix).map(Moment::rfc3339);
+    json!({
+        "source": catalog.origin.source, "sha256": catalog.sha256(), "fetched_at": fetched_at,
+        "stale": catalog.origin.is_stale,
+    })
 }
 
 /// A document of a command with these members.

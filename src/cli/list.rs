@@ -7,7 +7,7 @@ use acp_registry::catalog::{Catalog, Entry};
 use acp_registry::report::plural;
 use acp_registry::store::{Agent, Store};
 use memchr::memmem;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
@@ -48,7 +48,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let (installed, damaged) = agents(&session.store)?;
     warn(&damaged, ui);
     if args.installed {
-        return list_installed(&installed, &damaged, args.format.is_json(), ui);
+        let catalog = if args.format.is_json() { session.catalog_at_hand() } else { None };
+        return list_installed(&installed, &damaged, catalog.as_ref(), args.format.is_json(), ui);
     }
     let catalog = signals::run(session.catalog_with_notes())??;
     let found: Vec<&Entry> = catalog.entries().collect();
@@ -118,15 +119,15 @@ fn show(
     let version_of = |entry: &Entry| installed.get(&entry.id).map(|agent| agent.current.receipt.version.as_str());
     if is_json {
         let agents = found.iter().map(|entry| {
-            json!({
-                "id": entry.id, "name": entry.name, "version": entry.version, "description": entry.description,
-                "distributions": kinds(entry), "platforms": entry.platforms,
-                "installed_version": version_of(entry),
-            })
+            let mut item = item(Some(entry), installed.get(&entry.id));
+            item.insert("id".to_owned(), entry.id.as_str().into());
+            item.insert("version".to_owned(), entry.version.as_str().into());
+            Value::Object(item)
         });
         let agents: Vec<Value> = agents.collect();
         let document = json!({
-            "schema": 1, "command": command, "index_sha256": catalog.sha256(), "agents": agents, "notes": catalog.notes,
+            "schema": 1, "command": command, "index": launch::index(catalog), "index_sha256": catalog.sha256(),
+            "agents": agents, "notes": catalog.notes,
         });
         return ui.result(&acp_registry::json::to_string(&document));
     }
@@ -159,9 +160,30 @@ fn first_sentence(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// What an item of `list`, `search` and `list --installed` says, besides its id and version. What the index would say
+/// is null where there is no index, or where it has no such agent.
+fn item(entry: Option<&Entry>, agent: Option<&Agent>) -> Map<String, Value> {
+    let text = |value: &str| if value.is_empty() { Value::Null } else { value.into() };
+    let of_entry = |member: fn(&Entry) -> &str| entry.map_or(Value::Null, |entry| text(member(entry)));
+    let value = json!({
+        "name": of_entry(|entry| &entry.name),
+        "description": of_entry(|entry| &entry.description),
+        "license": of_entry(|entry| &entry.license),
+        "icon": of_entry(|entry| &entry.icon),
+        "distributions": entry.map(kinds),
+        "platforms": entry.map(|entry| &entry.platforms),
+        "available_version": of_entry(|entry| &entry.version),
+        "installed": agent.is_some(),
+        "installed_version": agent.map(|agent| agent.current.receipt.version.as_str()),
+        "pinned": agent.is_some_and(|agent| agent.is_pinned),
+    });
+    if let Value::Object(members) = value { members } else { Map::new() }
+}
+
 fn list_installed(
     installed: &BTreeMap<String, Agent>,
     damaged: &BTreeMap<String, Failure>,
+    catalog: Option<&Catalog>,
     is_json: bool,
     ui: &Ui,
 ) -> Result<Exit, Failure> {
@@ -177,10 +199,13 @@ fn list_installed(
                     continue;
                 }
             };
-            members.insert("pinned".to_owned(), agent.is_pinned.into());
+            let entry = catalog.and_then(|catalog| catalog.entries().find(|entry| entry.id == agent.id));
+            members.extend(item(entry, Some(agent)));
             agents.push(Value::Object(members));
         }
-        let document = json!({ "schema": 1, "command": "list", "agents": agents, "errors": errors });
+        let index = catalog.map(launch::index);
+        let document =
+            json!({ "schema": 1, "command": "list", "index": index, "agents": agents, "errors": errors });
         ui.result(&acp_registry::json::to_string(&document))?;
         return Ok(Exit::Success);
     }

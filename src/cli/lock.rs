@@ -10,6 +10,7 @@ use acp_registry::resolve::{Plan, pick, resolve};
 use acp_registry::store::Pin;
 use acp_registry::text::quote;
 
+use super::code::Code;
 use super::exit::Failure;
 use super::install::Task;
 use super::place::{Session, host};
@@ -22,6 +23,7 @@ pub(super) fn tasks(
     kind: Option<Kind>,
     session: &Session<'_>,
 ) -> Result<Vec<Task>, Failure> {
+    let refused = |message| Failure::refused(message).code(Code::LockMismatch);
     let file = LockFile::read(path)?;
     let shown = path.display();
     let all = file.agents.keys().map(|id| Named { id: id.clone(), version: None });
@@ -30,11 +32,11 @@ pub(super) fn tasks(
     for one in named {
         let id = quote(&one.id);
         let Some(locked) = file.agents.get(&one.id) else {
-            return Err(Failure::refused(format!("{id} is not in the lock file {shown}")));
+            return Err(refused(format!("{id} is not in the lock file {shown}")));
         };
         if let Some(version) = one.version.as_ref().filter(|version| **version != locked.version) {
             let (version, other) = (quote(version), quote(&locked.version));
-            return Err(Failure::refused(format!("the lock file {shown} has {id} {other}, not {version}")));
+            return Err(refused(format!("the lock file {shown} has {id} {other}, not {version}")));
         }
         let plan = resolve(&[locked.offer()], &wanted(&Named { version: None, ..one }, kind, session), &host())?;
         let is_known = match plan.source {
@@ -45,7 +47,7 @@ pub(super) fn tasks(
             let kind = plan.kind().as_str();
             let message =
                 format!("the lock file {shown} has no digests for {id} by {kind}; write it again with --lock");
-            return Err(Failure::refused(message));
+            return Err(refused(message));
         }
         tasks.push(Task { plan, pin: Pin::Keep });
     }

@@ -131,7 +131,7 @@ fn several(id: &str, methods: &[AuthMethod], is_json: bool, ui: &Ui) -> Result<E
         return Err(failure);
     }
     let error = failure.document();
-    ui.error(&failure.to_string());
+    ui.failure(&failure);
     let document = json!({ "schema": 1, "command": "login", "id": id, "methods": methods, "error": error });
     ui.result(&acp_registry::json::to_string(&document))?;
     Ok(failure.exit)

@@ -7,6 +7,7 @@ mod build;
 mod bump;
 mod candidates;
 mod choose;
+mod code;
 mod completions;
 mod config;
 mod diff;
@@ -51,10 +52,11 @@ mod verify;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
 
-use self::exit::Exit;
+use self::exit::{Exit, Failure};
 use self::global::Global;
 use self::ui::Ui;
 
@@ -197,7 +199,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
             if is_json {
                 ui.failure_as_json(name, &failure);
             }
-            ui.error(&failure.to_string());
+            ui.failure(&failure);
             failure.exit.into()
         }
     }
@@ -215,17 +217,32 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if is_mistake && wants_json {
         let names = Cli::command();
         let known = |word: &&&str| names.get_subcommands().any(|command| command.get_name() == **word);
-        let message = error.to_string();
-        let message = message.strip_prefix("error: ").unwrap_or(&message).lines().next().unwrap_or_default();
         ui::write_stdout(&acp_registry::json::to_string(&json!({
             "schema": 1,
             "command": words.iter().find(known),
-            "error": { "exit_code": Exit::Usage.code(), "message": acp_registry::text::printable(message) },
+            "error": of_clap(error).document(),
         })));
     }
     // clap escapes nothing, but what it quotes is what the caller has typed.
     let _ = error.print();
     if is_mistake { Exit::Usage.into() } else { Exit::Success.into() }
+}
+
+/// The same mistake as the other commands' failures, with what clap suggests.
+fn of_clap(error: &clap::Error) -> Failure {
+    let text = error.to_string();
+    let message = text.strip_prefix("error: ").unwrap_or(&text).lines().next().unwrap_or_default();
+    let suggested = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    let suggestions: Vec<&str> = suggested
+        .iter()
+        .filter_map(|kind| error.get(*kind))
+        .flat_map(|value| match value {
+            ContextValue::String(name) => vec![name.as_str()],
+            ContextValue::Strings(names) => names.iter().map(String::as_str).collect(),
+            _ => Vec::new(),
+        })
+        .collect();
+    Failure::usage(acp_registry::text::printable(message)).suggest(suggestions)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use acp_registry::resolve::Host;
 use acp_registry::store::{Agent, Store, remedy};
 use acp_registry::sys::fs::PathError;
 use acp_registry::sys::process::Environment;
-use acp_registry::text::{nearest, quote};
+use acp_registry::text::{quote, suggestions};
 use acp_registry::upstream::github::Github;
 use acp_registry::upstream::{npm_variables, uv_variables};
 use clap::ValueEnum;
@@ -22,6 +22,7 @@ use etcetera::BaseStrategy as _;
 use futures_util::FutureExt as _;
 
 use super::candidates;
+use super::code::Code;
 use super::exit::Failure;
 use super::network;
 use super::probe::seconds;
@@ -174,14 +175,20 @@ impl<'a> Session<'a> {
         Ok(catalog)
     }
 
+    /// The last copy of the index, if there is one: nothing is sent.
+    pub(super) fn catalog_at_hand(&self) -> Option<Catalog> {
+        let place = self.args.named_index().ok()?.unwrap_or_default();
+        let options = Options { copies: copies(), is_offline: true, refresh: false };
+        let no_client = || Err(Problem::Refused("nothing may be sent"));
+        // Without a request, the future is ready at its first poll.
+        catalog::load(&place, &options, no_client).now_or_never()?.ok().map(|loaded| loaded.catalog)
+    }
+
     /// The ids of all installed agents, which those that were named must be among.
     pub(super) fn installed(&self, named: &[String]) -> Result<Vec<String>, Failure> {
         let known = self.store.ids()?;
         if let Some(id) = named.iter().find(|id| !known.contains(id)) {
-            let near = nearest(id, known.iter().map(String::as_str));
-            let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            let root = self.store.root().display();
-            return Err(Failure::usage(format!("{} is not installed in {root}{meant}", quote(id))));
+            return Err(self.not_installed(id, known.iter().map(String::as_str)));
         }
         Ok(known)
     }
@@ -189,15 +196,22 @@ impl<'a> Session<'a> {
     /// An installed agent, which is whole.
     pub(super) fn agent(&self, id: &str) -> Result<Agent, Failure> {
         let agent = self.store.agent(id)?.ok_or_else(|| {
-            let (id, root) = (quote(id), self.store.root().display());
-            Failure::usage(format!("{id} is not installed in {root}; `acp-registry install` does that"))
+            let failure = self.not_installed(id, []);
+            failure.help(format!("run `acp-registry install {}`", quote(id).trim_matches('`')))
         })?;
         if !agent.current.is_whole() {
             let program = agent.current.program().display().to_string();
             let message = format!("{} is damaged: {program} is not what was installed", quote(id));
-            return Err(Failure::unable(format!("{message}; {}", remedy(id))));
+            return Err(Failure::unable(format!("{message}; {}", remedy(id))).code(Code::Damaged));
         }
         Ok(agent)
+    }
+
+    /// The agent is not among those that are installed.
+    pub(super) fn not_installed<'b>(&self, id: &str, installed: impl IntoIterator<Item = &'b str>) -> Failure {
+        let root = self.store.root().display();
+        let message = format!("{} is not installed in {root}", quote(id));
+        Failure::usage(message).code(Code::NotInstalled).suggest(suggestions(id, installed))
     }
 
     fn connect(&self) -> Result<(Arc<Client>, Github), Problem> {
@@ -260,13 +274,15 @@ fn copies() -> Option<Copies> {
 /// There is no agent of this id.
 pub(super) fn unknown(id: &str, catalog: &Catalog) -> Failure {
     if let Some(note) = catalog.notes.iter().find(|note| note.contains(&format!(" ({}) ", quote(id)))) {
-        return Failure::usage(format!("in the registry index, {note}"));
+        return Failure::usage(format!("in the registry index, {note}")).code(Code::UnknownAgent);
     }
     let meant = match id.split_once('@') {
         Some((id, _)) => format!("; a version can be named to `resolve` and `install` only ({})", quote(id)),
-        None => catalog.nearest(id).map_or_else(String::new, |near| format!("; did you mean `{near}`?")),
+        None => String::new(),
     };
     Failure::usage(format!("there is no agent {} in the registry index{meant}", quote(id)))
+        .code(Code::UnknownAgent)
+        .suggest(suggestions(id, catalog.entries().map(|entry| entry.id.as_str())))
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -54,7 +54,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let catalog = signals::run(session.catalog())??;
     let plan = plan(&args.agent, args.dist.map(Kind::from), &catalog, &session)?;
-    let members = launch::planned(&plan, &session.store)?;
+    let mut members = launch::planned(&plan, &session.store)?;
+    members.insert("index".to_owned(), launch::index(&catalog));
     // The process ends: giving back a large index piece by piece takes its time.
     std::mem::forget(catalog);
     if args.format.is_json() {

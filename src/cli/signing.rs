@@ -16,7 +16,7 @@ use acp_registry::login::{Attempt, in_terminal};
 use acp_registry::store::{Launch, Version};
 use acp_registry::sys::process::{self, Environment, Home, Isolation};
 use acp_registry::sys::start::{Program, attend};
-use acp_registry::text::{nearest, printable, quote};
+use acp_registry::text::{printable, quote, suggestions};
 
 use super::exit::Failure;
 use super::launch;
@@ -245,7 +245,6 @@ fn pick(handshake: &Handshake, wanted: Option<&str>) -> Result<Picked, Failure> 
     if let Some(method) = methods.iter().find(|method| method.id == wanted) {
         return Ok(Picked::One(method.clone()));
     }
-    let near = nearest(wanted, methods.iter().take(METHODS).map(|method| method.id.as_str()));
-    let meant = near.map_or_else(String::new, |near| format!("; did you mean {}?", quote(near)));
-    Err(Failure::usage(format!("there is no method {}{meant}; there is {}", quote(wanted), list(methods))))
+    let near = suggestions(wanted, methods.iter().take(METHODS).map(|method| method.id.as_str()));
+    Err(Failure::usage(format!("there is no method {}; there is {}", quote(wanted), list(methods))).suggest(near))
 }

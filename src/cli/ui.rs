@@ -95,6 +95,14 @@ impl Ui {
         write_stderr(&format!("{} {}\n", self.head("error:", "31"), clean(text)));
     }
 
+    /// Says why the command failed, and what to do.
+    pub(super) fn failure(&self, failure: &Failure) {
+        self.error(&failure.to_string());
+        if let Some(advice) = failure.advice() {
+            write_stderr(&format!("{} {}\n", self.head("help:", "36"), clean(&advice)));
+        }
+    }
+
     /// Shows a text that is printable already.
     #[expect(clippy::unused_self, reason = "all output goes through the value that commands are handed")]
     pub(super) fn show(&self, text: &str) {

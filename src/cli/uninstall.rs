@@ -96,7 +96,7 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
 fn end(freed: &Freed, failed: &[(String, Failure)], json: Option<Value>, ui: &Ui) -> Result<Exit, Failure> {
     name_foreign(freed, ui);
     for (_, failure) in failed {
-        ui.error(&failure.to_string());
+        ui.failure(failure);
     }
     let worst = Failure::worst(failed.iter().map(|(_, failure)| failure));
     if let Some(mut document) = json {

@@ -8,7 +8,6 @@ use acp_registry::net::Client;
 use acp_registry::resolve::{Offer, Plan};
 use acp_registry::store::{Agent, Pin};
 use acp_registry::survey::Sources;
-use acp_registry::text::{nearest, quote};
 use acp_registry::update::{Status, compare, published};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
@@ -63,6 +62,8 @@ struct Report {
     up_to_date: Vec<String>,
     gone: Vec<String>,
     errors: Vec<(String, Failure)>,
+    /// The member `index` of the document.
+    index: Value,
 }
 
 struct Update {
@@ -110,10 +111,7 @@ fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap
     let mut chosen = Vec::new();
     for id in ids.iter().filter(|id| !damaged.contains_key(*id)) {
         let Some(agent) = installed.remove(id) else {
-            let near = nearest(id, installed.keys().map(String::as_str));
-            let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            let root = session.store.root().display();
-            return Err(Failure::usage(format!("{} is not installed in {root}{meant}", quote(id))));
+            return Err(session.not_installed(id, installed.keys().map(String::as_str)));
         };
         chosen.push(agent);
     }
@@ -122,7 +120,8 @@ fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap
 
 /// Compares every agent with the index. What is wrong with one never stops the others.
 fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report {
-    let (mut report, host) = (Report::default(), host());
+    let mut report = Report { index: launch::index(catalog), ..Report::default() };
+    let host = host();
     for agent in installed {
         let (id, from) = (agent.id.clone(), agent.current.receipt.version.clone());
         let entry = match catalog.agent(&id) {
@@ -224,7 +223,7 @@ fn document(report: &Report) -> Value {
     json!({
         "schema": 1, "command": "update", "updates": updates.collect::<Vec<Value>>(), "held": report.held,
         "pinned": report.pinned, "up_to_date": report.up_to_date, "gone": report.gone,
-        "errors": errors.collect::<Vec<Value>>(),
+        "errors": errors.collect::<Vec<Value>>(), "index": report.index,
     })
 }
 
@@ -249,7 +248,11 @@ fn text(report: &Report) -> String {
     }
     if report.updates.is_empty() && report.held.is_empty() && report.errors.is_empty() {
         let is_all = report.pinned.is_empty() && report.gone.is_empty();
-        text.push_str(if is_all { "everything is up to date\n" } else { "nothing else is to be updated\n" });
+        text.push_str(match (is_all, report.up_to_date.is_empty()) {
+            (true, true) => "no agents are installed\n",
+            (true, false) => "everything is up to date\n",
+            (false, _) => "nothing else is to be updated\n",
+        });
     }
     text
 }

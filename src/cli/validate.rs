@@ -9,10 +9,11 @@ use acp_registry::finding::Level;
 use acp_registry::registry::{LevelSetting, Registry};
 use acp_registry::report::{Format, Report, plural};
 use acp_registry::sys::{fs::write_atomic, git};
-use acp_registry::text::{nearest, quote};
+use acp_registry::text::{quote, suggestions};
 use clap::ArgMatches;
 
 use super::candidates;
+use super::code::Code;
 use super::exit::{Exit, Failure};
 use super::fix;
 use super::global::{Global, configured_levels, refuse_empty};
@@ -154,19 +155,24 @@ fn selection(args: &Args, registry: &Registry) -> Result<Selection, Failure> {
     if args.ids.is_empty() {
         return Ok(Selection::All);
     }
-    // Shells complete folders: `registry/someagent/` means `someagent`.
-    let name = |text: &String| text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    // Shells complete folders and files: `registry/someagent/` and `someagent/agent.json` mean `someagent`.
+    let name = |text: &String| {
+        let path = text.trim_end_matches('/');
+        let folder = path.strip_suffix("/agent.json").or_else(|| path.strip_suffix("/icon.svg")).unwrap_or(path);
+        folder.rsplit('/').next().unwrap_or_default().to_owned()
+    };
     let ids: BTreeSet<String> = args.ids.iter().map(name).collect();
     for id in &ids {
         if let Some(stray) = registry.strays.iter().find(|stray| stray.name == *id) {
             let hint =
                 stray.misnamed.as_ref().map_or(String::new(), |misnamed| format!("; is {} meant?", quote(misnamed)));
-            return Err(Failure::usage(format!("the folder {} has no agent.json{hint}", quote(id))));
+            let message = format!("the folder {} has no agent.json{hint}", quote(id));
+            return Err(Failure::usage(message).code(Code::UnknownAgent));
         }
         if registry.entry(id).is_none() {
-            let near = nearest(id, registry.entries.iter().map(|entry| entry.id.as_str()));
-            let hint = near.map_or(String::new(), |near| format!("; did you mean {}?", quote(near)));
-            return Err(Failure::usage(format!("there is no agent {}{hint}", quote(id))));
+            let near = suggestions(id, registry.entries.iter().map(|entry| entry.id.as_str()));
+            let message = format!("there is no agent {}", quote(id));
+            return Err(Failure::usage(message).code(Code::UnknownAgent).suggest(near));
         }
     }
     Ok(Selection::Agents(ids))

@@ -10,12 +10,13 @@ use acp_registry::registry::{Registry, today};
 use acp_registry::report;
 use acp_registry::sys::fs::{PathError, ReadError, write_atomic};
 use acp_registry::sys::git;
-use acp_registry::text::nearest;
+use acp_registry::text::suggestions;
 use acp_registry::verify::{Row, Selection, Shard, Snapshot, SnapshotError, Summary, Task, WhenHeld, plan};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::candidates;
+use super::code::Code;
 use super::exit::{Exit, Failure};
 use super::global::{Global, refuse_empty};
 use super::live::{self, LiveArgs, Settings};
@@ -130,8 +131,8 @@ pub(super) fn load(wanted: &[String], global: &Global) -> Result<Registry, Failu
     refuse_empty(&registry, &directory)?;
     let ids = || registry.entries.iter().map(|entry| entry.id.as_str());
     if let Some(id) = wanted.iter().find(|id| registry.entry(id).is_none()) {
-        let meant = nearest(id, ids()).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        return Err(Failure::usage(format!("there is no agent {}{meant}", acp_registry::text::quote(id))));
+        let message = format!("there is no agent {}", acp_registry::text::quote(id));
+        return Err(Failure::usage(message).code(Code::UnknownAgent).suggest(suggestions(id, ids())));
     }
     if !live::knows_quarantine(&registry) {
         return Err(Failure::unable("quarantine.json cannot be read; `acp-registry validate` says why"));

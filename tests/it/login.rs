@@ -349,7 +349,7 @@ fn of_several_methods_one_must_be_named_or_chosen() {
     assert_eq!((code, &document["error"]["exit_code"], &document["methods"][1]["id"]), (2, &json!(2), &json!("login")));
     let run = person.run(&["login", "a", "--method", "logim"]);
     assert_eq!(run.code, 2);
-    let part = "there is no method `logim`; did you mean `login`?; there is `other` (env_var), `login` (agent)";
+    let part = "there is no method `logim`; there is `other` (env_var), `login` (agent)\nhelp: did you mean `login`?";
     assert!(run.stderr.contains(part), "{}", run.stderr);
     assert!(!person.is_signed_in());
     assert_eq!(person.run(&["login", "a", "--method", "login"]).code, 0);

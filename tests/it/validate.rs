@@ -31,7 +31,7 @@ fn unknown_names_are_wrong_usage_with_a_suggestion() {
     let env = Env::with(&["codex"]);
     let run = env.run(&["validate", "codx"]);
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("there is no agent `codx`; did you mean `codex`?"), "{}", run.stderr);
+    assert!(run.stderr.contains("error: there is no agent `codx`\nhelp: did you mean `codex`?"), "{}", run.stderr);
     for flag in ["--deny", "--warn", "--allow"] {
         let run = env.run(&["validate", flag, "icon/sise"]);
         assert_eq!(run.code, 2);
