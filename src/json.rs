@@ -7,7 +7,7 @@ use std::io;
 
 use serde::Serialize;
 use serde_json::Serializer;
-use serde_json::ser::{Formatter, PrettyFormatter};
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 
 /// Serialises a value.
 ///
@@ -23,10 +23,19 @@ pub fn to_string<T: Serialize>(value: &T) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Indented output in which every character outside ASCII is escaped.
-struct Ascii<'a>(PrettyFormatter<'a>);
+/// Serialises a value to one line, without a line end.
+#[must_use]
+pub fn to_line(value: &serde_json::Value) -> String {
+    let mut bytes = Vec::with_capacity(256);
+    // Neither values nor memory can fail.
+    let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, Ascii(CompactFormatter)));
+    String::from_utf8(bytes).unwrap_or_default()
+}
 
-impl Formatter for Ascii<'_> {
+/// The output of another formatter, with every character outside ASCII escaped.
+struct Ascii<F>(F);
+
+impl<F: Formatter> Formatter for Ascii<F> {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         let is_plain = |c: char| c.is_ascii() && c != '\u{7f}';
         let mut rest = fragment;

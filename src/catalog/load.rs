@@ -107,10 +107,13 @@ pub async fn load(
     };
     let mut copy = options.copies.as_ref().and_then(|copies| copies.find(url));
     if options.is_offline {
-        return copy.map_or_else(|| Err(Error::Offline(shown(url))), |copy| {
-            let checked = copy.checked;
-            of_copy(copy, checked, None)
-        });
+        return copy.map_or_else(
+            || Err(Error::Offline(shown(url))),
+            |copy| {
+                let checked = copy.checked;
+                of_copy(copy, checked, None)
+            },
+        );
     }
     if let Some(fresh) = copy.take_if(|copy| copy.is_fresh() && !options.refresh) {
         let checked = fresh.checked;

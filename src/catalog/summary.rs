@@ -66,9 +66,7 @@ fn first_line(json: &[u8]) -> String {
 type Row = (String, String, String, String, String, String, String, Vec<String>, bool, bool, u64, u64);
 
 impl From<Row> for Found {
-    fn from(
-        (id, name, version, description, license, icon, codes, others, has_npx, has_uvx, start, end): Row,
-    ) -> Self {
+    fn from((id, name, version, description, license, icon, codes, others, has_npx, has_uvx, start, end): Row) -> Self {
         let mut others = others.into_iter();
         let platform = |code: char| match code.to_digit(10).and_then(|number| Platform::ALL.get(number as usize)) {
             Some(platform) => Some(platform.as_str().into()),

@@ -34,6 +34,10 @@ pub(super) struct Global {
     #[arg(short, long, global = true)]
     pub(super) verbose: bool,
 
+    /// How progress is shown on stderr
+    #[arg(long, global = true, value_name = "FORM", default_value = "auto")]
+    pub(super) progress: ProgressChoice,
+
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(super) color: ColorChoice,
@@ -44,6 +48,16 @@ pub(super) enum ColorChoice {
     /// On a terminal, unless `NO_COLOR` or `CI` is set
     Auto,
     Always,
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ProgressChoice {
+    /// Bars on a terminal, unless `CI` is set
+    Auto,
+    /// One JSON object per event, notes and errors included
+    Json,
+    /// No progress
     Never,
 }
 

@@ -147,7 +147,7 @@ pub(super) async fn install_one(session: &Session<'_>, task: &Task, bars: &Insta
         return Err(failure.code(Code::UnsupportedPlatform));
     }
     let installer = session.installer(plan.platform)?;
-    let bar = bars.start(&format!("{} {}", plan.id, plan.version));
+    let bar = bars.start(&plan.id, &plan.version);
     let progress = |progress| bar.show(progress);
     let waiting = |holder: &str| session.waiting(holder);
     let order = Order { plan, installer: &installer, pin: task.pin, progress: &progress, waiting: &waiting };

@@ -204,8 +204,7 @@ fn list_installed(
             agents.push(Value::Object(members));
         }
         let index = catalog.map(launch::index);
-        let document =
-            json!({ "schema": 1, "command": "list", "index": index, "agents": agents, "errors": errors });
+        let document = json!({ "schema": 1, "command": "list", "index": index, "agents": agents, "errors": errors });
         ui.result(&acp_registry::json::to_string(&document))?;
         return Ok(Exit::Success);
     }

@@ -1,4 +1,4 @@
-//! Progress of long work, on a terminal only.
+//! Progress of long work: bars on a terminal, or events for a program that reads them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -9,14 +9,23 @@ use acp_registry::survey::Event;
 use acp_registry::text::printable;
 use acp_registry::verify;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
 
-use super::ui::Ui;
+use super::ui::{Ui, send_event};
 
 /// Shows how far a survey is; nothing is left of it when it is done.
 pub(super) struct Progress {
     bars: MultiProgress,
     questions: ProgressBar,
     downloads: Mutex<HashMap<usize, ProgressBar>>,
+    events: Option<Mutex<Questions>>,
+}
+
+/// How many questions were planned and answered.
+#[derive(Default)]
+struct Questions {
+    planned: usize,
+    answered: usize,
 }
 
 impl Progress {
@@ -26,10 +35,21 @@ impl Progress {
         let questions = ProgressBar::new(0).with_style(style("{spinner} {pos} of {len} answered {wide_bar}"));
         let questions = bars.add(questions);
         questions.enable_steady_tick(Duration::from_millis(200));
-        Self { bars, questions, downloads: Mutex::default() }
+        let events = ui.sends_events().then(Mutex::default);
+        Self { bars, questions, downloads: Mutex::default(), events }
     }
 
     pub(super) fn show(&self, event: Event) {
+        if let Some(events) = &self.events {
+            let mut questions = events.lock().unwrap_or_else(PoisonError::into_inner);
+            match &event {
+                Event::Planned(count) => questions.planned += count,
+                Event::Answered => questions.answered += 1,
+                Event::Downloading { .. } | Event::Received { .. } | Event::Downloaded(_) => return,
+            }
+            let Questions { planned, answered } = *questions;
+            return send_event("asking", json!({ "planned": planned, "answered": answered }));
+        }
         let mut downloads = self.downloads.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             Event::Planned(count) => self.questions.inc_length(count as u64),
@@ -58,6 +78,7 @@ impl Progress {
 pub(super) struct Running {
     bar: ProgressBar,
     names: Vec<String>,
+    sends_events: bool,
     now: Mutex<BTreeMap<usize, &'static str>>,
 }
 
@@ -68,7 +89,7 @@ impl Running {
         let bar = ProgressBar::with_draw_target(Some(names.len() as u64), target);
         let bar = bar.with_style(style("{spinner} {pos} of {len} checked {elapsed} {wide_msg}"));
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar, names, now: Mutex::default() }
+        Self { bar, names, sends_events: ui.sends_events(), now: Mutex::default() }
     }
 
     pub(super) fn show(&self, event: verify::Event) {
@@ -82,6 +103,14 @@ impl Running {
             }
         }
         let name = |number: usize| self.names.get(number).map_or("", String::as_str);
+        if self.sends_events {
+            let (number, phase) = match event {
+                verify::Event::Installing(number) => (number, "installing"),
+                verify::Event::Checking(number) => (number, "starting"),
+                verify::Event::Done(number) => (number, "done"),
+            };
+            return send_event("checking", json!({ "name": name(number), "phase": phase }));
+        }
         let words: Vec<String> = running.iter().map(|(number, what)| format!("{what} {}", name(*number))).collect();
         self.bar.set_message(printable(&words.join(", ")).into_owned());
     }
@@ -95,31 +124,49 @@ impl Running {
 /// Shows the installations that are going on.
 pub(super) struct Installs {
     bars: MultiProgress,
+    sends_events: bool,
 }
 
 /// Shows one of them, until it is dropped.
 pub(super) struct Install {
     bar: ProgressBar,
     name: String,
+    download: Option<Mutex<Download>>,
+    id: String,
+}
+
+/// How much of a download has come, and how much of that a program was told.
+#[derive(Default)]
+struct Download {
+    received: u64,
+    total: Option<u64>,
+    told: u64,
 }
 
 impl Installs {
     pub(super) fn new(ui: &Ui) -> Self {
         let target = if ui.may_show_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        Self { bars: MultiProgress::with_draw_target(target) }
+        Self { bars: MultiProgress::with_draw_target(target), sends_events: ui.sends_events() }
     }
 
-    pub(super) fn start(&self, name: &str) -> Install {
+    pub(super) fn start(&self, id: &str, version: &str) -> Install {
+        let name = &format!("{id} {version}");
+        if self.sends_events {
+            send_event("installing", json!({ "id": id, "version": version, "phase": "started" }));
+        }
         let bar = self.bars.add(ProgressBar::no_length()).with_style(style("{spinner} {msg} {elapsed}"));
         let name = printable(name).into_owned();
         bar.set_message(name.clone());
         bar.enable_steady_tick(Duration::from_millis(200));
-        Install { bar, name }
+        Install { bar, name, download: self.sends_events.then(Mutex::default), id: id.to_owned() }
     }
 }
 
 impl Install {
     pub(super) fn show(&self, progress: install::Progress) {
+        if let Some(download) = &self.download {
+            return self.tell(progress, &mut download.lock().unwrap_or_else(PoisonError::into_inner));
+        }
         match progress {
             install::Progress::Downloading(length) => {
                 let known = "{msg} {wide_bar} {bytes:>10} of {total_bytes:10} {bytes_per_sec:>12} {eta:>4} left";
@@ -136,6 +183,34 @@ impl Install {
         }
     }
 
+    /// Tells a program. A download is told about at its start, at its end and every MiB or hundredth between.
+    fn tell(&self, progress: install::Progress, download: &mut Download) {
+        let mut event = json!({ "id": self.id });
+        match progress {
+            install::Progress::Downloading(total) => *download = Download { total, ..Download::default() },
+            install::Progress::Received(count) => {
+                download.received += count;
+                let step = download.total.map_or(1 << 20, |total| (total / 100).max(1 << 20));
+                let is_end = download.total == Some(download.received);
+                if download.received - download.told < step && !is_end {
+                    return;
+                }
+                download.told = download.received;
+            }
+            install::Progress::Unpacking => event["phase"] = "unpacking".into(),
+            install::Progress::Running(tool) => {
+                event["phase"] = "running".into();
+                event["program"] = tool.into();
+            }
+        }
+        if event["phase"].is_null() {
+            event["phase"] = "downloading".into();
+            event["received"] = download.received.into();
+            event["total"] = download.total.into();
+        }
+        send_event("installing", event);
+    }
+
     fn say(&self, what: &str) {
         self.bar.set_style(style("{spinner} {msg} {elapsed}"));
         self.bar.set_message(format!("{}: {what}", self.name));
@@ -144,6 +219,9 @@ impl Install {
 
 impl Drop for Install {
     fn drop(&mut self) {
+        if self.download.is_some() {
+            send_event("installing", json!({ "id": self.id, "phase": "ended" }));
+        }
         self.bar.finish_and_clear();
     }
 }
@@ -161,6 +239,7 @@ impl Drop for Progress {
 /// Shows how many files were sent.
 pub(super) struct Sending {
     bar: ProgressBar,
+    sends_events: bool,
 }
 
 impl Sending {
@@ -169,15 +248,24 @@ impl Sending {
         let bar = ProgressBar::with_draw_target(Some(0), target);
         let bar = bar.with_style(style("{spinner} {pos} of {len} files {wide_bar} {elapsed}"));
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar }
+        Self { bar, sends_events: ui.sends_events() }
     }
 
     pub(super) fn plan(&self, count: usize) {
         self.bar.inc_length(count as u64);
+        self.tell();
     }
 
     pub(super) fn step(&self) {
         self.bar.inc(1);
+        self.tell();
+    }
+
+    fn tell(&self) {
+        if self.sends_events {
+            let (planned, sent) = (self.bar.length().unwrap_or_default(), self.bar.position());
+            send_event("sending", json!({ "planned": planned, "sent": sent }));
+        }
     }
 
     /// Takes it off the screen.

@@ -4,21 +4,22 @@ use std::env;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use acp_registry::text::printable;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::exit::Failure;
-use super::global::{ColorChoice, Global};
+use super::global::{ColorChoice, Global, ProgressChoice};
 
 /// Writes results and notes, and knows what the caller wants to see.
 pub(super) struct Ui {
     quiet: bool,
     verbose: bool,
     color: ColorChoice,
+    progress: ProgressChoice,
 }
 
 impl Ui {
     pub(super) fn new(global: &Global) -> Self {
-        Self { quiet: global.quiet, verbose: global.verbose, color: global.color }
+        Self { quiet: global.quiet, verbose: global.verbose, color: global.color, progress: global.progress }
     }
 
     /// Whether the result may have colours.
@@ -33,7 +34,13 @@ impl Ui {
 
     /// Whether somebody watches who wants to see how far the work is.
     pub(super) fn may_show_progress(&self) -> bool {
-        !self.quiet && !self.verbose && io::stderr().is_terminal() && env::var_os("CI").is_none()
+        let is_wanted = self.progress == ProgressChoice::Auto && !self.quiet && !self.verbose;
+        is_wanted && io::stderr().is_terminal() && env::var_os("CI").is_none()
+    }
+
+    /// Whether a program reads how far the work is: stderr then holds one JSON object a line.
+    pub(super) fn sends_events(&self) -> bool {
+        self.progress == ProgressChoice::Json
     }
 
     fn may_color(&self, is_terminal: bool) -> bool {
@@ -71,32 +78,42 @@ impl Ui {
 
     /// Says something that the caller may want to know.
     pub(super) fn note(&self, text: &str) {
-        if !self.quiet {
+        if self.sends_events() {
+            send_event("note", json!({ "message": text }));
+        } else if !self.quiet {
             write_stderr(&format!("note: {}\n", clean(text)));
         }
     }
 
     /// Says what is being done, to those who asked.
     pub(super) fn detail(&self, text: &str) {
-        if self.verbose {
+        if self.verbose && !self.sends_events() {
             write_stderr(&format!("{}\n", clean(text)));
         }
     }
 
     /// Says what the caller should know although the command succeeds.
     pub(super) fn warning(&self, text: &str) {
-        if !self.quiet {
+        if self.sends_events() {
+            send_event("warning", json!({ "message": text }));
+        } else if !self.quiet {
             write_stderr(&format!("{} {}\n", self.head("warning:", "33"), clean(text)));
         }
     }
 
     /// Says why the command failed.
     pub(super) fn error(&self, text: &str) {
+        if self.sends_events() {
+            return send_event("error", json!({ "message": text }));
+        }
         write_stderr(&format!("{} {}\n", self.head("error:", "31"), clean(text)));
     }
 
     /// Says why the command failed, and what to do.
     pub(super) fn failure(&self, failure: &Failure) {
+        if self.sends_events() {
+            return send_event("error", failure.document());
+        }
         self.error(&failure.to_string());
         if let Some(advice) = failure.advice() {
             write_stderr(&format!("{} {}\n", self.head("help:", "36"), clean(&advice)));
@@ -106,6 +123,9 @@ impl Ui {
     /// Shows a text that is printable already.
     #[expect(clippy::unused_self, reason = "all output goes through the value that commands are handed")]
     pub(super) fn show(&self, text: &str) {
+        if self.sends_events() {
+            return send_event("text", json!({ "message": text }));
+        }
         write_stderr(text);
     }
 
@@ -117,6 +137,15 @@ impl Ui {
     fn head(&self, word: &str, color: &str) -> String {
         if self.color_stderr() { format!("\u{1b}[1;{color}m{word}\u{1b}[0m") } else { word.to_owned() }
     }
+}
+
+/// Writes an event with these members as one line.
+pub(super) fn send_event(name: &str, members: Value) {
+    let mut event = Map::from_iter([("event".to_owned(), name.into())]);
+    if let Value::Object(members) = members {
+        event.extend(members);
+    }
+    write_stderr(&format!("{}\n", acp_registry::json::to_line(&Value::Object(event))));
 }
 
 /// Paths and messages of the system go through here: line by line without control characters.

@@ -386,7 +386,10 @@ fn an_agent_that_is_not_installed_is_told_with_the_way_to_install_it() {
     for command in ["login", "logout"] {
         let run = person.run(&[command, "b"]);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""));
-        assert!(run.stderr.contains("`b` is not installed in ") && run.stderr.contains("`acp-registry install`"));
+        assert!(
+            run.stderr.contains("`b` is not installed in ")
+                && run.stderr.contains("help: run `acp-registry install b`")
+        );
         assert_eq!(person.json(&[command, "../a"]).1["error"]["exit_code"], 2);
     }
     let folder = fs::read_dir(person.people.root().join("agents/a")).unwrap().map(|item| item.unwrap().path());

@@ -40,6 +40,7 @@ mod packages;
 mod people;
 mod previous;
 mod probe;
+mod programs;
 mod propose;
 mod publish;
 mod publish_listing;
