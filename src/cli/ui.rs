@@ -121,7 +121,6 @@ impl Ui {
     }
 
     /// Shows a text that is printable already.
-    #[expect(clippy::unused_self, reason = "all output goes through the value that commands are handed")]
     pub(super) fn show(&self, text: &str) {
         if self.sends_events() {
             return send_event("text", json!({ "message": text }));

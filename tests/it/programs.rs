@@ -115,7 +115,8 @@ fn events(text: &str) -> Vec<Value> {
 #[test]
 fn progress_is_one_object_a_line() {
     let people = People::new();
-    let bytes = crate::archives::gz(&crate::archives::tar(&[("bin/agent", b"#!/bin/sh\n"), ("data", &[7; 3 << 20])]));
+    let bytes =
+        crate::archives::gz(&crate::archives::tar(&[("bin/agent", b"#!/bin/sh\n"), ("data", &vec![7; 3 << 20])]));
     people.publish(&[people.agent_of("a", "1.0.0", &bytes, Some(&sha256(&bytes)))]);
     let run = people.run(&["--progress", "json", "install", "a"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
