@@ -55,6 +55,7 @@
 //! | [`preview`] | a tree in memory, served over HTTP on this machine |
 //! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
 //! | [`net`] | which addresses this program will speak to, and the HTTP client: manners, retries, secrets, cache |
+//! | [`cause`] | the line that says why a program failed, lifted out of all that it wrote |
 //! | [`sys`] | the operating system: files, `git`, package managers, programs that nobody vouches for |
 //! | [`json`], [`source`], [`text`] | the small things that the others share: JSON as it is written, places in a text, what must not be shown as it is |
 //!
@@ -81,6 +82,7 @@
 pub mod archive;
 pub mod bump;
 pub mod catalog;
+pub mod cause;
 pub mod check;
 pub mod diff;
 pub mod doctor;

@@ -67,6 +67,8 @@ pub(super) struct Connection {
     over_at: Option<Instant>,
     outgoing: mpsc::Sender<Vec<u8>>,
     stderr: Arc<Mutex<Tail>>,
+    /// The end of what it wrote to stdout that is not JSON-RPC.
+    noise: Tail,
     /// Ends with the agent's stderr.
     stderr_task: JoinSet<()>,
     /// Holds the agent's stdin.
@@ -112,6 +114,7 @@ impl Connection {
             over_at: None,
             outgoing,
             stderr: tail,
+            noise: Tail::default(),
             stderr_task,
             stdin_task,
             rest_task: JoinSet::new(),
@@ -214,9 +217,12 @@ impl Connection {
         if line.trim_ascii().is_empty() {
             return;
         }
-        match message::read(line) {
-            Ok(messages) => self.received.extend(messages),
-            Err(_) => self.unasked.noise(line),
+        if let Ok(messages) = message::read(line) {
+            self.received.extend(messages);
+        } else {
+            self.unasked.noise(line);
+            self.noise.push(line);
+            self.noise.push(b"\n");
         }
     }
 
@@ -240,6 +246,11 @@ impl Connection {
     pub(super) async fn stderr(&mut self) -> String {
         let _ = timeout(LAST_WORDS, self.stderr_task.join_next()).await;
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).text()
+    }
+
+    /// The end of what the agent wrote to stdout that is not JSON-RPC.
+    pub(super) fn noise(&mut self) -> String {
+        self.noise.text()
     }
 
     /// Closes the agent's stdin. What it still writes is read and forgotten, so that it does not wait for a reader.

@@ -6,6 +6,7 @@ use super::connection::{Connection, Silence, Stray};
 use super::lines::{LINE, MESSAGES, Overflow, TOTAL};
 use super::message;
 use super::outcome::{Failure, Reason};
+use crate::cause;
 use crate::text::quote;
 
 /// Why there was no answer to a request of this id and method, as far as can be told from what there was.
@@ -41,8 +42,9 @@ pub(super) async fn explain(
         Silence::Exited(exit) => {
             let stderr = connection.stderr().await;
             let mut message = format!("the agent ended before it answered ({})", exit.describe());
-            if let Some(last) = stderr.lines().rev().find(|line| !line.trim().is_empty()) {
-                message.push_str(&format!("; the last line on stderr: {}", quote(last.trim())));
+            // Some agents write their errors to stdout.
+            if let Some(cause) = cause::quoted(&stderr).or_else(|| cause::quoted(&connection.noise())) {
+                message.push_str(&format!(": {cause}"));
             }
             Failure::new(Reason::Exited, message)
         }

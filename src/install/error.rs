@@ -2,14 +2,12 @@ use std::time::Duration;
 
 use super::Verified;
 use crate::archive::{self, CmdNotFound, Mismatch};
+use crate::cause;
 use crate::manifest::{Platform, SpecError};
 use crate::net::FetchError;
 use crate::sys::fs::PathError;
 use crate::sys::process::{Exit, SpawnError};
 use crate::text::quote;
-
-/// How many lines of a package manager's own words a message has.
-const LINES: usize = 3;
 
 /// Why something was not installed.
 #[derive(Debug, thiserror::Error)]
@@ -119,6 +117,7 @@ impl Error {
             Self::UnsupportedPlatform { .. } => "unsupported_platform",
             Self::DigestMismatch { .. } => "digest_mismatch",
             Self::Tool(failure) if failure.is_of_integrity() => "digest_mismatch",
+            Self::Tool(failure) if failure.lacks_package() => "package_not_found",
             Self::Archive(archive::Error::Unsafe { .. } | archive::Error::TooLarge(_)) => "unsafe_archive",
             Self::CmdNotFound(_) => "cmd_not_found",
             _ => "install_failed",
@@ -134,7 +133,7 @@ impl Error {
     /// Whether the manifest is at fault, whatever the machine.
     #[must_use]
     pub fn is_of_manifest(&self) -> bool {
-        ["digest_mismatch", "unsafe_archive", "cmd_not_found"].contains(&self.reason())
+        ["digest_mismatch", "unsafe_archive", "cmd_not_found", "package_not_found"].contains(&self.reason())
             || matches!(self, Self::Spec { .. } | Self::Unpinned(_) | Self::NoCommand { .. } | Self::Unfit { .. })
     }
 
@@ -155,7 +154,7 @@ pub struct ToolFailure {
     pub exit: Option<Exit>,
     /// How long it had.
     pub limit: Duration,
-    /// The end of what it wrote to stderr.
+    /// The end of what it wrote to stderr; where that is nothing, to stdout.
     pub stderr: String,
 }
 
@@ -165,26 +164,35 @@ impl ToolFailure {
         self.stderr.contains("code EINTEGRITY") || self.stderr.contains("Hash mismatch for ")
     }
 
+    /// Whether the package registry has answered that it has no such package or version.
+    ///
+    /// Scripts of packages write below npm's own code, which comes first. An index that asks for credentials says nothing
+    /// of what it has.
+    fn lacks_package(&self) -> bool {
+        if self.program == "npm" {
+            let code = self
+                .stderr
+                .lines()
+                .find_map(|line| line.strip_prefix("npm error code ").or_else(|| line.strip_prefix("npm ERR! code ")));
+            return code.is_some_and(|code| ["E404", "ETARGET"].contains(&code.trim()));
+        }
+        // uv breaks long lines.
+        let words: Vec<&str> = self.stderr.split_whitespace().collect();
+        let text = words.join(" ");
+        let is_refused = ["401 Unauthorized", "403 Forbidden"].iter().any(|status| text.contains(status));
+        let is_absent =
+            text.contains("Because there is no version of ") || text.contains(" was not found in the package registry");
+        text.contains("No solution found when resolving") && is_absent && !is_refused
+    }
+
     fn describe(&self) -> String {
         let mut text = match self.exit {
             Some(exit) => format!("failed ({})", exit.describe()),
             None => format!("did not end within {} s", self.limit.as_secs_f64()),
         };
-        let lines: Vec<&str> = self.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        // What follows the first complaint mostly explains it.
-        let is_complaint = |line: &&str| line.starts_with("npm error") || line.starts_with("error");
-        let first = lines.iter().position(is_complaint).unwrap_or(lines.len().saturating_sub(LINES));
-        let told = lines.iter().skip(first).map(|line| line.trim_start_matches("npm error").trim_start());
-        // Of a script that fails, npm says first where that was, and last where it has written the same again.
-        let is_said_anyway = |line: &str| {
-            line.is_empty()
-                || line == "code 1"
-                || ["path ", "command ", "A complete log"].iter().any(|start| line.starts_with(start))
-        };
-        let told: Vec<String> = told.filter(|line| !is_said_anyway(line)).take(LINES).map(quote).collect();
-        if !told.is_empty() {
+        if let Some(cause) = cause::quoted(&self.stderr) {
             text.push_str(": ");
-            text.push_str(&told.join(" "));
+            text.push_str(&cause);
         }
         text
     }
@@ -196,22 +204,56 @@ fn host(platform: Option<Platform>) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
+    use crate::sys::process::How;
+
+    fn failure(program: &'static str, stderr: &str) -> ToolFailure {
+        let exit = Some(Exit { how: How::Exited, code: Some(1), signal: None });
+        ToolFailure { program, exit, limit: Duration::from_mins(5), stderr: stderr.to_owned() }
+    }
 
     #[test]
     fn a_package_manager_is_quoted_where_it_explains_itself() {
-        let describe = |stderr: &str| {
-            let limit = Duration::from_mins(5);
-            ToolFailure { program: "npm", exit: None, limit, stderr: stderr.to_owned() }.to_string()
-        };
         let script = "npm warn x\nnpm error code 1\nnpm error path /a\nnpm error command failed\n\
                       npm error command sh -c x\nnpm error node is too old\nnpm error A complete log of this: /b\n";
-        assert_eq!(describe(script), "npm did not end within 300 s: `node is too old`");
-        assert_eq!(
-            describe("Resolved\nerror: no\n  cause: y\n"),
-            "npm did not end within 300 s: `error: no` `cause: y`"
-        );
-        assert_eq!(describe("a\nb\nc\n\u{1b}d\n"), "npm did not end within 300 s: `b` `c` `\\u{1b}d`");
-        assert_eq!(describe(" \n"), "npm did not end within 300 s");
+        let slow = ToolFailure { exit: None, ..failure("npm", script) };
+        assert_eq!(slow.to_string(), "npm did not end within 300 s: `node is too old`");
+        let chain = failure("uv", "Resolved\nerror: no\n  cause: y\n").to_string();
+        assert_eq!(chain, "uv failed (exit code 1): `no: y`");
+        assert_eq!(failure("uv", " \n").to_string(), "uv failed (exit code 1)");
+    }
+
+    #[test]
+    fn a_package_that_is_not_there_is_the_fault_of_the_manifest() {
+        let read = |name: &str| {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/cause").join(name);
+            let text = fs::read_to_string(&path).unwrap();
+            text.split_once("\n---\n").unwrap().1.to_owned()
+        };
+        for (program, name, is_absent) in [
+            ("npm", "npm-11-etarget.txt", true),
+            ("npm", "npm-8-etarget.txt", true),
+            ("npm", "npm-e404.txt", true),
+            ("npm", "npm-dead-dns.txt", false),
+            ("npm", "npm-script.txt", false),
+            ("npm", "npm-engine.txt", false),
+            ("uv", "uv-no-version.txt", true),
+            ("uv", "uv-no-package.txt", true),
+            ("uv", "uv-0.8-no-version.txt", true),
+            ("uv", "uv-requires-python.txt", false),
+            ("uv", "uv-dead-dns.txt", false),
+        ] {
+            let error = Error::Tool(Box::new(failure(program, &read(name))));
+            let reason = if is_absent { "package_not_found" } else { "install_failed" };
+            assert_eq!((error.reason(), error.is_of_manifest()), (reason, is_absent), "{name}: {error}");
+        }
+        // A script of a package cannot claim it.
+        let forged = failure("npm", "npm error code 1\nnpm error command sh -c x\nnpm error code E404\n");
+        assert!(!forged.lacks_package());
+        let closed = "No solution found when resolving x: a was not found in the package registry\nhint: 403 Forbidden";
+        assert!(!failure("uv", closed).lacks_package());
     }
 }

@@ -43,20 +43,42 @@ impl Tool<'_> {
         };
         let (mut tree, Pipes { stdin, stdout, stderr }) = Tree::start(&launch, &sandbox).await?;
         drop(stdin);
-        let tail = Arc::new(Mutex::new(Tail::default()));
-        let keep = tail.clone();
+        let (said, told) = (Words::default(), Words::default());
         let mut readers = JoinSet::new();
-        readers.spawn(drain(stdout, |_| ()));
-        readers.spawn(drain(stderr, move |bytes| keep.lock().unwrap_or_else(PoisonError::into_inner).push(bytes)));
+        readers.spawn(drain(stdout, said.keep()));
+        readers.spawn(drain(stderr, told.keep()));
         let exit = timeout(self.timeout, tree.wait()).await.ok();
         tree.end().await;
         // Something that could not be ended may hold the pipes for ever.
         let _ = timeout(LAST_WORDS, async { while readers.join_next().await.is_some() {} }).await;
-        if exit.is_some_and(|exit| exit.code == Some(0)) {
+        let mut stderr = told.text();
+        if exit.is_some_and(|exit| exit.code == Some(0)) && !is_broken(&stderr) {
             return Ok(());
         }
-        let stderr = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
+        if stderr.trim().is_empty() {
+            stderr = said.text();
+        }
         Err(Error::Tool(Box::new(ToolFailure { program: self.name, exit, limit: self.timeout, stderr })))
+    }
+}
+
+/// Whether npm could not unpack some file, which it only warns of: a full disk looks like that.
+fn is_broken(stderr: &str) -> bool {
+    stderr.lines().any(|line| line.to_ascii_lowercase().starts_with("npm warn tar tar_entry_error"))
+}
+
+/// The end of what a program writes.
+#[derive(Default)]
+struct Words(Arc<Mutex<Tail>>);
+
+impl Words {
+    fn keep(&self) -> impl FnMut(&[u8]) + use<> {
+        let tail = self.0.clone();
+        move |bytes| tail.lock().unwrap_or_else(PoisonError::into_inner).push(bytes)
+    }
+
+    fn text(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).text()
     }
 }
 

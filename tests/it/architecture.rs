@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// Which modules each module may use. Whatever is not listed here does not compile past this test.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("text", &[]),
+    ("cause", &["text"]),
     ("sums", &["text"]),
     ("json", &[]),
     ("source", &[]),
@@ -26,9 +27,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "text", "upstream", "verify",
         ],
     ),
-    ("handshake", &["manifest", "sys", "text"]),
+    ("handshake", &["cause", "manifest", "sys", "text"]),
     ("history", &["diff", "json", "sys", "text"]),
-    ("install", &["archive", "manifest", "net", "sys", "text", "upstream"]),
+    ("install", &["archive", "cause", "manifest", "net", "sys", "text", "upstream"]),
     ("catalog", &["manifest", "net", "registry", "sys", "text"]),
     ("resolve", &["install", "manifest", "sys", "text"]),
     ("store", &["install", "json", "manifest", "resolve", "sys", "text"]),

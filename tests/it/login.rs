@@ -145,7 +145,7 @@ fn what_keeps_a_person_from_signing_in_is_told_with_what_helps() {
         ("refuse", "refused", "the agent answers `authenticate` with error -32603: `\\u{1b}[31mno such person`"),
         ("missing", "method_not_found", "Method not found`, although it offers the method"),
         ("silent", "timeout", "the agent did not answer `authenticate` within 1 s"),
-        ("exit", "refused", "the agent ended before it answered (exit code 7); the last line on stderr: `open https"),
+        ("exit", "refused", "the agent ended before it answered (exit code 7): `open https"),
         ("no-session", "session_failed", "nobody can tell whether it has worked: the agent answers `session/new`"),
     ] {
         let person = Person::of(how, &offering(&login()));

@@ -66,7 +66,7 @@ fn a_failure_is_a_result() {
     let (code, document) = Probe::new().json(&["--timeout", "20"], &["exit", "3", "\u{1b}[31mwhy"]);
     assert_eq!(code, 1);
     assert_eq!((&document["verdict"], &document["reason"]), (&"fail".into(), &"exited".into()));
-    let message = "the agent ended before it answered (exit code 3); the last line on stderr: `\\u{1b}[31mwhy`";
+    let message = "the agent ended before it answered (exit code 3): `why`";
     assert_eq!(document["message"], message);
     assert_eq!(document["handshake"]["protocol_version"], Value::Null);
     assert_eq!(document["timing"]["start_to_response_seconds"], Value::Null);

@@ -27,6 +27,7 @@ folder=$prefix/node_modules/$name
 mkdir -p "$folder"
 case $name in
   absent) printf 'npm warn x\nnpm error code ETARGET\nnpm error notarget No matching version \033[31m\n' >&2; exit 1 ;;
+  full) echo 'npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left on device, write' >&2 ;;
   endless) setsid sleep 600 & exec sleep 600 ;;
   two-bins) echo '{"bin":{"a":"a.js","b":"b.js"}}' > "$folder/package.json" ;;
   no-bin) echo '{}' > "$folder/package.json" ;;
@@ -138,7 +139,13 @@ fn every_reason_has_its_verdict_and_no_agent_stops_the_others() {
     let verify = Verify::new();
     verify.npx("good", &["ok"]).npx("script", &["ok"]);
     verify.agent("python", &json!({ "uvx": verify.package("python==1.0.0", &["ok"]) }));
-    verify.npx("absent", &[]).npx("endless", &[]).npx("two-bins", &[]).npx("no-bin", &[]).npx("outside", &[]);
+    verify
+        .npx("absent", &[])
+        .npx("full", &[])
+        .npx("endless", &[])
+        .npx("two-bins", &[])
+        .npx("no-bin", &[])
+        .npx("outside", &[]);
     verify.agent("unpinned", &json!({ "npx": verify.package("unpinned", &[]) }));
     verify.agent("option", &json!({ "npx": verify.package("--x@1.0.0", &[]) }));
     verify.agent("reserved", &json!({ "npx": { "package": "reserved@1.0.0", "env": { "LD_PRELOAD": "x" } } }));
@@ -155,11 +162,12 @@ fn every_reason_has_its_verdict_and_no_agent_stops_the_others() {
     assert_eq!(
         rows(&document),
         [
-            ("absent", "error", "install_failed"),
+            ("absent", "fail", "package_not_found"),
             ("broken", "fail", "install_failed"),
             ("endless", "error", "install_failed"),
             ("error", "fail", "agent_error"),
             ("exits", "fail", "exited"),
+            ("full", "error", "install_failed"),
             ("good", "pass", ""),
             ("no-bin", "fail", "install_failed"),
             ("no-methods", "fail", "no_auth_methods"),
@@ -178,15 +186,16 @@ fn every_reason_has_its_verdict_and_no_agent_stops_the_others() {
         ]
     );
     let summary = &document["summary"];
-    assert_eq!((&summary["passed"], &summary["failed"], &summary["errors"]), (&3.into(), &15.into(), &2.into()));
+    assert_eq!((&summary["passed"], &summary["failed"], &summary["errors"]), (&3.into(), &16.into(), &2.into()));
     for (id, part) in [
-        ("absent", "npm failed (exit code 1): `code ETARGET` `notarget No matching version"),
+        ("absent", "npm failed (exit code 1): `ETARGET: No matching version`"),
+        ("full", "`npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left on device, write`"),
         ("endless", "npm did not end within 2 s"),
         ("two-bins", "has 2 commands (`a`, `b`), and npx cannot choose"),
         ("outside", "has the command `outside`, but its file `x` is not there or leads elsewhere"),
         ("unpinned", "not pinned"),
         ("reserved", "`LD_PRELOAD` belongs to the system"),
-        ("exits", "the last line on stderr: `why`"),
+        ("exits", "(exit code 3): `why`"),
     ] {
         let message = row(&document, id)["message"].as_str().unwrap();
         assert!(message.contains(part), "{message}");
@@ -366,10 +375,10 @@ fn quarantined_agents_are_skipped_unless_they_are_named() {
 #[test]
 fn after_its_last_day_an_agent_in_quarantine_is_tested_again() {
     let verify = Verify::new();
-    verify.npx("healed", &["ok"]).npx("broken", &["exit", "1", "why"]).npx("absent", &[]).npx("held", &["deaf"]);
+    verify.npx("healed", &["ok"]).npx("broken", &["exit", "1", "why"]).npx("full", &[]).npx("held", &["deaf"]);
     let quarantine = json!({
         "healed": { "reason": "crashed\u{1b}[2J", "until": "2001-01-01" }, "broken": { "reason": "x", "until": "2001-01-01" },
-        "absent": { "reason": "x", "until": "2001-01-01" }, "held": { "reason": "hangs", "until": "9999-12-31" },
+        "full": { "reason": "x", "until": "2001-01-01" }, "held": { "reason": "hangs", "until": "9999-12-31" },
     });
     verify.env.write("r/quarantine.json", quarantine.to_string());
     let (code, document) = verify.json(&["--out", "c.json"]);
@@ -378,8 +387,8 @@ fn after_its_last_day_an_agent_in_quarantine_is_tested_again() {
     assert_eq!(
         rows(&document),
         [
-            ("absent", "error", "install_failed"),
             ("broken", "fail", "exited"),
+            ("full", "error", "install_failed"),
             ("healed", "pass", ""),
             ("held", "skipped", "quarantined"),
         ]
@@ -389,8 +398,8 @@ fn after_its_last_day_an_agent_in_quarantine_is_tested_again() {
     assert_eq!(["passed", "failed", "errors", "skipped", "held"].map(count), [1, 0, 0, 1, 2]);
     let advice = |id: &str| row(&document, id)["quarantine"]["advice"].clone();
     assert_eq!(
-        ["absent", "broken", "healed", "held"].map(advice),
-        ["retry".into(), "extend".into(), "release".into(), Value::Null]
+        ["broken", "full", "healed", "held"].map(advice),
+        ["extend".into(), "retry".into(), "release".into(), Value::Null]
     );
     assert_eq!(row(&document, "healed")["quarantine"]["until"], "2001-01-01");
     let suggested = row(&document, "broken")["quarantine"]["suggested_until"].as_str().unwrap();
@@ -458,7 +467,7 @@ fn people_see_a_table_and_what_has_failed_and_nothing_unescaped() {
     for format in ["human", "markdown"] {
         let run = verify.run(&["--format", format, "--color", "never"]);
         assert_eq!(run.code, 1);
-        for part in ["1 passed, 1 failed, 1 errors, 0 skipped", "No matching version", "\\u{1b}[2J"] {
+        for part in ["1 passed, 2 failed, 0 errors, 0 skipped", "No matching version", "\\u{1b}[2J"] {
             assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
         }
         for text in [&run.stdout, &run.stderr] {

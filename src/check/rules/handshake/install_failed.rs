@@ -18,7 +18,9 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "npm cannot install example@1.0.0.",
-        answers: |survey| not_started(survey, "install_failed", "npm failed (exit code 1): `code ETARGET`"),
+        answers: |survey| {
+            not_started(survey, "package_not_found", "npm failed (exit code 1): `ETARGET: No matching version found`");
+        },
     }),
     marks: MARKS,
     passes: Example::Online(&Online {
@@ -29,7 +31,8 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Online(check),
 };
 
-pub(super) const REASONS: &[&str] = &["install_failed", "digest_mismatch", "unsafe_archive", "cmd_not_found"];
+pub(super) const REASONS: &[&str] =
+    &["install_failed", "package_not_found", "digest_mismatch", "unsafe_archive", "cmd_not_found"];
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for row in rows(subject, survey) {

@@ -134,8 +134,8 @@ mod tests {
         reasons.sort_unstable();
         let known = [
             "agent_error", "cmd_not_found", "digest_mismatch", "exited", "install_failed", "invalid_response",
-            "missing_runtime", "no_auth_methods", "no_supported_auth_type", "protocol_version", "spawn_failed",
-            "timeout", "unsafe_archive",
+            "missing_runtime", "no_auth_methods", "no_supported_auth_type", "package_not_found", "protocol_version",
+            "spawn_failed", "timeout", "unsafe_archive",
         ];
         assert_eq!(reasons, known);
     }

@@ -1,0 +1,58 @@
+//! What npm writes: every line with a prefix, most with a label.
+
+use super::{line, said};
+
+/// How many lines a cause is made of.
+const LINES: usize = 5;
+
+/// How lines begin that hold no cause: where it was, and advice that is the same for all errors.
+const ASIDE: &[&str] = &[
+    "code ", "syscall ", "errno ", "path ", "dest ", "file ", "command ", "A complete log", "In most cases",
+    "a package version", "This is a problem related", "If you are behind", "'proxy' config", "Note that you can",
+    "tarball, folder", "For a full report",
+];
+
+/// The labels that npm puts before a line.
+const LABELS: &[&str] =
+    &["notarget ", "404 ", "403 ", "401 ", "engine ", "notsup ", "network ", "enoent ", "nospc ", "ERESOLVE "];
+
+/// A line of an error without its prefix.
+pub(super) fn inner(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("npm error").or_else(|| line.strip_prefix("npm ERR!"))?;
+    Some(rest.strip_prefix(' ').unwrap_or(rest))
+}
+
+pub(super) fn cause(lines: &[&str]) -> Option<String> {
+    let lines: Vec<&str> = lines.iter().filter_map(|line| inner(line)).collect();
+    let code = lines.first()?.strip_prefix("code ").unwrap_or_default().trim();
+    // Below the command of a script that failed is what the script wrote.
+    if let Some(at) = lines.iter().rposition(|line| line.starts_with("command sh ") || line.starts_with("command cmd "))
+        && let Some(cause) = said::cause(&lines[at + 1..])
+    {
+        return Some(cause);
+    }
+    let mut told: Vec<&str> = Vec::new();
+    let mut depth = 0_usize;
+    for text in &lines {
+        let is_aside = depth > 0 || line::is_frame(text) || ASIDE.iter().any(|aside| text.starts_with(aside));
+        // After a stack trace come the members of the error.
+        depth = if text.ends_with('{') { depth + 1 } else { depth.saturating_sub(usize::from(text.trim() == "}")) };
+        let text = LABELS.iter().find_map(|label| text.strip_prefix(label)).unwrap_or(text);
+        let is_aside = is_aside || ASIDE.iter().any(|aside| text.trim_start().starts_with(aside));
+        let text = LABELS.iter().fold(text.trim(), |text, label| if text == label.trim() { "" } else { text });
+        if !is_aside && !["", "}"].contains(&text) && !told.contains(&text) && !text.contains("_logs/") {
+            told.push(text);
+        }
+        if told.len() == LINES {
+            break;
+        }
+    }
+    let is_number = code.bytes().all(|b| b.is_ascii_digit());
+    let told = told.join("; ");
+    match (told.is_empty(), is_number) {
+        (true, true) => None,
+        (true, false) => Some(code.to_owned()),
+        (false, true) => Some(told),
+        (false, false) => Some(format!("{code}: {told}")),
+    }
+}

@@ -1,0 +1,166 @@
+//! What any program writes: the line that names an error, an exception or a missing thing.
+
+use super::line::{bare, is_frame, is_indented};
+
+/// How many lines after the first belong to a message at most.
+const MORE: usize = 4;
+
+/// How a name ends that a language gives to an exception.
+const EXCEPTIONS: [&str; 6] = ["Error", "Exception", "Interrupt", "Exit", "Failure", "Panic"];
+
+/// How lines begin that name an error, in lower case.
+const ERRORS: [&str; 6] = ["error", "fatal", "panic:", "exception in thread", "unhandled", "uncaught"];
+
+/// What else names an error, in lower case.
+const NAMES: [&str; 5] =
+    [": error: ", "error while loading shared libraries", "\"level\":\"error\"", "\"level\":\"fatal\"", "level=error"];
+
+/// What is said of things that are missing, refused or wrong, in lower case.
+const MISSING: [&str; 40] = [
+    "not found", "no such ", "cannot ", "can't ", "could not ", "couldn't ", "unable to ", "failed", "missing",
+    "required", "requires ", "not set", "not installed", "not configured", "not supported", "unsupported", "not a ",
+    "denied", "refused", "invalid", "unknown ", "unrecognized", "unexpected", "bad option", "no api key", "install it",
+    "must be ", "must set", "too old", "expired", "unauthorized", "forbidden", "not logged in", "not authenticated",
+    "timed out", "out of memory", "does not exist", "doesn't exist", "no module ", "undefined symbol",
+];
+
+/// How lines begin that send the reader elsewhere, or that follow every failure, in lower case.
+const ASIDE: [&str; 22] = [
+    "visit ", "see ", "for more", "learn more", "read more", "docs:", "documentation", "usage:", "note:", "hint:",
+    "node.js v", "npm warn", "npm notice", "traceback (most recent", "require stack", "stack backtrace", "goroutine ",
+    "emitted 'error' event", "begin failed--", "(use `node --trace", "the above exception",
+    "during handling of the above",
+];
+
+/// How lines begin that say what the program does.
+const PROGRESS: [&str; 16] = [
+    "installing", "downloading", "downloaded", "fetching", "extracting", "resolved", "prepared", "installed",
+    "building", "platform:", "architecture:", "loading", "starting", "welcome", "thank", "using ",
+];
+
+/// How a line begins with which the program says what helps, in lower case.
+const REMEDIES: [&str; 12] = [
+    "install ", "run", "set ", "try ", "export ", "please", "use ", "make sure", "add ", "log in", "sign in", "to fix",
+];
+
+pub(super) fn cause(lines: &[&str]) -> Option<String> {
+    let weighed = lines.iter().enumerate().map(|(at, line)| (weight(line), at));
+    let (weight, at) = weighed.max()?;
+    (weight > 0).then(|| message(lines, at))
+}
+
+/// How likely the cause is in this line. Of two that weigh the same, the later one is nearer to the end of the program.
+fn weight(line: &str) -> u8 {
+    let text = bare(line);
+    let lower: String = text.chars().take(1000).collect::<String>().to_lowercase();
+    let begins = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    // Whatever fails after that fails because of it.
+    if has(&["no space left on device", "disk quota exceeded"]) {
+        return 6;
+    }
+    if begins(&ASIDE) || is_frame(line) || is_address(text) || !says_something(text) {
+        return 0;
+    }
+    // Read with the exception that it belongs to.
+    if begins(&["[cause]: "]) {
+        return 1;
+    }
+    match level(text) {
+        Some(Level::Error) => return 5,
+        Some(Level::Warning) => return 2,
+        Some(Level::Other) => return 1,
+        None => {}
+    }
+    if is_exception(text) || (begins(&ERRORS) && text.contains(':')) || has(&NAMES) || text.contains("panicked at") {
+        return 5;
+    }
+    if begins(&REMEDIES) && !begins(&PROGRESS) {
+        return 3;
+    }
+    // The source that a runtime shows above its message may have all these words, too.
+    if has(&MISSING) && !text.ends_with([';', '{']) && !lower.starts_with("throw ") {
+        return 4;
+    }
+    if begins(&ERRORS) {
+        return 3;
+    }
+    if begins(&PROGRESS) || lower.starts_with("node:internal") || is_indented(line) { 1 } else { 2 }
+}
+
+enum Level {
+    Error,
+    Warning,
+    Other,
+}
+
+/// The level of a line of a log, which has it among its first words.
+fn level(text: &str) -> Option<Level> {
+    text.split_whitespace().take(5).find_map(|word| {
+        let is_marked = word.starts_with('[') && word.ends_with(']');
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let upper = if is_marked { word.to_uppercase() } else { word.to_owned() };
+        match upper.as_str() {
+            // `FATAL ERROR:` and `ERROR:` as well.
+            "ERROR" | "FATAL" | "CRITICAL" | "ERR" | "SEVERE" => Some(Level::Error),
+            "WARN" | "WARNING" => Some(Level::Warning),
+            "INFO" | "DEBUG" | "TRACE" | "NOTICE" => Some(Level::Other),
+            _ => None,
+        }
+    })
+}
+
+fn says_something(text: &str) -> bool {
+    text.chars().any(char::is_alphanumeric)
+}
+
+fn is_address(text: &str) -> bool {
+    (text.starts_with("https://") || text.starts_with("http://")) && !text.contains(' ')
+}
+
+/// Whether a line begins with the name of an exception: `ImportError: …`, `Error [CODE]: …`, `Caused by: a.b.SomeException`.
+fn is_exception(text: &str) -> bool {
+    let text = text.strip_prefix("Caused by: ").or_else(|| text.strip_prefix("Uncaught ")).unwrap_or(text);
+    let name = text.split([':', ' ']).next().unwrap_or_default();
+    let rest = &text[name.len()..];
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || ['.', '_', '$'].contains(&c));
+    is_name
+        && EXCEPTIONS.iter().any(|ending| name.ends_with(ending))
+        && (rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" ["))
+}
+
+/// The message that begins at a line, with the lines that belong to it.
+fn message(lines: &[&str], at: usize) -> String {
+    let mut parts = vec![bare(lines[at])];
+    let after = &lines[(at + 1).min(lines.len())..];
+    // Above a stack trace, everything belongs to the message.
+    let trace = after.iter().take(MORE + 1).position(|line| is_frame(line));
+    let is_panic = parts[0].contains("panicked at") && parts[0].ends_with(':');
+    for (number, line) in after.iter().take(MORE).enumerate() {
+        let text = bare(line);
+        let lower = text.to_lowercase();
+        let begins = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
+        let is_remedy = begins(&REMEDIES) && !begins(&PROGRESS);
+        let is_part = trace.is_some_and(|trace| number < trace) || is_indented(line) || is_remedy || is_panic;
+        let is_aside = begins(&ASIDE) || is_address(text);
+        if !says_something(text) || is_frame(line) || !is_part || is_aside {
+            break;
+        }
+        parts.push(text);
+        if is_panic {
+            break;
+        }
+    }
+    // Node.js writes the cause of an exception below its frames.
+    let causes = after.iter().take_while(|line| !line.trim().is_empty()).map(|line| line.trim_start());
+    let causes = causes.filter_map(|line| line.strip_prefix("[cause]: "));
+    let mut text = parts.join(" ").trim_end_matches([' ', '{']).to_owned();
+    for cause in causes.take(MORE) {
+        text.push_str(": ");
+        text.push_str(cause.trim_end_matches([' ', '{']));
+    }
+    for prefix in ["error: ", "Uncaught "] {
+        text = text.strip_prefix(prefix).map_or_else(|| text.clone(), ToOwned::to_owned);
+    }
+    text
+}
