@@ -91,6 +91,7 @@ fn alone(registry: &Registry, entry: &Entry, manifest: Manifest) -> Registry {
         root: registry.root.clone(),
         entries: vec![Entry { id: entry.id.clone(), manifest: Loaded::Present(manifest), icon }],
         strays: Vec::new(),
+        git_files: Vec::new(),
         quarantine: Loaded::Missing,
     }
 }

@@ -253,6 +253,7 @@ fn start_newer(
             root: registry.root.clone(),
             entries: vec![entry],
             strays: Vec::new(),
+            git_files: Vec::new(),
             quarantine: Loaded::Missing,
         };
         let selection = Selection { platform: Platform::host(), ..Selection::default() };

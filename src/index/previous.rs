@@ -113,8 +113,13 @@ fn check_alone(id: &str, entry: &Value, icon: Option<&String>, options: &Options
     let manifest = Manifest::parse(entry.to_string()).map_or_else(Loaded::Broken, Loaded::Present);
     let icon = icon.map_or(Loaded::Missing, |icon| Loaded::Present(icon.clone()));
     let entry = Entry { id: id.to_owned(), manifest, icon };
-    let registry =
-        Registry { root: PathBuf::new(), entries: vec![entry], strays: Vec::new(), quarantine: Loaded::Missing };
+    let registry = Registry {
+        root: PathBuf::new(),
+        entries: vec![entry],
+        strays: Vec::new(),
+        quarantine: Loaded::Missing,
+        git_files: Vec::new(),
+    };
     let checked = check(&registry, options, &Selection::Agents([id.to_owned()].into()));
     checked.findings.iter().filter(|finding| finding.level == Level::Error).map(|finding| finding.rule).collect()
 }

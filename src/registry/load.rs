@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use super::Quarantine;
+use super::{Quarantine, git_files};
 use crate::manifest::{Manifest, SyntaxError};
 use crate::sys::fs::{PathError, ReadError, read_bounded, resolve_below};
 
@@ -32,6 +32,8 @@ pub struct Registry {
     pub strays: Vec<Stray>,
     /// The quarantine list.
     pub quarantine: Loaded<Quarantine>,
+    /// Files and folders, relative to the directory, that make git take a folder for a repository.
+    pub git_files: Vec<String>,
 }
 
 /// One agent's folder.
@@ -116,7 +118,7 @@ impl Registry {
     pub fn load(directory: &Path) -> Result<Self, LoadError> {
         let failed = |error| LoadError::Directory(PathError { path: directory.to_owned(), error });
         let root = directory.canonicalize().map_err(failed)?;
-        let mut names = Vec::new();
+        let (mut names, mut git_files) = (Vec::new(), Vec::new());
         for item in fs::read_dir(&root).map_err(failed)? {
             let item = item.map_err(failed)?;
             let kind = item.file_type().map_err(failed)?;
@@ -124,21 +126,40 @@ impl Registry {
             let is_skipped = name.to_str().is_some_and(Self::passes_over);
             if !is_skipped && (kind.is_dir() || (kind.is_symlink() && root.join(&name).is_dir())) {
                 names.push((name, kind.is_symlink()));
+            } else if let Some(name) = name.to_str().filter(|name| git_files::is_name(name)) {
+                git_files.push(name.to_owned());
             }
         }
         names.sort_unstable();
-        let found: Vec<Found> = names
+        let found: Vec<(Found, Vec<&str>)> = names
             .into_par_iter()
-            .map(|(name, is_link)| load_folder(&root, &root.join(&name), name.to_string_lossy().into_owned(), is_link))
+            .map(|(name, is_link)| {
+                let folder = root.join(&name);
+                let found = load_folder(&root, &folder, name.to_string_lossy().into_owned(), is_link);
+                (found, git_files::in_folder(&folder))
+            })
             .collect();
-        let mut registry =
-            Self { root, entries: Vec::with_capacity(found.len()), strays: Vec::new(), quarantine: Loaded::Missing };
-        for item in found {
+        let mut registry = Self {
+            root,
+            entries: Vec::with_capacity(found.len()),
+            strays: Vec::new(),
+            quarantine: Loaded::Missing,
+            git_files,
+        };
+        for (item, inside) in found {
+            let folder = match &item {
+                Found::Entry(entry) => &entry.id,
+                Found::Stray(stray) => &stray.name,
+            };
+            registry.git_files.extend(inside.into_iter().map(|name| format!("{folder}/{name}")));
             match item {
                 Found::Entry(entry) => registry.entries.push(entry),
+                // An agent may have such a name.
+                Found::Stray(stray) if git_files::is_name(&stray.name) => registry.git_files.push(stray.name),
                 Found::Stray(stray) => registry.strays.push(stray),
             }
         }
+        registry.git_files.sort_unstable();
         registry.quarantine = load_quarantine(&registry.root);
         Ok(registry)
     }

@@ -7,6 +7,7 @@
 
 mod bump_config;
 mod config;
+mod git_files;
 mod load;
 mod quarantine;
 mod site;

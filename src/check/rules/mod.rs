@@ -78,6 +78,7 @@ pub static RULES: &[&Rule] = &[
     &pypi::version_not_found::RULE,
     &pypi::yanked::RULE,
     &registry::config::RULE,
+    &registry::git_files::RULE,
     &registry::quarantine::RULE,
     &registry::stray_entry::RULE,
     &registry::unreadable_file::RULE,

@@ -11,7 +11,7 @@ pub fn check(manifest: &str, icon: Option<&str>) {
     let manifest = Manifest::parse(manifest.to_owned()).map_or_else(Loaded::Broken, Loaded::Present);
     let icon = icon.map_or(Loaded::Missing, |icon| Loaded::Present(icon.to_owned()));
     let entry = Entry { id: "a".to_owned(), manifest, icon };
-    let registry = Registry { root: "/".into(), entries: vec![entry], strays: Vec::new(), quarantine: Loaded::Missing };
+    let registry = Registry { root: "/".into(), entries: vec![entry], strays: Vec::new(), quarantine: Loaded::Missing, git_files: Vec::new() };
     let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
     let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
     let checked = check::check(&registry, &options, &Selection::All);
