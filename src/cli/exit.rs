@@ -268,8 +268,9 @@ impl From<git::Error> for Failure {
     fn from(error: git::Error) -> Self {
         match error {
             git::Error::Start(_) => Self::unable(error).code(Code::MissingRuntime),
-            git::Error::Answer { .. } => Self::unable(error),
-            git::Error::Failed { .. } | git::Error::NoRepository => Self::usage(error),
+            git::Error::Directory(_) | git::Error::Answer { .. } => Self::unable(error),
+            git::Error::Inside(_) | git::Error::RemoteInside(_) => Self::refused(error),
+            git::Error::Failed { .. } | git::Error::Revision { .. } | git::Error::NoRepository => Self::usage(error),
         }
     }
 }

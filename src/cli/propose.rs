@@ -8,7 +8,7 @@ use acp_registry::net::Client;
 use acp_registry::propose::{Proposal, Proposer, Slug, Wanted};
 use acp_registry::registry::Registry;
 use acp_registry::source::apply;
-use acp_registry::sys::branch::Remote;
+use acp_registry::sys::git::Remote;
 use acp_registry::upstream::github::Github;
 
 use super::exit::Failure;
@@ -53,7 +53,7 @@ pub(super) fn run(
     if std::env::var_os("GITHUB_TOKEN").is_none_or(|token| token.is_empty()) {
         return Err(Failure::usage("pull requests need GITHUB_TOKEN, a token that may write to the repository"));
     }
-    let remote = Remote::new(&registry.root, &args.remote);
+    let remote = Remote::new(&registry.root, &args.remote)?;
     let usage = |message: &str| Failure::usage(message);
     let named = std::env::var("GITHUB_REPOSITORY").ok().filter(|name| !name.is_empty());
     let slug = match (&args.repository, named) {

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use acp_registry::net::AllowedHosts;
 use acp_registry::publish::{self, Bucket, Event, Options, Revision, Target, Tree, Turns};
 use acp_registry::report::{pruned, pruned_human, published, published_human};
-use acp_registry::sys::branch::Remote;
 use acp_registry::sys::command;
 use acp_registry::sys::fs::read_bounded;
+use acp_registry::sys::git::Repository;
 use acp_registry::text::printable;
 use clap::Subcommand;
 use url::Url;
@@ -261,7 +261,7 @@ fn bucket(address: &str, allowed: &AllowedHosts) -> Result<Bucket, Failure> {
 
 /// The commit of the registry, if it has one.
 fn revision(registry: &Path) -> Revision {
-    let commit = Remote::new(registry, "").head().ok();
+    let commit = Repository::around(registry).and_then(|repository| repository.head()).ok();
     let short = commit.and_then(|commit| commit.get(..12).map(ToOwned::to_owned));
     short.map_or(Revision::Content, Revision::Known)
 }

@@ -37,7 +37,7 @@ fn reason(error: &git::Error) -> String {
     match error {
         git::Error::NoRepository => "The registry is in no git repository.".to_owned(),
         git::Error::Start(_) => "The program git was not there.".to_owned(),
-        git::Error::Failed { .. } | git::Error::Answer { .. } => "The program git failed.".to_owned(),
+        _ => "The program git failed.".to_owned(),
     }
 }
 

@@ -12,7 +12,7 @@ mod text;
 use crate::bump::Update;
 use crate::manifest::Channel;
 use crate::net::Client;
-use crate::sys::branch::{self, Branch, Identity, Remote};
+use crate::sys::git::{self, Branch, Identity, Remote};
 use crate::upstream::github::Github;
 
 pub use pulls::Slug;
@@ -104,7 +104,7 @@ impl Done {
 pub enum Error {
     /// Git failed.
     #[error(transparent)]
-    Git(#[from] branch::Error),
+    Git(#[from] git::Error),
     /// GitHub failed.
     #[error(transparent)]
     Github(#[from] crate::upstream::SourceError),
@@ -167,7 +167,7 @@ impl Proposer<'_> {
         pull: Option<&Pull>,
         address: &mut Option<String>,
     ) -> Result<Done, String> {
-        let why = |error: branch::Error| error.to_string();
+        let why = |error: git::Error| error.to_string();
         if let Some(branch) = branch
             && !self.remote.is_own(branch, &self.identity).map_err(why)?
         {

@@ -1,9 +1,8 @@
 //! The operating system: everything here is called by the others and calls nobody.
 //!
-//! * [`branch`]: commits on branches of a remote, made without touching the checkout
 //! * [`command`]: asking the package managers, and running what a person has named
 //! * [`fs`]: reading files that strangers wrote, and replacing files and folders as a whole
-//! * [`git`]: asking the `git` program what has changed
+//! * [`git`]: asking the `git` program what has changed, and branches of a remote
 //! * [`host`]: what this machine can run besides its own programs
 //! * [`lock`]: locks between processes
 //! * [`rename`]: renaming where others look at what is renamed
@@ -11,7 +10,6 @@
 //! * [`start`]: programs that take the place of this one, or that have its terminal
 //! * [`users`]: which processes use a folder
 
-pub mod branch;
 pub mod command;
 pub mod fs;
 pub mod git;

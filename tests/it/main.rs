@@ -22,6 +22,8 @@ mod diff;
 mod docs;
 #[cfg(unix)]
 mod doctor;
+#[cfg(unix)]
+mod git;
 #[cfg(target_os = "linux")]
 mod guides;
 mod handshake;

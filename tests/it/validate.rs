@@ -100,7 +100,7 @@ fn only_changed_agents_are_checked() {
     assert_eq!(files("HEAD"), (1, without_committed));
     let run = env.run(&["validate", "--changed-since", "nosuch"]);
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("`git diff` failed") && run.stderr.contains("nosuch"), "{}", run.stderr);
+    assert!(run.stderr.contains("has no revision `nosuch`") && run.stderr.contains("fetch it first"), "{}", run.stderr);
     assert_eq!(env.run(&["validate", "--changed-since=--output=pwned"]).code, 2);
     assert!(!env.path("r/pwned").exists());
 }

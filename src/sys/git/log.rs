@@ -1,43 +1,13 @@
-//! The `git` program, asked which files have changed, and when.
+//! What happened to files, commit by commit.
 
 use std::collections::BTreeSet;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread;
 
-/// Why git could not tell.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The program could not be started.
-    #[error("cannot start `git`: {0}")]
-    Start(io::Error),
-    /// There is no work tree of git around the directory.
-    #[error("the registry is in no git repository, so nothing is known of its changes")]
-    NoRepository,
-    /// It ended with an error.
-    #[error("`git {command}` failed: {message}; a shallow clone may lack the revision: fetch it first")]
-    Failed {
-        /// The subcommand.
-        command: &'static str,
-        /// What git wrote, on one line and without control characters.
-        message: String,
-    },
-    /// It answered something that it should not, or more than is read.
-    #[error("`git {command}` gave an answer that cannot be used: {message}")]
-    Answer {
-        /// The subcommand.
-        command: &'static str,
-        /// What is wrong with it.
-        message: String,
-    },
-}
+use super::{Error, Repository};
 
 /// How many commits a log goes back at most.
 pub const COMMIT_LIMIT: usize = 20_000;
-
-/// The longest log that is read, in bytes.
-const LOG_LIMIT: u64 = 256 << 20;
 
 /// What happened to some files of a directory, commit by commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,19 +50,6 @@ pub struct Change {
     pub is_new: bool,
 }
 
-/// Paths below `directory`, relative to it, that differ between the revision and the working tree, including files that
-/// git does not track and does not ignore.
-///
-/// # Errors
-/// [`Error`] when git is missing, `directory` is in no work tree, or there is no such revision.
-pub fn changed_paths(directory: &Path, revision: &str) -> Result<BTreeSet<String>, Error> {
-    let diff =
-        ["--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "--relative", "-z", "--end-of-options"];
-    let mut paths = run(directory, "diff", &[&diff[..], &[revision, "--", "."]].concat())?;
-    paths.extend(run(directory, "ls-files", &["--others", "--exclude-standard", "-z", "--", "."])?);
-    Ok(paths)
-}
-
 /// What happened to the files below `directory` that match a pattern, such as `*/x.json`, in one pass over the history.
 ///
 /// Merges count as one change, at the time of the merge.
@@ -100,7 +57,8 @@ pub fn changed_paths(directory: &Path, revision: &str) -> Result<BTreeSet<String
 /// # Errors
 /// [`Error`] when git is missing, `directory` is in no work tree, or there is no commit.
 pub fn log(directory: &Path, pattern: &str) -> Result<Log, Error> {
-    let is_shallow = output(directory, "rev-parse", &["--is-shallow-repository"], 100)?.starts_with(b"true");
+    let repository = Repository::around(directory)?;
+    let is_shallow = repository.output("rev-parse", &["--is-shallow-repository"])?.starts_with(b"true");
     let count = format!("--max-count={}", COMMIT_LIMIT + 1);
     let pattern = format!(":(glob){pattern}");
     let arguments = [
@@ -108,7 +66,7 @@ pub fn log(directory: &Path, pattern: &str) -> Result<Log, Error> {
         "--no-show-signature", "--no-decorate", "--no-notes", "--relative", "-z", "--format=%x01%ct%x02%P", &count,
         "HEAD", "--", &pattern,
     ];
-    let bytes = output(directory, "log", &arguments, LOG_LIMIT)?;
+    let bytes = repository.output("log", &arguments)?;
     let mut commits = parse_log(&bytes)
         .ok_or_else(|| Error::Answer { command: "log", message: "it is not in the form that was asked for".into() })?;
     let is_long = commits.len() > COMMIT_LIMIT;
@@ -148,15 +106,24 @@ pub fn blobs(
     directory: &Path,
     names: &BTreeSet<&str>,
     limit: u64,
-    mut visit: impl FnMut(&str, &[u8]) + Send,
+    visit: impl FnMut(&str, &[u8]),
+) -> Result<(), Error> {
+    blobs_of(&Repository::around(directory)?, names, limit, visit)
+}
+
+/// The same, of a repository that is known.
+pub(super) fn blobs_of(
+    repository: &Repository,
+    names: &BTreeSet<&str>,
+    limit: u64,
+    mut visit: impl FnMut(&str, &[u8]),
 ) -> Result<(), Error> {
     let mut input = Vec::with_capacity(names.len() * 41);
     for name in names {
         input.extend_from_slice(name.as_bytes());
         input.push(b'\n');
     }
-    let command = "cat-file";
-    talk(directory, command, &["--batch", "--buffer"], &input, |answer| {
+    repository.talk("cat-file", &["--batch", "--buffer"], input.as_slice(), |answer| {
         let mut answer = BufReader::with_capacity(1 << 16, answer);
         let (mut head, mut bytes) = (Vec::new(), Vec::new());
         loop {
@@ -185,80 +152,6 @@ pub fn blobs(
             }
         }
     })
-}
-
-fn run(directory: &Path, command: &'static str, arguments: &[&str]) -> Result<BTreeSet<String>, Error> {
-    let paths = output(directory, command, arguments, LOG_LIMIT)?;
-    let paths = paths.split(|&b| b == 0).filter(|path| !path.is_empty());
-    Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
-}
-
-/// What git writes to stdout, of at most `limit` bytes.
-fn output(directory: &Path, command: &'static str, arguments: &[&str], limit: u64) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::new();
-    talk(directory, command, arguments, &[], |answer| {
-        answer.take(limit + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > limit { Err(io::Error::other(format!("longer than {limit} bytes"))) } else { Ok(()) }
-    })?;
-    Ok(bytes)
-}
-
-/// Runs git with an input. An error of `read` ends it, and is returned.
-#[expect(clippy::disallowed_methods, reason = "this is where git is started")]
-fn talk(
-    directory: &Path,
-    command: &'static str,
-    arguments: &[&str],
-    input: &[u8],
-    read: impl FnOnce(&mut dyn Read) -> io::Result<()>,
-) -> Result<(), Error> {
-    let answer = |error: io::Error| Error::Answer { command, message: error.to_string() };
-    let mut child = Command::new("git")
-        // A checkout must not be able to name a program that git would run.
-        .args(["-c", "core.fsmonitor=false", "--no-pager"])
-        .arg(command)
-        .args(arguments)
-        .current_dir(directory)
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        // Nor may it make git fetch what a partial clone lacks.
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .env("LC_ALL", "C")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(Error::Start)?;
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (was_read, text) = thread::scope(|scope| {
-        // Git may end before it has read everything; its exit status tells.
-        scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
-        let errors = scope.spawn(move || {
-            let mut text = Vec::new();
-            if let Some(mut stderr) = stderr {
-                // What could not be read, and what is beyond the first lines, is not missed.
-                let _ = stderr.by_ref().take(1 << 16).read_to_end(&mut text);
-                let _ = io::copy(&mut stderr, &mut io::sink());
-            }
-            text
-        });
-        let was_read = stdout.map_or(Ok(()), |mut stdout| read(&mut stdout));
-        if was_read.is_err() {
-            // It may have ended by itself.
-            let _ = child.kill();
-        }
-        (was_read, errors.join().unwrap_or_default())
-    });
-    let status = child.wait().map_err(answer)?;
-    was_read.map_err(answer)?;
-    if status.success() {
-        return Ok(());
-    }
-    let text = String::from_utf8_lossy(&text);
-    if text.to_lowercase().contains("not a git repository") {
-        return Err(Error::NoRepository);
-    }
-    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message");
-    Err(Error::Failed { command, message: crate::text::printable(first).into_owned() })
 }
 
 #[cfg(test)]

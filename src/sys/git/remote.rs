@@ -1,26 +1,14 @@
 //! Branches of a git remote, written without touching the checkout: commits are made from objects, not from files.
 
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// Why git did not do its work.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The program could not be started, or not be fed.
-    #[error("cannot run `git`: {0}")]
-    Start(#[from] io::Error),
-    /// It ended with an error.
-    #[error("`git {command}` failed: {message}")]
-    Failed {
-        /// The subcommand.
-        command: String,
-        /// What git wrote, on one line, without control characters and without addresses, which may hold secrets.
-        message: String,
-    },
-}
+use super::runner::{Call, Reach};
+use super::{Error, Repository};
+
+/// The longest answer that is read, in bytes.
+const LIMIT: u64 = 64 << 20;
 
 /// Who makes commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +22,9 @@ pub struct Identity {
 /// A remote of the repository around a directory.
 #[derive(Debug, Clone)]
 pub struct Remote {
-    directory: PathBuf,
+    repository: Repository,
     name: String,
+    reach: Reach,
 }
 
 /// A branch of a remote.
@@ -49,9 +38,35 @@ pub struct Branch {
 
 impl Remote {
     /// The remote of this name; `directory` is in the repository.
-    #[must_use]
-    pub fn new(directory: &Path, name: &str) -> Self {
-        Self { directory: directory.to_owned(), name: name.to_owned() }
+    ///
+    /// # Errors
+    /// [`Error`], also when the remote is a folder of the checkout.
+    pub fn new(directory: &Path, name: &str) -> Result<Self, Error> {
+        let repository = Repository::around(directory)?;
+        let mut remote = Self { repository, name: name.to_owned(), reach: Reach::Network };
+        if remote.is_of_this_machine()? {
+            remote.reach = Reach::NetworkAndFiles;
+        }
+        Ok(remote)
+    }
+
+    /// Whether the remote is a path. Git runs what that repository is configured to run, so that it must not be one that
+    /// the checkout brought.
+    fn is_of_this_machine(&self) -> Result<bool, Error> {
+        let mut is_path = false;
+        for direction in [&[][..], &["--push"]] {
+            let arguments = [&["get-url", "--all"], direction, &["--", &self.name]].concat();
+            // A remote without an address here may be an address itself.
+            let addresses = self.text("remote", &arguments).unwrap_or_else(|_| self.name.clone());
+            for address in addresses.lines().filter(|address| is_path_of_this_machine(address)) {
+                let top = self.repository.top();
+                if top.join(address).canonicalize().is_ok_and(|path| path.starts_with(top)) {
+                    return Err(Error::RemoteInside(self.name.clone()));
+                }
+                is_path = true;
+            }
+        }
+        Ok(is_path)
     }
 
     /// The commit that is checked out.
@@ -59,19 +74,19 @@ impl Remote {
     /// # Errors
     /// [`Error`], also when there is no commit yet.
     pub fn head(&self) -> Result<String, Error> {
-        self.text(&["rev-parse", "--verify", "HEAD^{commit}"])
+        self.repository.head()
     }
 
     /// The branch that is checked out; `None` when none is.
     #[must_use]
     pub fn current_branch(&self) -> Option<String> {
-        self.text(&["symbolic-ref", "--quiet", "--short", "HEAD"]).ok()
+        self.text("symbolic-ref", &["--quiet", "--short", "HEAD"]).ok()
     }
 
     /// Who git is configured to commit as; `None` where it is not.
     #[must_use]
     pub fn configured_identity(&self) -> Option<Identity> {
-        let value = |key: &str| self.text(&["config", "--get", key]).ok().filter(|value| !value.is_empty());
+        let value = |key: &str| self.text("config", &["--get", key]).ok().filter(|value| !value.is_empty());
         Some(Identity { name: value("user.name")?, email: value("user.email")? })
     }
 
@@ -80,7 +95,7 @@ impl Remote {
     /// # Errors
     /// [`Error`] when there is no such remote.
     pub fn address(&self) -> Result<String, Error> {
-        self.text(&["remote", "get-url", &self.name])
+        self.text("remote", &["get-url", &self.name])
     }
 
     /// The remote's branches whose names begin with a prefix, as they are there now.
@@ -89,7 +104,7 @@ impl Remote {
     /// [`Error`] when the remote cannot be asked.
     pub fn branches(&self, prefix: &str) -> Result<Vec<Branch>, Error> {
         let pattern = format!("refs/heads/{prefix}*");
-        let list = self.text(&["ls-remote", "--refs", "--heads", "--", &self.name, &pattern])?;
+        let list = self.text("ls-remote", &["--refs", "--heads", "--", &self.name, &pattern])?;
         let branch = |line: &str| {
             let (tip, name) = line.split_once('\t')?;
             Some(Branch { name: name.strip_prefix("refs/heads/")?.to_owned(), tip: tip.to_owned() })
@@ -102,11 +117,14 @@ impl Remote {
     /// # Errors
     /// [`Error`] when the remote cannot be asked.
     pub fn is_own(&self, branch: &Branch, identity: &Identity) -> Result<bool, Error> {
-        if self.text(&["cat-file", "-e", &format!("{}^{{commit}}", branch.tip)]).is_err() {
+        if self.text("cat-file", &["-e", &format!("{}^{{commit}}", branch.tip)]).is_err() {
             let from = format!("refs/heads/{}", branch.name);
-            self.text(&["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", &self.name, &from])?;
+            self.text(
+                "fetch",
+                &["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--", &self.name, &from],
+            )?;
         }
-        let committer = self.text(&["show", "--no-patch", "--no-show-signature", "--format=%ce", &branch.tip])?;
+        let committer = self.text("show", &["--no-patch", "--no-show-signature", "--format=%ce", &branch.tip])?;
         Ok(committer == identity.email)
     }
 
@@ -114,7 +132,7 @@ impl Remote {
     #[must_use]
     pub fn file_at(&self, commit: &str, path: &str) -> Option<Vec<u8>> {
         let path = format!("{commit}:./{path}");
-        self.run(&["cat-file", "blob", &path], None, &[]).ok()
+        self.run("cat-file", &["blob", &path], &[], &[]).ok()
     }
 
     /// Makes a commit that differs from another one in one file; nothing leads to it yet.
@@ -129,21 +147,21 @@ impl Remote {
         message: &str,
         by: &Identity,
     ) -> Result<String, Error> {
-        let prefix = self.text(&["rev-parse", "--show-prefix"])?;
+        let prefix = self.text("rev-parse", &["--show-prefix"])?;
         let full = format!("{prefix}{path}");
-        let entry = self.text(&["ls-tree", "--full-tree", parent, "--", &full])?;
+        let entry = self.text("ls-tree", &["--full-tree", parent, "--", &full])?;
         let mode = entry.split(' ').next().filter(|mode| mode.len() == 6).unwrap_or("100644").to_owned();
-        let blob = self.run(&["hash-object", "-w", "--stdin"], Some(content), &[])?;
+        let blob = self.run("hash-object", &["-w", "--stdin"], content, &[])?;
         let blob = String::from_utf8_lossy(&blob).trim().to_owned();
         // An index of its own: the checkout's says what a person is about to commit.
         let index = NamedTempFile::new()?.into_temp_path();
         std::fs::remove_file(&index)?;
         let index = index.to_string_lossy().into_owned();
         let own_index = [("GIT_INDEX_FILE", index.as_str())];
-        self.run(&["read-tree", parent], None, &own_index)?;
+        self.run("read-tree", &[parent], &[], &own_index)?;
         let entry = format!("{mode},{blob},{full}");
-        self.run(&["update-index", "--add", "--cacheinfo", &entry], None, &own_index)?;
-        let tree = self.run(&["write-tree"], None, &own_index)?;
+        self.run("update-index", &["--add", "--cacheinfo", &entry], &[], &own_index)?;
+        let tree = self.run("write-tree", &[], &[], &own_index)?;
         // Another program may not have made one at this place, which is removed in any case.
         let _ = std::fs::remove_file(&index);
         let tree = String::from_utf8_lossy(&tree).trim().to_owned();
@@ -153,7 +171,7 @@ impl Remote {
             ("GIT_COMMITTER_NAME", &by.name),
             ("GIT_COMMITTER_EMAIL", &by.email),
         ];
-        let commit = self.run(&["commit-tree", &tree, "-p", parent], Some(message.as_bytes()), &who)?;
+        let commit = self.run("commit-tree", &[&tree, "-p", parent], message.as_bytes(), &who)?;
         Ok(String::from_utf8_lossy(&commit).trim().to_owned())
     }
 
@@ -176,50 +194,31 @@ impl Remote {
     fn update(&self, branch: &str, commit: &str, old: &str) -> Result<(), Error> {
         let lease = format!("--force-with-lease=refs/heads/{branch}:{old}");
         let change = format!("{commit}:refs/heads/{branch}");
-        self.text(&["push", "--quiet", "--no-verify", &lease, "--", &self.name, &change]).map(drop)
+        self.text("push", &["--quiet", "--no-verify", "--no-recurse-submodules", &lease, "--", &self.name, &change])
+            .map(drop)
     }
 
-    fn text(&self, arguments: &[&str]) -> Result<String, Error> {
-        let output = self.run(arguments, None, &[])?;
+    fn text(&self, command: &'static str, arguments: &[&str]) -> Result<String, Error> {
+        let output = self.run(command, arguments, &[], &[])?;
         Ok(String::from_utf8_lossy(&output).trim_end_matches(['\n', '\r']).to_owned())
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is where git is started")]
-    fn run(&self, arguments: &[&str], input: Option<&[u8]>, variables: &[(&str, &str)]) -> Result<Vec<u8>, Error> {
-        let mut child = Command::new("git")
-            // A checkout must not be able to name a program that git would run, and nobody is there to be asked.
-            .args([
-                "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false",
-                "--no-pager",
-            ])
-            .args(arguments)
-            .current_dir(&self.directory)
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("LC_ALL", "C")
-            .envs(variables.iter().copied())
-            .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
-            // What git makes of a half-fed input shows in its exit code.
-            let _ = stdin.write_all(input);
-        }
-        let output = child.wait_with_output()?;
-        if output.status.success() {
-            return Ok(output.stdout);
-        }
-        let text = String::from_utf8_lossy(&output.stderr);
-        let line = text
-            .lines()
-            .find(|line| line.contains("rejected") || line.starts_with("fatal:") || line.starts_with("error:"));
-        let line = line.or_else(|| text.lines().find(|line| !line.trim().is_empty())).unwrap_or("no message");
-        let is_address = |word: &&str| word.contains("://");
-        let words: Vec<&str> =
-            line.split_whitespace().map(|word| if is_address(&word) { "(address)" } else { word }).collect();
-        let message = crate::text::printable(&words.join(" ")).into_owned();
-        Err(Error::Failed { command: arguments.first().copied().unwrap_or_default().to_owned(), message })
+    fn run(
+        &self,
+        command: &'static str,
+        arguments: &[&str],
+        input: &[u8],
+        variables: &[(&str, &str)],
+    ) -> Result<Vec<u8>, Error> {
+        Call { variables, reach: self.reach, ..self.repository.call(command, arguments) }.output(input, LIMIT)
     }
+}
+
+/// Whether git takes an address for a path of this machine.
+fn is_path_of_this_machine(address: &str) -> bool {
+    // `host:path` is for ssh, `helper::address` for another program, and the rest is a URL.
+    let is_host = address.split('/').next().is_some_and(|first| first.contains(':'));
+    Path::new(address).is_absolute() || !is_host
 }
 
 #[cfg(test)]
@@ -229,7 +228,8 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "a test needs a repository")]
     fn git(directory: &Path, arguments: &[&str]) -> String {
         let identity = ["-c", "user.name=P", "-c", "user.email=p@example.com", "-c", "init.defaultBranch=main"];
-        let output = Command::new("git").args(identity).args(arguments).current_dir(directory).output().unwrap();
+        let output =
+            std::process::Command::new("git").args(identity).args(arguments).current_dir(directory).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
@@ -247,7 +247,8 @@ mod tests {
         std::fs::write(work.join("other"), "other").unwrap();
         git(&work, &["add", "."]);
         git(&work, &["commit", "-q", "-m", "one"]);
-        (folder, Remote::new(&work.join("registry"), "origin"))
+        let remote = Remote::new(&work.join("registry"), "origin").unwrap();
+        (folder, remote)
     }
 
     fn bot() -> Identity {

@@ -1,0 +1,148 @@
+//! The repository around a directory, found without running git in that directory.
+//!
+//! Git asks a folder first whether it is a bare repository itself, and a branch can add files that make it look like one.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::Error;
+use super::runner::{Call, Reach};
+use crate::sys::fs::{PathError, read_bounded};
+
+/// The longest answer that is read, in bytes.
+const LIMIT: u64 = 256 << 20;
+
+/// The largest `.git` file that is read, in bytes.
+const LINK_LIMIT: u64 = 1 << 16;
+
+/// A directory in a work tree of git, and the way up to the top of that.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    directory: PathBuf,
+    top: PathBuf,
+    /// The arguments that tell git where everything is, so that it looks for nothing.
+    place: Vec<String>,
+}
+
+impl Repository {
+    /// The repository around a directory: that of the nearest folder that has a `.git`.
+    ///
+    /// # Errors
+    /// [`Error`], also when git does not trust it, because it belongs to another user.
+    pub fn around(directory: &Path) -> Result<Self, Error> {
+        let directory = directory
+            .canonicalize()
+            .map_err(|error| Error::Directory(PathError { path: directory.to_owned(), error }))?;
+        let (depth, top) = directory
+            .ancestors()
+            .enumerate()
+            .find(|(_, folder)| has_repository(folder))
+            .map(|(depth, folder)| (depth, folder.to_owned()))
+            .ok_or(Error::NoRepository)?;
+        refuse_inside(&directory, &top)?;
+        // Relative, as git does not read every form of a path on every system.
+        let up = if depth == 0 { ".".to_owned() } else { vec![".."; depth].join("/") };
+        let place = vec![format!("--git-dir={up}/.git"), format!("--work-tree={up}")];
+        let repository = Self { directory, top, place };
+        repository.confirm()?;
+        Ok(repository)
+    }
+
+    /// Lets git itself find the repository from its top, where `.git` is what it looks for first. With `--git-dir` it would
+    /// not look to whom the repository belongs.
+    fn confirm(&self) -> Result<(), Error> {
+        let (command, arguments) = ("rev-parse", ["--is-inside-work-tree", "--show-cdup"]);
+        let call = Call {
+            directory: &self.top,
+            place: &[],
+            command,
+            arguments: &arguments,
+            variables: &[],
+            reach: Reach::Nothing,
+        };
+        match call.output(io::empty(), 1 << 16)?.trim_ascii() {
+            b"true" => Ok(()),
+            b"false" => Err(Error::NoRepository),
+            _ => {
+                let message = "core.worktree names another directory".to_owned();
+                Err(Error::Answer { command, message })
+            }
+        }
+    }
+
+    /// The top of the work tree, a canonical path.
+    pub(super) fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// The directory, a canonical path.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// A call in the directory.
+    pub(super) fn call<'a>(&'a self, command: &'static str, arguments: &'a [&'a str]) -> Call<'a> {
+        let (directory, place) = (&self.directory, &self.place);
+        Call { directory, place, command, arguments, variables: &[], reach: Reach::Nothing }
+    }
+
+    /// What a call without input writes.
+    pub(super) fn output(&self, command: &'static str, arguments: &[&str]) -> Result<Vec<u8>, Error> {
+        self.call(command, arguments).output(io::empty(), LIMIT)
+    }
+
+    /// Shows `read` what a call with this input writes.
+    pub(super) fn talk(
+        &self,
+        command: &'static str,
+        arguments: &[&str],
+        input: impl Read + Send,
+        read: impl FnOnce(&mut dyn Read) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        self.call(command, arguments).talk(input, read)
+    }
+
+    /// The commit that is checked out.
+    ///
+    /// # Errors
+    /// [`Error`], also when there is no commit yet.
+    pub fn head(&self) -> Result<String, Error> {
+        let output = self.output("rev-parse", &["--verify", "HEAD^{commit}"])?;
+        Ok(String::from_utf8_lossy(&output).trim().to_owned())
+    }
+}
+
+/// Whether git takes the `.git` of a folder for a repository, or for a file that names one.
+fn has_repository(folder: &Path) -> bool {
+    let git = folder.join(".git");
+    let has = |name: &str| git.join(name).symlink_metadata().is_ok();
+    git.is_file() || (has("HEAD") && (has("commondir") || (has("objects") && has("refs"))))
+}
+
+/// A `.git` may be a file that names the real directory: of a linked work tree, of a submodule. What lies among the files
+/// of a checkout is not one that git has made there.
+fn refuse_inside(directory: &Path, top: &Path) -> Result<(), Error> {
+    let link = top.join(".git");
+    let is_plain = link.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    if is_plain {
+        return Ok(());
+    }
+    let target = if link.is_file() { named_by(&link) } else { Some(link.clone()) };
+    let Some(target) = target.and_then(|target| target.canonicalize().ok()) else { return Ok(()) };
+    let is_inside = |folder: &Path| {
+        let own = folder.join(".git");
+        let is_checkout = folder == top || own.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        is_checkout && target.starts_with(folder) && !target.starts_with(own)
+    };
+    if directory.ancestors().any(is_inside) { Err(Error::Inside(link)) } else { Ok(()) }
+}
+
+/// The directory that a `.git` file names.
+fn named_by(link: &Path) -> Option<PathBuf> {
+    let real = fs::canonicalize(link).ok()?;
+    let bytes = read_bounded(&real, &real, LINK_LIMIT).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let named = text.strip_prefix("gitdir:")?.trim();
+    Some(link.parent()?.join(named))
+}
