@@ -9,7 +9,7 @@ use std::process::Command;
 use acp_registry::history::{Extent, History};
 use acp_registry::sys::git::{Remote, Repository, changed_paths};
 
-use crate::support::{Env, ICON, Run, manifest};
+use crate::support::{Env, ICON, Run, manifest, skipped};
 
 /// A checkout whose `registry/` looks like a bare repository, whose configuration runs a program for everything that git
 /// can be made to run one for. The program leaves a file behind.
@@ -317,4 +317,30 @@ fn a_remote_runs_no_command_and_is_no_folder_of_the_checkout() {
     env.git(&["remote", "set-url", "origin", &format!("file://{}", env.path("r/inside").display())]);
     let error = Remote::new(&env.path("r"), "origin").unwrap().branches("x").unwrap_err().to_string();
     assert!(error.contains("'file' not allowed"), "{error}");
+}
+
+/// With `--git-dir`, git would not look to whom a repository belongs: its own configuration names programs, too.
+#[test]
+fn a_repository_of_another_user_is_not_trusted() {
+    let env = Env::with(&["a"]);
+    env.git(&["init", "-q"]);
+    commit(&env, "one");
+    for path in ["r", "r/.git"] {
+        if std::os::unix::fs::chown(env.path(path), Some(12_345), None).is_err() {
+            return skipped("a_repository_of_another_user_is_not_trusted", "only root may give files away");
+        }
+    }
+    let run = |home: &str| {
+        let mut command = env.command(&["validate", "--changed-since", "HEAD"]);
+        Run::of(command.env("HOME", env.path(home)))
+    };
+    let refused = run("nowhere");
+    assert!(refused.code == 2 && refused.stderr.contains("dubious ownership"), "{} {}", refused.code, refused.stderr);
+    // As in containers, whose checkout belongs to the host's user.
+    env.write(
+        "home/.gitconfig",
+        format!("[safe]\n\tdirectory = {}\n", env.path("r").canonicalize().unwrap().display()),
+    );
+    let trusted = run("home");
+    assert_eq!(trusted.code, 0, "{}", trusted.stderr);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Puts acp-registry into the path of the steps that follow: built from the sources in which this action lies, or taken from
-# a release, of which GitHub attests that its own workflow has built it.
+# a release, of which GitHub attests that its own release workflow has built it, from the tag of this version.
 set -euo pipefail
 
 fail() {
@@ -38,11 +38,15 @@ else
   archive=$RUNNER_TEMP/acp-registry-${version#v}-$platform.$ending
   address=${GITHUB_SERVER_URL:?}/$repository/releases/download/$version/$(basename "$archive")
   curl --fail --silent --show-error --location --proto =https --retry 3 --output "$archive" "$address"
-  gh attestation verify "$archive" --repo "$repository"
+  # An archive of another version is attested, too: for another tag.
+  gh attestation verify "$archive" --repo "$repository" \
+    --signer-workflow "$repository/.github/workflows/release.yml" --source-ref "refs/tags/$version"
   if [ "$ending" = zip ]; then
     unzip -q -o "$archive" -d "$place/bin"
   else
     tar -xzf "$archive" -C "$place/bin"
   fi
+  installed=$("$place/bin/acp-registry" --version)
+  [ "$installed" = "acp-registry ${version#v}" ] || fail "the archive of $version holds $installed"
 fi
 echo "$place/bin" >> "${GITHUB_PATH:?}"
