@@ -12,6 +12,7 @@
 //! build      registry ── check ── index ── (history ──) site
 //! serve      registry ── check ── index ── (history ──) site ── preview
 //! verify     registry ── install ── handshake ── report
+//! report     report (documents of validate and verify)
 //! probe      handshake ── report
 //! doctor     store ── handshake ── doctor ── report
 //! login      store ── handshake ── login ── report

@@ -27,6 +27,7 @@ mod lock;
 mod log;
 mod login;
 mod man;
+mod merge;
 mod network;
 mod new;
 mod place;
@@ -35,6 +36,7 @@ mod probe;
 mod progress;
 mod propose;
 mod publish;
+mod report;
 mod resolve;
 mod rules;
 mod run;
@@ -97,6 +99,8 @@ enum Command {
     Diff(diff::Args),
     /// Install and start the agents of a registry, speak ACP to them, and tell what they can do
     Verify(verify::Args),
+    /// Write reports from the JSON documents of `validate` and `verify`, for jobs that may write
+    Report(report::Args),
     /// Find newer versions of agents, and write them into the manifests
     Bump(bump::Args),
     /// Show the catalog site of a registry in a browser, and follow changes
@@ -171,6 +175,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Publish(args) => (publish::run(args, &cli.global, &ui), args.is_json()),
         Command::Diff(args) => (diff::run(args, &cli.global, &ui), args.is_json()),
         Command::Verify(args) => (verify::run(args, &cli.global, &ui), args.is_json()),
+        Command::Report(args) => (report::run(args, &cli.global, &ui), false),
         Command::Bump(args) => (bump::run(args, &cli.global, &ui), args.is_json()),
         Command::Serve(args) => (serve::run(args, &cli.global, &ui), false),
         Command::Probe(args) => (probe::run(args, &ui), args.format.is_json()),

@@ -201,7 +201,7 @@ fn outputs(texts: &[String]) -> Result<Vec<(Option<Format>, PathBuf)>, Failure> 
 }
 
 /// The registry directory relative to the working directory, which on a CI runner is the checkout.
-fn prefix(root: &Path) -> String {
+pub(super) fn prefix(root: &Path) -> String {
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
     let Ok(relative) = root.strip_prefix(&here) else { return String::new() };
     let parts = relative.components().filter_map(|part| match part {

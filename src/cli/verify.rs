@@ -20,6 +20,7 @@ use super::code::Code;
 use super::exit::{Exit, Failure};
 use super::global::{Global, refuse_empty};
 use super::live::{self, LiveArgs, Settings};
+use super::merge::{self, PartFile};
 use super::place::Dist;
 use super::survey::limits;
 use super::ui::Ui;
@@ -45,6 +46,13 @@ pub(super) struct Args {
     /// Write what the agents can do to this file, the capability snapshot
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+
+    /// Start nothing: put the snapshots of parts together, and write them to `--out` (repeatable)
+    #[arg(
+        long, value_name = "I/N=FILE", requires = "out",
+        conflicts_with_all = ["ids", "changed_since", "shard", "reuse", "keep_sandboxes"]
+    )]
+    merge: Vec<PartFile>,
 
     /// Take the rows of agents that passed, and whose id, version and distribution are the same, from this snapshot
     #[arg(long, value_name = "FILE")]
@@ -92,6 +100,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let config = global.config()?;
     let allowed = global.allowed_hosts()?;
     let registry = load(&args.ids, global)?;
+    if let (false, Some(out)) = (args.merge.is_empty(), &args.out) {
+        return merge::run(&args.merge, out, &registry, &selection(args, &registry)?, ui, args.is_json());
+    }
     let tasks = tasks(args, &registry, ui)?;
     if let Some(folder) = &args.keep_sandboxes {
         std::fs::create_dir_all(folder).map_err(PathError::at(folder))?;
@@ -150,6 +161,10 @@ fn tasks(args: &Args, registry: &Registry, ui: &Ui) -> Result<Vec<Task>, Failure
         Err(error @ SnapshotError::Read { .. }) => return Err(Failure::unable(error)),
         Err(error @ SnapshotError::Form { .. }) => return Err(Failure::usage(error)),
     };
+    Ok(plan(registry, &selection(args, registry)?, earlier.as_ref()))
+}
+
+fn selection(args: &Args, registry: &Registry) -> Result<Selection, Failure> {
     let kinds = args.dist.iter().map(|kind| Kind::from(*kind));
     let (ids, held) = if args.ids.is_empty() {
         let changed = args.changed_since.as_ref().map(|revision| git::changed_paths(&registry.root, revision));
@@ -162,8 +177,7 @@ fn tasks(args: &Args, registry: &Registry, ui: &Ui) -> Result<Vec<Task>, Failure
     } else {
         (Some(args.ids.iter().cloned().collect()), WhenHeld::Check)
     };
-    let selection = Selection { ids, held, kinds: kinds.collect(), shard: args.shard, platform: Platform::host() };
-    Ok(plan(registry, &selection, earlier.as_ref()))
+    Ok(Selection { ids, held, kinds: kinds.collect(), shard: args.shard, platform: Platform::host() })
 }
 
 fn document(rows: &[Row], duration: Duration) -> Value {

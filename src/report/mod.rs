@@ -11,6 +11,7 @@
 mod bump;
 mod diff;
 mod doctor;
+mod document;
 mod github;
 mod human;
 mod json;
@@ -27,6 +28,7 @@ use std::time::Duration;
 pub use self::bump::{BumpReport, handshake_notes};
 pub use self::diff::{diff, diff_human, diff_markdown};
 pub use self::doctor::doctor;
+pub use self::document::{DOCUMENT_LIMIT, Document, Verified, verified_markdown};
 pub use self::json::finding as finding_json;
 pub use self::login::{login, method};
 pub use self::outcome::outcome;

@@ -10,9 +10,11 @@
 //! * [`Attempts`]: how an agent is started, found out by trying
 //! * [`Row`]: what came of one task, with its JSON form
 //! * [`Snapshot`]: what agents can do, as a file that the next run and the catalog read
+//! * [`merge()`]: a snapshot from the parts that several machines have written
 
 mod attempts;
 mod held;
+mod merge;
 mod plan;
 mod row;
 mod run;
@@ -20,7 +22,8 @@ mod snapshot;
 
 pub use attempts::{Attempt, Attempts};
 pub use held::{Advice, Held};
+pub use merge::{MergeError, Merged, Part, Unknown, merge};
 pub use plan::{Selection, Shard, ShardError, Task, WhenHeld, Work, plan};
 pub use row::{Row, State, Summary, Verdict};
 pub use run::{Event, Verifier};
-pub use snapshot::{SCHEMA, Snapshot, SnapshotError};
+pub use snapshot::{LIMIT as SNAPSHOT_LIMIT, SCHEMA, Snapshot, SnapshotError};

@@ -1,6 +1,7 @@
 //! From a registry to tasks.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::str::FromStr;
 
 use time::Date;
@@ -49,6 +50,20 @@ pub struct Shard {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("I/N is wanted, with I from 1 to N")]
 pub struct ShardError;
+
+impl Shard {
+    /// How many parts there are.
+    #[must_use]
+    pub fn count(self) -> usize {
+        self.count
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
 
 impl FromStr for Shard {
     type Err = ShardError;

@@ -18,7 +18,7 @@ use crate::sys::fs::{ReadError, read_bounded};
 pub const SCHEMA: &str = include_str!("../../schemas/capabilities.schema.json");
 
 /// The largest file that is read, in bytes.
-const LIMIT: u64 = 64 << 20;
+pub const LIMIT: u64 = 64 << 20;
 
 /// Members of a handshake that a snapshot has, in this order.
 const KEPT: [&str; 8] =
@@ -67,25 +67,26 @@ impl Snapshot {
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let document: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-        if document["schema"] != 1 {
-            return Err("`schema` is not 1".to_owned());
-        }
-        let rows = document["agents"].as_array().ok_or("`agents` is not an array")?;
         let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
         let key = |row: &Value| (text(row, "id"), text(row, "version"), text(row, "distribution"));
-        Ok(Self { rows: rows.iter().map(|row| (key(row), row.clone())).collect() })
+        Ok(Self { rows: rows(bytes)?.into_iter().map(|row| (key(&row), row)).collect() })
+    }
+
+    /// The row of an agent, whatever its version was then.
+    pub(super) fn latest(&self, id: &str, channel: Channel, kind: Option<Kind>) -> Option<&Value> {
+        let is_it = |row: &&Value| {
+            row["id"] == id
+                && row["channel"] == channel.as_str()
+                && row["distribution"].as_str() == kind.map(Kind::as_str)
+        };
+        self.rows.values().rfind(is_it)
     }
 
     /// What an agent could do, by the stable names of features, whatever its version was then; `None` for an agent that did
     /// not answer.
     #[must_use]
     pub fn features(&self, id: &str, channel: Channel, kind: Kind) -> Option<&Map<String, Value>> {
-        let is_it = |row: &&Value| {
-            row["id"] == id && row["channel"] == channel.as_str() && row["distribution"] == kind.as_str()
-        };
-        let row = self.rows.values().rfind(is_it)?;
-        row["features"].as_object().filter(|features| !features.is_empty())
+        self.latest(id, channel, Some(kind))?["features"].as_object().filter(|features| !features.is_empty())
     }
 
     /// The row of a task that passed.
@@ -100,7 +101,24 @@ impl Snapshot {
     #[must_use]
     pub fn write(rows: &[Row]) -> String {
         let agents: Vec<Value> = rows.iter().filter_map(of_row).collect();
-        json::to_string(&json!({ "schema": 1, "agents": agents }))
+        text(&agents)
+    }
+}
+
+/// The text of a snapshot of these rows.
+pub(super) fn text(rows: &[Value]) -> String {
+    json::to_string(&json!({ "schema": 1, "agents": rows }))
+}
+
+/// The rows of a snapshot, as they are.
+pub(super) fn rows(bytes: &[u8]) -> Result<Vec<Value>, String> {
+    let mut document: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    if document["schema"] != 1 {
+        return Err("`schema` is not 1".to_owned());
+    }
+    match document["agents"].take() {
+        Value::Array(rows) => Ok(rows),
+        _ => Err("`agents` is not an array".to_owned()),
     }
 }
 

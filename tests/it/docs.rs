@@ -10,9 +10,9 @@ use crate::support::{Env, Run, skipped, tree};
 
 /// Every command, in the order of the help.
 pub(crate) const COMMANDS: &[&str] = &[
-    "init", "new", "validate", "build", "publish", "publish prune", "diff", "verify", "serve", "probe", "bump", "list",
-    "search", "info", "resolve", "install", "run", "which", "update", "uninstall", "gc", "doctor", "login", "logout",
-    "config", "completions", "rules", "explain",
+    "init", "new", "validate", "build", "publish", "publish prune", "diff", "verify", "report", "serve", "probe",
+    "bump", "list", "search", "info", "resolve", "install", "run", "which", "update", "uninstall", "gc", "doctor",
+    "login", "logout", "config", "completions", "rules", "explain",
 ];
 
 fn text(path: &str) -> String {

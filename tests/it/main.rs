@@ -36,6 +36,7 @@ mod library;
 mod locks;
 #[cfg(unix)]
 mod login;
+mod merge;
 mod net;
 mod new;
 mod packages;
@@ -53,6 +54,7 @@ mod publish_reader;
 mod publish_s3;
 mod published;
 mod real;
+mod report;
 mod reports;
 mod rules;
 mod serve;

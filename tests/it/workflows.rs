@@ -159,9 +159,8 @@ fn the_gate_checks_what_has_changed() {
     let good = changed(&["fresh"]);
     let done = run(&good);
     assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
-    assert!(good.read("r/report/rules.md").contains("1 agent checked: 0 errors"));
-    let sarif: Value = serde_json::from_str(&good.read("r/report/rules.sarif")).unwrap();
-    assert_eq!(sarif["version"], "2.1.0");
+    let report = |env: &Env| env.run(&["report", "r/report/rules.json"]).stdout;
+    assert!(report(&good).contains("1 agent checked: 0 errors"));
 
     let bad = changed(&["fresh"]);
     bad.write("r/fresh/icon.svg", "<svg>");
@@ -173,7 +172,7 @@ fn the_gate_checks_what_has_changed() {
     let done = run(&bad);
     assert_eq!(done.code, 1);
     assert!(done.stdout.contains("::error file=fresh/icon.svg") && !done.stdout.contains("old/"), "{}", done.stdout);
-    assert!(bad.read("r/report/rules.md").contains("icon/syntax"));
+    assert!(report(&bad).contains("icon/syntax"));
 }
 
 #[test]
@@ -286,21 +285,51 @@ fn the_gate_is_shut_unless_all_is_well() {
     }
 }
 
+/// The job that posts a comment takes nothing from a stranger's job but findings, in its own words and escaped.
 #[test]
-fn a_report_is_bounded_and_reads_no_other_file() {
+fn a_report_is_bounded_and_holds_no_markdown_of_strangers() {
     let write = script("report", "Write the report");
-    let env = Env::empty().file("r/report/rules.md", "x".repeat(100_000)).file("secret", "secret");
-    env.write("r/report/verify-1.md", "one");
-    symlink(env.path("secret"), env.path("r/report/verify-2.md")).unwrap();
-    env.write("r/report/other.md", "other");
+    let finding = json!({
+        "rule": "icon/size", "level": "error", "agent": "a", "file": "a/icon.svg", "line": null, "column": null,
+        "end_line": null, "end_column": null, "pointer": null, "help": null,
+        "message": "<img src=x> [sign in](https://evil.example) @someone",
+    });
+    let rules = json!({
+        "schema": 1, "command": "validate", "findings": [finding],
+        "agents": [{ "id": "a", "status": "failed" }], "notes": [], "summary": { "duration_seconds": 0.1 },
+    });
+    let row = json!({
+        "id": "a", "version": "1", "distribution": "npx", "verdict": "fail", "reason": "exited",
+        "message": "x".repeat(5_000), "stderr_tail": "# Approved\n".repeat(500),
+    });
+    let verified = json!({ "schema": 1, "command": "verify", "results": vec![row; 1000] });
+    let env = Env::empty().file("secret", "secret");
+    env.write("temp/report/report-rules/rules.json", rules.to_string());
+    env.write("temp/report/report-verify-1/verify.json", verified.to_string());
+    // What else is there is not read, as when jobs wrote Markdown.
+    env.write("temp/report/report-rules/rules.md", "other");
+    env.write("temp/report/other/verify.json", "other");
     let run = Run::of(&mut shell(&env, &write));
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let comment = env.read("r/comment.md");
-    assert!(comment.starts_with("<!-- acp-registry report -->\nxxx") && comment.contains("one"));
-    assert!(comment.len() <= 65_000 && !comment.contains("secret") && !comment.contains("other"));
-    // Nothing came: the comment says so little as it can.
+    let comment = env.read("temp/comment.md");
+    assert!(comment.starts_with("<!-- acp-registry report -->\n**1 agent checked: 1 error"), "{comment}");
+    assert!(comment.contains("&lt;img src=x&gt;") && comment.contains("@\u{200b}someone"), "{comment}");
+    assert!(comment.contains("1000 failed") && comment.len() <= 65_000 && !comment.contains("other"));
+    assert!(comment.lines().all(|line| !line.starts_with('#') || line.starts_with("### ")), "{comment}");
+
+    // A link could lead to any file of the machine, and a text could be anything.
+    let path = env.path("temp/report/report-verify-1/verify.json");
+    fs::remove_file(&path).unwrap();
+    symlink(env.path("secret"), &path).unwrap();
+    let run = Run::of(&mut shell(&env, &write));
+    assert!(run.code == 3 && !env.read("temp/comment.md").contains("secret"), "{} {}", run.code, run.stderr);
+    fs::remove_file(&path).unwrap();
+    env.write("temp/report/report-verify-1/verify.json", "# Approved");
+    assert_eq!(Run::of(&mut shell(&env, &write)).code, 4);
+    // Nothing came: the comment says that.
     let env = Env::empty();
     assert_eq!(Run::of(&mut shell(&env, &write)).code, 0);
+    assert!(env.read("temp/comment.md").contains("left no report"));
 }
 
 #[test]
@@ -378,9 +407,6 @@ fn a_publisher_can_ask_for_an_agent_and_nothing_else() {
 
 #[test]
 fn the_parts_of_a_night_become_one_snapshot() {
-    if !has_jq("the_parts_of_a_night_become_one_snapshot") {
-        return;
-    }
     let (start, join) = (script("verify", "Start a quarter of them"), script("verify", "Put the parts together"));
     let verify = Verify::new();
     verify.npx("a", &["ok"]).npx("b", &["exit", "1"]).npx("c", &["ok"]).npx("d", &["ok"]).npx("e", &["ok"]);
@@ -393,18 +419,47 @@ fn the_parts_of_a_night_become_one_snapshot() {
         let run = Run::of(&mut command);
         // An agent that fails is a result.
         assert_eq!(run.code, 0, "{}", run.stderr);
-        let file = format!("snapshot/{part}.json");
-        verify.env.write(&format!("temp/{file}"), verify.env.read(&format!("r/{file}")));
+        let text = verify.env.read("r/snapshot/snapshot.json");
+        verify.env.write(&format!("temp/snapshot/snapshot-{part}/snapshot.json"), text);
         fs::remove_dir_all(verify.env.path("r/snapshot")).unwrap();
     }
+    let joined = || {
+        let run = Run::of(&mut shell(&verify.env, &join));
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let joined: Value = serde_json::from_str(&verify.env.read("r/capabilities.json")).unwrap();
+        let schema: Value = serde_json::from_str(acp_registry::verify::SCHEMA).unwrap();
+        assert!(jsonschema::draft7::new(&schema).unwrap().is_valid(&joined));
+        joined
+    };
+    let first = joined();
+    let ids = |joined: &Value| {
+        let rows = joined["agents"].as_array().unwrap();
+        rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&first), ["a", "b", "c", "d", "e"]);
+
+    // A night without the package source, and without one machine: all stay as they were.
+    let outage = verify.env.read("temp/snapshot/snapshot-1/snapshot.json").replace("\"pass\"", "\"error\"");
+    assert!(outage.contains("\"error\""));
+    verify.env.write("temp/snapshot/snapshot-1/snapshot.json", outage);
+    fs::remove_file(verify.env.path("temp/snapshot/snapshot-2/snapshot.json")).unwrap();
+    assert_eq!(joined(), first);
+
+    // One machine speaks for agents of another.
+    let forged = verify.env.read("temp/snapshot/snapshot-3/snapshot.json").replace("\"c\"", "\"a\"");
+    verify.env.write("temp/snapshot/snapshot-3/snapshot.json", forged);
     let run = Run::of(&mut shell(&verify.env, &join));
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    let joined: Value = serde_json::from_str(&verify.env.read("r/capabilities.json")).unwrap();
-    let ids: Vec<&str> = joined["agents"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, ["a", "b", "c", "d", "e"]);
-    let schema: Value = serde_json::from_str(acp_registry::verify::SCHEMA).unwrap();
-    assert!(jsonschema::draft7::new(&schema).unwrap().is_valid(&joined));
+    assert!(run.code == 4 && run.stderr.contains("part 3/4") && run.stderr.contains("`a`"), "{}", run.stderr);
     verify.assert_clean();
+}
+
+/// What one machine uploads must not replace what another one has uploaded.
+#[test]
+fn artifacts_have_folders_of_their_own() {
+    for name in ["report", "verify", "validate"] {
+        let text = fs::read_to_string(own(&format!(".github/workflows/{name}.yml"))).unwrap();
+        assert!(!text.contains("merge-multiple"), "{name}");
+    }
 }
 
 /// The action, laid out in a registry, with programs that stand for those of a runner.
@@ -420,27 +475,52 @@ fn install(env: &Env, variables: &[(&str, &str)]) -> Run {
 /// Says what it was asked for, and puts a program there.
 const CURL: &str = r#"while [ $# -gt 0 ]; do case $1 in --output) out=$2; shift;; esac; address=$1; shift; done
 echo "asked $address"
-mkdir -p made && printf '#!/bin/sh\necho fetched\n' > made/acp-registry && chmod +x made/acp-registry
+version=${address##*/acp-registry-}
+mkdir -p made && printf '#!/bin/sh\necho acp-registry %s\n' "${MADE:-${version%-linux-*}}" > made/acp-registry && chmod +x made/acp-registry
 tar -czf "$out" -C made acp-registry"#;
+
+/// Knows where one archive was built, and refuses when another place is asked for.
+const GH: &str = r#"echo "gh $*"
+while [ $# -gt 0 ]; do case $1 in --signer-workflow) signer=$2; shift;; --source-ref) ref=$2; shift;; esac; shift; done
+[ "$signer" = "$SIGNER" ] && [ "$ref" = "$ATTESTED" ] || { echo "not attested"; exit 1; }"#;
 
 #[test]
 fn the_action_takes_a_release_that_github_vouches_for() {
     let env = Env::empty();
     assert_eq!(env.run(&["init", "r", "--program", "o/acp-registry@v1.2.3"]).code, 0);
     program(&env, "curl", CURL);
-    program(&env, "gh", "echo \"gh $*\"");
+    program(&env, "gh", GH);
     program(&env, "cargo", "echo \"cargo $*\"");
-    let run = install(&env, &[]);
+    let attested = [("ATTESTED", "refs/tags/v1.2.3"), ("SIGNER", "o/acp-registry/.github/workflows/release.yml")];
+    let run = install(&env, &attested);
     assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
     let address = "https://git.example/o/acp-registry/releases/download/v1.2.3/acp-registry-1.2.3-linux-x86_64.tar.gz";
     assert!(run.stdout.contains(&format!("asked {address}\ngh attestation verify")), "{}", run.stdout);
     assert!(run.stdout.contains("--repo o/acp-registry") && !run.stdout.contains("cargo"), "{}", run.stdout);
     let path = env.read("GITHUB_PATH");
     let program_there = Path::new(path.trim()).join("acp-registry");
-    assert_eq!(Run::of(&mut Command::new(program_there)).stdout, "fetched\n");
+    assert_eq!(Run::of(&mut Command::new(program_there)).stdout, "acp-registry 1.2.3\n");
     // What a workflow says goes before what the file says.
-    let run = install(&env, &[("VERSION", "v2.0.0"), ("REPOSITORY", "p/fork"), ("RUNNER_ARCH", "ARM64")]);
-    assert!(run.stdout.contains("p/fork/releases/download/v2.0.0/acp-registry-2.0.0-linux-aarch64"), "{}", run.stdout);
+    let other = [("ATTESTED", "refs/tags/v2.0.0"), ("SIGNER", "p/fork/.github/workflows/release.yml")];
+    let asked = [("VERSION", "v2.0.0"), ("REPOSITORY", "p/fork"), ("RUNNER_ARCH", "ARM64")];
+    let run = install(&env, &[&asked[..], &other].concat());
+    assert!(
+        run.code == 0 && run.stdout.contains("p/fork/releases/download/v2.0.0/acp-registry-2.0.0-linux-aarch64"),
+        "{}",
+        run.stdout
+    );
+    // An archive of an older release under the name of this one, one of another workflow, and one that says another version.
+    let [_, signer] = attested;
+    for (variables, message) in [
+        (&[("ATTESTED", "refs/tags/v1.2.2"), signer][..], "not attested"),
+        (&[attested[0], ("SIGNER", "o/acp-registry/.github/workflows/ci.yml")], "not attested"),
+        (&[attested[0], signer, ("MADE", "1.2.2")], "the archive of v1.2.3 holds acp-registry 1.2.2"),
+    ] {
+        fs::remove_dir_all(env.path("temp")).unwrap();
+        let run = install(&env, variables);
+        assert!(run.code == 1 && run.stdout.contains(message), "{} {}", run.stdout, run.stderr);
+        assert_eq!(env.read("GITHUB_PATH"), "");
+    }
     // Whom GitHub does not vouch for is not unpacked.
     program(&env, "gh", "exit 1");
     fs::remove_dir_all(env.path("temp")).unwrap();

@@ -1,0 +1,90 @@
+//! `acp-registry verify --merge`
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use acp_registry::registry::Registry;
+use acp_registry::report::plural;
+use acp_registry::sys::fs::{ReadError, read_bounded, write_atomic};
+use acp_registry::verify::{Merged, Part, SNAPSHOT_LIMIT, Selection, Shard, Snapshot, SnapshotError, merge};
+use serde_json::{Value, json};
+
+use super::exit::{Exit, Failure};
+use super::ui::Ui;
+
+/// `I/N=FILE`
+#[derive(Debug, Clone)]
+pub(super) struct PartFile {
+    shard: Shard,
+    path: PathBuf,
+}
+
+impl FromStr for PartFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (shard, path) = text.split_once('=').ok_or("I/N=FILE is wanted, such as 1/4=one.json")?;
+        let shard = shard.parse().map_err(|error: acp_registry::verify::ShardError| error.to_string())?;
+        Ok(Self { shard, path: path.into() })
+    }
+}
+
+/// Puts the parts together and writes the snapshot to `out`, whose rows stay where no part knows anything.
+pub(super) fn run(
+    parts: &[PartFile],
+    out: &Path,
+    registry: &Registry,
+    selection: &Selection,
+    ui: &Ui,
+    is_json: bool,
+) -> Result<Exit, Failure> {
+    let counts: BTreeSet<usize> = parts.iter().map(|part| part.shard.count()).collect();
+    let shards: BTreeSet<String> = parts.iter().map(|part| part.shard.to_string()).collect();
+    if counts.len() != 1 || shards.len() != parts.len() {
+        return Err(Failure::usage("--merge takes each part once, all of the same number of parts"));
+    }
+    let read: Vec<Part> = parts.iter().map(|part| read(part, ui)).collect::<Result<_, _>>()?;
+    let earlier = match Snapshot::read(out) {
+        Ok(earlier) => Some(earlier),
+        Err(SnapshotError::Read { error: ReadError::NotFound, .. }) => None,
+        Err(error @ SnapshotError::Read { .. }) => return Err(Failure::unable(error)),
+        Err(error @ SnapshotError::Form { .. }) => return Err(Failure::usage(error)),
+    };
+    let merged = merge(registry, selection, &read, earlier.as_ref()).map_err(Failure::refused)?;
+    write_atomic(out, merged.text.as_bytes())?;
+    ui.result(&if is_json {
+        acp_registry::json::to_string(&document(&merged))
+    } else {
+        let mut text = format!("{} from {}\n", plural(merged.taken, "row"), plural(parts.len(), "part"));
+        for one in &merged.unknown {
+            let stays = if one.is_kept { "the earlier row stays" } else { "it has no row" };
+            text.push_str(&format!("{} ({}) was not started: {}; {stays}\n", one.id, one.distribution, one.reason));
+        }
+        text
+    })?;
+    Ok(Exit::Success)
+}
+
+fn read(part: &PartFile, ui: &Ui) -> Result<Part, Failure> {
+    let failed = |error: &ReadError| Failure::unable(format!("cannot read {}: {error}", part.path.display()));
+    let text = match part.path.canonicalize().map_err(ReadError::from) {
+        Ok(real) => Some(read_bounded(&real, Path::new("/"), SNAPSHOT_LIMIT).map_err(|error| failed(&error))?),
+        Err(ReadError::NotFound) => {
+            ui.warning(&format!("part {} has no file {}", part.shard, part.path.display()));
+            None
+        }
+        Err(error) => return Err(failed(&error)),
+    };
+    Ok(Part { shard: part.shard, text })
+}
+
+fn document(merged: &Merged) -> Value {
+    let unknown = merged.unknown.iter().map(
+        |one| json!({ "id": one.id, "distribution": one.distribution, "reason": one.reason, "kept": one.is_kept }),
+    );
+    json!({
+        "schema": 1, "command": "verify",
+        "merged": { "taken": merged.taken, "unknown": unknown.collect::<Vec<_>>() },
+    })
+}

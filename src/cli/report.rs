@@ -1,0 +1,83 @@
+//! `acp-registry report`
+
+use std::path::{Path, PathBuf};
+
+use acp_registry::report::{DOCUMENT_LIMIT, Document, Format, Report, verified_markdown};
+use acp_registry::sys::fs::read_bounded;
+use acp_registry::text::escape_markdown;
+use clap::ValueEnum;
+
+use super::exit::{Exit, Failure};
+use super::global::Global;
+use super::ui::Ui;
+use super::validate::prefix;
+
+/// GitHub refuses comments above 65,536 characters.
+const COMMENT_LIMIT: usize = 64_000;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "For jobs that may write: what untrusted jobs found is read strictly, and escaped here.")]
+pub(super) struct Args {
+    /// Documents of `validate --json` or `verify --json`
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// Form of the report: markdown for a comment; sarif, for one document of `validate`
+    #[arg(long, value_name = "FORMAT", default_value = "markdown")]
+    format: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    Markdown,
+    Sarif,
+}
+
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let documents: Vec<Document> = args.files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
+    // Agents are in the same folder here and where the document was written.
+    let prefix = global.registry_dir().canonicalize().map_or_else(|_| String::new(), |root| prefix(&root));
+    let render = |document: &Document, format: Format| match document {
+        Document::Validate { checked, duration } => {
+            let (duration, text) = (*duration, &|_: &str| None);
+            Ok(Report { checked, duration, text, prefix: &prefix, color: false }.render(format))
+        }
+        Document::Verify(rows) if format == Format::Markdown => Ok(verified_markdown(rows)),
+        Document::Failed { command, message } if format == Format::Markdown => {
+            Ok(format!("**`{command}` failed:** {}\n", escape_markdown(message)))
+        }
+        Document::Verify(_) | Document::Failed { .. } => {
+            Err(Failure::usage("SARIF is made of findings; name one document of `validate` that has some"))
+        }
+    };
+    if args.format == Form::Sarif {
+        let [document] = &documents[..] else { return Err(Failure::usage("SARIF is made of one document")) };
+        ui.result(&render(document, Format::Sarif)?)?;
+        return Ok(Exit::Success);
+    }
+    let mut out = String::new();
+    for (document, file) in documents.iter().zip(&args.files) {
+        let text = render(document, Format::Markdown)?;
+        if out.len() + text.len() > COMMENT_LIMIT {
+            ui.warning(&format!("{} did not fit into the comment", file.display()));
+            continue;
+        }
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&text);
+    }
+    ui.result(&out)?;
+    Ok(Exit::Success)
+}
+
+/// Reads a document, which a link must not replace by another file of this machine.
+fn read(path: &Path) -> Result<Document, Failure> {
+    let shown = path.display();
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let root = folder.canonicalize().map_err(|error| Failure::unable(format!("cannot read {shown}: {error}")))?;
+    let path = root.join(path.file_name().unwrap_or_default());
+    let bytes = read_bounded(&path, &root, DOCUMENT_LIMIT)
+        .map_err(|error| Failure::unable(format!("cannot read {shown}: {error}")))?;
+    Document::parse(&bytes).map_err(|message| Failure::refused(format!("{shown} was refused: {message}")))
+}

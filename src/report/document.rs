@@ -1,0 +1,254 @@
+//! Reports from the JSON documents of `validate` and `verify`.
+//!
+//! A document may come from a machine on which strangers' programs ran. It is read strictly, and everything that it says is
+//! escaped like what a manifest says.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::markdown::escape;
+use super::outcome::{cut, stderr};
+use super::plural;
+use crate::check::{AgentStatus, Checked, Status, find};
+use crate::finding::{Finding, Level};
+use crate::source::Span;
+use crate::text::{printable, quote};
+
+/// The largest document that is read, in bytes.
+pub const DOCUMENT_LIMIT: u64 = 64 << 20;
+
+/// The longest text that is taken from a document, in characters.
+const TEXT_LIMIT: usize = 4_000;
+
+/// How long the report on one document of `verify` may become, in bytes: a comment has several.
+const LIMIT: usize = 20_000;
+
+/// What a command has found, as its JSON document says.
+#[derive(Debug)]
+pub enum Document {
+    /// Of `validate`.
+    Validate {
+        /// The findings and the agents.
+        checked: Checked,
+        /// How long it took.
+        duration: Duration,
+    },
+    /// Of `verify`.
+    Verify(Vec<Verified>),
+    /// Of either, which could not do its work: the message. Printable.
+    Failed {
+        /// The command.
+        command: &'static str,
+        /// What it said.
+        message: String,
+    },
+}
+
+/// A row of `verify`. The texts are as they were read: escape them before they are shown.
+#[derive(Debug, Deserialize)]
+pub struct Verified {
+    id: String,
+    version: String,
+    distribution: Option<String>,
+    verdict: Verdict,
+    reason: Option<String>,
+    message: Option<String>,
+    #[serde(default)]
+    reused: bool,
+    #[serde(default)]
+    stderr_tail: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Pass,
+    Fail,
+    Error,
+    Skipped,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    rule: String,
+    level: String,
+    agent: Option<String>,
+    file: String,
+    line: Option<usize>,
+    column: Option<usize>,
+    end_line: Option<usize>,
+    end_column: Option<usize>,
+    pointer: Option<String>,
+    message: String,
+    help: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Agent {
+    id: String,
+    status: String,
+}
+
+/// The members of all documents that are read here.
+#[derive(Deserialize)]
+struct Members {
+    schema: u64,
+    command: String,
+    #[serde(default)]
+    findings: Vec<Found>,
+    #[serde(default)]
+    agents: Vec<Agent>,
+    #[serde(default)]
+    notes: Vec<String>,
+    #[serde(default)]
+    results: Vec<Verified>,
+    #[serde(default)]
+    summary: Value,
+    error: Option<Failed>,
+}
+
+#[derive(Deserialize)]
+struct Failed {
+    message: String,
+}
+
+impl Document {
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// What is wrong with it, as a printable fragment.
+    pub fn parse(text: &[u8]) -> Result<Self, String> {
+        let members: Members =
+            serde_json::from_slice(text).map_err(|error| printable(&error.to_string()).into_owned())?;
+        if members.schema != 1 {
+            return Err("`schema` is not 1".to_owned());
+        }
+        let command = match members.command.as_str() {
+            "validate" => "validate",
+            "verify" => "verify",
+            other => return Err(format!("it is a document of {}, not of `validate` or `verify`", quote(other))),
+        };
+        if let Some(error) = members.error {
+            return Ok(Self::Failed { command, message: shown(&error.message) });
+        }
+        if command == "verify" {
+            return Ok(Self::Verify(members.results));
+        }
+        let seconds = members.summary["duration_seconds"].as_f64().unwrap_or_default();
+        let checked = Checked {
+            findings: members.findings.into_iter().map(finding).collect::<Result<_, _>>()?,
+            agents: members.agents.into_iter().map(agent).collect::<Result<_, _>>()?,
+            notes: members.notes.iter().map(|note| shown(note)).collect(),
+        };
+        Ok(Self::Validate { checked, duration: Duration::try_from_secs_f64(seconds).unwrap_or_default() })
+    }
+}
+
+fn shown(text: &str) -> String {
+    let cut: String = text.chars().take(TEXT_LIMIT).collect();
+    printable(&cut).into_owned()
+}
+
+fn finding(found: Found) -> Result<Finding, String> {
+    let rule = find(&found.rule).ok_or_else(|| format!("there is no rule {}", quote(&found.rule)))?;
+    let level = match found.level.as_str() {
+        "error" => Level::Error,
+        "warning" => Level::Warning,
+        other => return Err(format!("{} is not a level", quote(other))),
+    };
+    let is_plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0']);
+    if found.file.len() > TEXT_LIMIT || !found.file.split('/').all(is_plain) {
+        return Err(format!("{} is not a file of a registry", quote(&found.file)));
+    }
+    let place = (found.line, found.column, found.end_line, found.end_column);
+    let span = match place {
+        (Some(line), Some(column), Some(end_line), Some(end_column)) => {
+            Some(Span { line, column, end_line, end_column })
+        }
+        _ => None,
+    };
+    Ok(Finding {
+        rule: rule.name,
+        level,
+        agent: found.agent,
+        file: found.file,
+        span,
+        pointer: found.pointer,
+        message: shown(&found.message),
+        help: found.help.as_deref().map(shown),
+        fix: None,
+    })
+}
+
+fn agent(agent: Agent) -> Result<AgentStatus, String> {
+    let known = [Status::Ok, Status::Failed, Status::Skipped];
+    let status = known.into_iter().find(|status| status.as_str() == agent.status);
+    let status = status.ok_or_else(|| format!("{} is not a status", quote(&agent.status)))?;
+    Ok(AgentStatus { id: agent.id, status })
+}
+
+/// Rows of `verify` for a comment on GitHub.
+#[must_use]
+pub fn verified_markdown(rows: &[Verified]) -> String {
+    let count = |verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict && !row.reused).count();
+    let reused = rows.iter().filter(|row| row.reused).count();
+    let mut out = format!(
+        "### Agents: {} passed, {} failed, {} errors, {} skipped, {reused} reused\n\n",
+        count(Verdict::Pass),
+        count(Verdict::Fail),
+        count(Verdict::Error),
+        count(Verdict::Skipped)
+    );
+    if rows.is_empty() {
+        return out;
+    }
+    out.push_str("| agent | version | dist | verdict | reason |\n|---|---|---|---|---|\n");
+    let mut left_out = 0;
+    let mut push = |text: &str| {
+        if out.len() + text.len() > LIMIT { left_out += 1 } else { out.push_str(text) }
+    };
+    for row in rows {
+        let cells = [&row.id, &row.version, row.distribution(), row.verdict.as_str(), row.reason()];
+        push(&format!("| {} |\n", cells.map(|cell| escape(&cut(cell))).join(" | ")));
+    }
+    for row in rows.iter().filter(|row| row.verdict != Verdict::Pass) {
+        let name = format!("{} {} ({})", row.id, row.version, row.distribution());
+        let mut details = format!("{}: {}\n", row.verdict.as_str(), cut(&name));
+        if let Some(message) = &row.message {
+            details.push_str(&format!("  {}\n", shown(message)));
+        }
+        if !row.stderr_tail.trim().is_empty() {
+            details.push_str(&stderr(&row.stderr_tail));
+        }
+        // Indented by four, a text is shown as it is, whatever is in it.
+        let indented: String = details.lines().map(|line| format!("    {line}\n")).collect();
+        push(&format!("\n{indented}"));
+    }
+    if left_out > 0 {
+        out.push_str(&format!("\n{} did not fit into this comment.\n", plural(left_out, "part")));
+    }
+    out
+}
+
+impl Verified {
+    fn distribution(&self) -> &str {
+        self.distribution.as_deref().unwrap_or("-")
+    }
+
+    fn reason(&self) -> &str {
+        self.reason.as_deref().unwrap_or_default()
+    }
+}
+
+impl Verdict {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Error => "error",
+            Self::Skipped => "skipped",
+        }
+    }
+}

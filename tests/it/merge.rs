@@ -1,0 +1,129 @@
+//! `verify --merge`: a snapshot from parts, any of which a hostile agent may have written.
+
+use serde_json::{Value, json};
+
+use crate::support::Env;
+
+fn row(id: &str) -> Value {
+    json!({
+        "id": id, "version": "1.0.0", "channel": "stable", "distribution": "npx", "verdict": "pass", "reason": null,
+        "checked_at": "2026-01-01T00:00:00Z", "isolation": "environment",
+        "timing": { "install_seconds": 1.0, "start_to_response_seconds": 0.5, "total_seconds": 1.0 },
+        "protocol_version": 1, "agent_info": null, "auth_methods": [], "features": { "session/load": true },
+        "capabilities": {}, "extra": {}, "probes": {}, "warnings": [],
+    })
+}
+
+/// A registry with four agents, which two machines check: `a` and `c`, `b` and `d`.
+fn env() -> Env {
+    let env = Env::with(&["a", "b", "c", "d"]);
+    part(&env, 1, &[row("a"), row("c")]);
+    part(&env, 2, &[row("b"), row("d")]);
+    env
+}
+
+fn part(env: &Env, number: usize, rows: &[Value]) {
+    env.write(&format!("{number}.json"), json!({ "schema": 1, "agents": rows }).to_string());
+}
+
+const MERGE: [&str; 7] = ["verify", "--merge", "1/2=1.json", "--merge", "2/2=2.json", "--out", "out.json"];
+
+fn ids(env: &Env) -> Vec<String> {
+    let snapshot: Value = serde_json::from_str(&env.read("out.json")).unwrap();
+    snapshot["agents"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn parts_become_one_snapshot() {
+    let env = env();
+    let (code, report) = env.json(&MERGE);
+    assert_eq!((code, &report["merged"]), (0, &json!({ "taken": 4, "unknown": [] })), "{report:#}");
+    let snapshot: Value = serde_json::from_str(&env.read("out.json")).unwrap();
+    assert_eq!(snapshot, json!({ "schema": 1, "agents": [row("a"), row("b"), row("c"), row("d")] }));
+    // What nobody knows in a row is not published.
+    let mut more = row("b");
+    more["note"] = json!("<script>");
+    part(&env, 2, &[more, row("d")]);
+    assert_eq!(env.run(&MERGE).code, 0);
+    assert_eq!(serde_json::from_str::<Value>(&env.read("out.json")).unwrap(), snapshot);
+}
+
+#[test]
+fn a_part_speaks_for_its_own_agents_only() {
+    let with = |name: &str, value: Value| {
+        let mut row = row("b");
+        row[name] = value;
+        row
+    };
+    for (rows, message) in [
+        (vec![row("b"), row("d"), row("a")], "`a` `1.0.0` (`npx`) belongs to another part"),
+        (vec![row("b"), row("b")], "two rows of `b`"),
+        (vec![row("nobody")], "`nobody` `1.0.0`"),
+        (vec![with("distribution", json!("uvx"))], "`b` `1.0.0` (`uvx`) belongs"),
+        (vec![with("version", json!("9.9.9"))], "`b` `9.9.9`"),
+        (vec![with("channel", json!("preview"))], "belongs to another part"),
+        (vec![with("features", json!("all"))], "not a snapshot at `/agents/0/features`"),
+        (vec![with("checked_at", json!("2999-01-01T00:00:00Z"))], "at no time in the past"),
+        (vec![with("checked_at", json!("soon"))], "at no time in the past"),
+        (vec![with("warnings", json!(["x".repeat(2 << 20)]))], "longer than"),
+        (vec![with("id", json!("b\u{202e}\u{1b}[31m"))], "\\u{202e}"),
+    ] {
+        let env = env();
+        env.write("out.json", "{\"schema\":1,\"agents\":[]}");
+        part(&env, 2, &rows);
+        let run = env.run(&MERGE);
+        assert_eq!(run.code, 4, "{message}: {}", run.stderr);
+        assert!(run.stderr.contains("part 2/2") && run.stderr.contains(message), "{message}: {}", run.stderr);
+        assert_eq!(env.read("out.json"), "{\"schema\":1,\"agents\":[]}", "nothing is written");
+    }
+    let env = env();
+    env.write("2.json", "<html>");
+    assert_eq!(env.run(&MERGE).code, 4);
+}
+
+#[test]
+fn an_outage_says_nothing_of_an_agent() {
+    let env = env();
+    let mut down = row("b");
+    (down["verdict"], down["reason"], down["features"]) = (json!("error"), json!("install_failed"), json!({}));
+    part(&env, 2, &[down]);
+    let (code, report) = env.json(&MERGE);
+    let unknown =
+        |id: &str, reason: &str, kept: bool| json!({ "id": id, "distribution": "npx", "reason": reason, "kept": kept });
+    assert_eq!((code, &report["merged"]["taken"]), (0, &json!(2)));
+    let expected = json!([unknown("b", "install_failed", false), unknown("d", "no_row", false)]);
+    assert_eq!((&report["merged"]["unknown"], ids(&env)), (&expected, vec!["a".to_owned(), "c".to_owned()]));
+
+    // What was known before stays, also of an earlier version; an agent that has left goes.
+    let mut earlier = row("b");
+    earlier["version"] = json!("0.9.0");
+    env.write("out.json", json!({ "schema": 1, "agents": [earlier, row("d"), row("gone")] }).to_string());
+    let (code, report) = env.json(&MERGE);
+    let expected = json!([unknown("b", "install_failed", true), unknown("d", "no_row", true)]);
+    assert_eq!((code, &report["merged"]["unknown"]), (0, &expected));
+    assert_eq!(ids(&env), ["a", "b", "c", "d"]);
+    assert!(env.read("out.json").contains("0.9.0"));
+
+    // A machine that has left nothing is one of which nothing is known.
+    std::fs::remove_file(env.path("1.json")).unwrap();
+    let run = env.run(&MERGE);
+    assert!(run.code == 0 && run.stderr.contains("part 1/2 has no file"), "{}", run.stderr);
+    assert_eq!(ids(&env), ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn parts_are_named_once_and_alike() {
+    let env = env();
+    for arguments in [
+        &["--merge", "1/2=1.json", "--merge", "1/2=1.json"][..],
+        &["--merge", "1/2=1.json", "--merge", "2/3=2.json"],
+        &["--merge", "1.json"],
+        &["--merge", "3/2=1.json"],
+        &["--merge", "1/2=1.json", "a"],
+        &["--merge", "1/2=1.json", "--shard", "1/2"],
+    ] {
+        assert_eq!(env.run(&[&["verify", "--out", "out.json"], arguments].concat()).code, 2, "{arguments:?}");
+    }
+    assert_eq!(env.run(&["verify", "--merge", "1/1=1.json"]).code, 2, "without --out");
+    assert!(!env.path("out.json").exists());
+}

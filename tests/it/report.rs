@@ -1,0 +1,99 @@
+//! `report`: what untrusted jobs have found, rendered where it may be posted.
+
+use serde_json::{Value, json};
+
+use crate::support::{Env, manifest};
+
+/// A registry with findings of several kinds.
+fn env() -> Env {
+    let env = Env::with(&["a", "b"]).file("r/a/icon.svg", "<svg>\n<!-- @someone -->");
+    env.write("r/b/agent.json", manifest("b").replace("[\"--acp\"]", "[\"--acp\", 7]"));
+    env.write("r/stray/agents.json", "{}");
+    env
+}
+
+#[test]
+fn a_document_gives_the_report_of_the_command() {
+    let env = env();
+    assert_eq!(env.run(&["validate", "--output", "json=rules.json", "--format", "markdown"]).code, 1);
+    for format in ["markdown", "sarif"] {
+        let direct = env.run(&["validate", "--format", format]);
+        let run = env.run(&["report", "rules.json", "--format", format]);
+        assert_eq!((run.code, run.stdout), (0, direct.stdout), "{}", run.stderr);
+    }
+    // A command that could not do its work has said why.
+    env.write("failed.json", env.run(&["verify", "nobody", "--json"]).stdout);
+    let run = env.run(&["report", "failed.json", "rules.json"]);
+    assert!(run.code == 0 && run.stdout.starts_with("**`verify` failed:** there is no agent"), "{}", run.stdout);
+    assert!(run.stdout.contains("2 agents checked"), "{}", run.stdout);
+    assert_eq!(env.run(&["report", "failed.json", "--format", "sarif"]).code, 2);
+}
+
+#[test]
+fn a_forged_document_is_refused() {
+    let finding = json!({
+        "rule": "icon/size", "level": "error", "agent": "a", "file": "a/icon.svg", "line": 1, "column": 1,
+        "end_line": 1, "end_column": 2, "pointer": null, "message": "m", "help": null,
+    });
+    let document = |name: &str, value: Value| {
+        let mut finding = finding.clone();
+        finding[name] = value;
+        json!({ "schema": 1, "command": "validate", "findings": [finding], "agents": [] })
+    };
+    let env = Env::empty();
+    for (document, message) in [
+        (document("rule", json!("<b>")), "there is no rule `<b>`"),
+        (document("level", json!("off")), "`off` is not a level"),
+        (document("file", json!("../../etc/passwd")), "is not a file of a registry"),
+        (document("file", json!("/etc/passwd")), "is not a file of a registry"),
+        (document("file", json!("a\\b")), "is not a file of a registry"),
+        (document("line", json!(-1)), "invalid value"),
+        (json!({ "schema": 1, "command": "publish" }), "not of `validate` or `verify`"),
+        (json!({ "schema": 2, "command": "validate" }), "`schema` is not 1"),
+        (json!({ "schema": 1, "command": "verify", "results": [{}] }), "missing field"),
+        (json!("# Approved"), "invalid type"),
+    ] {
+        env.write("forged.json", document.to_string());
+        for format in ["markdown", "sarif"] {
+            let run = env.run(&["report", "forged.json", "--format", format]);
+            assert_eq!((run.code, run.stdout.as_str()), (4, ""), "{message}");
+            assert!(run.stderr.contains(message), "{message}: {}", run.stderr);
+        }
+    }
+    env.write("forged.json", "[".repeat(100_000));
+    assert_eq!(env.run(&["report", "forged.json"]).code, 4);
+    env.write("large.json", vec![b' '; (64 << 20) + 1]);
+    assert_eq!(env.run(&["report", "large.json"]).code, 3);
+    assert_eq!(env.run(&["report", "none.json"]).code, 3);
+}
+
+#[test]
+fn texts_of_strangers_are_escaped() {
+    let text = "<img src=x>\n# Approved\n@someone ![x](https://evil.example) \u{1b}[31m\u{202e} ##[command] ```";
+    let finding = json!({
+        "rule": "icon/size", "level": "error", "agent": text, "file": "a/x\n# Approved", "line": null, "column": null,
+        "end_line": null, "end_column": null, "pointer": null, "message": text, "help": text,
+    });
+    let row = json!({
+        "id": text, "version": text, "distribution": text, "verdict": "fail", "reason": text, "message": text,
+        "stderr_tail": text,
+    });
+    let env = Env::empty();
+    let documents = [
+        json!({ "schema": 1, "command": "validate", "findings": [finding], "agents": [], "notes": [text] }),
+        json!({ "schema": 1, "command": "verify", "results": [row] }),
+        json!({ "schema": 1, "command": "verify", "error": { "message": text } }),
+    ];
+    for (number, document) in documents.iter().enumerate() {
+        env.write(&format!("{number}.json"), document.to_string());
+    }
+    let run = env.run(&["report", "0.json", "1.json", "2.json"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    // Indented lines are shown as they are.
+    for line in run.stdout.lines().filter(|line| !line.starts_with("    ")) {
+        for live in ["<img", "# Approved", "@someone", "](", "##[", "```"] {
+            assert!(!line.contains(live), "{live}: {line}");
+        }
+    }
+    assert!(!run.stdout.contains(['\u{1b}', '\u{202e}']) && !run.stdout.lines().any(|line| line.starts_with("# ")));
+}
