@@ -52,6 +52,7 @@ pub(super) fn installed(version: &Version) -> Result<Map<String, Value>, Failure
 
 /// The document about a plan. What an installation has yet to find out is null.
 pub(super) fn planned(plan: &Plan, store: &Store) -> Result<Map<String, Value>, Failure> {
+    store.refuse_changed(plan)?;
     if let Some(mut version) = store.installed(plan)? {
         version.receipt.follow(plan);
         return installed(&version);

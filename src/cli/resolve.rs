@@ -4,6 +4,7 @@ use acp_registry::catalog::Catalog;
 use acp_registry::install::Kind;
 use acp_registry::resolve::{Offer, Plan, Wanted, resolve};
 use acp_registry::text::{printable, quote};
+use acp_registry::update::as_installed;
 
 use super::candidates;
 use super::exit::{Exit, Failure};
@@ -87,8 +88,14 @@ pub(super) fn plan(
     catalog: &Catalog,
     session: &Session<'_>,
 ) -> Result<Plan, Failure> {
-    let offers = offers(named, catalog, session)?;
-    Ok(resolve(&offers, &wanted(named, kind, session), &host())?)
+    let (offers, wanted, host) = (offers(named, catalog, session)?, wanted(named, kind, session), host());
+    if kind.is_none()
+        && let Ok(Some(agent)) = session.store.agent(&named.id)
+        && let Some(plan) = as_installed(&agent, &offers, &wanted, &host)
+    {
+        return Ok(plan);
+    }
+    Ok(resolve(&offers, &wanted, &host)?)
 }
 
 /// What there is of an agent.

@@ -65,6 +65,7 @@ pub fn resolve(offers: &[Offer], wanted: &Wanted, host: &Host) -> Result<Plan, E
         version: version.clone(),
         platform,
         expected: expected.unwrap_or_else(Expected::default),
+        is_kind_wanted: wanted.kind.is_some(),
         origin: offer.origin,
         index_sha256: offer.index_sha256.clone(),
         source,

@@ -18,6 +18,8 @@ pub struct Plan {
     pub source: Source,
     /// What is known beforehand of the bytes.
     pub expected: Expected,
+    /// Whether its kind of distribution was asked for, and not chosen.
+    pub is_kind_wanted: bool,
     /// Where this is known from.
     pub origin: Origin,
     /// SHA-256 of the index that this is from.

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::Change;
 use crate::install;
 use crate::sys::fs::PathError;
 use crate::text::quote;
@@ -48,22 +49,15 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
-    /// A known version has another digest all of a sudden.
-    #[error(
-        "{} {version} is refused: its archive had the SHA-256 {known} when it was installed, and is now said to have {}; \
-         uninstall it first if that is meant",
-        quote(id),
-        quote(now)
-    )]
+    /// Other bytes are offered under the number of an installed version.
+    #[error("{} {version} is refused: {change}; {}", quote(id), change.remedy(id))]
     Changed {
         /// The agent.
         id: String,
         /// The version.
         version: String,
-        /// The digest that is installed.
-        known: String,
-        /// The digest that the index, or the lock file, has now.
-        now: String,
+        /// What is different.
+        change: Change,
     },
     /// The agent is running.
     #[error("{} is running{}; end it first", quote(id), told(.processes))]

@@ -7,8 +7,9 @@ use tokio::task::spawn_blocking;
 
 use super::current::Current;
 use super::places::{FILES, IN_USE, NEW, RECEIPT};
+use super::unchanged::refuse_other_bytes;
 use super::{Error, Pin, Receipt, Store, Version, broken, leftovers};
-use crate::install::{Installer, Kind, Placed, Progress, Source};
+use crate::install::{Installer, Kind, Placed, Progress};
 use crate::json;
 use crate::resolve::Plan;
 use crate::sys::fs::PathError;
@@ -74,9 +75,7 @@ impl Store {
             version
         } else {
             leftovers::clear(agent)?;
-            // Without a receipt, or not whole.
-            Scratch::adopt(&place).remove()?;
-            install(order, agent, &place).await?
+            self.install_new(order, agent, &place).await?
         };
         let before = Current::read(agent).ok().flatten();
         let is_pinned = match order.pin {
@@ -93,6 +92,41 @@ impl Store {
         Ok(Done { version, was_there, replaces })
     }
 
+    async fn install_new(&self, order: &Order<'_>, agent: &Path, place: &Path) -> Result<Version, Error> {
+        let plan = order.plan;
+        let new = tempfile::Builder::new().prefix(NEW).tempdir_in(agent).map_err(PathError::at(agent))?;
+        // Packages have tens of thousands of files, some of which nobody may remove at first.
+        let new = Scratch::adopt(&new.keep());
+        let temporary = make(new.path().join("tmp"))?;
+        // By this path, processes are found again.
+        let temporary = temporary.canonicalize().map_err(PathError::at(&temporary))?;
+        let known = self.known(plan)?;
+        let damaged = Aside::put(place, new.path().join("damaged"))?;
+        // An environment of Python cannot be moved, so that packages are made where they stay: without a receipt, nobody
+        // takes that for a version.
+        let (target, finished) = match plan.kind() {
+            Kind::Binary => (make(new.path().join("version"))?, None),
+            Kind::Npx | Kind::Uvx => (make(place.to_owned())?, Some(Scratch::adopt(place))),
+        };
+        let files = make(target.join(FILES))?;
+        let failed = |error| Error::Install { id: plan.id.clone(), error };
+        let placed = order.installer.place(&plan.source, &plan.expected, &files, &temporary, order.progress).await;
+        let mut placed = placed.map_err(failed)?;
+        refuse_other_bytes(&known, plan, &mut placed.proof)?;
+        let receipt = describe(plan, placed, target.clone()).await?;
+        if target != place {
+            rename(&target, place)?;
+        }
+        let finished = finished.unwrap_or_else(|| Scratch::adopt(place));
+        let version = Version { directory: place.to_owned(), receipt };
+        write_receipt(&version)?;
+        finished.keep();
+        damaged.forget();
+        // What is left of the work; the next run would remove it as well.
+        let _ = spawn_blocking(move || new.remove()).await;
+        Ok(version)
+    }
+
     /// Lets an agent be updated again.
     ///
     /// # Errors
@@ -104,29 +138,42 @@ impl Store {
         Current::new(current.folder, false).write(&agent)
     }
 
-    /// The bytes of a version never change: whoever says so now is wrong, or worse.
-    ///
-    /// # Errors
-    /// [`Error::Changed`] when a plan says so.
-    pub fn refuse_changed(&self, plan: &Plan) -> Result<(), Error> {
-        let Source::Binary(target) = &plan.source else { return Ok(()) };
-        let claims = [target.sha256.as_ref(), plan.expected.sha256.as_ref()].into_iter().flatten();
-        let claims: Vec<&String> = claims.collect();
-        for version in self.versions(&plan.id)? {
-            let Some(known) = &version.receipt.sha256 else { continue };
-            let is_same = version.is_known_by(&plan.version, Kind::Binary, Some(&target.platform));
-            if is_same && let Some(now) = claims.iter().find(|claim| !claim.eq_ignore_ascii_case(known)) {
-                let (id, version) = (plan.id.clone(), plan.version.clone());
-                return Err(Error::Changed { id, version, known: known.clone(), now: (*now).clone() });
-            }
-        }
-        Ok(())
-    }
-
     /// Removes the directories above agents once there are none.
     pub(super) fn forget_empty(&self) {
         // Only an empty directory goes, and nobody needs it to go.
         let _ = fs::remove_dir(self.agents()).and_then(|()| fs::remove_dir(self.root()));
+    }
+}
+
+/// What was in the place of a version that is installed again. It comes back when that fails: its receipt says what the
+/// bytes must be.
+struct Aside<'a> {
+    place: &'a Path,
+    kept: Option<PathBuf>,
+}
+
+impl<'a> Aside<'a> {
+    /// Moves what is in a place to where it is removed later.
+    fn put(place: &'a Path, kept: PathBuf) -> Result<Self, Error> {
+        let is_there = place.symlink_metadata().is_ok();
+        if is_there {
+            rename(place, &kept)?;
+        }
+        Ok(Self { place, kept: is_there.then_some(kept) })
+    }
+
+    /// The new version has taken the place.
+    fn forget(mut self) {
+        self.kept = None;
+    }
+}
+
+impl Drop for Aside<'_> {
+    fn drop(&mut self) {
+        if let Some(kept) = &self.kept {
+            // What cannot come back is repaired by the next installation.
+            let _ = Scratch::adopt(self.place).remove().and_then(|()| rename(kept, self.place));
+        }
     }
 }
 
@@ -136,37 +183,6 @@ async fn undamaged(place: &Path) -> Option<Version> {
     let check = version.clone();
     let damages = spawn_blocking(move || check.damages()).await;
     damages.is_ok_and(|damages| damages.is_ok_and(|damages| damages.is_empty())).then_some(version)
-}
-
-async fn install(order: &Order<'_>, agent: &Path, place: &Path) -> Result<Version, Error> {
-    let plan = order.plan;
-    let new = tempfile::Builder::new().prefix(NEW).tempdir_in(agent).map_err(PathError::at(agent))?;
-    // Packages have tens of thousands of files, some of which nobody may remove at first.
-    let new = Scratch::adopt(&new.keep());
-    let temporary = make(new.path().join("tmp"))?;
-    // By this path, processes are found again.
-    let temporary = temporary.canonicalize().map_err(PathError::at(&temporary))?;
-    // An environment of Python cannot be moved, so that packages are made where they stay: without a receipt, nobody
-    // takes that for a version.
-    let (target, finished) = match plan.kind() {
-        Kind::Binary => (make(new.path().join("version"))?, None),
-        Kind::Npx | Kind::Uvx => (make(place.to_owned())?, Some(Scratch::adopt(place))),
-    };
-    let files = make(target.join(FILES))?;
-    let failed = |error| Error::Install { id: plan.id.clone(), error };
-    let placed = order.installer.place(&plan.source, &plan.expected, &files, &temporary, order.progress).await;
-    let placed = placed.map_err(failed)?;
-    let receipt = describe(plan, placed, target.clone()).await?;
-    if target != place {
-        rename(&target, place)?;
-    }
-    let finished = finished.unwrap_or_else(|| Scratch::adopt(place));
-    let version = Version { directory: place.to_owned(), receipt };
-    write_receipt(&version)?;
-    finished.keep();
-    // What is left of the work; the next run would remove it as well.
-    let _ = spawn_blocking(move || new.remove()).await;
-    Ok(version)
 }
 
 /// Looks at what was installed, and writes everything but the receipt.

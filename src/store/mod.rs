@@ -53,6 +53,7 @@ mod ours;
 mod places;
 mod receipt;
 mod removal;
+mod unchanged;
 mod version;
 
 pub use broken::Damage;
@@ -63,4 +64,5 @@ pub use find::{Agent, Store};
 pub use installing::{Done, Order};
 pub use receipt::{Receipt, StoredInterpreter};
 pub use removal::{Freed, Removed};
+pub use unchanged::Change;
 pub use version::{Launch, Version};

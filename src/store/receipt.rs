@@ -159,6 +159,12 @@ impl Receipt {
         Some(format!("there are control characters in `{name}`: {}", quote(text)))
     }
 
+    /// Whether this is of a version, however that is written.
+    pub(super) fn is_of_version(&self, version: &str) -> bool {
+        let parse = crate::manifest::Version::parse;
+        self.version == version || matches!((parse(&self.version), parse(version)), (Some(a), Some(b)) if a == b)
+    }
+
     /// The kind of distribution; `None` for one that this program does not know.
     #[must_use]
     pub fn kind(&self) -> Option<Kind> {

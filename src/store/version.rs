@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::places::{IN_USE, RECEIPT};
 use super::{Error, Receipt};
-use crate::install::Kind;
+use crate::install::{Expected, Kind, Verified};
 use crate::manifest::{BinaryTarget, Distribution, Package, Platform};
 use crate::resolve::{Offer, Origin};
 use crate::sys::fs::{PathError, ReadError, read_bounded};
@@ -118,6 +118,7 @@ impl Version {
         let (args, env) = (receipt.args.clone(), receipt.env.clone().into_iter().collect());
         let package = Package { package: receipt.package.clone().unwrap_or_default(), args, env };
         let mut distribution = Distribution::default();
+        let mut expected = Vec::new();
         match receipt.kind()? {
             Kind::Npx => distribution.npx = Some(package),
             Kind::Uvx => distribution.uvx = Some(package),
@@ -125,16 +126,23 @@ impl Version {
                 platform: receipt.platform.clone()?,
                 archive: receipt.archive.clone()?,
                 cmd: receipt.cmd.clone()?,
-                sha256: receipt.sha256.clone(),
+                sha256: receipt.sha256.clone().filter(|_| receipt.verified() == Verified::Manifest),
                 args: package.args,
                 env: package.env,
             }),
+        }
+        // Who vouched for the bytes stays who it was; that other bytes do not come, the receipt itself sees to.
+        if receipt.verified() == Verified::Lock
+            && let (Some(platform), Some(_)) = (&receipt.platform, &receipt.sha256)
+        {
+            let known = Expected { sha256: receipt.sha256.clone(), ..Expected::default() };
+            expected.push((platform.clone(), known));
         }
         Some(Offer {
             origin: Origin::Installed,
             version: receipt.version.clone(),
             distribution,
-            expected: Vec::new(),
+            expected,
             index_sha256: receipt.index_sha256.clone(),
         })
     }
@@ -159,13 +167,6 @@ impl Version {
     #[must_use]
     pub fn mark_used(&self) -> Option<File> {
         lock::mark_used(&self.directory.join(IN_USE))
-    }
-
-    /// Whether this is what a plan would install, whatever the plan says of its start.
-    pub(super) fn is_known_by(&self, version: &str, kind: Kind, platform: Option<&str>) -> bool {
-        self.receipt.version == version
-            && self.receipt.kind() == Some(kind)
-            && self.receipt.platform.as_deref() == platform
     }
 }
 

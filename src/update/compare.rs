@@ -14,6 +14,15 @@ pub enum Status {
     Other(Box<Plan>),
 }
 
+/// The plan for an agent whose current version is offered, by the kind of distribution that is installed; `None` for
+/// another version, and where that kind is not offered any more. An installed version becomes no other kind by itself.
+#[must_use]
+pub fn as_installed(agent: &Agent, offers: &[Offer], wanted: &Wanted, host: &Host) -> Option<Plan> {
+    let receipt = &agent.current.receipt;
+    let wanted = Wanted { kind: Some(receipt.kind()?), ..wanted.clone() };
+    resolve(offers, &wanted, host).ok().filter(|plan| plan.version == receipt.version)
+}
+
 /// Compares an installed agent with the offers for it. It keeps its kind of distribution as long as that is offered.
 ///
 /// # Errors

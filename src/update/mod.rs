@@ -7,4 +7,4 @@ mod age;
 mod compare;
 
 pub use age::published;
-pub use compare::{Status, compare};
+pub use compare::{Status, as_installed, compare};

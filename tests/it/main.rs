@@ -63,6 +63,7 @@ mod settings;
 mod site;
 mod snippets;
 mod support;
+mod unchanged;
 mod urls;
 mod validate;
 #[cfg(unix)]
