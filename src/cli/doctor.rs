@@ -44,7 +44,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut agents = Vec::new();
     for id in &ids {
         ui.detail(&format!("looking at {id}"));
-        agents.push(doctor::installed(&session.store, id, &environment)?);
+        let examined = doctor::installed(&session.store, id, &environment)?;
+        if let Some(version) = examined.startable.as_ref().filter(|_| !args.ids.is_empty()) {
+            session.store.refuse_foreign(Some(version))?;
+        }
+        agents.push(examined);
     }
     if !args.ids.is_empty() {
         converse(args, &mut agents, ui)?;

@@ -116,7 +116,7 @@ pub(super) fn lacks_package_managers(rows: &[Row]) -> bool {
 /// A verifier as the flags want it.
 pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier, Failure> {
     let Settings { allowed, limits, keep, probes, use_cache } = settings;
-    let mut network = network::settings(allowed);
+    let mut network = network::settings(allowed).map_err(Failure::unable)?;
     if use_cache {
         network.cache = network::cache(ui);
     }

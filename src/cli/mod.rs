@@ -148,6 +148,7 @@ enum Command {
 
 /// Runs the program on the process's arguments.
 pub(crate) fn main() -> ExitCode {
+    acp_registry::sys::umask::tighten();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if let Some(code) = completions::answer(Cli::command, &arguments) {
         return code;

@@ -24,8 +24,8 @@ const CACHE_LIMIT: u64 = 2 << 30;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Settings for a client that knows the proxies of this machine, and nothing else.
-pub(super) fn settings(allowed: &AllowedHosts) -> Settings {
-    Settings { allowed: allowed.clone(), proxy_hosts: proxy_hosts(), ..Settings::default() }
+pub(super) fn settings(allowed: &AllowedHosts) -> Result<Settings, Problem> {
+    Ok(Settings { allowed: allowed.clone(), proxy_hosts: proxy_hosts()?, ..Settings::default() })
 }
 
 /// Which package registries are needed: asking a package manager for its own takes a while.
@@ -43,7 +43,7 @@ pub(super) fn connect(
     use_cache: bool,
     ui: &Ui,
 ) -> Result<(Client, Sources, Vec<String>), Failure> {
-    let mut settings = settings(allowed);
+    let mut settings = settings(allowed).map_err(Failure::unable)?;
     let (sources, unknown) = sources(needs, &mut settings.credentials)?;
     let notes: Vec<String> = unknown.iter().map(|unknown| format!("packages were not checked: {unknown}")).collect();
     for note in &notes {
@@ -65,7 +65,7 @@ pub(super) fn connect(
 
 /// A client that knows GitHub with its secret, and no package registries.
 pub(super) fn client_with_github(allowed: &AllowedHosts) -> Result<(Client, Github), Problem> {
-    let mut settings = settings(allowed);
+    let mut settings = settings(allowed)?;
     let github = github(&mut settings.credentials).map_err(Problem::Setup)?;
     settings.sources.add(&github.api);
     Ok((Client::new(settings)?, github))
@@ -128,14 +128,51 @@ pub(super) fn cache_dir() -> Option<PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("acp-registry"))
 }
 
-/// Hosts of the proxies that the HTTP client takes from the environment.
-fn proxy_hosts() -> Vec<String> {
+/// Hosts of the proxies that the HTTP client takes from the environment. It ignores what it cannot read, and would go
+/// around the proxy.
+fn proxy_hosts() -> Result<Vec<String>, Problem> {
     let names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
-    let addresses = names.iter().filter_map(|name| env::var(name).ok()).filter(|address| !address.is_empty());
-    addresses
-        .filter_map(|address| {
-            let address = if address.contains("://") { address } else { format!("http://{address}") };
-            Url::parse(&address).ok()?.host_str().map(ToOwned::to_owned)
+    let addresses = names.iter().filter_map(|name| Some((name, env::var(name).ok()?)));
+    let hosts = addresses.filter(|(_, address)| !address.is_empty()).map(|(name, address)| {
+        proxy_host(&address).ok_or_else(|| {
+            // The value may have a password in it.
+            let what = "is not the address of an HTTP proxy, such as http://proxy.example:3128";
+            Problem::Setup(format!("the environment variable {name} {what}; correct or unset it"))
         })
-        .collect()
+    });
+    hosts.collect()
+}
+
+/// The host of a proxy; `None` where the address is not one that the HTTP client can use.
+fn proxy_host(address: &str) -> Option<String> {
+    let has_scheme = address.contains("://");
+    let url = Url::parse(&if has_scheme { address.to_owned() } else { format!("http://{address}") }).ok()?;
+    let host = url.host_str().filter(|host| !host.is_empty())?;
+    // A lone word is more likely a mistake than a host.
+    let is_meant = has_scheme || url.port().is_some() || host.contains('.');
+    (["http", "https"].contains(&url.scheme()) && is_meant).then(|| host.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::proxy_host;
+
+    #[test]
+    fn only_what_the_client_can_use_is_a_proxy() {
+        for (address, host) in [
+            ("http://proxy.example:3128", Some("proxy.example")),
+            ("https://user:secret@proxy.example", Some("proxy.example")),
+            ("http://proxy", Some("proxy")),
+            ("proxy:3128", Some("proxy")),
+            ("10.0.0.1", Some("10.0.0.1")),
+            ("nonsense", None),
+            ("socks5://proxy.example:1080", None),
+            ("ftp://proxy.example", None),
+            ("http://", None),
+            ("http//proxy.example", None),
+            ("a b", None),
+        ] {
+            assert_eq!(proxy_host(address).as_deref(), host, "{address}");
+        }
+    }
 }

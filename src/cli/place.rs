@@ -47,6 +47,10 @@ pub(super) struct PlaceArgs {
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 
+    /// Use the directory of agents although other people can write there, and change what is started
+    #[arg(long)]
+    trust_root: bool,
+
     /// The platform that agents are for [default: this machine's]
     #[arg(long, value_name = "OS-ARCH", add = candidates::platforms())]
     platform: Option<Platform>,
@@ -89,6 +93,7 @@ impl PlaceArgs {
         if let Some(root) = self.named_root() {
             flags.extend(["--root".to_owned(), absolute(&root)?]);
         }
+        flags.extend(self.trust_root.then(|| "--trust-root".to_owned()));
         flags.extend(self.offline.then(|| "--offline".to_owned()));
         Ok(flags)
     }
@@ -125,6 +130,7 @@ impl<'a> Session<'a> {
     pub(super) fn new(args: &'a PlaceArgs, allowed: AllowedHosts, ui: &'a Ui) -> Result<Self, Failure> {
         let mut store = Store::at(&root(args)?)?;
         store.patience = args.wait.unwrap_or(store.patience);
+        store.trusts_others = args.trust_root;
         Ok(Self { args, allowed, ui, store, client: OnceLock::new() })
     }
 
@@ -204,6 +210,7 @@ impl<'a> Session<'a> {
             let message = format!("{} is damaged: {program} is not what was installed", quote(id));
             return Err(Failure::unable(format!("{message}; {}", remedy(id))).code(Code::Damaged));
         }
+        self.store.vouch_for(&agent.current)?;
         Ok(agent)
     }
 

@@ -68,6 +68,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         };
         let mark = version.mark_used();
         if version.is_whole() {
+            session.store.vouch_for(&version)?;
             return start(args, &version, mark);
         }
     }

@@ -17,7 +17,7 @@ use super::document::Memo;
 use super::error::{FetchError, Problem, shown};
 use super::host::{HostLimits, Hosts};
 use super::resolve::{Guard, Open, Resolver};
-use super::{AllowedHosts, Cache, Credentials, addr, retry};
+use super::{AllowedHosts, Cache, Credentials, addr, name, proxy, retry};
 
 /// How many redirects are followed.
 const HOP_LIMIT: usize = 10;
@@ -84,6 +84,7 @@ pub struct Client {
     raw: Pair,
     hosts: Hosts,
     answers: AtomicU64,
+    proxies: proxy::Proxies,
     pub(super) settings: Settings,
     pub(super) memo: Memo,
 }
@@ -153,6 +154,7 @@ impl Client {
             raw: pair(true)?,
             hosts: Hosts::new(settings.host_limits),
             answers: AtomicU64::new(0),
+            proxies: proxy::Proxies::new(),
             memo: Memo::default(),
             settings,
         })
@@ -267,7 +269,7 @@ impl Client {
                     pause.map_or_else(|| retry::backoff(self.settings.backoff, attempt), |_| Duration::ZERO)
                 }
                 Err(error) => {
-                    let problem = Problem::of(&error);
+                    let problem = self.proxies.explain(Problem::of(&error), url);
                     tracing::debug!("{} {} {problem}", request.method, shown(url));
                     // Whoever has kept this program waiting once would do it again.
                     if is_last || !problem.may_pass() || problem == Problem::Timeout {
@@ -298,6 +300,10 @@ impl Client {
         let literal = match url.host() {
             Some(UrlHost::Ipv4(address)) => Some(IpAddr::V4(address)),
             Some(UrlHost::Ipv6(address)) => Some(IpAddr::V6(address)),
+            // Behind a proxy, no name reaches the resolver either.
+            Some(UrlHost::Domain(name)) if name::is_private(name) => {
+                return Err(Problem::Refused("it is a host of a private network"));
+            }
             Some(UrlHost::Domain(_)) => None,
             None => return Err(Problem::Refused("it has no host")),
         };

@@ -33,6 +33,14 @@ pub enum Problem {
     /// No connection, or one that broke.
     #[error("cannot be reached: {0}")]
     Connection(String),
+    /// No connection through the proxy that the environment names, or one that broke.
+    #[error("cannot be reached through the proxy {proxy}: {message}")]
+    Proxy {
+        /// Its address, without secrets.
+        proxy: String,
+        /// What went wrong.
+        message: String,
+    },
     /// No answer in time.
     #[error("does not answer in time")]
     Timeout,
@@ -82,6 +90,7 @@ impl Problem {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Connection(_)
+            | Self::Proxy { .. }
             | Self::Timeout
             | Self::TooSlow
             | Self::RateLimited { .. }

@@ -62,12 +62,7 @@ impl Version {
     /// # Errors
     /// [`Error::Damaged`] when nobody knows any more what was installed.
     pub fn damages(&self) -> Result<Vec<Damage>, Error> {
-        let path = self.directory.join(DIGESTS);
-        let id = &self.receipt.id;
-        let damaged = |message: String| Error::Damaged { id: id.clone(), path: path.clone(), message };
-        let bytes = read_bounded(&path, &self.directory, LIMIT).map_err(|error| damaged(error.to_string()))?;
-        let digests: Digests = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-        let found = digests.files.into_par_iter().filter_map(|(name, wanted)| {
+        let found = self.digests()?.files.into_par_iter().filter_map(|(name, wanted)| {
             let path = name.split('/').fold(self.directory.clone(), |path, part| path.join(part));
             match digest(&path) {
                 Ok(found) if found == wanted => None,
@@ -77,6 +72,25 @@ impl Version {
             }
         });
         Ok(found.collect())
+    }
+
+    /// Whether the bytes of the program are those that were installed.
+    pub(super) fn has_its_program(&self) -> Result<bool, Error> {
+        let digests = self.digests()?;
+        let Some(wanted) = digests.files.get(&self.receipt.program) else {
+            return Err(self.damaged_digests("it has no digest of the program".to_owned()));
+        };
+        Ok(digest(&self.program()).is_ok_and(|found| found == *wanted))
+    }
+
+    fn digests(&self) -> Result<Digests, Error> {
+        let bytes = read_bounded(&self.directory.join(DIGESTS), &self.directory, LIMIT);
+        let bytes = bytes.map_err(|error| self.damaged_digests(error.to_string()))?;
+        serde_json::from_slice(&bytes).map_err(|error| self.damaged_digests(error.to_string()))
+    }
+
+    fn damaged_digests(&self, message: String) -> Error {
+        Error::Damaged { id: self.receipt.id.clone(), path: self.directory.join(DIGESTS), message }
     }
 }
 

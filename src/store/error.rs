@@ -59,6 +59,26 @@ pub enum Error {
         /// What is different.
         change: Change,
     },
+    /// Other people could change what is started.
+    #[error(
+        "{} is refused: it {problem}; make it yours alone (`chown -R`, `chmod -R go-w`), name another directory with \
+         --root, or add --trust-root if you trust everyone who can write there",
+        .path.display()
+    )]
+    Foreign {
+        /// Which part of the store.
+        path: PathBuf,
+        /// Why, as the rest of a sentence.
+        problem: String,
+    },
+    /// The program is not the one that was installed.
+    #[error("{} is refused: {} has other content than was installed; {}", quote(id), .program.display(), remedy(id))]
+    OtherProgram {
+        /// The agent.
+        id: String,
+        /// Its program.
+        program: PathBuf,
+    },
     /// The agent is running.
     #[error("{} is running{}; end it first", quote(id), told(.processes))]
     Running {
@@ -81,7 +101,7 @@ impl Error {
     pub fn is_of_integrity(&self) -> bool {
         match self {
             Self::Install { error, .. } => error.is_of_integrity(),
-            Self::Changed { .. } | Self::Unfit { .. } => true,
+            Self::Changed { .. } | Self::Unfit { .. } | Self::Foreign { .. } | Self::OtherProgram { .. } => true,
             _ => false,
         }
     }

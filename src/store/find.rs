@@ -16,6 +16,8 @@ pub struct Store {
     root: PathBuf,
     /// How long another process that changes the same agent is waited for.
     pub patience: Duration,
+    /// Whether agents are started although other people can change them, see [`Store::refuse_foreign`].
+    pub trusts_others: bool,
 }
 
 /// An installed agent.
@@ -36,7 +38,7 @@ impl Store {
     /// [`PathError`] when the directory is relative, and the working directory is unknown.
     pub fn at(root: &Path) -> Result<Self, PathError> {
         let root = std::path::absolute(root).map_err(PathError::at(root))?;
-        Ok(Self { root, patience: Duration::from_mins(5) })
+        Ok(Self { root, patience: Duration::from_mins(5), trusts_others: false })
     }
 
     /// The directory.

@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 use tokio::task::spawn_blocking;
 
 use super::current::Current;
-use super::places::{FILES, IN_USE, NEW, RECEIPT};
+use super::places::{FILES, IN_USE, NEW};
 use super::unchanged::refuse_other_bytes;
 use super::{Error, Pin, Receipt, Store, Version, broken, leftovers};
 use crate::install::{Installer, Kind, Placed, Progress};
-use crate::json;
 use crate::resolve::Plan;
 use crate::sys::fs::PathError;
 use crate::sys::process::Scratch;
-use crate::sys::rename::{rename, write_durable};
+use crate::sys::rename::rename;
 
 /// An order to install.
 pub struct Order<'a> {
@@ -50,6 +49,7 @@ impl Store {
     /// [`Error`]; everything is then as before.
     pub async fn install(&self, order: &Order<'_>) -> Result<Done, Error> {
         let plan = order.plan;
+        self.refuse_foreign(None)?;
         let lock = self.lock(&plan.id, &format!("installing {} {}", plan.id, plan.version), order.waiting).await?;
         let agent = self.directory(&plan.id);
         let was_known = agent.exists();
@@ -70,7 +70,7 @@ impl Store {
         let was_there = there.is_some();
         let version = if let Some(mut version) = there {
             if version.receipt.follow(plan) {
-                write_receipt(&version)?;
+                version.write_receipt()?;
             }
             version
         } else {
@@ -119,7 +119,7 @@ impl Store {
         }
         let finished = finished.unwrap_or_else(|| Scratch::adopt(place));
         let version = Version { directory: place.to_owned(), receipt };
-        write_receipt(&version)?;
+        version.write_receipt()?;
         finished.keep();
         damaged.forget();
         // What is left of the work; the next run would remove it as well.
@@ -196,15 +196,6 @@ async fn describe(plan: &Plan, placed: Placed, directory: PathBuf) -> Result<Rec
     });
     let unfinished = |error| PathError { path: PathBuf::new(), error: std::io::Error::other(error) };
     Ok(work.await.map_err(unfinished)??)
-}
-
-fn write_receipt(version: &Version) -> Result<(), Error> {
-    // Nobody would believe it afterwards.
-    if let Some(problem) = version.receipt.problem() {
-        return Err(Error::Unfit { id: version.receipt.id.clone(), problem });
-    }
-    let text = json::to_string(&version.receipt);
-    Ok(write_durable(&version.directory.join(RECEIPT), text.as_bytes())?)
 }
 
 fn make(directory: PathBuf) -> Result<PathBuf, Error> {

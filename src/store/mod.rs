@@ -53,6 +53,8 @@ mod ours;
 mod places;
 mod receipt;
 mod removal;
+mod stamp;
+mod trust;
 mod unchanged;
 mod version;
 
@@ -64,5 +66,6 @@ pub use find::{Agent, Store};
 pub use installing::{Done, Order};
 pub use receipt::{Receipt, StoredInterpreter};
 pub use removal::{Freed, Removed};
+pub use stamp::{ProgramState, Stamp};
 pub use unchanged::Change;
 pub use version::{Launch, Version};

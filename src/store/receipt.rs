@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::Stamp;
 use crate::install::{Kind, Placed, Source, Verified};
 use crate::manifest::{Platform, env_name};
 use crate::resolve::Plan;
@@ -44,6 +45,9 @@ pub struct Receipt {
     pub program: String,
     /// Its size in bytes, by which a file is known that did not survive a power cut.
     pub program_size: u64,
+    /// Its times, by which a file is known that was written to since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_stamp: Option<Stamp>,
     /// What starts that file, where the system does not.
     pub interpreter: Option<StoredInterpreter>,
     /// Arguments of the manifest.
@@ -94,6 +98,7 @@ impl Receipt {
             verified: placed.proof.verified.as_str().to_owned(),
             program: relative(&placed.program, directory)?,
             program_size: placed.program.metadata()?.len(),
+            program_stamp: Some(Stamp::of(&placed.program)?),
             interpreter,
             args: plan.source.arguments().to_vec(),
             env: plan.source.variables().iter().cloned().collect(),

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use super::places::{IN_USE, RECEIPT};
 use super::{Error, Receipt};
 use crate::install::{Expected, Kind, Verified};
+use crate::json;
 use crate::manifest::{BinaryTarget, Distribution, Package, Platform};
 use crate::resolve::{Offer, Origin};
 use crate::sys::fs::{PathError, ReadError, read_bounded};
 use crate::sys::lock;
 use crate::sys::process::{Environment, is_executable};
+use crate::sys::rename::write_durable;
 
 /// The largest file about a version that is read, in bytes.
 const LIMIT: u64 = 16 << 20;
@@ -62,6 +64,16 @@ impl Version {
             Ok(receipt) => Ok(Some(Self { directory: directory.to_owned(), receipt })),
             Err(message) => Err(Error::Damaged { id, path, message }),
         }
+    }
+
+    /// Writes the receipt, which makes this a version.
+    pub(super) fn write_receipt(&self) -> Result<(), Error> {
+        // A receipt with a problem is refused when it is read.
+        if let Some(problem) = self.receipt.problem() {
+            return Err(Error::Unfit { id: self.receipt.id.clone(), problem });
+        }
+        let text = json::to_string(&self.receipt);
+        Ok(write_durable(&self.directory.join(RECEIPT), text.as_bytes())?)
     }
 
     /// The name of the directory.

@@ -36,8 +36,7 @@ impl Lock {
                 // It may lead to anything, and would be written to.
                 return Err(PathError::at(path)(io::Error::other("it is a link, which is not followed; remove it")));
             }
-            let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-            let mut file = open.map_err(PathError::at(path))?;
+            let mut file = open(path).map_err(PathError::at(path))?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(Answer::Held(words(&mut file))),
@@ -48,9 +47,11 @@ impl Lock {
             if !is_at(&file, path) {
                 continue;
             }
-            let line = format!("process {}: {holder}\n", std::process::id());
-            // Only a help for others.
-            let _ = file.set_len(0).and_then(|()| file.write_all(line.as_bytes()));
+            if has_one_name(&file) {
+                let line = format!("process {}: {holder}\n", std::process::id());
+                // Only a help for others.
+                let _ = file.set_len(0).and_then(|()| file.write_all(line.as_bytes()));
+            }
             return Ok(Answer::Mine(Self { file, path: path.to_owned() }));
         }
     }
@@ -65,7 +66,38 @@ impl Lock {
     }
 }
 
+/// Opens the file of a lock, which is made if need be. A link that has taken its place meanwhile is not followed.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+
+        use rustix::fs::OFlags;
+
+        options.mode(0o644).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file; remove it")) }
+}
+
+/// Whether the file of a lock has no other name. One that has may be anyone's: it is locked, but neither written nor shown.
+#[cfg(unix)]
+fn has_one_name(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| std::os::unix::fs::MetadataExt::nlink(&metadata) == 1)
+}
+
+/// Other systems do not tell.
+#[cfg(not(unix))]
+fn has_one_name(_file: &File) -> bool {
+    true
+}
+
 fn words(file: &mut File) -> String {
+    if !has_one_name(file) {
+        return String::new();
+    }
     let mut text = String::new();
     // Windows lets nobody read a file that is locked.
     let _ = file.take(1000).read_to_string(&mut text);
@@ -127,6 +159,28 @@ mod tests {
         assert!(!path.exists() || cfg!(windows));
         drop(mine(&path, "c"));
         assert!(Lock::ask(&folder.path().join("no/lock"), "d").unwrap_err().to_string().contains("lock"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_that_is_another_file_as_well_leaves_it_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mine_as_well) = (folder.path().join("lock"), folder.path().join("thesis"));
+        fs::write(&mine_as_well, "mine").unwrap();
+        fs::hard_link(&mine_as_well, &path).unwrap();
+        let lock = mine(&path, "a");
+        assert_eq!(fs::read_to_string(&mine_as_well).unwrap(), "mine");
+        assert!(matches!(Lock::ask(&path, "b").unwrap(), Answer::Held(words) if words.is_empty()));
+        lock.remove();
+        assert_eq!((path.exists(), fs::read_to_string(&mine_as_well).unwrap().as_str()), (false, "mine"));
+
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&mine_as_well, &link).unwrap();
+        for path in [&link, folder.path()] {
+            assert!(Lock::ask(path, "a").is_err(), "{}", path.display());
+        }
+        assert!(open(&link).is_err(), "a link that appears after the look");
+        assert_eq!(fs::read_to_string(&mine_as_well).unwrap(), "mine");
     }
 
     #[test]

@@ -5,9 +5,11 @@
 //! * [`git`]: asking the `git` program what has changed, and branches of a remote
 //! * [`host`]: what this machine can run besides its own programs
 //! * [`lock`]: locks between processes
+//! * [`owner`]: whom files belong to
 //! * [`rename`]: renaming where others look at what is renamed
 //! * [`process`]: starting programs that nobody vouches for, and ending them with all that they have started
 //! * [`start`]: programs that take the place of this one, or that have its terminal
+//! * [`umask`]: the permissions of files that are made
 //! * [`users`]: which processes use a folder
 
 pub mod command;
@@ -15,7 +17,9 @@ pub mod fs;
 pub mod git;
 pub mod host;
 pub mod lock;
+pub mod owner;
 pub mod process;
 pub mod rename;
 pub mod start;
+pub mod umask;
 pub mod users;

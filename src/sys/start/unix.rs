@@ -7,6 +7,7 @@ use std::process::Command;
 use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
 
 use super::{Ended, Program};
+use crate::sys::umask;
 
 pub(super) fn replace_with(program: Program) -> io::Result<Ended> {
     #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
@@ -16,5 +17,6 @@ pub(super) fn replace_with(program: Program) -> io::Result<Ended> {
         // It goes over to the program, and closes with it.
         fcntl_setfd(file, fcntl_getfd(file)? - FdFlags::CLOEXEC)?;
     }
+    umask::restore();
     Err(command.exec())
 }
