@@ -44,6 +44,7 @@ mod npm;
 mod progress;
 mod proof;
 pub mod remedy;
+mod same;
 mod tool;
 mod uv;
 
@@ -62,6 +63,7 @@ pub use closure::Closure;
 pub use error::{Error, ToolFailure};
 pub use progress::Progress;
 pub use proof::{Proof, Verified};
+pub use same::is_same_package;
 
 /// A kind of distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
