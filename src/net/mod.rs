@@ -1,6 +1,6 @@
 //! The network: which addresses this program will ever speak to, and the one client that speaks.
 //!
-//! * [`addr`], [`address`], [`AllowedHosts`]: whom it may speak to
+//! * [`addr`], [`address`], [`name`], [`AllowedHosts`]: whom it may speak to
 //! * [`Client`]: requests, redirects and retries; [`Client::probe`], [`Client::document`], [`Client::download`],
 //!   [`Client::revalidate`]
 //! * [`HostLimits`]: how politely it asks
@@ -19,7 +19,7 @@ mod document;
 mod download;
 mod error;
 mod host;
-mod name;
+pub mod name;
 mod probe;
 mod proxy;
 mod resolve;

@@ -7,10 +7,17 @@ const PRIVATE: [&str; 10] =
 
 /// Whether a name can only be that of a host in a private network. A proxy would resolve it by itself, so that the look at
 /// the address comes too late.
-pub(super) fn is_private(name: &str) -> bool {
+#[must_use]
+pub fn is_private(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    !name.contains('.') || PRIVATE.iter().any(|ending| is_below(name, ending))
+}
+
+/// Whether a name is this domain or below it; a dot at its end does not count.
+#[must_use]
+pub fn is_below(name: &str, domain: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-    let is_below = |ending: &str| name.strip_suffix(ending).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-    !name.contains('.') || PRIVATE.iter().any(|ending| is_below(ending))
+    name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
 #[cfg(test)]

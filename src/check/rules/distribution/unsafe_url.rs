@@ -6,7 +6,7 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
 use crate::net::address::{self, AddressError};
-use crate::net::{AllowedHosts, addr};
+use crate::net::{AllowedHosts, addr, name};
 use crate::text::{is_hidden, quote};
 
 pub(crate) static RULE: Rule = Rule {
@@ -23,11 +23,8 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Manifest(check),
 };
 
-/// Endings of names that only a private network resolves.
-const PRIVATE_NAMES: &[&str] = &[
-    "localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa", "test",
-    "invalid", "onion",
-];
+/// Domains that no client reaches by the public name system, beside the private ones.
+const NOWHERE: [&str; 3] = ["test", "invalid", "onion"];
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for (release, target) in subject.targets() {
@@ -69,12 +66,9 @@ fn problem(text: &str, allowed: &AllowedHosts) -> Option<String> {
     let address = match host {
         Host::Ipv4(address) => IpAddr::V4(address),
         Host::Ipv6(address) => IpAddr::V6(address),
-        Host::Domain(name) => {
-            let name = name.trim_end_matches('.');
-            let is_private = PRIVATE_NAMES.iter().any(|ending| {
-                name.strip_suffix(ending).is_some_and(|before| before.is_empty() || before.ends_with('.'))
-            });
-            return (is_private || !name.contains('.')).then(|| "names a host of a private network".to_owned());
+        Host::Domain(host) => {
+            let is_private = name::is_private(host) || NOWHERE.iter().any(|domain| name::is_below(host, domain));
+            return is_private.then(|| "names a host of a private network".to_owned());
         }
     };
     (!addr::is_public(address)).then(|| "names an address of a private network".to_owned())
