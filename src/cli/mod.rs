@@ -36,6 +36,7 @@ mod probe;
 mod progress;
 mod propose;
 mod publish;
+mod relay;
 mod report;
 mod resolve;
 mod rules;

@@ -4,14 +4,10 @@ use std::env;
 use std::fs::File;
 use std::io::{self, IsTerminal as _};
 use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use acp_registry::doctor;
-use acp_registry::handshake::{
-    AuthMethod, Conversation, Handshake, Listener, OpenError, Options, Outcome, Reason, Way,
-};
+use acp_registry::handshake::{AuthMethod, Conversation, Handshake, OpenError, Options, Outcome, Reason, Way};
 use acp_registry::login::{Attempt, in_terminal};
 use acp_registry::store::{Launch, Version};
 use acp_registry::sys::process::{self, Environment, Home, Isolation};
@@ -22,6 +18,7 @@ use super::exit::Failure;
 use super::launch;
 use super::login::{METHODS, list};
 use super::place::Session;
+use super::relay::Relay;
 use super::signals;
 use super::ui::Ui;
 
@@ -46,8 +43,8 @@ pub(super) struct Work<'a> {
     launch: Launch,
     options: Options,
     pub(super) limit: Duration,
-    /// Whether the person hears what the agent writes to stderr.
-    is_heard: Arc<AtomicBool>,
+    /// Between the agent and the person.
+    relay: Relay,
     ui: &'a Ui,
 }
 
@@ -60,8 +57,7 @@ impl<'a> Work<'a> {
         let mut options = Options::new(env::temp_dir());
         options.home = Home::Persons;
         options.timeout = timeout.unwrap_or(options.timeout);
-        let is_heard = Arc::new(AtomicBool::new(false));
-        Ok(Self { version, _mark: mark, launch, options, limit, is_heard, ui })
+        Ok(Self { version, _mark: mark, launch, options, limit, relay: Relay::default(), ui })
     }
 
     pub(super) fn attempt(&self) -> Attempt {
@@ -87,13 +83,7 @@ impl<'a> Work<'a> {
             isolation: Isolation::Environment,
         };
         self.ui.detail(&format!("starting {}", self.version.receipt.id));
-        let is_heard = self.is_heard.clone();
-        let listener: Listener = Arc::new(move |line: &str| {
-            if is_heard.load(Ordering::Relaxed) {
-                Ui::said(line);
-            }
-        });
-        match Conversation::open(&launch, &self.options, Some(listener)).await {
+        match Conversation::open(&launch, &self.options, Some(self.relay.listener())).await {
             Ok(conversation) => Ok(Some(conversation)),
             Err(OpenError::Setup(error)) => Err(error.into()),
             Err(OpenError::Agent(outcome)) => {
@@ -107,7 +97,7 @@ impl<'a> Work<'a> {
     }
 
     pub(super) async fn close(&self, conversation: Conversation, attempt: &mut Attempt) {
-        self.is_heard.store(false, Ordering::Relaxed);
+        self.relay.end();
         self.note(conversation.close().await, attempt);
     }
 
@@ -139,12 +129,13 @@ impl<'a> Work<'a> {
         match method.way() {
             Ok(Way::Agent) => {
                 self.ui.show(&format!(
-                    "signing in to {} by {}: if it opens a browser, finish there (at most {} s; Ctrl-C gives up)\n",
+                    "signing in to {} by {}: if it opens a browser, finish there; if it asks \
+                     here, answer (at most {} s; Ctrl-C gives up)\n",
                     quote(&attempt.id),
                     quote(&method.id),
                     self.limit.as_secs_f64()
                 ));
-                self.is_heard.store(true, Ordering::Relaxed);
+                self.relay.begin(&conversation);
                 attempt.sign_in(&mut conversation, &method, self.limit).await;
             }
             Ok(Way::Variables { variables, left_out, link }) => {

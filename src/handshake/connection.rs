@@ -31,6 +31,9 @@ const REST: Duration = Duration::from_millis(500);
 /// How long stderr is waited for after the end.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
+/// How long after the beginning of a line its end is waited for before it is told.
+const PAUSE: Duration = Duration::from_millis(100);
+
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// Why there is no answer.
@@ -77,6 +80,20 @@ pub(super) struct Connection {
     rest_task: JoinSet<()>,
     pub(super) unasked: Unasked,
     pub(super) stray: Option<Stray>,
+    /// Tells what the agent writes to stdout for people.
+    told: Option<Spoken>,
+}
+
+/// Hands an agent that asks its person something what the person has typed.
+#[derive(Debug, Clone)]
+pub struct Relay(mpsc::Sender<Vec<u8>>);
+
+impl Relay {
+    /// Writes a line to the agent's stdin, as it is. Returns whether there is still an agent, and it reads.
+    #[must_use]
+    pub fn say(&self, line: &str) -> bool {
+        self.0.try_send(format!("{line}\n").into_bytes()).is_ok()
+    }
 }
 
 impl Connection {
@@ -97,13 +114,8 @@ impl Connection {
         let tail = Arc::new(Mutex::new(Tail::default()));
         let mut stderr_task = JoinSet::new();
         let keep = tail.clone();
-        let mut spoken = listener.map(Spoken::new);
-        stderr_task.spawn(drain(stderr, move |bytes| {
-            keep.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
-            if let Some(spoken) = &mut spoken {
-                spoken.push(bytes);
-            }
-        }));
+        let told = listener.clone().map(Spoken::new);
+        stderr_task.spawn(listen(stderr, listener.map(Spoken::new), keep));
         Self {
             stdout: Some(stdout),
             lines: Lines::default(),
@@ -120,7 +132,13 @@ impl Connection {
             rest_task: JoinSet::new(),
             unasked: Unasked::default(),
             stray: None,
+            told,
         }
+    }
+
+    /// What hands the agent lines as they are, beside the protocol.
+    pub(super) fn relay(&self) -> Relay {
+        Relay(self.outgoing.clone())
     }
 
     /// Sends a request. One that the agent does not read is lost, and will go unanswered.
@@ -219,10 +237,14 @@ impl Connection {
         }
         if let Ok(messages) = message::read(line) {
             self.received.extend(messages);
-        } else {
-            self.unasked.noise(line);
-            self.noise.push(line);
-            self.noise.push(b"\n");
+            return;
+        }
+        self.unasked.noise(line);
+        self.noise.push(line);
+        self.noise.push(b"\n");
+        if let Some(told) = &mut self.told {
+            told.push(line);
+            told.push(b"\n");
         }
     }
 
@@ -268,6 +290,29 @@ async fn read_some(stdout: &mut Option<ChildStdout>, buffer: &mut [u8]) -> usize
         // An error of a pipe is as good as its end.
         Some(stdout) => stdout.read(buffer).await.unwrap_or(0),
         None => std::future::pending().await,
+    }
+}
+
+/// Reads to the end of stderr, keeps its tail and tells what comes.
+async fn listen(mut stderr: impl AsyncRead + Unpin, mut spoken: Option<Spoken>, tail: Arc<Mutex<Tail>>) {
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let read = stderr.read(&mut buffer);
+        let read = match spoken.as_mut().filter(|spoken| spoken.is_unfinished()) {
+            None => read.await,
+            Some(spoken) => {
+                let Ok(read) = timeout(PAUSE, read).await else {
+                    spoken.pause();
+                    continue;
+                };
+                read
+            }
+        };
+        let Ok(length @ 1..) = read else { return };
+        tail.lock().unwrap_or_else(PoisonError::into_inner).push(&buffer[..length]);
+        if let Some(spoken) = &mut spoken {
+            spoken.push(&buffer[..length]);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::answer::Handshake;
 use super::check::{Options, SetupError};
-use super::connection::Connection;
+use super::connection::{Connection, Relay};
 use super::message::{Body, Id, Response};
 use super::outcome::{Failure, Outcome, Reason, Timing, Verdict};
 use super::probes::{self, Probe};
@@ -144,6 +144,12 @@ impl Conversation {
     #[must_use]
     pub fn handshake(&self) -> &Handshake {
         &self.outcome.handshake
+    }
+
+    /// What hands the agent lines that a person has typed, while it waits for them.
+    #[must_use]
+    pub fn relay(&self) -> Relay {
+        self.connection.relay()
     }
 
     /// Asks the agent to sign the person in by a method of its own, and waits while it does so.

@@ -52,6 +52,7 @@ mod way;
 pub use answer::Handshake;
 pub use auth::{AuthMethod, TypeSource};
 pub use check::{Options, SetupError, check};
+pub use connection::Relay;
 pub use conversation::{Conversation, OpenError, Reply};
 pub use features::Features;
 pub use outcome::{Outcome, Reason, Timing, Verdict};

@@ -33,6 +33,16 @@ impl Spoken {
         }
     }
 
+    /// Whether something is waiting for the end of its line.
+    pub(super) fn is_unfinished(&self) -> bool {
+        !self.line.is_empty()
+    }
+
+    /// Tells what has come of a line: a question is followed by no line end, but by a pause.
+    pub(super) fn pause(&mut self) {
+        self.tell();
+    }
+
     fn tell(&mut self) {
         let line = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&line);
@@ -65,6 +75,9 @@ mod tests {
         spoken.push(b"open ht");
         spoken.push(b"tps://h.example\r\n\n  \nthen");
         assert_eq!(*told.lock().unwrap(), ["open https://h.example"]);
+        assert!(spoken.is_unfinished());
+        spoken.pause();
+        assert_eq!((told.lock().unwrap().pop().as_deref(), spoken.is_unfinished()), (Some("then"), false));
         spoken.push(&vec![b'x'; 10_000]);
         spoken.push(b"\n\xff");
         drop(spoken);

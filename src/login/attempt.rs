@@ -17,6 +17,8 @@ const SESSION: Duration = Duration::from_mins(1);
 pub enum Status {
     /// The agent can be used.
     SignedIn,
+    /// Nothing speaks against it, but nothing has shown that the agent can be used either.
+    Unconfirmed,
     /// The agent says that it has forgotten the person.
     SignedOut,
     /// It did not come to that.
@@ -113,7 +115,10 @@ impl Attempt {
         let reply = conversation.authenticate(&method.id, limit).await;
         match reply.probe {
             // Whoever needs no such request may still be ready.
-            Probe::Ok | Probe::MethodNotFound => self.look(conversation, limit).await,
+            Probe::Ok | Probe::MethodNotFound => {
+                self.look(conversation, limit).await;
+                self.doubt(method);
+            }
             Probe::Timeout => {
                 self.fail("timeout", said(&reply), "try again, and finish sooner; or give it more time with --timeout");
             }
@@ -131,10 +136,20 @@ impl Attempt {
         }
     }
 
+    /// An agent that reads keys from variables uses them with the first prompt: that it opens a session shows that they are
+    /// there, and not that they are accepted.
+    fn doubt(&mut self, method: &AuthMethod) {
+        if self.status == Status::SignedIn && method.kind == "env_var" {
+            self.status = Status::Unconfirmed;
+            "it opens a session, which does not show that it accepts the values".clone_into(&mut self.message);
+            self.help = Some("the answer to a first prompt shows it".to_owned());
+        }
+    }
+
     /// Asks the agent for a session, which tells whether the person is signed in.
     pub async fn look(&mut self, conversation: &mut Conversation, limit: Duration) {
         if !conversation.handshake().features.has("session") {
-            self.status = Status::SignedIn;
+            self.status = Status::Unconfirmed;
             "it has no sessions, which could show that it can be used".clone_into(&mut self.message);
             return;
         }

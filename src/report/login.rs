@@ -12,6 +12,7 @@ use crate::text::quote;
 pub fn login(attempt: &Attempt, color: bool) -> String {
     let (word, code) = match (attempt.status, attempt.reason) {
         (Status::SignedIn, _) => ("signed in", "32"),
+        (Status::Unconfirmed, _) => ("not confirmed", "33"),
         (Status::SignedOut, _) => ("signed out", "32"),
         (Status::Failed, _) => ("failed", "31"),
     };

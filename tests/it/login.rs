@@ -78,11 +78,11 @@ impl Person {
 
     /// Runs on a terminal, at which somebody types a text; returns the exit code and what the terminal shows.
     fn at_terminal(&self, arguments: &[&str], typed: &str) -> (i32, String) {
-        self.at_terminal_to(None, arguments, typed)
+        self.at_terminal_to(None, arguments, "", typed)
     }
 
-    /// The same, with stdout going to a file.
-    fn at_terminal_to(&self, file: Option<File>, arguments: &[&str], typed: &str) -> (i32, String) {
+    /// The same, with stdout going to a file, and with somebody who waits for a question.
+    fn at_terminal_to(&self, file: Option<File>, arguments: &[&str], question: &str, typed: &str) -> (i32, String) {
         let pty = nix::pty::openpty(None, None).unwrap();
         let end = || Stdio::from(pty.slave.try_clone().unwrap());
         let mut command = self.people.command(arguments);
@@ -90,9 +90,9 @@ impl Person {
         let mut child = command.stdin(end()).stdout(file.map_or_else(end, Stdio::from)).stderr(end()).spawn().unwrap();
         drop(command);
         let mut screen = File::from(pty.master);
+        let mut shown = read_until(&mut screen, question).into_bytes();
         screen.write_all(typed.as_bytes()).unwrap();
         drop(pty.slave);
-        let mut shown = Vec::new();
         // Linux reports an error where the other end is closed.
         let _ = screen.read_to_end(&mut shown);
         let code = child.wait().unwrap().code().unwrap_or(-1);
@@ -122,6 +122,19 @@ fn an_agent_signs_in_by_itself_and_keeps_that_in_the_persons_home() {
     assert_eq!((&document["status"], &document["session"]), (&json!("signed_in"), &json!("ok")));
     let method = json!({ "id": "login", "name": "Log in", "type": "agent", "type_source": "default" });
     assert_eq!(document["method"], method);
+}
+
+#[test]
+fn a_question_of_the_agent_reaches_the_person_and_the_answer_reaches_the_agent() {
+    for (typed, expected) in [("open sesame\n", 0), ("wrong\n", 1)] {
+        let person = Person::of("ask", &offering(&login()));
+        let (code, shown) = person.at_terminal_to(None, &["login", "a"], "  | code?", typed);
+        assert_eq!((code, person.is_signed_in()), (expected, expected == 0), "{shown}");
+        // What it writes to stderr, to stdout, and without a line end.
+        for line in ["open https://h.example/device\\u{1b}[31m", "Visit https://h.example/code\\u{1b}[31m", "code?"] {
+            assert!(shown.contains(&format!("  | {line}\n")), "{line} in {shown}");
+        }
+    }
 }
 
 #[test]
@@ -215,6 +228,9 @@ fn variables_are_named_and_their_values_never() {
         let person = Person::of(how, &offering(&method("http://h.example/keys")));
         let run = person.run_with(&["login", "a", "-v"], &[("FAKE_AGENT_KEY", "top-secret")]);
         assert_eq!(run.code, 0, "{}", run.stdout);
+        // Any value opens a session.
+        let said = "not confirmed: a 1.0.0: it opens a session, which does not show that it accepts the values\n";
+        assert!(run.stdout.starts_with(said), "{}", run.stdout);
         assert!(run.stdout.contains("  set       FAKE_AGENT_KEY (secret)"), "{}", run.stdout);
         assert!(!run.stdout.contains("h.example/keys"), "{}", run.stdout);
         assert!(!run.stdout.contains("top-secret") && !run.stderr.contains("top-secret"));
@@ -271,7 +287,7 @@ fn a_terminal_is_handed_to_the_agents_own_program() {
     // Data and nothing else on stdout, also where a program has the terminal.
     let path = person.people.env.path("result.json");
     let result = File::create(&path).unwrap();
-    let (code, shown) = person.at_terminal_to(Some(result), &["login", "a", "--json"], "please\n");
+    let (code, shown) = person.at_terminal_to(Some(result), &["login", "a", "--json"], "", "please\n");
     assert!(code == 1 && shown.contains("word? "), "{shown}");
     let document: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     assert_eq!(document["reason"], "auth_required");
