@@ -1,5 +1,8 @@
 //! `acp-registry config`
 
+use std::env;
+use std::path::Path;
+
 use acp_registry::catalog::is_id;
 use acp_registry::manifest::env_name;
 use acp_registry::settings::{CLIENTS, Client, Launch, PROGRAM, display_name, find};
@@ -26,8 +29,13 @@ pub(super) struct Args {
     #[arg(add = candidates::offered())]
     id: String,
 
-    /// Name `acp-registry run ID` instead of the agent's own program
+    /// Name the agent's own program, or its package runner, instead of `acp-registry run ID`: no update changes what is
+    /// started
     #[arg(long)]
+    direct: bool,
+
+    /// Name `acp-registry run ID` [default]
+    #[arg(long, hide = true, conflicts_with = "direct")]
     run: bool,
 
     #[command(flatten)]
@@ -58,7 +66,7 @@ struct Answer {
     launch: Launch,
     form: Form,
     version: Option<String>,
-    is_installed: bool,
+    installed: Option<store::Version>,
     /// Whether it is installed, but not as it was.
     is_damaged: bool,
 }
@@ -75,9 +83,15 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         is_free
     });
     let settings = args.client.settings(&answer.launch).map_err(|error| {
-        let remedy = if answer.form == Form::Run { "" } else { "; --run avoids that" };
+        let remedy = if answer.form == Form::Run { "" } else { "; without --direct there are some" };
         Failure::unable(format!("there are no settings of {} for {}: {error}{remedy}", args.id, args.client.title))
     })?;
+    if let (Form::Program, Some(version)) = (answer.form, &answer.installed) {
+        let kept = signals::run(session.store.keep_for(version, args.client.id, &|holder| session.waiting(holder)))?;
+        if let Err(error) = kept {
+            ui.warning(&format!("`gc` will remove the program once {} is updated: {error}", args.id));
+        }
+    }
     if args.format.is_json() {
         ui.result(&document(args, &answer, &settings))?;
     } else {
@@ -112,7 +126,6 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
         Err(failure) => return Err(failure),
     };
     let name = display_name(agent.as_ref().map_or("", |agent| &agent.name), id);
-    let is_installed = installed.is_some();
     let version = match (&installed, &agent) {
         (Some(version), _) => Some(version.receipt.version.clone()),
         (None, Some(agent)) => Some(agent.version.clone()),
@@ -121,22 +134,42 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
     let by_run = || {
         let flags = [global.network_flags(), args.place.flags()?].concat();
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-        Ok::<_, Failure>((Form::Run, Launch::of_run(id, &name, &flags)))
+        let mut launch = Launch::of_run(id, &name, &flags);
+        launch.program = own_path()?;
+        Ok::<_, Failure>((Form::Run, launch))
     };
     let of_package = || Launch::of_package(id, &name, &agent.as_ref()?.distribution);
-    let (form, launch) = match installed {
-        _ if args.run => by_run()?,
-        Some(version) => (Form::Program, of_program(id, &name, &version)?),
+    let (form, launch) = match &installed {
+        _ if !args.direct => by_run()?,
+        Some(version) => (Form::Program, of_program(id, &name, version)?),
         None => of_package().map_or_else(by_run, |launch| Ok((Form::Package, launch)))?,
     };
-    Ok(Answer { launch, form, version, is_installed, is_damaged })
+    Ok(Answer { launch, form, version, installed, is_damaged })
+}
+
+/// The path of this program, by the name in `PATH` where that leads here: what it is a link to may have a version in it.
+fn own_path() -> Result<String, Failure> {
+    let real =
+        env::current_exe().map_err(|error| Failure::unable(format!("the path of {PROGRAM} is unknown: {error}")))?;
+    let canonical = |path: &Path| path.canonicalize().ok();
+    let named = environment().find(PROGRAM).and_then(|path| std::path::absolute(path).ok());
+    let path =
+        named.filter(|path| canonical(path).is_some_and(|found| Some(found) == canonical(&real))).unwrap_or(real);
+    path.to_str().map(ToOwned::to_owned).ok_or_else(|| {
+        let path = quote(&path.to_string_lossy());
+        Failure::unable(format!(
+            "settings cannot have the path {path}, which is not Unicode; install {PROGRAM} elsewhere"
+        ))
+    })
 }
 
 fn of_program(id: &str, name: &str, version: &store::Version) -> Result<Launch, Failure> {
     let launch = launch::of_version(version)?;
     let path = launch.program.to_str().ok_or_else(|| {
         let path = quote(&launch.program.to_string_lossy());
-        Failure::unable(format!("settings cannot have the path {path}, which is not Unicode; --run avoids that"))
+        Failure::unable(format!(
+            "settings cannot have the path {path}, which is not Unicode; without --direct there are some"
+        ))
     })?;
     let program = path.to_owned();
     Ok(Launch { id: id.to_owned(), name: name.to_owned(), program, args: launch.args, env: launch.env })
@@ -151,7 +184,7 @@ fn notes(args: &Args, answer: &Answer) -> Vec<String> {
     notes.extend((!client.note.is_empty() && answer.form != Form::Program).then(|| client.note.to_owned()));
     match answer.form {
         Form::Program => notes.push(format!(
-            "this starts {id} {} and no later version; --run starts the one that is current",
+            "this starts {id} {} whatever is installed later; without --direct, the current version is started",
             answer.version.as_deref().unwrap_or_default()
         )),
         Form::Package => notes.push(format!(
@@ -159,13 +192,13 @@ fn notes(args: &Args, answer: &Answer) -> Vec<String> {
              needs no network",
             answer.launch.program
         )),
-        Form::Run if !args.run => {
+        Form::Run if args.direct => {
             notes.push(format!("{id} is {lack}, and is no package: `{PROGRAM} run` installs and starts it"));
         }
+        Form::Run if answer.installed.is_none() => {
+            notes.push(format!("{id} is {lack}: the first start installs it, or `{PROGRAM} install {id}` does now"));
+        }
         Form::Run => {}
-    }
-    if answer.form == Form::Run && environment().find(PROGRAM).is_none() {
-        notes.push(format!("{PROGRAM} is not in PATH; {} has to find it there", client.title));
     }
     notes
 }
@@ -180,7 +213,7 @@ fn document(args: &Args, answer: &Answer, settings: &str) -> String {
         "id": args.id,
         "name": name,
         "version": answer.version,
-        "installed": answer.is_installed,
+        "installed": answer.installed.is_some(),
         "language": args.client.language,
         "file": args.client.file(),
         "settings": settings,

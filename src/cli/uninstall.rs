@@ -35,6 +35,10 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct GcArgs {
+    /// Also versions whose program is named by settings that `config --direct` has printed
+    #[arg(long)]
+    direct: bool,
+
     #[command(flatten)]
     place: PlaceArgs,
 
@@ -73,7 +77,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 
 pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let (freed, failed) = signals::run(session.store.collect_garbage())??;
+    let (freed, failed) = signals::run(session.store.collect_garbage(args.direct))??;
     let failed: Vec<(String, Failure)> = failed.into_iter().map(|(id, error)| (id, error.into())).collect();
     super::abandoned::clear(ui);
     if args.format.is_json() {
@@ -85,6 +89,11 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
     }
     for Removed { id, version, .. } in &freed.running {
         text.push_str(&format!("kept {id} {version}, which is running\n"));
+    }
+    for (Removed { id, version, .. }, clients) in &freed.named {
+        let clients: Vec<&str> = clients.iter().map(String::as_str).collect();
+        let clients = clients.join(", ");
+        text.push_str(&format!("kept {id} {version}, which settings name ({clients}); `gc --direct` removes it\n"));
     }
     let count = plural(freed.removed.len(), "version");
     text.push_str(&format!("{count} removed, {} freed\n", bytes(freed.bytes)));
@@ -122,6 +131,9 @@ fn document(command: &str, ids: &[&String], freed: &Freed) -> Value {
     };
     let mut document = json!({
         "schema": 1, "command": command, "removed": list(&freed.removed), "running": list(&freed.running),
+        "named": freed.named.iter().map(|(one, clients)| json!({
+            "id": one.id, "version": one.version, "size": one.bytes, "clients": clients,
+        })).collect::<Vec<_>>(),
         "freed_bytes": freed.bytes, "kept": freed.foreign.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
     });
     if command == "uninstall" {

@@ -12,6 +12,7 @@ use super::{Error, Pin, Receipt, Store, Version, broken, leftovers};
 use crate::install::{Installer, Kind, Placed, Progress};
 use crate::resolve::Plan;
 use crate::sys::fs::PathError;
+use crate::sys::lock::Lock;
 use crate::sys::process::Scratch;
 use crate::sys::rename::rename;
 
@@ -52,14 +53,11 @@ impl Store {
         self.refuse_foreign(None)?;
         let lock = self.lock(&plan.id, &format!("installing {} {}", plan.id, plan.version), order.waiting).await?;
         let agent = self.directory(&plan.id);
-        let was_known = agent.exists();
+        let mut first = First { store: self, agent: &agent, is_over: agent.exists(), lock: Some(lock) };
         fs::create_dir_all(&agent).map_err(PathError::at(&agent))?;
-        let result = self.install_locked(order, &agent).await;
-        if result.is_err() && !was_known && fs::remove_dir(&agent).is_ok() {
-            lock.remove();
-            self.forget_empty();
-        }
-        result
+        let done = self.install_locked(order, &agent).await?;
+        first.is_over = true;
+        Ok(done)
     }
 
     async fn install_locked(&self, order: &Order<'_>, agent: &Path) -> Result<Done, Error> {
@@ -101,6 +99,7 @@ impl Store {
         // By this path, processes are found again.
         let temporary = temporary.canonicalize().map_err(PathError::at(&temporary))?;
         let known = self.known(plan)?;
+        let named_by = Version::read(place).ok().flatten().map(|version| version.receipt.named_by);
         let damaged = Aside::put(place, new.path().join("damaged"))?;
         // An environment of Python cannot be moved, so that packages are made where they stay: without a receipt, nobody
         // takes that for a version.
@@ -113,7 +112,8 @@ impl Store {
         let placed = order.installer.place(&plan.source, &plan.expected, &files, &temporary, order.progress).await;
         let mut placed = placed.map_err(failed)?;
         refuse_other_bytes(&known, plan, &mut placed.proof)?;
-        let receipt = describe(plan, placed, target.clone()).await?;
+        let mut receipt = describe(plan, placed, target.clone()).await?;
+        receipt.named_by = named_by.unwrap_or_default();
         if target != place {
             rename(&target, place)?;
         }
@@ -138,10 +138,46 @@ impl Store {
         Current::new(current.folder, false).write(&agent)
     }
 
+    /// Notes that settings of a client name the program of a version, which garbage collection leaves from now on.
+    ///
+    /// # Errors
+    /// [`Error`]; the version may then go with the garbage once it is not current.
+    pub async fn keep_for(&self, version: &Version, client: &str, wait: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
+        if version.receipt.named_by.contains(client) {
+            return Ok(());
+        }
+        let id = &version.receipt.id;
+        let _lock = self.lock(id, &format!("noting that settings name {id}"), wait).await?;
+        let Some(mut version) = Version::read(&version.directory)? else {
+            return Err(Error::NotInstalled(id.clone()));
+        };
+        version.receipt.named_by.insert(client.to_owned());
+        version.write_receipt()
+    }
+
     /// Removes the directories above agents once there are none.
     pub(super) fn forget_empty(&self) {
         // Only an empty directory goes, and nobody needs it to go.
         let _ = fs::remove_dir(self.agents()).and_then(|()| fs::remove_dir(self.root()));
+    }
+}
+
+/// The first installation of an agent, of which nothing is left when it fails or is interrupted.
+struct First<'a> {
+    store: &'a Store,
+    agent: &'a Path,
+    is_over: bool,
+    lock: Option<Lock>,
+}
+
+impl Drop for First<'_> {
+    fn drop(&mut self) {
+        if !self.is_over && fs::remove_dir(self.agent).is_ok() {
+            if let Some(lock) = self.lock.take() {
+                lock.remove();
+            }
+            self.store.forget_empty();
+        }
     }
 }
 

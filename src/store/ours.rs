@@ -18,7 +18,13 @@ impl Store {
             let name = name.to_string_lossy();
             (name == CURRENT && is_record(&item.path())) || name.starts_with(NEW) || is_version(&item.path())
         };
-        items.iter().any(is_ours) || (items.is_empty() && self.lock_file(id).exists())
+        items.iter().any(is_ours)
+    }
+
+    /// Whether the directory of this name is empty and was made for an agent that was never installed.
+    pub(super) fn is_empty_agent(&self, id: &str) -> bool {
+        let items = fs::read_dir(self.directory(id));
+        items.is_ok_and(|mut items| items.next().is_none()) && self.lock_file(id).exists()
     }
 }
 

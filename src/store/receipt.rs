@@ -1,6 +1,6 @@
 //! What was installed, as a file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,9 @@ pub struct Receipt {
     /// Its times, by which a file is known that was written to since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_stamp: Option<Stamp>,
+    /// The clients whose settings were printed with the path of this program: garbage collection leaves it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub named_by: BTreeSet<String>,
     /// What starts that file, where the system does not.
     pub interpreter: Option<StoredInterpreter>,
     /// Arguments of the manifest.
@@ -99,6 +102,7 @@ impl Receipt {
             program: relative(&placed.program, directory)?,
             program_size: placed.program.metadata()?.len(),
             program_stamp: Some(Stamp::of(&placed.program)?),
+            named_by: BTreeSet::new(),
             interpreter,
             args: plan.source.arguments().to_vec(),
             env: plan.source.variables().iter().cloned().collect(),
@@ -153,7 +157,8 @@ impl Receipt {
         ];
         let mut words = words.into_iter().filter_map(|(name, text)| Some((name, text?)));
         let flags = interpreter.into_iter().flat_map(|interpreter| &interpreter.flags);
-        let args = self.args.iter().map(|text| ("args", text));
+        let args =
+            self.args.iter().map(|text| ("args", text)).chain(self.named_by.iter().map(|text| ("named_by", text)));
         let mut texts =
             args.chain(self.env.values().map(|text| ("env", text))).chain(flags.map(|text| ("flags", text)));
         // An instruction for an agent may have several lines.

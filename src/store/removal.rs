@@ -1,5 +1,6 @@
 //! Removing what is not needed any more.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ pub struct Freed {
     pub removed: Vec<Removed>,
     /// Versions that are neither current nor removed, for they are running.
     pub running: Vec<Removed>,
+    /// Versions that are neither current nor removed, for settings name their program, with the clients.
+    pub named: Vec<(Removed, BTreeSet<String>)>,
     /// The bytes that are free now, leftovers of interrupted runs included.
     pub bytes: u64,
     /// What lies among the versions and was not installed: it stays.
@@ -74,17 +77,20 @@ impl Store {
         Ok(freed)
     }
 
-    /// Removes every version that is neither current nor running, and what interrupted runs have left. Agents that another
+    /// Removes every version that is neither current nor running, and what interrupted runs have left. A version whose
+    /// program settings name stays unless `even_named`. Agents that another
     /// process is at work on are passed over. Beside what was removed, why there was nothing to be done about some agents.
     ///
     /// # Errors
     /// [`PathError`] when nobody can tell which agents there are.
-    pub async fn collect_garbage(&self) -> Result<(Freed, Vec<(String, Error)>), PathError> {
+    pub async fn collect_garbage(&self, even_named: bool) -> Result<(Freed, Vec<(String, Error)>), PathError> {
         let (mut freed, mut failed) = (Freed::default(), Vec::new());
         let mut hurried = self.clone();
         hurried.patience = std::time::Duration::ZERO;
-        for id in self.ids()? {
-            match hurried.collect_garbage_of(&id, &mut freed).await {
+        let mut ids = names(&self.agents())?;
+        ids.retain(|id| is_name(id) && (self.is_agent(id) || self.is_empty_agent(id)));
+        for id in ids {
+            match hurried.collect_garbage_of(&id, even_named, &mut freed).await {
                 // Another time.
                 Err(Error::Locked { .. }) | Ok(()) => {}
                 Err(error) => failed.push((id, error)),
@@ -94,7 +100,7 @@ impl Store {
         Ok((freed, failed))
     }
 
-    async fn collect_garbage_of(&self, id: &str, freed: &mut Freed) -> Result<(), Error> {
+    async fn collect_garbage_of(&self, id: &str, even_named: bool, freed: &mut Freed) -> Result<(), Error> {
         let lock = self.lock(id, "collecting garbage", &|_| ()).await?;
         let agent = self.directory(id);
         let current = Current::read(&agent)?.map(|current| current.folder);
@@ -104,6 +110,13 @@ impl Store {
         for place in versions(&agent)?.into_iter().filter(|place| Some(place) != kept.as_ref()) {
             if lock::is_used(&place.join(IN_USE)) || !processes(&place).is_empty() {
                 freed.running.extend(describe(&place, id));
+                continue;
+            }
+            let clients = Version::read(&place).ok().flatten().map(|version| version.receipt.named_by);
+            if let Some(clients) = clients.filter(|clients| !even_named && !clients.is_empty())
+                && let Some(version) = describe(&place, id)
+            {
+                freed.named.push((version, clients));
                 continue;
             }
             freed.add(remove(&place, id)?);

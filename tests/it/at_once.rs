@@ -1,10 +1,13 @@
 //! Several processes at work on the same agent, and those that are killed.
 #![cfg(unix)]
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::process::Stdio;
+use std::sync::mpsc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
 
 use crate::agents::{people, text};
 use crate::archives::{gz, sha256, tar};
@@ -114,4 +117,42 @@ fn an_interrupted_installation_leaves_the_old_state_or_the_new_one() {
     let left = people.left();
     assert!(left.iter().all(|name| !name.contains("/.")), "{left:?}");
     assert_eq!(left.iter().filter(|name| name.ends_with("receipt.json")).count(), 1, "{left:?}");
+}
+
+#[test]
+fn a_first_installation_that_is_interrupted_leaves_nothing() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let (reached, waiting) = mpsc::channel();
+        let people = People::with_root("data", move |asked, stream| {
+            if !asked.path.ends_with("a.tar.gz") {
+                return Ok(false);
+            }
+            write!(stream, "HTTP/1.1 200 X\r\nContent-Length: 1000000\r\n\r\n")?;
+            stream.write_all(&[0; 1000])?;
+            let _ = reached.send(());
+            // Until the program has gone away.
+            let _ = stream.read(&mut [0]);
+            Ok(true)
+        });
+        people.publish(&[people.agent("a", "1.0.0")]);
+        let mut child = people.command(&["install", "a"]).stderr(Stdio::null()).spawn().unwrap();
+        waiting.recv().unwrap();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(128 + signal as i32));
+        assert!(!people.root().exists(), "{:?}", crate::people::files(&people.root()));
+    }
+}
+
+#[test]
+fn an_empty_folder_is_no_agent() {
+    let people = people();
+    assert_eq!(people.run(&["install", "a"]).code, 0);
+    let empty = people.root().join("agents/b");
+    std::fs::create_dir(&empty).unwrap();
+    std::fs::write(people.root().join("agents/.b.lock"), "").unwrap();
+    let (_, document) = people.json(&["doctor"]);
+    assert_eq!(document["agents"].as_array().unwrap().len(), 1, "{document}");
+    assert!(people.run(&["uninstall", "b"]).stderr.contains("`b` is not installed"));
+    assert_eq!(people.run(&["gc"]).code, 0);
+    assert!(!empty.exists() && !people.root().join("agents/.b.lock").exists());
 }

@@ -66,7 +66,7 @@ fn an_installed_agent_is_started_by_its_own_program() {
     assert_eq!(people.run(&["install", "own"]).code, 0);
     let program = people.json(&["which", "own"]).1["program"].as_str().unwrap().to_owned();
     for client in CLIENTS {
-        let run = people.run(&["config", client, "own"]);
+        let run = people.run(&["config", client, "own", "--direct"]);
         assert_eq!(run.code, 0, "{}", run.stderr);
         assert!(run.stderr.contains("this starts own 1.2.0"), "{}", run.stderr);
         assert_eq!(run.stderr.contains("this belongs in "), client != "cli", "{}", run.stderr);
@@ -76,7 +76,7 @@ fn an_installed_agent_is_started_by_its_own_program() {
         }
     }
     // Without an index, only the name is missing.
-    let run = people.run(&["config", "--index", "nowhere.json", "zed", "own"]);
+    let run = people.run(&["config", "--direct", "--index", "nowhere.json", "zed", "own"]);
     assert_eq!((run.code, run.stderr.contains("own goes by its id")), (0, true), "{}", run.stderr);
     assert_eq!(read("zed", "own", &run.stdout).unwrap().0, words(&[&program], &args));
 }
@@ -87,7 +87,7 @@ fn what_is_not_installed_is_started_by_its_runner() {
     let people = people(&args);
     for client in CLIENTS {
         for (id, runner) in [("of-npm", &["npx", "-y", "@a/b@1.0.0"][..]), ("of-python", &["uvx", "p==1.0.0"])] {
-            let run = people.run(&["config", client, id]);
+            let run = people.run(&["config", client, id, "--direct"]);
             assert_eq!(run.code, 0, "{}", run.stderr);
             assert!(run.stderr.contains(&format!("{id} is not installed: {} fetches", runner[0])), "{}", run.stderr);
             assert!(run.stderr.contains("`LD_PRELOAD` is left out") && !run.stdout.contains("x.so"), "{}", run.stderr);
@@ -101,31 +101,35 @@ fn what_is_not_installed_is_started_by_its_runner() {
 }
 
 #[test]
-fn archives_and_whoever_asks_for_it_are_started_by_run() {
+fn settings_start_agents_by_this_program_unless_that_is_not_wanted() {
     let people = people(&["acp"]);
     let (index, root) = (people.server.url("/registry.json"), people.root().display().to_string());
     let flags = ["--allow-host", &people.server.host, "--index", &index, "--root", &root];
-    for (id, arguments) in [("own", &[][..]), ("of-npm", &["--run"]), ("tricky", &[])] {
+    for (id, arguments, part) in [
+        ("own", &[][..], "own is not installed: the first start installs it"),
+        ("of-npm", &["--run"], "of-npm is not installed: the first start installs it"),
+        ("tricky", &["--direct"], "tricky is not installed, and is no package"),
+    ] {
         for client in CLIENTS {
             let run = people.run(&[&["config", client, id], arguments].concat());
             assert_eq!(run.code, 0, "{}", run.stderr);
-            assert_eq!(run.stderr.contains("is not installed, and is no package"), arguments.is_empty());
-            assert!(run.stderr.contains("acp-registry is not in PATH"), "{}", run.stderr);
+            assert!(run.stderr.contains(part), "{}", run.stderr);
             if let Some((read, variable)) = read(client, id, &run.stdout) {
-                let expected = [&["acp-registry", "run"], &flags[..], &[id]].concat();
+                let expected = [&[crate::support::PROGRAM, "run"], &flags[..], &[id]].concat();
                 assert_eq!((read, variable), (words(&expected, &[]), None), "{client}");
             }
         }
     }
+    assert_eq!(people.run(&["config", "zed", "own", "--run", "--direct"]).code, 2);
     // Damage is not the same as absence.
     assert_eq!(people.run(&["install", "own"]).code, 0);
     std::fs::remove_file(people.json(&["which", "own"]).1["program"].as_str().unwrap()).unwrap();
     let run = people.run(&["config", "cli", "own"]);
-    assert!(run.stderr.contains("own is damaged, and is no package"), "{}", run.stderr);
+    assert!(run.stderr.contains("own is damaged: the first start installs it"), "{}", run.stderr);
     // What the settings name works: from any directory, and without the variables of this shell.
     let (_, document) = people.json(&["config", "cli", "own"]);
     let arguments: Vec<&str> = document["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
-    let mut command = std::process::Command::new(crate::support::PROGRAM);
+    let mut command = std::process::Command::new(document["program"].as_str().unwrap());
     crate::support::scrub(&mut command);
     command.args(arguments).env("HOME", people.env.path("home")).current_dir("/");
     let run = crate::support::Run::of(&mut command);
@@ -135,8 +139,8 @@ fn archives_and_whoever_asks_for_it_are_started_by_run() {
 #[test]
 fn the_document_has_what_a_client_needs() {
     let people = people(&["acp"]);
-    let (code, document) = people.json(&["config", "zed", "of-npm"]);
-    let settings = people.run(&["-q", "config", "zed", "of-npm"]);
+    let (code, document) = people.json(&["config", "zed", "of-npm", "--direct"]);
+    let settings = people.run(&["-q", "config", "zed", "of-npm", "--direct"]);
     assert_eq!((code, settings.stderr.as_str()), (0, ""));
     let expected = json!({
         "schema": 1, "command": "config", "client": "zed", "id": "of-npm", "name": "The of-npm", "version": "1.0.0",
@@ -161,10 +165,10 @@ fn what_cannot_be_written_says_why() {
     for id in ["../own", ".."] {
         assert_eq!(people.run(&["config", "zed", id]).code, 2);
     }
-    let (code, document) = people.json(&["config", "cli", "of-npm"]);
+    let (code, document) = people.json(&["config", "cli", "of-npm", "--direct"]);
     let message = document["error"]["message"].as_str().unwrap();
     assert_eq!(code, 3);
-    assert!(message.contains("cannot be written readably for a shell; --run avoids that"), "{message}");
+    assert!(message.contains("cannot be written readably for a shell; without --direct there are some"), "{message}");
     assert_eq!(people.run(&["config", "cli", "of-npm", "--run"]).code, 0);
     let secret = people.server.url("/registry.json").replace("://", "://me:secret@");
     let run = people.run(&["config", "cli", "of-npm", "--run", "--index", &secret]);
@@ -172,4 +176,57 @@ fn what_cannot_be_written_says_why() {
     assert!(run.stderr.contains("which settings would show") && !run.stderr.contains("secret@"), "{}", run.stderr);
     let run = people.run(&["config", "--offline", "--index", "https://h.example/r.json", "zed", "of-npm"]);
     assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{}", run.stderr);
+}
+
+#[test]
+fn a_name_in_the_path_is_printed_rather_than_what_it_is_a_link_to() {
+    let people = people(&["acp"]);
+    let folder = people.env.path("links");
+    std::fs::create_dir(&folder).unwrap();
+    let link = folder.join("acp-registry");
+    std::os::unix::fs::symlink(crate::support::PROGRAM, &link).unwrap();
+    let mut command = people.command(&["config", "cli", "own", "--json"]);
+    let run = crate::support::Run::of(command.env("PATH", &folder));
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(document["program"].as_str(), link.to_str(), "{}", run.stderr);
+    // Another program of that name is not meant.
+    std::fs::remove_file(&link).unwrap();
+    std::fs::copy("/bin/sh", &link).unwrap();
+    let run = crate::support::Run::of(&mut command);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(document["program"].as_str(), Some(crate::support::PROGRAM), "{}", run.stderr);
+}
+
+#[test]
+fn what_was_printed_directly_survives_updates_and_the_garbage() {
+    let people = People::new();
+    people.publish(&[people.agent("a", "1.0.0")]);
+    assert_eq!(people.run(&["install", "a"]).code, 0);
+    let (_, document) = people.json(&["config", "zed", "a", "--direct"]);
+    assert_eq!(document["starts"], "program");
+    let program = std::path::PathBuf::from(document["program"].as_str().unwrap());
+    for version in ["1.1.0", "1.2.0"] {
+        people.publish(&[people.agent("a", version)]);
+        assert_eq!(people.run(&["update", "--refresh"]).code, 0);
+    }
+    let (code, freed) = people.json(&["gc"]);
+    assert_eq!(
+        (code, &freed["removed"][0]["version"], freed["removed"].as_array().unwrap().len()),
+        (0, &json!("1.1.0"), 1)
+    );
+    assert_eq!((&freed["named"][0]["version"], &freed["named"][0]["clients"]), (&json!("1.0.0"), &json!(["zed"])));
+    assert!(program.is_file());
+    let text = people.run(&["gc"]).stdout;
+    assert!(text.contains("kept a 1.0.0, which settings name (zed); `gc --direct` removes it"), "{text}");
+    let (_, freed) = people.json(&["gc", "--direct"]);
+    assert_eq!(freed["removed"][0]["version"], "1.0.0");
+    assert!(!program.exists());
+
+    // A repair knows it still.
+    assert_eq!(people.run(&["config", "zed", "a", "--direct"]).code, 0);
+    std::fs::write(people.json(&["which", "a"]).1["program"].as_str().unwrap(), "broken").unwrap();
+    assert_eq!(people.run(&["install", "a"]).code, 0);
+    people.publish(&[people.agent("a", "1.3.0")]);
+    assert_eq!(people.run(&["update", "--refresh"]).code, 0);
+    assert_eq!(people.json(&["gc"]).1["named"][0]["version"], "1.2.0");
 }
