@@ -30,7 +30,7 @@ impl FromStr for PartFile {
     }
 }
 
-/// Puts the parts together and writes the snapshot to `out`, whose rows stay where no part knows anything.
+/// Merges the parts into `out`. Agents that no part has started keep their rows there.
 pub(super) fn run(
     parts: &[PartFile],
     out: &Path,

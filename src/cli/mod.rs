@@ -100,7 +100,7 @@ enum Command {
     Diff(diff::Args),
     /// Install and start the agents of a registry, speak ACP to them, and tell what they can do
     Verify(verify::Args),
-    /// Write reports from the JSON documents of `validate` and `verify`, for jobs that may write
+    /// Render the JSON documents of `validate` and `verify` as a comment or as SARIF
     Report(report::Args),
     /// Find newer versions of agents, and write them into the manifests
     Bump(bump::Args),

@@ -16,7 +16,9 @@ use super::validate::prefix;
 const COMMENT_LIMIT: usize = 64_000;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "For jobs that may write: what untrusted jobs found is read strictly, and escaped here.")]
+#[command(
+    after_help = "For jobs with write permission: documents of untrusted jobs are parsed strictly, and every text is escaped."
+)]
 pub(super) struct Args {
     /// Documents of `validate --json` or `verify --json`
     #[arg(value_name = "FILE", required = true)]
@@ -35,7 +37,7 @@ enum Form {
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let documents: Vec<Document> = args.files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
-    // Agents are in the same folder here and where the document was written.
+    // The registry has the same place in this checkout as where the document was written.
     let prefix = global.registry_dir().canonicalize().map_or_else(|_| String::new(), |root| prefix(&root));
     let render = |document: &Document, format: Format| match document {
         Document::Validate { checked, duration } => {
@@ -71,7 +73,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(Exit::Success)
 }
 
-/// Reads a document, which a link must not replace by another file of this machine.
+/// Reads a document; a link to another file of this machine is refused.
 fn read(path: &Path) -> Result<Document, Failure> {
     let shown = path.display();
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

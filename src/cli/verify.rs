@@ -47,7 +47,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Start nothing: put the snapshots of parts together, and write them to `--out` (repeatable)
+    /// Merge the snapshots of parts into `--out`, and start no agent (repeatable)
     #[arg(
         long, value_name = "I/N=FILE", requires = "out",
         conflicts_with_all = ["ids", "changed_since", "shard", "reuse", "keep_sandboxes"]

@@ -23,7 +23,7 @@ const ROW_LIMIT: usize = 1 << 20;
 pub struct Part {
     /// Which part.
     pub shard: Shard,
-    /// The text; `None` where the machine has written nothing.
+    /// The text; `None` when the machine has written nothing.
     pub text: Option<Vec<u8>>,
 }
 
@@ -34,11 +34,11 @@ pub struct Merged {
     pub text: String,
     /// How many rows come from the parts.
     pub taken: usize,
-    /// Agents of which no part knows anything; their rows are those of the earlier snapshot, where it has any.
+    /// Agents that no part has started; they keep their rows of the earlier snapshot, if any.
     pub unknown: Vec<Unknown>,
 }
 
-/// A row that no part could tell.
+/// An agent that no part has started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
     /// The agent.
@@ -96,7 +96,7 @@ pub fn merge(
                 return Err(failed(format!("the row of {} is longer than {ROW_LIMIT} bytes", name())));
             }
             if !is_past(&row["checked_at"]) {
-                return Err(failed(format!("the row of {} was checked at no time in the past", name())));
+                return Err(failed(format!("`checked_at` in the row of {} is not a time in the past", name())));
             }
             if found.insert(key, row).is_some() {
                 return Err(failed(format!("there are two rows of {}", name())));
@@ -150,7 +150,7 @@ fn key_of_row(row: &Value) -> Key<'_> {
     (or_none("id"), or_none("version"), or_none("channel"), text("distribution"))
 }
 
-/// Whether a row was checked at some time that is over, or never. A later run could take one of the future for fresh.
+/// Whether `checked_at` is null or a time in the past. A later run would take a row from the future for fresh.
 fn is_past(time: &Value) -> bool {
     let Some(text) = time.as_str() else { return time.is_null() };
     OffsetDateTime::parse(text, &Rfc3339).is_ok_and(|time| time <= OffsetDateTime::now_utc())

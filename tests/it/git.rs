@@ -96,7 +96,7 @@ fn a_checkout_that_looks_like_a_repository_runs_nothing() {
     let hostile = Hostile::new();
     // Were git started there, it would run what the checkout names.
     git_in(&hostile.registry(), &["-c", "safe.bareRepository=all", "add", "-A", "."]);
-    assert!(hostile.marker().exists(), "the attack is none, and this test proves nothing");
+    assert!(hostile.marker().exists(), "the attack does not work, so this test proves nothing");
     fs::remove_file(hostile.marker()).unwrap();
 
     let env = &hostile.env;
@@ -168,7 +168,7 @@ fn filters_and_hooks_of_the_repository_do_not_answer() {
     // Its time differs from that in the index, so that git reads it.
     env.write("r/a/agent.json", manifest("a"));
     git_in(&env.path("r"), &["diff", "HEAD"]);
-    assert!(marker.exists(), "the attack is none, and this test proves nothing");
+    assert!(marker.exists(), "the attack does not work, so this test proves nothing");
     fs::remove_file(&marker).unwrap();
     env.write("r/a/agent.json", manifest("a"));
     assert_eq!(changed(&env.path("r"), "HEAD"), [] as [&str; 0]);
@@ -319,7 +319,7 @@ fn a_remote_runs_no_command_and_is_no_folder_of_the_checkout() {
     assert!(error.contains("'file' not allowed"), "{error}");
 }
 
-/// With `--git-dir`, git would not look to whom a repository belongs: its own configuration names programs, too.
+/// With `--git-dir`, git does not check who owns a repository, whose configuration names programs.
 #[test]
 fn a_repository_of_another_user_is_not_trusted() {
     let env = Env::with(&["a"]);

@@ -40,7 +40,7 @@ fn parts_become_one_snapshot() {
     assert_eq!((code, &report["merged"]), (0, &json!({ "taken": 4, "unknown": [] })), "{report:#}");
     let snapshot: Value = serde_json::from_str(&env.read("out.json")).unwrap();
     assert_eq!(snapshot, json!({ "schema": 1, "agents": [row("a"), row("b"), row("c"), row("d")] }));
-    // What nobody knows in a row is not published.
+    // Unknown members of a row are not published.
     let mut more = row("b");
     more["note"] = json!("<script>");
     part(&env, 2, &[more, row("d")]);
@@ -63,8 +63,8 @@ fn a_part_speaks_for_its_own_agents_only() {
         (vec![with("version", json!("9.9.9"))], "`b` `9.9.9`"),
         (vec![with("channel", json!("preview"))], "belongs to another part"),
         (vec![with("features", json!("all"))], "not a snapshot at `/agents/0/features`"),
-        (vec![with("checked_at", json!("2999-01-01T00:00:00Z"))], "at no time in the past"),
-        (vec![with("checked_at", json!("soon"))], "at no time in the past"),
+        (vec![with("checked_at", json!("2999-01-01T00:00:00Z"))], "is not a time in the past"),
+        (vec![with("checked_at", json!("soon"))], "is not a time in the past"),
         (vec![with("warnings", json!(["x".repeat(2 << 20)]))], "longer than"),
         (vec![with("id", json!("b\u{202e}\u{1b}[31m"))], "\\u{202e}"),
     ] {

@@ -1,6 +1,6 @@
 //! The repository around a directory, found without running git in that directory.
 //!
-//! Git asks a folder first whether it is a bare repository itself, and a branch can add files that make it look like one.
+//! Git first checks whether a folder is a bare repository, and a branch can add files that make a folder look like one.
 
 use std::fs;
 use std::io::{self, Read};
@@ -49,8 +49,8 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Lets git itself find the repository from its top, where `.git` is what it looks for first. With `--git-dir` it would
-    /// not look to whom the repository belongs.
+    /// Lets git itself find the repository from its top, where it looks for `.git` first. With `--git-dir`, git does not
+    /// check who owns the repository.
     fn confirm(&self) -> Result<(), Error> {
         let (command, arguments) = ("rev-parse", ["--is-inside-work-tree", "--show-cdup"]);
         let call = Call {
@@ -121,7 +121,7 @@ fn has_repository(folder: &Path) -> bool {
 }
 
 /// A `.git` may be a file that names the real directory: of a linked work tree, of a submodule. What lies among the files
-/// of a checkout is not one that git has made there.
+/// of a checkout was not made by git.
 fn refuse_inside(directory: &Path, top: &Path) -> Result<(), Error> {
     let link = top.join(".git");
     let is_plain = link.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());

@@ -10,7 +10,7 @@ use std::thread;
 
 use super::Error;
 
-/// Settings of every call, which count for more than any configuration file.
+/// Settings of every call, which override every configuration file.
 const SETTINGS: &[&str] = &[
     // A folder that only looks like a bare repository is a folder.
     "safe.bareRepository=explicit", "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null",
@@ -30,19 +30,19 @@ const REMOVED: &[&str] = &[
     "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
 ];
 
-/// With whom git may speak.
+/// Which repositories git may contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// With no other repository, not even to fetch what a partial clone lacks.
+    /// None, not even to fetch what a partial clone lacks.
     Nothing,
-    /// With other machines.
+    /// Those of other machines.
     Network,
-    /// With other machines and with other repositories on this one.
+    /// Those of other machines and of this one.
     NetworkAndFiles,
 }
 
 impl Reach {
-    /// The value of `GIT_ALLOW_PROTOCOL`, which counts for more than any configuration; `ext`, which runs any command, is
+    /// The value of `GIT_ALLOW_PROTOCOL`, which overrides every configuration; `ext`, which runs any command, is
     /// never in it.
     fn protocols(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ pub(super) struct Call<'a> {
     pub(super) arguments: &'a [&'a str],
     /// Further variables.
     pub(super) variables: &'a [(&'a str, &'a str)],
-    /// With whom it may speak.
+    /// Which repositories it may contact.
     pub(super) reach: Reach,
 }
 
@@ -85,7 +85,7 @@ impl Call<'_> {
         if self.reach == Reach::Nothing {
             command.env("GIT_NO_LAZY_FETCH", "1");
         }
-        // Questions must not wait for other programs that use the index, and no person is there to be asked.
+        // Git must neither wait for other programs that use the index nor ask for a password.
         command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
         command.envs(self.variables.iter().copied());
         command
