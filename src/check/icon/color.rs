@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use roxmltree::Node;
 
-use super::{Icon, PAINTS, Piece, is_inside, value, value_range};
+use super::elements::{Element, Elements};
+use super::gradient::Gradients;
+use super::{Icon, PAINTS, Piece, value, value_range};
 
 /// A paint that is none of the allowed words.
 pub(in super::super) struct Color {
@@ -28,14 +30,15 @@ const MASK_VALUES: &[&str] = &["black", "white", "#000", "#fff", "#000000", "#ff
 const ANIMATIONS: &[&str] = &["animate", "animateColor", "animateMotion", "animateTransform", "set"];
 
 /// Every paint of an icon that is no `currentColor`, `none`, `inherit` or `transparent`.
-pub(in super::super) fn colors(icon: &Icon<'_>) -> Vec<Color> {
+pub(in super::super) fn colors(icon: &Icon<'_>, elements: &Elements<'_>, gradients: &Gradients<'_>) -> Vec<Color> {
     let mut found = Vec::new();
     for node in icon.elements() {
         // Of an animation, `fill` says what happens at its end.
         if ANIMATIONS.contains(&node.tag_name().name()) {
             continue;
         }
-        found.extend(built_in_color(icon, node));
+        let Some(element) = elements.get(node.id()) else { continue };
+        found.extend(built_in_color(icon, node, element));
         // Put into an HTML page, attributes lose their case.
         let is_paint = |name: &str| name == "filter" || PAINTS.iter().any(|paint| paint.eq_ignore_ascii_case(name));
         for attribute in
@@ -43,9 +46,9 @@ pub(in super::super) fn colors(icon: &Icon<'_>) -> Vec<Color> {
         {
             let value = value(attribute.value());
             let is_reference = attribute.name() == "filter" && matches!(value[..], [Piece::Url(_)]);
-            if !is_reference && !is_allowed(&value) {
+            if !is_reference && !is_allowed(&value) && !gradients.has(&value) {
                 let text = attribute.value().trim().to_ascii_lowercase();
-                let is_mask_value = MASK_VALUES.contains(&text.as_str()) && is_only_in_mask(node);
+                let is_mask_value = MASK_VALUES.contains(&text.as_str()) && element.is_only_in_mask;
                 found.push(Color {
                     property: attribute.name().to_owned(),
                     value: attribute.value().to_owned(),
@@ -62,12 +65,17 @@ pub(in super::super) fn colors(icon: &Icon<'_>) -> Vec<Color> {
             // A filter of the file is looked at itself; the functions of CSS are not needed in an icon.
             let is_filter = ["filter", "backdrop-filter"].contains(&property);
             let is_reference = is_filter && matches!(declaration.value[..], [Piece::Url(_)]);
-            if !(is_paint || is_filter) || is_reference || is_allowed(&declaration.value) {
+            if !(is_paint || is_filter)
+                || is_reference
+                || is_allowed(&declaration.value)
+                || gradients.has(&declaration.value)
+            {
                 continue;
             }
-            let range = icon.declaration_range(styled, declaration);
+            let range = styled.declaration_range(declaration);
             let text = declaration.text.clone();
-            let in_mask = !styled.is_sheet && icon.document.get_node(styled.element).is_some_and(is_only_in_mask);
+            let in_mask =
+                !styled.is_sheet && elements.get(styled.element).is_some_and(|element| element.is_only_in_mask);
             let is_mask_value = in_mask && MASK_VALUES.contains(&text.to_ascii_lowercase().as_str());
             found.push(Color { property: property.to_owned(), value: text, range, is_mask_value });
         }
@@ -75,14 +83,8 @@ pub(in super::super) fn colors(icon: &Icon<'_>) -> Vec<Color> {
     found
 }
 
-/// Whether an element is in a mask, and cannot be taken out of it by `use`.
-fn is_only_in_mask(node: Node<'_, '_>) -> bool {
-    let is_mask = |node: &Node<'_, '_>| node.tag_name().name() == "mask";
-    is_inside(node, "mask") && node.ancestors().take_while(|node| !is_mask(node)).all(|node| !node.has_attribute("id"))
-}
-
 /// Colours that are named nowhere: those of filter primitives, and those of emoji.
-fn built_in_color(icon: &Icon<'_>, node: Node<'_, '_>) -> Option<Color> {
+fn built_in_color(icon: &Icon<'_>, node: Node<'_, '_>, element: &Element<'_>) -> Option<Color> {
     let name = node.tag_name().name();
     let lacks =
         |property: &str| !node.has_attribute(property) && !node.has_attribute("style") && !node.has_attribute("class");
@@ -101,7 +103,7 @@ fn built_in_color(icon: &Icon<'_>, node: Node<'_, '_>) -> Option<Color> {
     if makes_color {
         return Some(color("the paint", name.to_owned(), icon.tag(node)));
     }
-    let text = node.children().find(|child| child.is_text() && is_inside(*child, "text"))?;
+    let text = node.children().find(|child| child.is_text() && element.has_text)?;
     let emoji =
         text.text()?.chars().find(|c| matches!(c, '\u{1F000}'..='\u{1FAFF}' | '\u{2600}'..='\u{27BF}' | '\u{FE0F}'))?;
     Some(color("the emoji", emoji.to_string(), text.range()))

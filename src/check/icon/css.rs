@@ -226,7 +226,10 @@ fn pieces(tokens: &[Lexeme], in_loader: bool, out: &mut Vec<Piece>) {
             Lexeme::Leaf(Piece::Text(text)) if in_loader => out.push(Piece::Url(text.clone())),
             Lexeme::Leaf(piece) => out.push(piece.clone()),
             Lexeme::Group(_, name, inner) => {
-                out.push(Piece::Other);
+                // A quoted address is an address like a bare one.
+                if name != "url" {
+                    out.push(Piece::Other);
+                }
                 pieces(inner, in_loader || LOADERS.contains(&name.as_str()), out);
             }
             _ => out.push(Piece::Other),

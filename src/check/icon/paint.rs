@@ -4,8 +4,11 @@ use std::collections::HashMap;
 
 use roxmltree::{Node, NodeId};
 
-use super::css::{Declaration, Piece};
-use super::selector::Selector;
+use super::cascade::{Cascade, Winners};
+use super::elements::Elements;
+use super::gradient::Gradients;
+use super::own::{Inherited, Own, Paint};
+use super::work::{TooMuch, Work};
 use super::{Icon, SVG, XLINK};
 
 /// The most elements that are looked at while following `use`: references can multiply. More than an icon may have itself.
@@ -19,19 +22,6 @@ pub(in super::super) struct Shape {
     pub(in super::super) node: NodeId,
     pub(in super::super) fill: Paint,
     pub(in super::super) stroke: Paint,
-}
-
-/// The paint of an area or a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Paint {
-    /// Nothing was said, and so it is black.
-    Initial,
-    /// `currentColor`
-    Current,
-    /// Nothing is painted.
-    None,
-    /// A colour of its own.
-    Other,
 }
 
 impl Shape {
@@ -51,26 +41,28 @@ impl Shape {
     }
 }
 
-/// What an element hands down to its children.
+/// Why the shapes of an icon were not looked for to the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refusal {
+    #[error("`use` elements lead to too many others, or to themselves")]
+    References,
+    #[error(transparent)]
+    Work(#[from] TooMuch),
+}
+
+/// What has been found out about an icon before its shapes are looked for.
 #[derive(Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a property of its own")]
-struct Inherited {
-    fill: Paint,
-    stroke: Paint,
-    hidden: bool,
-    fill_clear: bool,
-    stroke_clear: bool,
-    stroke_thin: bool,
+pub(super) struct Sheets<'b> {
+    pub(super) elements: &'b Elements<'b>,
+    pub(super) cascade: &'b Cascade<'b>,
+    pub(super) gradients: &'b Gradients<'b>,
 }
 
 /// Elements whose children are drawn.
 const CONTAINERS: &[&str] = &["svg", "g", "a", "switch", "marker", "text", "tspan", "textPath"];
 
-const SHAPES: &[&str] =
-    &["path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "textPath"];
-
-/// The shapes of an icon; `None` when `use` elements lead too deep, or to too many elements, for all to be looked at.
-pub(super) fn shapes(icon: &Icon<'_>) -> Option<Vec<Shape>> {
+/// The shapes of an icon.
+pub(super) fn shapes(icon: &Icon<'_>, sheets: Sheets<'_>, work: &mut Work) -> Result<Vec<Shape>, Refusal> {
     let top = Inherited {
         fill: Paint::Initial,
         stroke: Paint::None,
@@ -79,24 +71,28 @@ pub(super) fn shapes(icon: &Icon<'_>) -> Option<Vec<Shape>> {
         stroke_clear: false,
         stroke_thin: false,
     };
-    let mut walk = Walk { icon, ids: None, visits: 0, shapes: Vec::new(), cascade: Cascade::of(icon) };
+    let ids = icon.elements().filter_map(|node| Some((sheets.elements.get(node.id())?.id?, node.id()))).collect();
+    let mut walk = Walk { icon, sheets, work, ids, known: HashMap::new(), shapes: Vec::new() };
     let mut stack = vec![(icon.root(), top, 0)];
+    let mut visits = 0;
     while let Some((node, inherited, uses)) = stack.pop() {
-        walk.visits += 1;
-        if walk.visits > VISIT_LIMIT || uses > USE_LIMIT {
-            return None;
+        visits += 1;
+        if visits > VISIT_LIMIT || uses > USE_LIMIT {
+            return Err(Refusal::References);
         }
-        walk.visit(node, inherited, uses, &mut stack);
+        walk.visit(node, inherited, uses, &mut stack)?;
     }
-    Some(walk.shapes)
+    Ok(walk.shapes)
 }
 
 struct Walk<'b, 'a> {
     icon: &'b Icon<'a>,
-    ids: Option<HashMap<&'b str, NodeId>>,
-    visits: usize,
+    sheets: Sheets<'b>,
+    work: &'b mut Work,
+    ids: HashMap<&'b str, NodeId>,
+    /// What has been read of elements: `use` leads to the same ones again and again.
+    known: HashMap<NodeId, Own>,
     shapes: Vec<Shape>,
-    cascade: Cascade<'b>,
 }
 
 impl<'b, 'a> Walk<'b, 'a> {
@@ -106,187 +102,53 @@ impl<'b, 'a> Walk<'b, 'a> {
         inherited: Inherited,
         uses: usize,
         stack: &mut Vec<(Node<'b, 'a>, Inherited, usize)>,
-    ) {
+    ) -> Result<(), TooMuch> {
         if node.tag_name().namespace() != Some(SVG) {
-            return;
+            return Ok(());
+        }
+        let own = self.own(node)?;
+        if !own.is_drawn {
+            return Ok(());
         }
         let name = node.tag_name().name();
-        let Some(own) = self.cascade.inherit(node, inherited) else { return };
-        if SHAPES.contains(&name) && !own.hidden && self.cascade.has_extent(node) {
-            let fill = if own.fill_clear || !self.cascade.has_area(node) { Paint::None } else { own.fill };
-            let stroke = if own.stroke_clear || own.stroke_thin { Paint::None } else { own.stroke };
+        let handed = own.hand_down(inherited);
+        if own.has_extent && !handed.hidden {
+            let fill = if handed.fill_clear || !own.has_area { Paint::None } else { handed.fill };
+            let stroke = if handed.stroke_clear || handed.stroke_thin { Paint::None } else { handed.stroke };
             self.shapes.push(Shape { node: node.id(), fill, stroke });
         }
-        if name == "use" {
-            if let Some(target) = self.target(node) {
-                match target.tag_name().name() {
-                    "symbol" => stack.extend(target.children().rev().map(|child| (child, own, uses + 1))),
-                    _ => stack.push((target, own, uses + 1)),
-                }
+        if let Some(target) = own.target.and_then(|target| self.icon.document.get_node(target)) {
+            match target.tag_name().name() {
+                "symbol" => stack.extend(target.children().rev().map(|child| (child, handed, uses + 1))),
+                _ => stack.push((target, handed, uses + 1)),
             }
         } else if CONTAINERS.contains(&name) {
-            stack.extend(node.children().rev().filter(Node::is_element).map(|child| (child, own, uses)));
+            // With the texts in between, so that each of them counts as a visit.
+            stack.extend(node.children().rev().map(|child| (child, handed, uses)));
         }
+        Ok(())
     }
 
-    fn target(&mut self, node: Node<'b, 'a>) -> Option<Node<'b, 'a>> {
+    /// What an element says itself, read once.
+    fn own(&mut self, node: Node<'b, 'a>) -> Result<Own, TooMuch> {
+        if let Some(own) = self.known.get(&node.id()) {
+            return Ok(*own);
+        }
+        let Sheets { elements, cascade, gradients } = self.sheets;
+        let winners = match elements.get(node.id()) {
+            Some(element) => cascade.winners(node.id(), element, elements, self.work)?,
+            None => Winners::default(),
+        };
+        let target = (node.tag_name().name() == "use").then(|| self.target(node)).flatten();
+        let own = Own { target, ..Own::of(node, &winners, gradients) };
+        self.known.insert(node.id(), own);
+        Ok(own)
+    }
+
+    fn target(&self, node: Node<'b, 'a>) -> Option<NodeId> {
         let href = node.attribute("href").or_else(|| node.attribute((XLINK, "href")))?;
-        let icon = self.icon;
-        let ids = self.ids.get_or_insert_with(|| {
-            icon.elements().filter_map(|node| Some((node.attribute("id")?, node.id()))).collect()
-        });
-        icon.document.get_node(*ids.get(href.trim().strip_prefix('#')?)?)
+        self.ids.get(href.trim().strip_prefix('#')?).copied()
     }
-}
-
-/// The declarations of all style sheets and `style` attributes.
-struct Cascade<'b> {
-    sheets: Vec<&'b Declaration>,
-    attributes: HashMap<NodeId, Vec<&'b Declaration>>,
-}
-
-impl<'b> Cascade<'b> {
-    fn of(icon: &'b Icon<'_>) -> Self {
-        let mut cascade = Self { sheets: Vec::new(), attributes: HashMap::new() };
-        for styled in &icon.styles {
-            // What applies under a condition only cannot be relied upon.
-            let declarations = styled.css.declarations.iter().filter(|declaration| !declaration.is_conditional);
-            if styled.is_sheet {
-                cascade.sheets.extend(declarations);
-            } else {
-                cascade.attributes.entry(styled.element).or_default().extend(declarations);
-            }
-        }
-        cascade
-    }
-
-    /// What an element hands down; `None` when neither it nor anything in it is drawn.
-    fn inherit(&self, node: Node<'_, '_>, inherited: Inherited) -> Option<Inherited> {
-        let look = |property| {
-            let declared = self.winner(node, property);
-            declared.map(|declaration| declaration.value.clone()).or_else(|| node.attribute(property).map(super::value))
-        };
-        let is_zero = |property, inherited| look(property).map_or(inherited, |value| number(&value) == Some(0.0));
-        let word = |property| match look(property).as_deref() {
-            Some([Piece::Word(word)]) => Some(word.clone()),
-            _ => None,
-        };
-        if word("display").as_deref() == Some("none") || is_zero("opacity", false) {
-            return None;
-        }
-        Some(Inherited {
-            fill: look("fill").map_or(inherited.fill, |value| paint(&value, inherited.fill)),
-            stroke: look("stroke").map_or(inherited.stroke, |value| paint(&value, inherited.stroke)),
-            hidden: match word("visibility").as_deref() {
-                Some("hidden" | "collapse") => true,
-                Some("visible") => false,
-                _ => inherited.hidden,
-            },
-            fill_clear: is_zero("fill-opacity", inherited.fill_clear),
-            stroke_clear: is_zero("stroke-opacity", inherited.stroke_clear),
-            stroke_thin: is_zero("stroke-width", inherited.stroke_thin),
-        })
-    }
-
-    /// Whether a shape has any geometry at all. Geometry in CSS is taken as some.
-    fn has_extent(&self, node: Node<'_, '_>) -> bool {
-        let is_some = |name: &str| {
-            self.winner(node, name).is_some() || node.attribute(name).is_some_and(|text| !text.trim().is_empty())
-        };
-        let is_positive = |name: &str| {
-            let attribute = node.attribute(name);
-            self.winner(node, name).is_some()
-                || (is_some(name)
-                    && attribute.is_some_and(|text| number(&super::value(text)).is_none_or(|size| size > 0.0)))
-        };
-        match node.tag_name().name() {
-            "path" => is_some("d"),
-            "rect" => is_positive("width") && is_positive("height"),
-            "circle" => is_positive("r"),
-            "ellipse" => is_positive("rx") || is_positive("ry"),
-            "polyline" | "polygon" => is_some("points"),
-            "text" | "tspan" | "textPath" => {
-                node.children().any(|child| child.is_text() && child.text().is_some_and(|text| !text.trim().is_empty()))
-            }
-            _ => true,
-        }
-    }
-
-    /// Whether there is anything to fill: a line, or a path of one straight stroke, has no area.
-    fn has_area(&self, node: Node<'_, '_>) -> bool {
-        match node.tag_name().name() {
-            "line" => false,
-            "path" => self.winner(node, "d").is_some() || !is_one_stroke(node.attribute("d").unwrap_or_default()),
-            _ => true,
-        }
-    }
-
-    /// The declaration that wins among style sheets and the `style` attribute.
-    fn winner(&self, node: Node<'_, '_>, property: &str) -> Option<&'b Declaration> {
-        let from_sheets = self.sheets.iter().enumerate().filter(|(_, declaration)| declaration.property == property);
-        let from_sheets = from_sheets.filter_map(|(order, declaration)| {
-            let matching = declaration.selectors.iter().filter(|selector| selector.matches(node));
-            let weight = matching.map(Selector::weight).max()?;
-            Some(((declaration.important, false, weight, order), *declaration))
-        });
-        let own = self.attributes.get(&node.id()).into_iter().flatten().enumerate();
-        let from_attribute = own
-            .filter(|(_, declaration)| declaration.property == property)
-            .map(|(order, declaration)| ((declaration.important, true, (0, 0, 0), order), *declaration));
-        from_sheets.chain(from_attribute).max_by_key(|(weight, _)| *weight).map(|(_, declaration)| declaration)
-    }
-}
-
-fn paint(value: &[Piece], inherited: Paint) -> Paint {
-    match value {
-        [Piece::Word(word)] => match word.as_str() {
-            "currentcolor" => Paint::Current,
-            "none" | "transparent" => Paint::None,
-            "inherit" | "unset" => inherited,
-            "initial" => Paint::Initial,
-            _ => Paint::Other,
-        },
-        [] => inherited,
-        _ => Paint::Other,
-    }
-}
-
-fn number(value: &[Piece]) -> Option<f64> {
-    match value {
-        [Piece::Number(number)] => Some(*number),
-        _ => None,
-    }
-}
-
-/// Whether path data moves to a point and draws one straight line from there.
-fn is_one_stroke(d: &str) -> bool {
-    let mut commands = d.match_indices(|c: char| c.is_ascii_alphabetic() && !"eE".contains(c));
-    let (Some((_, "M" | "m")), Some((at, command))) = (commands.next(), commands.next()) else { return false };
-    let (next, end) = commands.next().map_or(("z", d.len()), |(at, command)| (command, at));
-    let arguments = &d[at + 1..end];
-    "Zz".contains(next)
-        && match command {
-            "H" | "h" | "V" | "v" => numbers(arguments) == 1,
-            "L" | "l" => numbers(arguments) == 2,
-            _ => false,
-        }
-}
-
-/// How many numbers stand in path data without commands: a sign, a second point, a comma or a space starts a new one.
-fn numbers(text: &str) -> usize {
-    let (mut count, mut open, mut point) = (0, false, false);
-    for c in text.chars() {
-        let starts = match c {
-            '0'..='9' => !open,
-            '.' => !open || point,
-            '-' | '+' => true,
-            _ => false,
-        };
-        count += usize::from(starts);
-        open = matches!(c, '0'..='9' | '.' | '-' | '+' | 'e' | 'E');
-        point = open && (c == '.' || (point && !starts));
-    }
-    count
 }
 
 #[cfg(test)]
@@ -347,6 +209,51 @@ mod tests {
     }
 
     #[test]
+    fn a_gradient_of_the_current_color_is_the_current_color() {
+        let gradient = |stops: &str, around: &str| {
+            let body =
+                format!("{around}<linearGradient id='a'>{stops}</linearGradient><path fill='url(#a)' d='M0 0h1v1z'/>");
+            let text = format!("<svg xmlns='{SVG}' xmlns:xlink='{XLINK}'>{body}</svg>");
+            let icon = Icon::parse(&text).unwrap();
+            (icon.shapes[0].fill, icon.colors.len())
+        };
+        let current = "<stop stop-color='currentColor'/><stop offset='1' stop-color='CURRENTCOLOR' stop-opacity='0'/>";
+        assert_eq!(gradient(current, ""), (Paint::Current, 0));
+        assert_eq!(gradient("<stop class='s'/>", "<style>.s{stop-color:currentColor}</style>"), (Paint::Current, 0));
+        // A stop without a colour is black; a gradient without stops paints nothing.
+        for (stops, around) in [
+            ("<stop stop-color='currentColor'/><stop/>", ""),
+            ("", ""),
+            ("<stop stop-color='currentColor'/>", "<radialGradient id='a'><stop/></radialGradient>"),
+            ("<stop stop-color='inherit'/>", ""),
+            ("<stop class='s' stop-color='currentColor'/>", "<style>.s{stop-color:inherit}</style>"),
+        ] {
+            assert_eq!(gradient(stops, around), (Paint::Other, 1), "{stops} {around}");
+        }
+        assert_eq!(gradient("<stop stop-color='red'/>", ""), (Paint::Other, 2));
+    }
+
+    #[test]
+    fn a_gradient_may_take_its_stops_from_another_one() {
+        let stops = "<stop stop-color='currentColor'/>";
+        for (gradients, paint) in [
+            (
+                format!("<linearGradient id='b'>{stops}</linearGradient><radialGradient id='a' href='#b'/>"),
+                Paint::Current,
+            ),
+            (
+                format!("<linearGradient id='b'>{stops}</linearGradient><radialGradient id='a' xlink:href='#b'/>"),
+                Paint::Current,
+            ),
+            ("<linearGradient id='a' href='#a'/>".to_owned(), Paint::Other),
+            (format!("<pattern id='b'>{stops}</pattern><radialGradient id='a' href='#b'/>"), Paint::Other),
+        ] {
+            let body = format!("{gradients}<path style='fill:url(\"#a\")' d='M0 0h1v1z'/>");
+            assert_eq!(paints(&body), [(paint, Paint::None)], "{gradients}");
+        }
+    }
+
+    #[test]
     fn what_is_not_drawn_is_no_shape() {
         for body in [
             "<defs><path d='M0 0h1v1z'/></defs>",
@@ -376,14 +283,5 @@ mod tests {
         }
         assert_eq!(parse(&bomb), refused);
         assert_eq!(parse("<path id='a' d='M0 0h1v1z'/><g id='b'><use href='#a'/></g><use href='#b'/>"), None);
-    }
-
-    #[test]
-    fn numbers_in_path_data_are_counted_as_viewers_do() {
-        for (text, count) in
-            [("14 14", 2), ("14-14", 2), (".5.5", 2), ("1e-5,2", 3), ("-1 -2 3", 3), ("", 0), ("1.5", 1)]
-        {
-            assert_eq!(numbers(text), count, "{text}");
-        }
     }
 }

@@ -3,12 +3,9 @@
 //! What cannot be known from the file (the mouse over an element, say) is taken as not met; what is seldom used in icons
 //! (attributes, structure, siblings) as met.
 
-use roxmltree::Node;
-
 use super::css::{Bracket, Lexeme};
-
-/// How far up an element's ancestors are looked at.
-const ANCESTOR_LIMIT: usize = 64;
+use super::elements::{Element, Elements};
+use super::work::{TooMuch, Work};
 
 /// Pseudo-classes that depend on the reader.
 const DYNAMIC: &[&str] = &[
@@ -19,8 +16,20 @@ const DYNAMIC: &[&str] = &[
 /// A selector, from the element itself outwards.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Selector {
-    compounds: Vec<Compound>,
+    /// The last one is about the element; each of the others is about any element around those behind it.
+    chains: Vec<Chain>,
     is_never_met: bool,
+    weight: Weight,
+}
+
+/// The specificity of identifiers, classes and elements.
+pub(super) type Weight = (usize, usize, usize);
+
+/// What an element, its parent, the parent of that and so on must be.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Chain {
+    /// The last one is about the innermost element.
+    compounds: Vec<Compound>,
 }
 
 /// What one element must be.
@@ -29,42 +38,103 @@ struct Compound {
     element: Option<String>,
     id: Option<String>,
     classes: Vec<String>,
-    /// Whether the compound to the left is about the parent, not about any ancestor.
-    is_child: bool,
+}
+
+/// Whether a chain fits.
+enum Fit<'e, 'b> {
+    Not,
+    /// It does; this is the next element outwards, if there is one.
+    Below(Option<&'e Element<'b>>),
 }
 
 impl Selector {
+    fn push(&mut self, compound: Compound, is_child: bool) {
+        let (ids, classes, names) = compound.weight();
+        self.weight = (self.weight.0 + ids, self.weight.1 + classes, self.weight.2 + names);
+        match self.chains.last_mut() {
+            Some(chain) if is_child => chain.compounds.push(compound),
+            _ => self.chains.push(Chain { compounds: vec![compound] }),
+        }
+    }
+
     /// The specificity of its identifiers, classes and elements.
-    pub(super) fn weight(&self) -> (usize, usize, usize) {
-        self.compounds.iter().fold((0, 0, 0), |(ids, classes, elements), compound| {
-            let has = |part: &Option<String>| usize::from(part.is_some());
-            (ids + has(&compound.id), classes + compound.classes.len(), elements + has(&compound.element))
-        })
+    pub(super) fn weight(&self) -> Weight {
+        self.weight
     }
 
     /// Whether a rule with this selector surely applies to an element.
-    pub(super) fn matches(&self, node: Node<'_, '_>) -> bool {
-        !self.is_never_met && matches_all(&self.compounds, node)
+    ///
+    /// Each chain takes the nearest elements that it fits: that leaves the most to those left of it, so that no choice
+    /// has to be taken back. The comparisons are at most the compounds of the selector times the depth of the element.
+    pub(super) fn matches(
+        &self,
+        element: &Element<'_>,
+        elements: &Elements<'_>,
+        work: &mut Work,
+    ) -> Result<bool, TooMuch> {
+        if self.is_never_met {
+            return Ok(false);
+        }
+        let mut chains = self.chains.iter().rev();
+        let Some(own) = chains.next() else { return Ok(true) };
+        let Fit::Below(mut above) = own.fits(element, elements, work)? else { return Ok(false) };
+        for chain in chains {
+            loop {
+                let Some(ancestor) = above else { return Ok(false) };
+                if let Fit::Below(end) = chain.fits(ancestor, elements, work)? {
+                    above = end;
+                    break;
+                }
+                above = parent(ancestor, elements);
+            }
+        }
+        Ok(true)
     }
 }
 
-fn matches_all(compounds: &[Compound], node: Node<'_, '_>) -> bool {
-    let Some((first, rest)) = compounds.split_first() else { return true };
-    if !first.matches(node) || rest.is_empty() {
-        return first.matches(node);
+fn parent<'e, 'b>(element: &Element<'b>, elements: &'e Elements<'b>) -> Option<&'e Element<'b>> {
+    elements.get(element.parent?)
+}
+
+impl Chain {
+    /// Whether an element and those around it are what the chain asks for.
+    fn fits<'e, 'b>(
+        &self,
+        element: &Element<'b>,
+        elements: &'e Elements<'b>,
+        work: &mut Work,
+    ) -> Result<Fit<'e, 'b>, TooMuch> {
+        let mut compounds = self.compounds.iter().rev();
+        let Some(own) = compounds.next() else { return Ok(Fit::Below(parent(element, elements))) };
+        work.spend(own.cost())?;
+        if !own.fits(element) {
+            return Ok(Fit::Not);
+        }
+        let mut above = parent(element, elements);
+        for compound in compounds {
+            work.spend(compound.cost())?;
+            match above {
+                Some(element) if compound.fits(element) => above = parent(element, elements),
+                _ => return Ok(Fit::Not),
+            }
+        }
+        Ok(Fit::Below(above))
     }
-    let reach = if first.is_child { 1 } else { ANCESTOR_LIMIT };
-    node.ancestors().skip(1).filter(Node::is_element).take(reach).any(|ancestor| matches_all(rest, ancestor))
 }
 
 impl Compound {
-    fn matches(&self, node: Node<'_, '_>) -> bool {
-        self.element.as_deref().is_none_or(|element| element == node.tag_name().name())
-            && self.id.as_deref().is_none_or(|id| node.attribute("id") == Some(id))
-            && (self.classes.is_empty() || {
-                let classes = node.attribute("class").unwrap_or_default();
-                self.classes.iter().all(|class| classes.split_ascii_whitespace().any(|own| own == class))
-            })
+    fn fits(&self, element: &Element<'_>) -> bool {
+        self.element.as_deref().is_none_or(|name| name == element.name)
+            && self.id.as_deref().is_none_or(|id| element.id == Some(id))
+            && self.classes.iter().all(|class| element.has_class(class))
+    }
+
+    fn cost(&self) -> usize {
+        1 + self.classes.len()
+    }
+
+    fn weight(&self) -> Weight {
+        (usize::from(self.id.is_some()), self.classes.len(), usize::from(self.element.is_some()))
     }
 }
 
@@ -76,6 +146,8 @@ pub(super) fn parse_list(tokens: &[Lexeme]) -> Vec<Selector> {
 fn parse(tokens: &[Lexeme]) -> Selector {
     let mut selector = Selector::default();
     let mut current = Compound::default();
+    // Whether the compound to the left is about the parent, not about any ancestor.
+    let mut is_child = false;
     let mut is_open = false;
     // White space and signs are a combinator only when something follows them.
     let mut combinator = None;
@@ -97,8 +169,8 @@ fn parse(tokens: &[Lexeme]) -> Selector {
             // The element before is not looked for.
             Some('+' | '~') => current = Compound::default(),
             Some(sign) => {
-                selector.compounds.insert(0, std::mem::take(&mut current));
-                current.is_child = sign == '>';
+                selector.push(std::mem::take(&mut current), is_child);
+                is_child = sign == '>';
             }
         }
         match token {
@@ -121,24 +193,34 @@ fn parse(tokens: &[Lexeme]) -> Selector {
             _ => {}
         }
     }
-    selector.compounds.insert(0, current);
+    selector.push(current, is_child);
     selector
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::css;
-    use roxmltree::{Document, Node};
+    use super::super::{Icon, css};
+    use super::*;
 
     /// Ids of the elements that a selector surely applies to.
     fn matched(selector: &str) -> Vec<String> {
         let text = "<svg id='s'><g id='g' class='a b'><path id='p' class='a'/><rect id='r'/></g></svg>";
-        let document = Document::parse(text).unwrap();
+        matched_in(text, selector, &mut Work::default())
+    }
+
+    fn matched_in(text: &str, selector: &str, work: &mut Work) -> Vec<String> {
+        let icon = Icon::parse(text).unwrap();
+        let elements = Elements::of(&icon);
         let style = css::parse(&format!("{selector}{{x:y}}"));
         let selectors = &style.declarations[0].selectors;
-        let nodes = document.descendants().filter(Node::is_element);
-        let met = nodes.filter(|node| selectors.iter().any(|selector| selector.matches(*node)));
-        met.map(|node| node.attribute("id").unwrap().to_owned()).collect()
+        let mut met = Vec::new();
+        for node in icon.elements() {
+            let element = elements.get(node.id()).unwrap();
+            if selectors.iter().any(|selector| selector.matches(element, &elements, work).unwrap()) {
+                met.push(element.id.unwrap_or_default().to_owned());
+            }
+        }
+        met
     }
 
     #[test]
@@ -162,8 +244,39 @@ mod tests {
             ("[data-c]", &["s", "g", "p", "r"]),
             ("path[d]", &["p"]),
             ("path + rect", &["r"]),
+            ("svg g > path", &["p"]),
+            ("svg > g path", &["p"]),
+            ("* > * > path", &["p"]),
+            ("* > * > * > path", &[]),
         ] {
             assert_eq!(matched(selector), ids, "{selector}");
+        }
+    }
+
+    #[test]
+    fn a_chain_of_parents_is_looked_for_further_out_than_where_it_first_begins() {
+        let text = "<svg><a id='a'><b><c><x><b><y><b><c id='c'/></b></y></b></x></c></b></a></svg>";
+        for (selector, ids) in
+            [("a > b c", &["", "c"][..]), ("c > x > b c", &["c"]), ("a > b > c b > c", &["c"]), ("y > b > b c", &[])]
+        {
+            assert_eq!(matched_in(text, selector, &mut Work::default()), ids, "{selector}");
+        }
+    }
+
+    #[test]
+    fn no_selector_costs_more_than_its_parts_times_the_depth() {
+        for (depth, parts) in [(40, 24), (400, 24), (40, 240), (400, 400)] {
+            let text = format!("<svg>{}<path/>{}</svg>", "<g>".repeat(depth), "</g>".repeat(depth));
+            for selector in [
+                format!("q {}path", "g ".repeat(parts)),
+                format!("q > {}path", "g ".repeat(parts)),
+                format!("q {}path", "g > ".repeat(parts)),
+                format!("q {}path", "g > g ".repeat(parts / 2)),
+            ] {
+                let mut work = Work::default();
+                assert_eq!(matched_in(&text, &selector, &mut work), [] as [&str; 0]);
+                assert!(work.spent() <= (parts + 2) * (depth + 2) + depth + 2, "{depth} {parts}: {}", work.spent());
+            }
         }
     }
 

@@ -68,12 +68,12 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     }
     for styled in &icon.styles {
         for rule in styled.css.at_rules.iter().filter(|rule| rule.name.trim_start_matches("-webkit-") == "keyframes") {
-            report.range(icon.css_range(styled, &rule.range), "the icon is animated").help("remove the animation");
+            report.range(styled.css_range(&rule.range), "the icon is animated").help("remove the animation");
         }
         for declaration in &styled.css.declarations {
             if declaration.property.starts_with("animation") || declaration.property.starts_with("transition") {
                 report
-                    .range(icon.declaration_range(styled, declaration), "the icon is animated")
+                    .range(styled.declaration_range(declaration), "the icon is animated")
                     .help("remove the animation");
             }
         }

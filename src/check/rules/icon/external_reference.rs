@@ -51,11 +51,11 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     for styled in &icon.styles {
         for rule in styled.css.at_rules.iter().filter(|rule| rule.name == "import") {
             report
-                .range(icon.css_range(styled, &rule.range), "@import loads another file")
+                .range(styled.css_range(&rule.range), "@import loads another file")
                 .help("put the style into this file");
         }
         for declaration in &styled.css.declarations {
-            refuse_outside(report, &icon.declaration_range(styled, declaration), &declaration.value);
+            refuse_outside(report, &styled.declaration_range(declaration), &declaration.value);
         }
     }
 }
