@@ -259,7 +259,13 @@ pub(crate) fn starts_prerelease(behind: &str) -> bool {
     prerelease_at(behind, 0).is_some()
 }
 
+/// The shortest abbreviation of a commit hash that is in use.
+const HASH_LENGTH: usize = 7;
+
 /// The prerelease that stands directly at `at` (`-rc.1`, `rc1`, `_beta`), with its parts joined by dots.
+///
+/// Behind its number the text must end or separate: in `-a3815c0` and `-beta2x`, letter and digits begin something else.
+/// A single letter with as many digits as an abbreviated commit hash has is one (`-b123456`).
 fn prerelease_at(segment: &str, at: usize) -> Option<String> {
     let rest = &segment[at..];
     let tail = rest.strip_prefix(['-', '_', '.', '~']).unwrap_or(rest);
@@ -271,10 +277,15 @@ fn prerelease_at(segment: &str, at: usize) -> Option<String> {
     let behind = &tail[word_length..];
     let number = behind.strip_prefix(['.', '-', '_']).unwrap_or(behind);
     let digits = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+    let goes_on = number[digits..].starts_with(|c: char| c.is_alphanumeric());
+    let is_separate = number.len() < behind.len();
     match (digits, word_length) {
         // A single letter is a prerelease only with its number: `-a` may be anything.
         (0, 1) => None,
         (0, _) => Some(word),
+        (_, 1) if goes_on || digits + word_length >= HASH_LENGTH => None,
+        // The word was complete; what follows is a hash or a name.
+        (_, _) if goes_on => is_separate.then_some(word),
         _ => Some(format!("{word}.{}", &number[..digits])),
     }
 }
@@ -304,6 +315,9 @@ mod tests {
             ("/o/r/releases/download/1.9.0/agent-1.0.0.zip", "1.0.0", "1.9.0"),
             ("/2.0.0/agent-1.0.0.zip", "1.0.0", "2.0.0"),
             ("/agent-1.0.0rc2.zip", "1.0.0", "1.0.0-rc.2"),
+            ("/agent-1.0.0-a1.zip", "1.0.0", "1.0.0-a.1"),
+            ("/agent-1.0.0b12_linux.zip", "1.0.0", "1.0.0-b.12"),
+            ("/agent-1.0.0-nightly.20260101.zip", "1.0.0", "1.0.0-nightly.20260101"),
             ("/nightly-1.4/agent-macos-11.0.zip", "1.5.0", "1.4"),
         ] {
             assert_eq!(compare(url, version), UrlVersion::Other(other.into()), "{url} for {version}");
@@ -343,6 +357,12 @@ mod tests {
             ("/v1.0.0-canary.abc123/agent.zip", "1.0.0-canary.abc123"),
             ("/pool/v1.0.16/pool-darwin-arm64.tar.gz", "1.0.16"),
             ("/1.0.0/agent-1.0.0-aarch64-unknown-linux-gnu.tar.gz", "1.0.0"),
+            ("/lab/2026.07.09-a3815c0/darwin/arm64/agent-cli-package.tar.gz", "2026.07.09"),
+            ("/lab/2026.07.09-b12c4f9/linux/x64/agent-cli-package.tar.gz", "2026.07.09"),
+            ("/lab/2026.07.09-c123456/linux/x64/agent-cli-package.tar.gz", "2026.07.09"),
+            ("/lab/2026.07.09-c0ffee1/linux/x64/agent-cli-package.tar.gz", "2026.07.09"),
+            ("/v1.0.0-canary-3f2a1b/agent.zip", "1.0.0-canary"),
+            ("/agent-1.0.0-beta2-linux.zip", "1.0.0-beta.2"),
         ] {
             assert_eq!(compare(url, version), UrlVersion::Same, "{url} for {version}");
         }
