@@ -49,6 +49,14 @@ pub(super) fn walk<R: Read, S: Sink>(
     let mut archive = tar::Archive::new(Cursor::new(&first[..length]).chain(content));
     walk_entries(&mut archive, walk)?;
     let mut rest = archive.into_inner();
+    // The reader ends at the first block of zeros, others end at the second one and read on behind a lone one.
+    let mut second = [0; 512];
+    let length = fill(&mut rest, &mut second).map_err(|error| walk.explain(&error))?;
+    if second[..length].iter().any(|&byte| byte != 0) {
+        let name = second.iter().take(100).take_while(|&&byte| byte != 0).copied().collect::<Vec<u8>>();
+        let how = "it stands behind a single block of zeros, where some programs stop and others read on";
+        return Err(Error::refused(&name, Reason::HeadersDisagree(how.to_owned())));
+    }
     io::copy(&mut rest, &mut io::sink()).map_err(|error| walk.explain(&error))?;
     Ok(())
 }

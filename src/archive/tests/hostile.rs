@@ -33,6 +33,24 @@ static PROGRAMS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     vec![elf(ELF_X86_64, 0), mach_o(MAC_ARM64, 2), universal(&[MAC_ARM64]), pe(PE_AMD64, 2), real]
 });
 
+/// Programs that stop at the first block of zeros would not see what others unpack.
+#[test]
+fn entries_behind_a_lone_block_of_zeros_are_refused() {
+    let entry = |name: &str| {
+        let mut bytes = Tar::default().file(name, b"x").bytes();
+        bytes.truncate(bytes.len() - 1024);
+        bytes
+    };
+    for behind in [entry("hidden"), b"garbage".to_vec()] {
+        let bytes = [entry("agent"), vec![0; 512], behind.clone(), vec![0; 1024]].concat();
+        let (_, reason) = refused(&bytes);
+        assert!(matches!(&reason, Reason::HeadersDisagree(how) if how.contains("single block of zeros")), "{reason:?}");
+    }
+    // The end may be a single block, and what stands behind a whole end is read by none.
+    assert!(listed(&[entry("agent"), vec![0; 512]].concat()).is_ok());
+    assert!(listed(&[entry("agent"), vec![0; 1024], entry("hidden")].concat()).is_ok());
+}
+
 /// Whatever the bytes are: no panic, nothing outside, and unpacking agrees with listing.
 fn survive(bytes: &[u8]) {
     let listing = list(Cursor::new(bytes), "./bin/agent", &TIGHT);
