@@ -66,7 +66,7 @@ fn passed(outcome: &Outcome) -> Check {
     let next = match handshake.probes.get("session/new") {
         Some(Probe::Ok) => "; it opens a session without signing in",
         Some(Probe::AuthRequired) => "; it wants you to sign in first, as it was started without your own settings",
-        Some(Probe::MethodNotFound | Probe::InvalidParams | Probe::Error | Probe::Timeout) => {
+        Some(_) => {
             let said = handshake.probes.refusal().map(printable).unwrap_or_default();
             let help = "it was started with an empty home and without your keys, which may be why: \
                         `acp-registry login` starts it with yours; what it wrote to stderr may say more";

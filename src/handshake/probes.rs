@@ -30,6 +30,10 @@ pub enum Probe {
     MethodNotFound,
     /// It does not like the parameters.
     InvalidParams,
+    /// It does not have what the request names, such as a session.
+    ResourceNotFound,
+    /// It has given the request up.
+    RequestCancelled,
     /// It answered with another error, or ended.
     Error,
     /// It did not answer in time.
@@ -96,6 +100,8 @@ impl Probe {
             Self::AuthRequired => "auth_required",
             Self::MethodNotFound => "method_not_found",
             Self::InvalidParams => "invalid_params",
+            Self::ResourceNotFound => "resource_not_found",
+            Self::RequestCancelled => "request_cancelled",
             Self::Error => "error",
             Self::Timeout => "timeout",
         }
@@ -109,6 +115,8 @@ impl Probe {
             _ if reason == Some("auth_required") => Self::AuthRequired,
             Some(-32601) => Self::MethodNotFound,
             Some(-32602) => Self::InvalidParams,
+            Some(-32002) => Self::ResourceNotFound,
+            Some(-32800) => Self::RequestCancelled,
             _ => Self::Error,
         }
     }
@@ -282,7 +290,9 @@ mod tests {
             (Some(-32603), json!({ "reason": "auth_required" }), Probe::AuthRequired),
             (Some(-32601), Value::Null, Probe::MethodNotFound),
             (Some(-32602), Value::Null, Probe::InvalidParams),
-            (Some(-32002), Value::Null, Probe::Error),
+            (Some(-32002), Value::Null, Probe::ResourceNotFound),
+            (Some(-32800), Value::Null, Probe::RequestCancelled),
+            (Some(-32603), Value::Null, Probe::Error),
             (None, Value::Null, Probe::Error),
         ] {
             assert_eq!(Probe::of(&RpcError { code, message: String::new(), data }), probe, "{code:?}");

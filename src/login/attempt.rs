@@ -122,7 +122,11 @@ impl Attempt {
             Probe::Timeout => {
                 self.fail("timeout", said(&reply), "try again, and finish sooner; or give it more time with --timeout");
             }
-            Probe::AuthRequired | Probe::InvalidParams | Probe::Error => {
+            Probe::AuthRequired
+            | Probe::InvalidParams
+            | Probe::ResourceNotFound
+            | Probe::RequestCancelled
+            | Probe::Error => {
                 self.fail(
                     "refused",
                     said(&reply),
