@@ -20,13 +20,47 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
 }
 
-/// The text with every hidden character (see [`is_hidden`]) written as `\u{…}`, safe to print on a terminal.
+/// Whether a text begins with what runners of CI take for a command, wherever in a line of a log it stands.
+#[must_use]
+pub fn begins_command(text: &str) -> bool {
+    let Some(behind) = text.strip_prefix("##") else { return false };
+    behind.starts_with('[') || behind.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("vso["))
+}
+
+/// JSON with every [command](begins_command) of a runner in its strings written in another way, so that it can be printed
+/// to a log. The values stay the same.
+#[must_use]
+pub fn json_for_log(json: &str) -> Cow<'_, str> {
+    // Only strings have a `#`, and it is never part of an escape.
+    escape_commands(json, "\\u0023")
+}
+
+fn escape_commands<'t>(text: &'t str, number_sign: &str) -> Cow<'t, str> {
+    let commands: Vec<usize> =
+        text.match_indices('#').map(|(at, _)| at).filter(|at| begins_command(&text[*at..])).collect();
+    if commands.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + commands.len() * number_sign.len());
+    let mut from = 0;
+    for at in commands {
+        out.push_str(&text[from..at]);
+        out.push_str(number_sign);
+        from = at + 1;
+    }
+    out.push_str(&text[from..]);
+    Cow::Owned(out)
+}
+
+/// The text with every hidden character (see [`is_hidden`]) written as `\u{…}`, and so the sign with which a
+/// [command](begins_command) begins: safe to print on a terminal and to a log.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     // Most texts have nothing else. Looking at all bytes is faster than stopping early.
     let is_plain = text.bytes().fold(true, |is_plain, byte| is_plain & matches!(byte, b' '..=b'~'));
+    let text = escape_commands(text, "\\u{23}");
     if is_plain || !text.contains(is_hidden) {
-        return Cow::Borrowed(text);
+        return text;
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
@@ -122,6 +156,23 @@ pub fn escape_markdown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_text_can_hold_a_command_of_a_runner() {
+        for (text, shown) in [
+            ("##[error]x", "\\u{23}#[error]x"),
+            ("a ###[group]", "a #\\u{23}#[group]"),
+            ("##VSO[task.x]", "\\u{23}#VSO[task.x]"),
+            ("## [a] #[b]", "## [a] #[b]"),
+        ] {
+            assert_eq!(printable(text), shown);
+            let json = serde_json::to_string(text).unwrap();
+            let escaped = json_for_log(&json);
+            assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
+            assert!(!escaped.match_indices('#').any(|(at, _)| begins_command(&escaped[at..])), "{escaped}");
+        }
+        assert!(matches!(printable("# plain"), Cow::Borrowed(_)));
+    }
 
     #[test]
     fn terminal_and_bidi_controls_become_escapes() {

@@ -122,13 +122,7 @@ fn spelled(version: &Version, sources: &[Offers]) -> Version {
 }
 
 fn is_in_channel(version: &Version, channel: Channel) -> bool {
-    !version.is_prerelease() || (channel == Channel::Preview && is_preview(version.as_str()))
-}
-
-/// `X.Y.Z-preview.N`, the one form of prerelease that manifests know.
-fn is_preview(version: &str) -> bool {
-    let number = version.split_once("-preview.").map(|(_, number)| number);
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+    !version.is_prerelease() || (channel == Channel::Preview && version.is_numbered_preview())
 }
 
 fn ceiling(source: &Offers, current: &Version) -> Option<Version> {

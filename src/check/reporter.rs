@@ -88,7 +88,12 @@ impl<'a> Reporter<'a> {
     }
 
     fn push(&mut self, place: Place, message: String) -> Draft<'_> {
-        let grave = self.levels.of_grave(self.rule);
+        let level = self.levels.of(self.rule, self.about.agent);
+        let grave = self.levels.of_grave(self.rule, self.about.agent);
+        // Another agent's level may be the reason why the rule runs.
+        if level == Level::Allow {
+            return Draft { finding: None, grave };
+        }
         self.count += 1;
         // Before the place is worked out: in a hostile file that alone could take very long.
         if self.count > LIMIT {
@@ -101,7 +106,7 @@ impl<'a> Reporter<'a> {
         };
         self.findings.push(Finding {
             rule: self.rule.name,
-            level: self.levels.of(self.rule),
+            level,
             agent: self.about.agent.map(ToOwned::to_owned),
             file,
             span,

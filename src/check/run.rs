@@ -123,8 +123,7 @@ impl Checked {
 /// Runs every rule that is not switched off, over the selected agents, on all processors.
 #[must_use]
 pub fn check(registry: &Registry, options: &Options<'_>, selection: &Selection) -> Checked {
-    let active: Vec<&'static Rule> =
-        RULES.iter().copied().filter(|rule| options.levels.of(rule) > Level::Allow).collect();
+    let active: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| options.levels.is_active(rule)).collect();
     let selected: Vec<&Entry> = registry.entries.iter().filter(|entry| selection.has_folder(&entry.id)).collect();
     let per_entry = selected.par_iter().map(|entry| check_entry(entry, &active, options));
     let mut findings: Vec<Finding> = per_entry.flatten_iter().collect();

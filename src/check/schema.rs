@@ -8,10 +8,14 @@ use serde_json::Value;
 
 use crate::text::{nearest, quote};
 
-/// The schema of a manifest, as published.
+/// What the ids of the embedded schemas begin with: a name, reserved for what is found nowhere. The build puts the address
+/// of the registry in its place.
+pub const BASE: &str = "https://acp-registry.invalid/schemas/1";
+
+/// The schema of a manifest.
 pub const AGENT: &str = include_str!("../../schemas/agent.schema.json");
 
-/// The schema of an index, as published.
+/// The schema of an index.
 pub const REGISTRY: &str = include_str!("../../schemas/registry.schema.json");
 
 /// The schema of `registry.toml`.
@@ -209,6 +213,13 @@ mod tests {
             ]
         );
         assert!(violations(&json!([])).iter().any(|violation| violation.message == "the manifest must be an object"));
+    }
+
+    #[test]
+    fn the_embedded_schemas_have_ids_of_their_own() {
+        for (schema, file) in [(AGENT, "agent"), (REGISTRY, "registry"), (QUARANTINE, "quarantine")] {
+            assert_eq!(parse(schema)["$id"], format!("{BASE}/{file}.schema.json"));
+        }
     }
 
     #[test]

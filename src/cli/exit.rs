@@ -292,6 +292,7 @@ impl From<BuildError> for Failure {
         match error {
             BuildError::Findings { .. } => Self::new(Exit::Findings, Code::Findings, error),
             BuildError::Empty(_) | BuildError::View { .. } => Self::usage(error),
+            BuildError::Schema { .. } => Self::usage(error).code(Code::InvalidConfiguration),
             BuildError::Previous(_) => Self::unable(error),
         }
     }

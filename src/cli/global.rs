@@ -1,10 +1,11 @@
 //! Flags of every command, and what they stand for.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use acp_registry::check::Levels;
+use acp_registry::check::{Levels, UnknownRule};
 use acp_registry::net::AllowedHosts;
-use acp_registry::registry::{Config, ConfigError, Registry};
+use acp_registry::registry::{Config, ConfigError, LevelSetting, Registry};
 use acp_registry::sys::fs::ReadError;
 use clap::{Args, ValueEnum};
 
@@ -129,16 +130,26 @@ pub(super) fn refuse_empty(registry: &Registry, directory: &Path) -> Result<(), 
     Ok(())
 }
 
-/// The levels that a configuration sets.
+/// The levels that a configuration sets, those of single agents last.
 pub(super) fn configured_levels(config: &Config) -> Result<Levels, Failure> {
     let mut levels = Levels::default();
-    // Groups first: a rule named by itself is meant more precisely than its group.
-    let (groups, rules): (Vec<_>, Vec<_>) = config.rules.iter().partition(|(name, _)| name.ends_with("/*"));
-    for (name, setting) in groups.into_iter().chain(rules) {
-        levels.set(name, *setting).map_err(|error| {
-            let failure = Failure::usage(format!("in the configuration: {error}"));
-            failure.code(Code::InvalidConfiguration).suggest(error.suggestion)
-        })?;
+    let refused = |error: UnknownRule| {
+        let failure = Failure::usage(format!("in the configuration: {error}"));
+        failure.code(Code::InvalidConfiguration).suggest(error.suggestion)
+    };
+    for (name, setting) in groups_first(&config.rules) {
+        levels.set(name, *setting).map_err(refused)?;
+    }
+    for (id, agent) in &config.agents {
+        for (name, setting) in groups_first(&agent.rules) {
+            levels.set_for(id, name, *setting).map_err(refused)?;
+        }
     }
     Ok(levels)
+}
+
+/// A rule named by itself is meant more precisely than its group.
+fn groups_first(rules: &BTreeMap<String, LevelSetting>) -> impl Iterator<Item = (&String, &LevelSetting)> {
+    let (groups, rules): (Vec<_>, Vec<_>) = rules.iter().partition(|(name, _)| name.ends_with("/*"));
+    groups.into_iter().chain(rules)
 }

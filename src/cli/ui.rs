@@ -1,9 +1,10 @@
 //! Everything that is printed: stdout is data, stderr is talk.
 
+use std::borrow::Cow;
 use std::env;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-use acp_registry::text::printable;
+use acp_registry::text::{json_for_log, printable};
 use serde_json::{Map, Value, json};
 
 use super::exit::Failure;
@@ -60,6 +61,8 @@ impl Ui {
     /// Writes a result.
     #[expect(clippy::unused_self, reason = "all output goes through the value that commands are handed")]
     pub(super) fn result(&self, text: &str) -> Result<(), Failure> {
+        // Results are often printed to the log of a CI job.
+        let text = if text.starts_with('{') { json_for_log(text) } else { Cow::Borrowed(text) };
         match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
             // Whoever was reading has seen enough.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -144,7 +147,7 @@ pub(super) fn send_event(name: &str, members: Value) {
     if let Value::Object(members) = members {
         event.extend(members);
     }
-    write_stderr(&format!("{}\n", acp_registry::json::to_line(&Value::Object(event))));
+    write_stderr(&format!("{}\n", json_for_log(&acp_registry::json::to_line(&Value::Object(event)))));
 }
 
 /// Paths and messages of the system go through here: line by line without control characters.

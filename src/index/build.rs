@@ -1,6 +1,7 @@
 //! Puts the published tree together.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use rayon::prelude::*;
 use serde_json::{Map, Value};
@@ -10,7 +11,8 @@ use super::previous::{Earlier, Kept, Published, PublishedError};
 use super::tree::{Content, Tree};
 use crate::check::{self, Checked, Status, schema};
 use crate::finding::Level;
-use crate::registry::{DEFAULT_BASE_URL, Entry, ID_LIMIT, Registry, View};
+use crate::registry::{DEFAULT_BASE_URL, Entry, ID_LIMIT, MANIFEST_LIMIT, Registry, View};
+use crate::sys::fs::read_bounded;
 use crate::text::printable;
 
 /// How a tree is built.
@@ -80,6 +82,14 @@ pub enum BuildError {
         /// File name of the view.
         file: String,
         /// What is wrong.
+        message: String,
+    },
+    /// A schema that the configuration names cannot be published.
+    #[error("the schema {path} {message}; correct `[schemas]` in the configuration")]
+    Schema {
+        /// Its path, relative to the registry directory.
+        path: String,
+        /// What is wrong, as the rest of a sentence.
         message: String,
     },
     /// The earlier tree cannot be read.
@@ -170,8 +180,17 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
         let base_url = options.base_url.map_or(view.base_url.as_deref(), |_| None).unwrap_or(base_url);
         files.insert(view.file.clone(), Content::Owned(index(view, base_url, &sources)?.into_bytes()));
     }
-    for (name, schema) in [("agent.schema.json", schema::AGENT), ("registry.schema.json", schema::REGISTRY)] {
-        files.insert(name.to_owned(), Content::Owned(schema.replace(DEFAULT_BASE_URL, base_url).into_bytes()));
+    for (name, own, embedded) in [
+        ("agent.schema.json", &config.schemas.agent, schema::AGENT),
+        ("registry.schema.json", &config.schemas.registry, schema::REGISTRY),
+    ] {
+        let bytes = match own {
+            Some(path) => own_schema(&registry.root, path)?,
+            // Below the address of the public registry, that registry's schemas have their ids.
+            None if base_url == DEFAULT_BASE_URL => embedded.to_owned().into_bytes(),
+            None => embedded.replace(schema::BASE, base_url).into_bytes(),
+        };
+        files.insert(name.to_owned(), Content::Owned(bytes));
     }
     let agents = sources.iter().map(|source| BuiltAgent {
         id: source.id().to_owned(),
@@ -194,6 +213,17 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
         }
     }
     Ok(Built { tree: Tree::new(files), agents, missing })
+}
+
+/// The bytes of a registry's own schema.
+fn own_schema(root: &Path, path: &str) -> Result<Vec<u8>, BuildError> {
+    let refused = |message: String| BuildError::Schema { path: path.to_owned(), message };
+    let bytes = read_bounded(&root.join(path), root, MANIFEST_LIMIT).map_err(|error| refused(error.to_string()))?;
+    match serde_json::from_slice(&bytes) {
+        Ok(Value::Object(_)) => Ok(bytes),
+        Ok(_) => Err(refused("is not a JSON object".to_owned())),
+        Err(error) => Err(refused(format!("is not JSON: {error}"))),
+    }
 }
 
 /// Kept agents that a view should have, but whose earlier tree did not.

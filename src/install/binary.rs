@@ -11,6 +11,7 @@ use url::Url;
 
 use super::{Error, Installer, Placed, Progress, Proof, Verified, Work};
 use crate::archive::{self, Limits, unpack};
+use crate::manifest::archive::format;
 use crate::manifest::{BinaryTarget, Platform};
 use crate::net::{Client, Sink};
 use crate::sys::fs::PathError;
@@ -26,6 +27,8 @@ pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Pl
     };
     let address = |error: url::ParseError| Error::Address { url: target.archive.clone(), message: error.to_string() };
     let url = Url::parse(&target.archive).map_err(address)?;
+    // The same question as the rule `distribution/archive-format` asks.
+    format(&target.archive).map_err(|ending| Error::Format { url: target.archive.clone(), ending })?;
     let wanted = wanted(work, target, &url).await;
     let file = match wanted.first() {
         Some((_, sha256)) => cached(installer, &url, sha256).await,

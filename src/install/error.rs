@@ -61,6 +61,14 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
+    /// The archive's name ends as those do that clients do not unpack.
+    #[error("the archive {} is of a kind that clients do not unpack (`{ending}`)", quote(url))]
+    Format {
+        /// What the manifest has.
+        url: String,
+        /// The ending.
+        ending: &'static str,
+    },
     /// The archive was not fetched.
     #[error("the archive was not fetched: {0}")]
     Fetch(#[from] FetchError),
@@ -134,7 +142,14 @@ impl Error {
     #[must_use]
     pub fn is_of_manifest(&self) -> bool {
         ["digest_mismatch", "unsafe_archive", "cmd_not_found", "package_not_found"].contains(&self.reason())
-            || matches!(self, Self::Spec { .. } | Self::Unpinned(_) | Self::NoCommand { .. } | Self::Unfit { .. })
+            || matches!(
+                self,
+                Self::Spec { .. }
+                    | Self::Unpinned(_)
+                    | Self::NoCommand { .. }
+                    | Self::Unfit { .. }
+                    | Self::Format { .. }
+            )
     }
 
     /// What the package manager has said, as it was written: escape it before it is shown.

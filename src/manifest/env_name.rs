@@ -4,22 +4,35 @@
 const NAMES: &[&str] = &[
     "ALL_PROXY", "APPDATA", "BASHOPTS", "BASH_ENV", "BROWSER", "CDPATH", "CI", "CLASSPATH", "COMSPEC",
     "CURL_CA_BUNDLE", "CURL_HOME", "EDITOR", "ELECTRON_RUN_AS_NODE", "ENV", "FTP_PROXY", "GCONV_PATH",
-    "GLIBC_TUNABLES", "GRADLE_OPTS", "HOME", "HOMEDRIVE", "HOMEPATH", "HOSTALIASES", "HTTPS_PROXY", "HTTP_PROXY",
-    "IFS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "KUBECONFIG", "LOCALAPPDATA", "LOCPATH", "LOGNAME", "LUA_CPATH",
-    "LUA_INIT", "LUA_PATH", "MAVEN_OPTS", "NLSPATH", "NO_PROXY", "OLDPWD", "OPENSSL_CONF", "OPENSSL_MODULES", "PAGER",
-    "PATH", "PATHEXT", "PERL5DB", "PERL5LIB", "PERL5OPT", "PERLLIB", "PHPRC", "PHP_INI_SCAN_DIR", "PROGRAMDATA",
-    "PROGRAMFILES", "PROMPT_COMMAND", "PS4", "PSMODULEPATH", "PWD", "REQUESTS_CA_BUNDLE", "RES_OPTIONS", "RUBYLIB",
-    "RUBYOPT", "R_ENVIRON", "R_PROFILE", "SHELL", "SHELLOPTS", "SSLKEYLOGFILE", "SUDO_ASKPASS", "SYSTEMDRIVE",
-    "SYSTEMROOT", "TEMP", "TERM", "TMP", "TMPDIR", "USER", "USERNAME", "USERPROFILE", "VIRTUAL_ENV", "VISUAL",
-    "WINDIR", "ZDOTDIR", "_JAVA_OPTIONS",
+    "GLIBC_TUNABLES", "GOENV", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN", "HOME", "HOMEDRIVE", "HOMEPATH", "HOSTALIASES",
+    "HTTPS_PROXY", "HTTP_PROXY", "IFS", "KUBECONFIG", "LESS", "LESSCLOSE", "LESSKEYIN", "LESSOPEN", "LOCALAPPDATA",
+    "LOCPATH", "LOGNAME", "NLSPATH", "NO_PROXY", "OLDPWD", "PAGER", "PATH", "PATHEXT", "PHPRC", "PROGRAMDATA",
+    "PROGRAMFILES", "PROMPT_COMMAND", "PS4", "PSMODULEPATH", "PWD", "REQUESTS_CA_BUNDLE", "RES_OPTIONS", "R_ENVIRON",
+    "R_HOME", "R_LIBS", "R_LIBS_SITE", "R_LIBS_USER", "R_PROFILE", "SHELL", "SHELLOPTS", "SSLKEYLOGFILE",
+    "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TERM", "TMP", "TMPDIR", "USER", "USERNAME", "USERPROFILE", "VIRTUAL_ENV",
+    "VISUAL", "WINDIR", "ZDOTDIR",
 ];
 
-/// Families of such variables.
+/// Families of such variables: those of systems, of package managers, and of runtimes and libraries, which grow with each
+/// version (`LUA_INIT_5_4`).
 const PREFIXES: &[&str] = &[
-    "ACP_REGISTRY_", "ACTIONS_", "BASH_FUNC_", "BUN_", "CARGO_", "CONDA_", "CORECLR_", "COREPACK_", "COR_", "DENO_",
-    "DOCKER_", "DOTNET_", "DYLD_", "GEM_", "GIT_", "LD_", "MALLOC_", "NODE_", "NPM_", "PIP_", "PYTHON", "RUNNER_",
-    "RUSTC", "RUSTUP_", "SSH_", "SSL_CERT_", "UV_", "XDG_", "YARN_",
+    "ACP_REGISTRY_", "ACTIONS_", "BASH_FUNC_", "BUNDLE_", "BUN_", "CAML", "CARGO_", "CONDA_", "CORECLR_", "COREPACK_",
+    "COR_", "DENO_", "DOCKER_", "DOTNET_", "DYLD_", "ELIXIR_", "ERL_", "GCONV_", "GDK_", "GEM_", "GIO_", "GIT_",
+    "GRADLE_", "GST_", "GTK_", "JAVA_", "JDK_", "JULIA_", "LD_", "LIBGL_", "LUA_", "MALLOC_", "MAVEN_", "MESA_",
+    "MONO_", "NODE_", "NPM_", "OCAML", "OPENSSL_", "PERL", "PHP_", "PIP_", "PYTHON", "QML", "QT_", "RUBY", "RUNNER_",
+    "RUSTC", "RUSTUP_", "SSH_", "SSL_CERT_", "TCL", "UV_", "VK_", "XDG_", "YARN_",
 ];
+
+/// What variables end with that name code to be loaded, or options of the runtime that loads it, whatever program reads
+/// them.
+const SUFFIXES: &[&str] = &[
+    "_AFLAGS", "_ASKPASS", "_ENGINES", "_ENV_OPTIONS", "_IM_MODULE", "_JAVA_OPTIONS", "_JAVA_OPTS", "_JVM_OPTIONS",
+    "_LIBRARY_PATH", "_MODULES", "_MODULE_PATH", "_NODE_OPTIONS", "_PLUGIN_DIR", "_PLUGIN_PATH", "_PRELOAD",
+    "_VM_OPTIONS", "_ZFLAGS",
+];
+
+/// What variables end with that name the address of a service.
+const SERVICES: &[&str] = &["_API_BASE", "_API_URL", "_BASE_URI", "_BASE_URL", "_ENDPOINT"];
 
 /// Families of variables with a person's accounts at services, which are the person's to set and nobody else's.
 const ACCOUNTS: &[&str] = &["AWS_", "AZURE_", "GCLOUD_", "GITHUB_", "GOOGLE_"];
@@ -39,13 +52,23 @@ pub fn problem(name: &str) -> Option<&'static str> {
 #[must_use]
 pub fn problem_for_person(name: &str) -> Option<&'static str> {
     let upper = name.trim().to_ascii_uppercase();
-    if NAMES.contains(&upper.as_str()) || PREFIXES.iter().any(|prefix| upper.starts_with(prefix)) {
+    let is_foreign = NAMES.contains(&upper.as_str())
+        || PREFIXES.iter().any(|prefix| upper.starts_with(prefix))
+        || SUFFIXES.iter().any(|suffix| upper.ends_with(suffix));
+    if is_foreign {
         Some(FOREIGN)
     } else if is_portable(name) {
         None
     } else {
         Some("is not a name of an environment variable")
     }
+}
+
+/// Whether a variable of this name mostly holds the address of a service, to which prompts and keys are sent.
+#[must_use]
+pub fn is_service_address(name: &str) -> bool {
+    let upper = name.trim().to_ascii_uppercase();
+    SERVICES.iter().any(|suffix| upper.ends_with(suffix))
 }
 
 /// Whether every system and shell can set a variable of this name.
@@ -64,6 +87,34 @@ mod tests {
     fn the_system_keeps_its_names_in_any_case_and_with_spaces_around() {
         for name in ["PATH", "path", " Path ", "LD_PRELOAD", "node_options", "PYTHONSTARTUP", "BASH_FUNC_ls%%"] {
             assert_eq!(problem(name), Some("belongs to the system or to another program"), "{name}");
+        }
+    }
+
+    #[test]
+    fn variables_that_load_code_are_known_by_their_class() {
+        for name in [
+            "LUA_INIT_5_4", "LUA_CPATH_5_3", "ERL_AFLAGS", "ERL_ZFLAGS", "MONO_ENV_OPTIONS", "MONO_PATH",
+            "GTK_MODULES", "GTK3_MODULES", "QT_PLUGIN_PATH", "QT_QPA_PLATFORM_PLUGIN_PATH", "LESSOPEN",
+            "OPENSSL_ENGINES", "OPENSSL_CONF", "PERL5OPT", "RUBYOPT", "PHP_INI_SCAN_DIR", "GIO_EXTRA_MODULES",
+            "GST_PLUGIN_PATH_1_0", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "IDEA_VM_OPTIONS", "ELECTRON_NODE_OPTIONS",
+            "VK_LAYER_PATH", "SUDO_ASKPASS", "SOME_LIBRARY_PATH", "OTHER_PRELOAD", "GRADLE_OPTS", "MAVEN_OPTS",
+            "JDK_JAVA_OPTIONS",
+        ] {
+            assert_eq!(problem_for_person(name), Some(FOREIGN), "{name}");
+        }
+        for name in
+            ["FAST_AGENT_MODEL", "VT_ACP_ENABLED", "DROID_DISABLE_AUTO_UPDATE", "LESSON_API_KEY", "JAVELIN_TOKEN"]
+        {
+            assert_eq!(problem(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_services_are_told_by_their_ending() {
+        for (name, is_one) in
+            [("OPENAI_BASE_URL", true), ("anthropic_base_url", true), ("X_ENDPOINT", true), ("BASE_URL_MODE", false)]
+        {
+            assert_eq!(is_service_address(name), is_one, "{name}");
         }
     }
 

@@ -69,6 +69,12 @@ impl Version {
         !self.prerelease.is_empty()
     }
 
+    /// Whether this is `X.Y.Z-preview.N`, the one form of prerelease that manifests know.
+    #[must_use]
+    pub fn is_numbered_preview(&self) -> bool {
+        matches!(&self.prerelease[..], [Identifier::Word(word), Identifier::Number(_)] if word == "preview")
+    }
+
     fn release(&self) -> &[u64] {
         let significant = self.parts.iter().rposition(|&part| part != 0).map_or(0, |last| last + 1);
         &self.parts[..significant]
@@ -129,6 +135,16 @@ mod tests {
             "1.0.99999999999999999999999", "1.0.0-ü", "latest", "1.0.0-a_b",
         ] {
             assert!(Version::parse(text).is_none(), "{text:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn a_numbered_preview_is_told_from_other_prereleases() {
+        assert!(v("1.0.0-preview.12").is_numbered_preview());
+        for text in
+            ["1.0.0", "1.0.0-preview", "1.0.0-preview.a", "1.0.0-rc.1", "1.0.0-preview.1.2", "1.0.0-1-preview.1"]
+        {
+            assert!(!v(text).is_numbered_preview(), "{text}");
         }
     }
 

@@ -31,6 +31,10 @@ pub struct Config {
     pub base_url: Option<String>,
     /// Level by rule name.
     pub rules: BTreeMap<String, LevelSetting>,
+    /// What is different for single agents, by id.
+    pub agents: BTreeMap<String, AgentConfig>,
+    /// The schemas that are published, where they are not this program's.
+    pub schemas: Schemas,
     /// How much archives may ask for.
     pub archive_limits: ArchiveLimits,
     /// Where newer versions of agents are found, by id.
@@ -54,6 +58,24 @@ pub struct ArchiveLimits {
     pub entries: Option<u64>,
     /// How many times its own size one may unpack to.
     pub ratio: Option<u64>,
+}
+
+/// What is different for one agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct AgentConfig {
+    /// Level by rule name; it counts for more than that of [`Config::rules`].
+    pub rules: BTreeMap<String, LevelSetting>,
+}
+
+/// Schema files of the registry, published byte for byte. Manifests are checked by this program's own rules all the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Schemas {
+    /// Path of the file published as `agent.schema.json`, relative to the registry directory.
+    pub agent: Option<String>,
+    /// Path of the file published as `registry.schema.json`.
+    pub registry: Option<String>,
 }
 
 /// The level of a rule as people write it.
@@ -216,6 +238,12 @@ impl Config {
             source.check(id)?;
         }
         self.site.check()?;
+        for path in self.schemas.agent.iter().chain(&self.schemas.registry) {
+            let is_inside = Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+            if path.is_empty() || !is_inside {
+                return Err(format!("the schema {path:?} must be a path below the registry directory"));
+            }
+        }
         let mut names = BTreeSet::new();
         for view in &self.views {
             let file = view.file.as_str();
@@ -349,6 +377,11 @@ mod tests {
             ("[[view]]\nfile = \"registry.json\"\nagents.x.set.n = nan", "no number"),
             ("[[view]]\nfile = \"Agent.Schema.json\"", "plain file name"),
             ("colour = 1", "unknown field"),
+            ("schemas.agent = \"../agent.schema.json\"", "below the registry directory"),
+            ("schemas.registry = \"/etc/passwd\"", "below the registry directory"),
+            ("schemas.index = \"a.json\"", "unknown field"),
+            ("agents.x.rules.\"icon/size\" = \"off\"", "unknown variant"),
+            ("agents.x.levels = {}", "unknown field"),
             (
                 "bump.x.stable = { url = \"ftp://h\", version = \"/v\", archive = \"/{platform}\" }",
                 "does not begin with",

@@ -14,7 +14,8 @@ mod site;
 
 pub use bump_config::{BumpSource, Feed};
 pub use config::{
-    AgentChanges, ArchiveLimits, Config, ConfigError, DEFAULT_BASE_URL, LevelSetting, View, check_base_url,
+    AgentChanges, AgentConfig, ArchiveLimits, Config, ConfigError, DEFAULT_BASE_URL, LevelSetting, Schemas, View,
+    check_base_url,
 };
 pub use load::{Entry, ICON_LIMIT, ID_LIMIT, LoadError, Loaded, MANIFEST_LIMIT, Registry, Stray};
 pub use quarantine::{Hold, Quarantine, date, today};

@@ -8,7 +8,7 @@ use super::{Report, plural};
 use crate::check::Status;
 use crate::finding::{Finding, Level};
 use crate::source::Span;
-use crate::text::{is_hidden, printable};
+use crate::text::{begins_command, is_hidden, printable};
 
 /// How many characters of a source line are shown.
 const WIDTH: usize = 120;
@@ -81,14 +81,14 @@ impl Line {
         if skip > 0 {
             shown.text.push('…');
         }
-        let mut characters = line.chars().enumerate().skip(skip);
-        for (at, c) in characters.by_ref().take(WIDTH) {
+        let mut characters = line.char_indices().enumerate().skip(skip);
+        for (at, (offset, c)) in characters.by_ref().take(WIDTH) {
             if at == first {
                 shown.start = shown.text.len();
             }
             shown.text.push(match c {
                 '\t' => ' ',
-                c if is_hidden(c) => char::REPLACEMENT_CHARACTER,
+                c if is_hidden(c) || begins_command(&line[offset..]) => char::REPLACEMENT_CHARACTER,
                 c => c,
             });
             if (first..last).contains(&at) {
@@ -127,6 +127,7 @@ mod tests {
 
     #[test]
     fn hidden_characters_do_not_reach_the_terminal() {
+        assert_eq!(line("x ##[error]y", 5, 6), ("x \u{fffd}#[error]y".into(), "[".into()));
         assert_eq!(line("a\u{1b}[31m\tb\u{202e}", 2, 3), ("a\u{fffd}[31m b\u{fffd}".into(), "\u{fffd}".into()));
     }
 

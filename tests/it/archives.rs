@@ -102,7 +102,7 @@ impl Case {
             target
         };
         let manifest = json!({
-            "id": "a", "name": "An agent", "version": "1.0.0", "description": "Made for a test", "license": "MIT",
+            "id": "a", "name": "An agent", "version": "1.0.0", "description": "Made for a test", "license": "MIT", "authors": ["A"],
             "distribution": { "binary": {
                 "darwin-aarch64": target("fine.zip", "./a", Some(&fine_digest)),
                 "linux-x86_64": target(name, cmd, digest),

@@ -76,6 +76,47 @@ fn views_follow_the_configuration() {
 }
 
 #[test]
+fn the_schemas_of_a_registry_are_published_byte_for_byte() {
+    let env = Env::with(&["a"])
+        .file("r/.own/agent.json", "{ \"$id\": \"x\" }")
+        .file("r/registry.toml", "schemas.agent = \".own/agent.json\"");
+    let run = env.run(&["build", "--out", "out", "--no-site"]);
+    assert_eq!((run.code, env.read("out/agent.schema.json").as_str()), (0, "{ \"$id\": \"x\" }"), "{}", run.stderr);
+    // Below the public registry's address, which is the default, this program's schema has an id of its own.
+    assert!(!env.read("out/registry.schema.json").contains("cdn."));
+    for (content, part) in [("[]", "not a JSON object"), ("{", "not JSON"), ("", "not JSON")] {
+        env.write("r/.own/agent.json", content);
+        let run = env.run(&["build", "--out", "out", "--no-site"]);
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.contains(part) && run.stderr.contains(".own/agent.json"), "{}", run.stderr);
+    }
+    fs::remove_file(env.path("r/.own/agent.json")).unwrap();
+    let run = env.run(&["build", "--out", "out", "--no-site"]);
+    assert!(run.code == 2 && run.stderr.contains("there is no such file"), "{}", run.stderr);
+    assert_eq!(env.read("out/agent.schema.json"), "{ \"$id\": \"x\" }", "the earlier tree stays");
+}
+
+#[test]
+fn levels_of_one_agent_hold_in_validate_and_in_build() {
+    let config = "rules.\"manifest/missing-license-url\" = \"deny\"\nagents.a.rules.\"manifest/*\" = \"allow\"\n";
+    let env = Env::with(&["a", "b"]).file("r/registry.toml", config);
+    let (code, report) = env.json(&["validate"]);
+    assert_eq!(code, 1);
+    let findings: Vec<_> = report["findings"].as_array().unwrap().iter().map(|finding| &finding["agent"]).collect();
+    assert_eq!(findings, ["b"]);
+    assert_eq!(env.run(&["build", "--out", "out", "--no-site"]).code, 1);
+    env.write("r/registry.toml", format!("{config}agents.b.rules.\"manifest/missing-license-url\" = \"warn\""));
+    assert_eq!(env.run(&["build", "--out", "out", "--no-site"]).code, 0);
+    // Flags count for more.
+    assert_eq!(env.run(&["validate", "--deny", "manifest/missing-license-url"]).code, 1);
+    env.write("r/registry.toml", "agents.c.rules.\"icon/size\" = \"warn\"");
+    let (_, report) = env.json(&["validate"]);
+    assert_eq!(report["findings"][0]["rule"], "registry/config");
+    env.write("r/registry.toml", "agents.a.rules.\"icon/sise\" = \"warn\"");
+    assert_eq!(env.run(&["validate"]).code, 2);
+}
+
+#[test]
 fn what_is_published_obeys_what_is_published() {
     let env = Env::with(&["a", "b"]).file("r/registry.toml", VIEWS);
     env.run(&["build", "--out", "out", "--no-site"]);

@@ -188,7 +188,7 @@ fn play(path: &Path) {
     offered.set(toml(&server.url(""))).unwrap();
     let env = Env::empty();
     let mut manifest = json!({
-        "id": "a", "name": "An agent", "version": scenario.version, "description": "Made for a test", "license": "MIT",
+        "id": "a", "name": "An agent", "version": scenario.version, "description": "Made for a test", "license": "MIT", "authors": ["A"],
         "distribution": scenario.distribution,
     });
     let more = [("preview", scenario.preview.take()), ("repository", scenario.repository.take().map(Value::from))];

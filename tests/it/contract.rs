@@ -115,7 +115,7 @@ fn allowed_hosts_lift_the_address_rule() {
         };
         let targets = ["darwin", "linux", "windows"].map(target).join(", ");
         format!(
-            r#"{{ "id": "a", "name": "A", "version": "1.0.0", "description": "D", "distribution": {{ "binary": {{ {targets} }} }} }}"#
+            r#"{{ "id": "a", "name": "A", "version": "1.0.0", "description": "D", "authors": ["A"], "license": "MIT", "distribution": {{ "binary": {{ {targets} }} }} }}"#
         )
     };
     let env = Env::with(&["a"]).file("r/a/agent.json", binary("127.0.0.1:8080"));

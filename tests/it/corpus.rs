@@ -77,6 +77,15 @@ fn the_public_registry_can_move() {
     for (name, bytes) in tree(&corpus.join("registry-2026-10.expected")) {
         assert!(fs::read(env.path("dist").join(&name)).unwrap() == bytes, "{name} differs");
     }
+    for schema in ["agent.schema.json", "registry.schema.json"] {
+        assert_eq!(env.read(&format!("dist/{schema}")), env.read(&format!("r/{schema}")), "{schema}");
+    }
+    // Only the one agent may lack the address.
+    let goose = env.read("r/goose/agent.json");
+    let lacking = goose.lines().filter(|line| !line.contains("\"license_url\"")).collect::<Vec<_>>().join("\n");
+    env.write("r/goose/agent.json", lacking);
+    let (code, report) = env.json(&["validate"]);
+    assert_eq!((code, &report["summary"]["errors"]), (1, &1.into()), "{report}");
     for page in ["index.html", "agents/goose/index.html", "matrix/index.html", "SHA256SUMS"] {
         assert!(env.path("dist").join(page).is_file(), "{page}");
     }

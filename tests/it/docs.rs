@@ -97,6 +97,9 @@ fn the_configuration_in_the_readme_obeys_its_schema() {
     for wrong in [
         "colour = 1",
         "bump.x.beta = {}",
+        "schemas.agent = \"../a.json\"",
+        "schemas.registry = \"/a.json\"",
+        "agents.x.rules.\"icon/size\" = \"off\"",
         "bump.x.stable = { url = \"https://h\", version = \"v\", archive = \"/{platform}\" }",
         "[[view]]\nfile = \"../x.json\"",
         "[[view]]\nfile = \"r.json\"\nchannel = \"beta\"",

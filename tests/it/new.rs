@@ -224,10 +224,14 @@ fn a_python_package_becomes_an_agent() {
     let (code, report) = new.verify.env.json(&["validate"]);
     assert_eq!((code, &report["findings"]), (0, &json!([])));
     let (code, _) = new.json(&["kit-two", "--pypi", "kit==2.0rc1", "--no-probe"]);
-    assert_eq!((code, &new.manifest("kit-two")["version"]), (0, &json!("2.0.0-preview.1")));
+    // A preview was asked for by name; it does not belong into the stable channel.
+    assert_eq!((code, &new.manifest("kit-two")["version"]), (1, &json!("2.0.0-preview.1")));
     // Nobody has told more of that version.
     assert!(new.manifest("kit-two")["description"].as_str().unwrap().starts_with("TODO"));
-    assert_eq!(new.verify.env.json(&["validate"]).0, 0);
+    let (code, report) = new.verify.env.json(&["validate", "kit-two"]);
+    let errors: Vec<_> =
+        report["findings"].as_array().unwrap().iter().filter(|found| found["level"] == "error").collect();
+    assert_eq!((code, errors.len(), &errors[0]["rule"]), (1, 1, &json!("manifest/prerelease-in-stable")));
 }
 
 #[test]
@@ -248,7 +252,7 @@ fn what_strangers_say_is_bounded_and_harmless() {
         assert_eq!(manifest.get(key), None, "{key}");
     }
     assert!(new.verify.env.read("r/agent-x/agent.json").len() < 2000);
-    assert_eq!(new.verify.env.json(&["validate", "--deny", "warnings"]).0, 0);
+    assert_eq!(new.verify.env.json(&["validate", "--deny", "warnings", "--allow", "manifest/missing-license"]).0, 0);
     let human = new.run(&["agent-y", "--npm", "flag", "--no-probe"]);
     assert!(!human.stdout.contains(['\u{1b}', '\u{202e}']), "{}", human.stdout);
 }

@@ -55,6 +55,19 @@ fn what_an_installation_refuses_is_told_apart() {
     }
 }
 
+/// As `distribution/archive-format` does, whatever is at the address.
+#[test]
+fn an_archive_with_the_ending_of_an_installer_is_refused() {
+    let people = People::new();
+    let mut image = people.agent("image", "1.0.0");
+    let archive = image["distribution"]["binary"][host()]["archive"].as_str().unwrap().to_owned();
+    image["distribution"]["binary"][host()]["archive"] = format!("{archive}.dmg?x=.zip").into();
+    people.publish(&[image]);
+    let (exit, document) = people.json(&["install", "image"]);
+    assert_eq!((exit, &document["error"]["code"]), (3, &json!("install_failed")), "{document}");
+    assert!(document["error"]["message"].as_str().unwrap().contains("do not unpack (`.dmg`)"), "{document}");
+}
+
 #[test]
 fn the_index_says_where_it_came_from_and_whether_it_may_be_old() {
     let people = people();

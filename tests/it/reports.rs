@@ -9,9 +9,10 @@ use crate::support::{Env, ICON, manifest, skipped};
 
 /// A registry whose texts try to break out of every form.
 fn hostile() -> Env {
-    let text = manifest("a")
-        .replace("An agent", "x\\u001b[31m|@all `c` <b> %0A::error::y\\n\\u202e")
-        .replace("\"license\": \"MIT\"", "\"license\": \"::warning::|<!-- @everyone [a](https://h.example)\"");
+    let text = manifest("a").replace("An agent", "x\\u001b[31m|@all `c` <b> %0A::error::y\\n\\u202e").replace(
+        "\"license\": \"MIT\"",
+        "\"license\": \"::warning::|<!-- @everyone [a](https://h.example) ##[error]e\"",
+    );
     Env::with(&["b"])
         .file("r/a/agent.json", text)
         .file("r/a/icon.svg", ICON.replace("currentColor", "red"))
@@ -21,6 +22,7 @@ fn hostile() -> Env {
 fn render(env: &Env, format: &str) -> String {
     let run = env.run(&["validate", "--format", format]);
     assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(!run.stdout.contains("##["), "{}", run.stdout);
     run.stdout
 }
 
@@ -57,6 +59,7 @@ fn for_code_scanning() {
     assert_eq!(run["columnKind"], "unicodeCodePoints");
     let results = run["results"].as_array().unwrap();
     let (_, report) = hostile().json(&["validate"]);
+    render(&hostile(), "json");
     let findings = report["findings"].as_array().unwrap();
     assert_eq!(results.len(), findings.len());
     for (result, finding) in results.iter().zip(findings) {

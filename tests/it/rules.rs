@@ -19,7 +19,9 @@ fn rules(manifest: &Value, icon: &str) -> Vec<String> {
 }
 
 fn agent(version: &str, distribution: &Value) -> Value {
-    json!({ "id": "a", "name": "A", "version": version, "description": "D", "distribution": distribution })
+    json!({
+        "id": "a", "name": "A", "version": version, "description": "D", "authors": ["A"], "license": "MIT", "distribution": distribution,
+    })
 }
 
 /// A binary distribution for three systems whose Linux target has these members besides or instead.

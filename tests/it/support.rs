@@ -22,7 +22,7 @@ pub(crate) fn manifest(id: &str) -> String {
   "name": "An agent",
   "version": "1.0.0",
   "description": "Made for a test",
-  "license": "MIT",
+  "license": "MIT", "authors": ["An author"],
   "distribution": {{
     "npx": {{
       "package": "{id}@1.0.0",

@@ -31,6 +31,7 @@ pub static RULES: &[&Rule] = &[
     &distribution::latest_reference::RULE,
     &distribution::missing_os::RULE,
     &distribution::reserved_env::RULE,
+    &distribution::service_address::RULE,
     &distribution::unpinned_package::RULE,
     &distribution::unsafe_cmd::RULE,
     &distribution::unsafe_package_spec::RULE,
@@ -62,7 +63,11 @@ pub static RULES: &[&Rule] = &[
     &manifest::duplicate_key::RULE,
     &manifest::id_mismatch::RULE,
     &manifest::license::RULE,
+    &manifest::missing_authors::RULE,
+    &manifest::missing_license::RULE,
     &manifest::missing_license_url::RULE,
+    &manifest::prerelease_in_stable::RULE,
+    &manifest::preview_version::RULE,
     &manifest::reserved_id::RULE,
     &manifest::schema::RULE,
     &manifest::syntax::RULE,
@@ -95,11 +100,6 @@ pub fn find(name: &str) -> Option<&'static Rule> {
     RULES.binary_search_by(|rule| rule.name.cmp(name)).ok().map(|at| RULES[at])
 }
 
-/// Whether rule names begin with this word and a slash.
-pub(super) fn is_group(name: &str) -> bool {
-    RULES.iter().any(|rule| rule.group() == name)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -125,6 +125,8 @@ mod tests {
             ("name", "\"Example\"".to_owned()),
             ("version", format!("\"{version}\"")),
             ("description", "\"An agent that shows how a manifest looks.\"".to_owned()),
+            ("authors", "[\"Example Team\"]".to_owned()),
+            ("license", "\"MIT\"".to_owned()),
             ("distribution", format!("{{ \"npx\": {{ \"package\": \"example@{version}\" }} }}")),
         ];
         let rest: String = rest

@@ -6,6 +6,7 @@ pub(super) mod inconsistent_targets;
 pub(super) mod latest_reference;
 pub(super) mod missing_os;
 pub(super) mod reserved_env;
+pub(super) mod service_address;
 pub(super) mod unpinned_package;
 pub(super) mod unsafe_cmd;
 pub(super) mod unsafe_package_spec;

@@ -1,4 +1,4 @@
-use crate::check::reporter::{About, Reporter};
+use crate::check::reporter::{About, Draft, Reporter};
 use crate::check::rule::{Check, Example, Rule};
 use crate::check::run::Options;
 use crate::finding::Level;
@@ -18,23 +18,31 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(registry: &Registry, options: &Options<'_>, report: &mut Reporter<'_>) {
-    for view in &options.config.views {
-        report.about(About { file: "registry.toml", ..About::default() }, |report| check_view(registry, view, report));
+    let config = || About { file: "registry.toml", ..About::default() };
+    for id in options.config.agents.keys().filter(|id| registry.entry(id).is_none()) {
+        report.about(config(), |report| {
+            let message = format!("`[agents]` speaks of {}, but there is no such agent", quote(id));
+            suggest(registry, id, report.file(message));
+        });
     }
+    for view in &options.config.views {
+        report.about(config(), |report| check_view(registry, view, report));
+    }
+}
+
+fn suggest(registry: &Registry, id: &str, draft: Draft<'_>) {
+    match nearest(id, registry.entries.iter().map(|entry| entry.id.as_str())) {
+        Some(near) => draft.help(format!("did you mean `{near}`?")),
+        None => draft.help("remove the id"),
+    };
 }
 
 fn check_view(registry: &Registry, view: &View, report: &mut Reporter<'_>) {
     for id in view.exclude.iter().chain(view.agents.keys()) {
         if registry.entry(id).is_none() {
-            let draft = report.file(format!(
-                "the view {} speaks of {}, but there is no such agent",
-                quote(&view.file),
-                quote(id)
-            ));
-            match nearest(id, registry.entries.iter().map(|entry| entry.id.as_str())) {
-                Some(near) => draft.help(format!("did you mean `{near}`?")),
-                None => draft.help("remove the id"),
-            };
+            let view = quote(&view.file);
+            let message = format!("the view {view} speaks of {}, but there is no such agent", quote(id));
+            suggest(registry, id, report.file(message));
         }
     }
     for (id, changes) in &view.agents {
