@@ -66,7 +66,7 @@
 //! |---|---|---|
 //! | `<id>/agent.json`, `<id>/icon.svg` | [`registry::Registry::load`] | an agent |
 //! | `quarantine.json` | [`registry::Registry::load`] | agents that are published but not started or updated |
-//! | `registry.toml` | [`registry::Config::read`] | rule levels, the site and published views |
+//! | `registry.toml` | [`registry::Config::read`] | rule levels, the site, published views and withdrawn agents |
 //! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents came, changed and went |
 //! | `~/.cache/acp-registry` | [`net::Cache`] | answers of earlier runs |
 //! | `~/.cache/acp-registry/indexes` | [`catalog::Copies`] | indexes as they were fetched last, and what was found in large ones |

@@ -9,7 +9,7 @@ use acp_registry::check::{Checked, Options as CheckOptions, Selection, check};
 use acp_registry::diff;
 use acp_registry::finding::Level;
 use acp_registry::history::{Extent, History, Moment};
-use acp_registry::index::{self, Built, Difference, Outcome, Published, Tree};
+use acp_registry::index::{self, Built, Difference, Outcome, Published, Reason, Tree};
 use acp_registry::registry::{Config, DEFAULT_BASE_URL, Registry};
 use acp_registry::report::{Format, Report, finding_json, plural};
 use acp_registry::site::{self, Capabilities};
@@ -44,10 +44,14 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "no_site")]
     history: Option<PathBuf>,
 
-    /// A published tree from which agents with errors keep their last form, and whose history goes on where git does not
-    /// know it
-    #[arg(long, value_name = "DIR|URL")]
+    /// A published tree from which agents with errors keep their last form, while those that it does not have are left out;
+    /// its history goes on where git does not know it [without a value: what is published at `base-url`]
+    #[arg(long, value_name = "DIR|URL", num_args = 0..=1, default_missing_value = "")]
     previous: Option<String>,
+
+    /// Exit with 1 when agents keep their last form or are left out
+    #[arg(long, requires = "previous")]
+    strict: bool,
 
     /// Write nothing; exit 1 if the tree differs
     #[arg(long)]
@@ -74,7 +78,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     };
     let (checked, knowledge) = rayon::join(|| check(&registry, &options, &Selection::All), knowledge);
     let mut knowledge = knowledge?;
-    let previous = args.previous.as_deref().map(|place| previous::open(place, &allowed_hosts)).transpose()?;
+    let place = previous_place(args, &config, ui);
+    let previous = place.map(|place| previous::open(place, &allowed_hosts)).transpose()?;
     let options = index::Options { base_url: args.base_url.as_deref(), check: &options, previous: previous.as_deref() };
     let built = index::build(&registry, &checked, &options);
 
@@ -86,16 +91,15 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         Err(error) => {
             let failure = Failure::from(error);
             if args.format.is_json() {
-                ui.result(&result(args, &checked, None, &[], None, Some(&failure), started.elapsed()))?;
+                let document = result(args, &checked, None, &[], None, started.elapsed());
+                ui.result(&acp_registry::json::to_string(&with_error(document, &failure)))?;
                 ui.failure(&failure);
                 return Ok(failure.exit);
             }
             return Err(failure);
         }
     };
-    for (id, view) in &built.missing {
-        ui.warning(&format!("{id} is missing from {view}: it has errors, and no earlier form there"));
-    }
+    show_outcomes(&built, ui);
     if args.base_url.is_none() && config.base_url.is_none() && directory.join("registry.toml").is_file() {
         ui.warning(&format!(
             "`base-url` is not set in registry.toml: icons and pages are linked below {DEFAULT_BASE_URL}, which is the public \
@@ -116,15 +120,59 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         (Vec::new(), Some(built.tree.write(&args.out, &registry.root)?))
     };
     if args.format.is_json() {
-        ui.result(&result(args, &checked, Some(&built), &differences, changed, None, started.elapsed()))?;
+        let mut document = result(args, &checked, Some(&built), &differences, changed, started.elapsed());
+        document["previous"] = place.into();
+        ui.result(&acp_registry::json::to_string(&document))?;
     } else {
         ui.result(&summary(args, &checked, &built, &differences, changed))?;
     }
-    let exit = if differences.is_empty() { Exit::Success } else { Exit::Findings };
+    let is_incomplete = built.agents.iter().any(|agent| is_kept(agent.outcome) || is_left_out(agent.outcome));
+    let is_refused = !differences.is_empty() || (args.strict && is_incomplete);
+    let exit = if is_refused { Exit::Findings } else { Exit::Success };
     // The process ends: giving back a large registry piece by piece would be a tenth of its work.
     std::mem::forget(built);
     std::mem::forget(registry);
     Ok(exit)
+}
+
+/// What `--previous` names; by itself, the address at which the tree will be found.
+fn previous_place<'a>(args: &'a Args, config: &'a Config, ui: &Ui) -> Option<&'a str> {
+    let named = Some(args.previous.as_deref()?).filter(|place| !place.is_empty());
+    let place = named.or(args.base_url.as_deref()).or(config.base_url.as_deref());
+    if place.is_none() {
+        ui.warning(
+            "--previous has no value, and registry.toml no `base-url`: there is no earlier tree, so that an agent with errors \
+             stops the build",
+        );
+    }
+    place
+}
+
+/// Names the agents that are not published as their folders say.
+fn show_outcomes(built: &Built<'_>, ui: &Ui) {
+    for agent in &built.agents {
+        let id = printable(&agent.id);
+        match agent.outcome {
+            Outcome::Published => {}
+            Outcome::Kept => ui.warning(&format!("{id} keeps its last published form")),
+            Outcome::LeftOut(Reason::NeverPublished) => {
+                ui.warning(&format!("{id} is left out: it has errors and was never published"));
+            }
+            Outcome::LeftOut(Reason::Unsafe(rule)) => {
+                ui.warning(&format!("{id} is left out: it has errors, and its published form breaks {rule}"));
+            }
+            Outcome::Withdrawn => ui.note(&format!("{id} is not published: registry.toml names it as withdrawn")),
+        }
+    }
+    for (id, view) in &built.missing {
+        ui.warning(&format!("{id} is missing from {view}: it has errors, and no earlier form there"));
+    }
+    for id in &built.kept_icons {
+        ui.warning(&format!("{id} has no icon.svg: it keeps the icon that was published before"));
+    }
+    if let Some(error) = &built.unknown_icons {
+        ui.warning(&format!("agents without an icon.svg are published without an icon: {error}"));
+    }
 }
 
 /// The largest snapshot or history that is read, in bytes.
@@ -229,8 +277,12 @@ pub(super) fn show_errors(registry: &Registry, checked: &Checked, ui: &Ui) {
     ui.show(&report.render(Format::Human));
 }
 
-fn kept<'a>(built: &'a Built<'_>) -> Vec<&'a str> {
-    built.agents.iter().filter(|agent| agent.outcome == Outcome::Kept).map(|agent| agent.id.as_str()).collect()
+fn is_kept(outcome: Outcome) -> bool {
+    outcome == Outcome::Kept
+}
+
+fn is_left_out(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::LeftOut(_))
 }
 
 fn name_of(difference: &Difference) -> (&'static str, &str) {
@@ -249,7 +301,7 @@ fn summary(
     changed: Option<usize>,
 ) -> String {
     let mut out = String::new();
-    for id in kept(built) {
+    for id in built.with(is_kept) {
         out.push_str(&format!("kept the last published form of {id}\n"));
     }
     for difference in differences {
@@ -266,7 +318,7 @@ fn summary(
     out.push_str(&format!(
         "{verb} {} ({}, {}{}{})\n",
         printable(&args.out.display().to_string()),
-        plural(built.agents.len(), "agent"),
+        plural(built.with(Outcome::is_in_tree).count(), "agent"),
         plural(files, "file"),
         changed
             .filter(|changed| *changed < files)
@@ -282,12 +334,13 @@ fn result(
     built: Option<&Built<'_>>,
     differences: &[Difference],
     changed: Option<usize>,
-    failure: Option<&Failure>,
     duration: Duration,
-) -> String {
+) -> Value {
+    let ids = |is: fn(Outcome) -> bool| built.iter().flat_map(|built| built.with(is)).collect::<Vec<&str>>();
+    let (kept, left_out) = (ids(is_kept), ids(is_left_out));
     let agents = built.iter().flat_map(|built| &built.agents);
     let files = built.iter().flat_map(|built| built.tree.files());
-    let mut document = json!({
+    json!({
         "schema": 1,
         "command": "build",
         "out": args.out.display().to_string(),
@@ -295,6 +348,9 @@ fn result(
         "changed_files": changed,
         "findings": checked.findings.iter().map(finding_json).collect::<Vec<Value>>(),
         "agents": agents.map(|agent| json!({ "id": agent.id, "status": agent.outcome.as_str() })).collect::<Vec<Value>>(),
+        "kept": kept,
+        "left_out": left_out,
+        "kept_icons": built.map_or(&[][..], |built| &built.kept_icons),
         "files": files.map(|(name, bytes)| json!({ "name": name, "size": bytes.len() })).collect::<Vec<Value>>(),
         "missing": built.iter().flat_map(|built| &built.missing).map(|(id, view)| json!({ "id": id, "file": view })).collect::<Vec<Value>>(),
         "differences": differences
@@ -306,14 +362,16 @@ fn result(
             .collect::<Vec<Value>>(),
         "summary": {
             "agents": checked.agents.len(),
-            "kept": built.map_or(0, |built| kept(built).len()),
+            "kept": kept.len(),
+            "left_out": left_out.len(),
             "errors": checked.count(Level::Error),
             "warnings": checked.count(Level::Warning),
             "duration_seconds": duration.as_secs_f64(),
         },
-    });
-    if let Some(failure) = failure {
-        document["error"] = failure.document();
-    }
-    acp_registry::json::to_string(&document)
+    })
+}
+
+fn with_error(mut document: Value, failure: &Failure) -> Value {
+    document["error"] = failure.document();
+    document
 }

@@ -290,7 +290,9 @@ impl From<PublishedError> for Failure {
 impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
         match error {
-            BuildError::Findings { .. } => Self::new(Exit::Findings, Code::Findings, error),
+            BuildError::Findings { .. } | BuildError::NoPrevious { .. } => {
+                Self::new(Exit::Findings, Code::Findings, error)
+            }
             BuildError::Empty(_) | BuildError::View { .. } => Self::usage(error),
             BuildError::Schema { .. } => Self::usage(error).code(Code::InvalidConfiguration),
             BuildError::Previous(_) => Self::unable(error),

@@ -108,10 +108,11 @@ fn update(
     show_errors(&registry, &checked, ui);
     let options = index::Options { base_url: Some(base_url), check: &options, previous: None };
     let built = index::build(&registry, &checked, &options)?;
+    let count = built.with(index::Outcome::is_in_tree).count();
     let published = config.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL);
     let tree = with_site(built.tree, base_url, published, &config, &knowledge)?;
     let files: BTreeMap<String, Vec<u8>> =
         tree.files().map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).collect();
     preview.replace(files);
-    Ok(built.agents.len())
+    Ok(count)
 }

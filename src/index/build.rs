@@ -1,19 +1,18 @@
 //! Puts the published tree together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
 use super::entry::{Icon, entry, renewed};
-use super::previous::{Earlier, Kept, Published, PublishedError};
+use super::previous::{Kept, Published, PublishedError};
+use super::sources::{Chosen, Source, choose};
 use super::tree::{Content, Tree};
-use crate::check::{self, Checked, Status, schema};
-use crate::finding::Level;
-use crate::registry::{DEFAULT_BASE_URL, Entry, ID_LIMIT, MANIFEST_LIMIT, Registry, View};
+use crate::check::{self, Checked, schema};
+use crate::registry::{DEFAULT_BASE_URL, MANIFEST_LIMIT, Registry, View};
 use crate::sys::fs::read_bounded;
-use crate::text::printable;
 
 /// How a tree is built.
 pub struct Options<'a> {
@@ -21,7 +20,7 @@ pub struct Options<'a> {
     pub base_url: Option<&'a str>,
     /// How the registry was checked; earlier forms are checked in the same way.
     pub check: &'a check::Options<'a>,
-    /// An earlier tree, from which failing agents keep their last form.
+    /// An earlier tree, from which failing agents keep their last form; those that it does not have are left out.
     pub previous: Option<&'a dyn Published>,
 }
 
@@ -33,6 +32,17 @@ pub struct Built<'a> {
     pub agents: Vec<BuiltAgent>,
     /// Kept agents, and the views in which they had no earlier form and are therefore not published.
     pub missing: Vec<(String, String)>,
+    /// Agents without an icon of their own that keep the one that was published with them before.
+    pub kept_icons: Vec<String>,
+    /// Why it is not known whether agents without an icon had one before.
+    pub unknown_icons: Option<PublishedError>,
+}
+
+impl Built<'_> {
+    /// The ids of the agents with an outcome of some kind.
+    pub fn with(&self, is: fn(Outcome) -> bool) -> impl Iterator<Item = &str> {
+        self.agents.iter().filter(move |agent| is(agent.outcome)).map(|agent| agent.id.as_str())
+    }
 }
 
 /// An agent and what became of it.
@@ -49,8 +59,21 @@ pub struct BuiltAgent {
 pub enum Outcome {
     /// As its folder says.
     Published,
-    /// As it was last published, because it has errors now.
+    /// As it was last published: it has errors now, or its manifest was lost.
     Kept,
+    /// Not published.
+    LeftOut(Reason),
+    /// Not published, as the configuration says.
+    Withdrawn,
+}
+
+/// Why an agent with errors has no earlier form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The earlier tree does not have it.
+    NeverPublished,
+    /// Its earlier form breaks this rule, which no published agent may.
+    Unsafe(&'static str),
 }
 
 impl Outcome {
@@ -60,7 +83,15 @@ impl Outcome {
         match self {
             Self::Published => "published",
             Self::Kept => "kept",
+            Self::LeftOut(_) => "left_out",
+            Self::Withdrawn => "withdrawn",
         }
+    }
+
+    /// Whether the agent is in the tree.
+    #[must_use]
+    pub fn is_in_tree(self) -> bool {
+        matches!(self, Self::Published | Self::Kept)
     }
 }
 
@@ -71,6 +102,15 @@ pub enum BuildError {
     #[error("{}", describe(agents))]
     Findings {
         /// The agents concerned; empty when the errors are about the registry as a whole.
+        agents: Vec<String>,
+    },
+    /// Agents have errors, and the earlier tree has no index, so that it is not known which of them were published.
+    #[error(
+        "no earlier form can stand in for {}: the previous tree has no registry.json; correct --previous, or the agents. Nothing is published",
+        list(agents)
+    )]
+    NoPrevious {
+        /// The agents concerned.
         agents: Vec<String>,
     },
     /// There are no agents.
@@ -102,76 +142,26 @@ const NAMED: usize = 10;
 
 fn describe(agents: &[String]) -> String {
     if agents.is_empty() {
-        "the registry has errors; nothing is published".to_owned()
-    } else {
-        let named = agents.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let more = agents.len().saturating_sub(NAMED);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        format!("no earlier form can stand in for {named}{more}; nothing is published")
+        return "the registry has errors; nothing is published".to_owned();
     }
+    format!("no earlier form can stand in for {}; nothing is published", list(agents))
 }
 
-/// An agent that will be published.
-enum Source<'a> {
-    Own(&'a Entry),
-    Earlier(Kept),
-}
-
-impl Source<'_> {
-    fn id(&self) -> &str {
-        match self {
-            Self::Own(entry) => &entry.id,
-            Self::Earlier(kept) => &kept.id,
-        }
-    }
-
-    fn has_icon(&self) -> bool {
-        match self {
-            Self::Own(entry) => entry.icon.present().is_some(),
-            Self::Earlier(kept) => kept.icon.is_some(),
-        }
-    }
+fn list(agents: &[String]) -> String {
+    let named = agents.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = agents.len().saturating_sub(NAMED);
+    if more == 0 { named } else { format!("{named} and {more} more") }
 }
 
 /// Builds the published tree in memory. The same registry and options give the same bytes.
 ///
 /// # Errors
-/// [`BuildError`]: errors without an earlier form to stand in, no agents, or an earlier tree that cannot be read.
+/// [`BuildError`]: errors without an earlier form or an earlier tree, no agents, or an earlier tree that cannot be read.
 pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_>) -> Result<Built<'a>, BuildError> {
-    if registry.entries.is_empty() {
-        return Err(BuildError::Empty(registry.root.display().to_string()));
-    }
-    if checked.findings.iter().any(|finding| finding.agent.is_none() && finding.level == Level::Error) {
-        return Err(BuildError::Findings { agents: Vec::new() });
-    }
-    let failed: BTreeSet<&str> =
-        checked.agents.iter().filter(|agent| agent.status == Status::Failed).map(|agent| agent.id.as_str()).collect();
     let config = options.check.config;
     let views = config.views();
-    // Without a manifest there is nothing to publish, whatever the levels of the rules are.
-    let is_sound = |entry: &Entry| {
-        let is_object = entry.manifest.present().is_some_and(|manifest| manifest.value().is_object());
-        is_object && is_file_name(&entry.id) && !failed.contains(entry.id.as_str())
-    };
-    let is_whole = registry.entries.iter().all(is_sound);
-    let earlier = if is_whole { None } else { options.previous.map(|tree| Earlier::load(tree, &views)).transpose()? };
-
-    let mut sources = Vec::with_capacity(registry.entries.len());
-    let mut lost = Vec::new();
-    for entry in &registry.entries {
-        if is_sound(entry) {
-            sources.push(Source::Own(entry));
-            continue;
-        }
-        let earlier = earlier.as_ref().filter(|_| is_file_name(&entry.id));
-        match earlier.map(|earlier| earlier.keep(&entry.id, options.check)).transpose()?.flatten() {
-            Some(kept) => sources.push(Source::Earlier(kept)),
-            None => lost.push(printable(&entry.id).into_owned()),
-        }
-    }
-    if !lost.is_empty() {
-        return Err(BuildError::Findings { agents: lost });
-    }
+    let chosen = choose(registry, checked, options.check, options.previous, &views)?;
+    let Chosen { sources, agents, icons: kept_icons, no_icons: unknown_icons } = chosen;
 
     let base_url = options.base_url.or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
     let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
@@ -192,18 +182,13 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
         };
         files.insert(name.to_owned(), Content::Owned(bytes));
     }
-    let agents = sources.iter().map(|source| BuiltAgent {
-        id: source.id().to_owned(),
-        outcome: if matches!(source, Source::Own(_)) { Outcome::Published } else { Outcome::Kept },
-    });
-    let agents = agents.collect();
     let missing = missing(&views, &sources);
     for source in sources {
         match source {
-            Source::Own(entry) => {
-                if let Some(icon) = entry.icon.present() {
-                    files.insert(format!("{}.svg", entry.id), Content::Borrowed(icon.as_bytes()));
-                }
+            Source::Own(entry, earlier) => {
+                let icon = entry.icon.present().map(|icon| Content::Borrowed(icon.as_bytes()));
+                let icon = icon.or_else(|| Some(Content::Owned(earlier?.into_bytes())));
+                files.extend(icon.map(|icon| (format!("{}.svg", entry.id), icon)));
             }
             Source::Earlier(kept) => {
                 if let Some(icon) = kept.icon {
@@ -212,7 +197,7 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
             }
         }
     }
-    Ok(Built { tree: Tree::new(files), agents, missing })
+    Ok(Built { tree: Tree::new(files), agents, missing, kept_icons, unknown_icons })
 }
 
 /// The bytes of a registry's own schema.
@@ -256,7 +241,7 @@ fn index(view: &View, base_url: &str, sources: &[Source<'_>]) -> Result<String, 
             let address = format!("{base_url}/{}.svg", source.id());
             let icon = if source.has_icon() { Icon::At(&address) } else { Icon::None };
             let entry = match source {
-                Source::Own(own) => own.manifest.present().and_then(|manifest| entry(manifest, icon, view)),
+                Source::Own(own, _) => own.manifest.present().and_then(|manifest| entry(manifest, icon, view)),
                 Source::Earlier(kept) => kept.entries.get(&view.file).map(|entry| renewed(entry.clone(), icon)),
             }?;
             // What the configuration adds is checked here: the manifest itself was checked before.
@@ -288,13 +273,6 @@ fn assemble(version: &str, agents: &[String], extra: &Map<String, Value>) -> Str
 /// A value as it stands inside a document: strings hold no raw line ends, so every line end is one of the layout.
 fn indented<T: serde::Serialize>(value: &T, indentation: &str) -> String {
     crate::json::to_string(value).trim_end().replace('\n', &format!("\n{indentation}"))
-}
-
-/// Ids become file names: only what the schema allows may do so, whatever the levels of the rules are.
-fn is_file_name(id: &str) -> bool {
-    id.len() <= ID_LIMIT
-        && id.starts_with(|c: char| c.is_ascii_lowercase())
-        && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
 #[cfg(test)]

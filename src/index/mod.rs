@@ -2,13 +2,14 @@
 //!
 //! * [`build()`]: registry and findings to a [`Tree`], without touching the disk
 //! * [`Tree`]: the files of a published registry, their checksums, and the swap into place
-//! * [`Published`]: an earlier tree, from which a failing agent keeps its last good form
+//! * [`Published`]: an earlier tree, from which a failing agent keeps its last published form
 
 mod build;
 mod entry;
 mod previous;
+mod sources;
 mod tree;
 
-pub use build::{BuildError, Built, BuiltAgent, Options, Outcome, build};
+pub use build::{BuildError, Built, BuiltAgent, Options, Outcome, Reason, build};
 pub use previous::{Directory, Published, PublishedError};
 pub use tree::{Content, Difference, Tree, TreeError};

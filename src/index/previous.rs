@@ -19,12 +19,12 @@ pub trait Published: Sync {
     /// The content of a file of the tree; `None` when there is no such file.
     ///
     /// # Errors
-    /// [`PublishedError`] when nobody can tell whether there is.
+    /// [`PublishedError`] when it cannot be told whether there is one.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PublishedError>;
 }
 
 /// Why a published tree cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("cannot read {file} of the previous tree: {message}")]
 pub struct PublishedError {
     /// The file.
@@ -61,6 +61,8 @@ const SAFETY: &[&str] = &[
 /// The earlier indexes of all views.
 pub(super) struct Earlier<'a> {
     tree: &'a dyn Published,
+    /// Whether it has the index that every published tree has.
+    pub(super) is_tree: bool,
     views: BTreeMap<String, Vec<Value>>,
 }
 
@@ -69,41 +71,80 @@ pub(super) struct Kept {
     pub(super) id: String,
     /// Its entry in each view that had one.
     pub(super) entries: BTreeMap<String, Value>,
-    /// Its icon, if that is still in order.
+    /// Its icon, if that still passes the rules.
     pub(super) icon: Option<String>,
+}
+
+/// What the earlier tree has of an agent.
+pub(super) enum Found {
+    Nothing,
+    /// Only what breaks this rule, and is therefore not published again.
+    Unsafe(&'static str),
+    Kept(Kept),
 }
 
 impl<'a> Earlier<'a> {
     /// Reads the indexes; one that is not there has no entries.
     pub(super) fn load(tree: &'a dyn Published, views: &[View]) -> Result<Self, PublishedError> {
         let read = |view: &View| Ok((view.file.clone(), entries(tree, &view.file)?));
-        Ok(Self { tree, views: views.iter().map(read).collect::<Result<_, _>>()? })
+        let found: BTreeMap<String, Option<Vec<Value>>> = views.iter().map(read).collect::<Result<_, _>>()?;
+        let is_tree = found.get("registry.json").is_some_and(Option::is_some);
+        let views = found.into_iter().map(|(file, entries)| (file, entries.unwrap_or_default())).collect();
+        Ok(Self { tree, is_tree, views })
     }
 
-    /// The earlier form of an agent; `None` when there is none that may be published again.
-    pub(super) fn keep(&self, id: &str, options: &Options<'_>) -> Result<Option<Kept>, PublishedError> {
-        let of_id = |entry: &&Value| entry.get("id").and_then(Value::as_str) == Some(id);
-        let entries: BTreeMap<String, Value> = self
-            .views
-            .iter()
-            .filter_map(|(file, entries)| Some((file.clone(), entries.iter().find(of_id)?.clone())))
-            .filter(|(_, entry)| check_alone(id, entry, None, options).iter().all(|rule| !SAFETY.contains(rule)))
-            .collect();
-        let Some(entry) = entries.values().next() else { return Ok(None) };
-        let icon = self.tree.read(&format!("{id}.svg"))?.filter(|bytes| bytes.len() as u64 <= ICON_LIMIT);
+    /// The earlier form of an agent.
+    pub(super) fn keep(&self, id: &str, options: &Options<'_>) -> Result<Found, PublishedError> {
+        let mut entries = BTreeMap::new();
+        let mut refused = None;
+        for (file, entry) in self.entries(id) {
+            match check_alone(id, entry, None, options).into_iter().find(|rule| SAFETY.contains(rule)) {
+                Some(rule) => refused = Some(rule),
+                None => {
+                    entries.insert(file.to_owned(), entry.clone());
+                }
+            }
+        }
+        let Some(entry) = entries.values().next() else { return Ok(refused.map_or(Found::Nothing, Found::Unsafe)) };
+        let icon = self.icon(id, entry, options)?;
+        Ok(Found::Kept(Kept { id: id.to_owned(), entries, icon }))
+    }
+
+    /// The icon that was published with an agent, if it has one that passes the rules beside this entry.
+    pub(super) fn icon(
+        &self,
+        id: &str,
+        entry: &Value,
+        options: &Options<'_>,
+    ) -> Result<Option<String>, PublishedError> {
+        let name = format!("{id}.svg");
+        // Some stores answer 403 to questions for what they do not have, so that only what an index names is asked for.
+        let is_own = |icon: &str| icon.rsplit_once('/').is_some_and(|(_, file)| file == name);
+        let mut icons = self.entries(id).filter_map(|(_, entry)| entry.get("icon")?.as_str());
+        if !icons.any(is_own) {
+            return Ok(None);
+        }
+        let icon = self.tree.read(&name)?.filter(|bytes| bytes.len() as u64 <= ICON_LIMIT);
         let icon = icon.and_then(|bytes| String::from_utf8(bytes).ok());
-        let icon = icon
-            .filter(|icon| check_alone(id, entry, Some(icon), options).iter().all(|rule| !rule.starts_with("icon/")));
-        Ok(Some(Kept { id: id.to_owned(), entries, icon }))
+        Ok(icon
+            .filter(|icon| check_alone(id, entry, Some(icon), options).iter().all(|rule| !rule.starts_with("icon/"))))
+    }
+
+    /// The entries of an agent, by view.
+    fn entries(&self, id: &str) -> impl Iterator<Item = (&str, &Value)> {
+        self.views.iter().filter_map(move |(file, entries)| {
+            Some((file.as_str(), entries.iter().find(|entry| entry.get("id").and_then(Value::as_str) == Some(id))?))
+        })
     }
 }
 
-fn entries(tree: &dyn Published, file: &str) -> Result<Vec<Value>, PublishedError> {
-    let Some(bytes) = tree.read(file)? else { return Ok(Vec::new()) };
+/// The entries of an index; `None` where there is no such file.
+fn entries(tree: &dyn Published, file: &str) -> Result<Option<Vec<Value>>, PublishedError> {
+    let Some(bytes) = tree.read(file)? else { return Ok(None) };
     let failed = |message: String| PublishedError { file: file.to_owned(), message };
     let mut index: Value = serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))?;
     match index.get_mut("agents").map(Value::take) {
-        Some(Value::Array(agents)) => Ok(agents),
+        Some(Value::Array(agents)) => Ok(Some(agents)),
         _ => Err(failed("it has no array `agents`".to_owned())),
     }
 }

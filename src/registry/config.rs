@@ -39,6 +39,8 @@ pub struct Config {
     pub archive_limits: ArchiveLimits,
     /// Where newer versions of agents are found, by id.
     pub bump: BTreeMap<String, BumpSource>,
+    /// Agents that are not published, with the reason, by id; their folders may be there or not.
+    pub withdrawn: BTreeMap<String, String>,
     /// The catalog site.
     pub site: SiteConfig,
     /// The published views; empty for one `registry.json` of the stable channel.

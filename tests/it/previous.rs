@@ -1,5 +1,7 @@
 //! `build --previous URL`.
 
+use serde_json::{Value, json};
+
 use crate::server::Server;
 use crate::support::{Env, ICON, manifest, tree};
 
@@ -90,8 +92,8 @@ fn a_host_that_fails_is_told_from_one_that_has_nothing() {
 
 /// The events of a tree: day, what happened, and to which agent.
 fn events(env: &Env, folder: &str) -> Vec<String> {
-    let history: serde_json::Value = serde_json::from_str(&env.read(&format!("{folder}/history.json"))).unwrap();
-    let text = |event: &serde_json::Value, key: &str| event[key].as_str().unwrap().to_owned();
+    let history: Value = serde_json::from_str(&env.read(&format!("{folder}/history.json"))).unwrap();
+    let text = |event: &Value, key: &str| event[key].as_str().unwrap().to_owned();
     let shown =
         |event| [text(event, "time"), text(event, "event"), text(event, "id"), text(event, "version")].join(" ");
     history["events"].as_array().unwrap().iter().map(shown).collect()
@@ -161,4 +163,211 @@ fn a_shallow_clone_goes_on_with_the_published_history() {
     let second = events(&env, "two");
     assert_eq!((&second[1..], second[0].as_str()), (&first[..], "2096-10-02T07:06:40Z added b 1.0.0"));
     assert!(!env.read("two/history.json").contains("incomplete"));
+}
+
+fn build(env: &Env, arguments: &[&str]) -> Value {
+    let (code, report) = env.json(&[&["build", "--out", "new", "--no-site", "--previous", "old"], arguments].concat());
+    assert_eq!(code, 0, "{report}");
+    report
+}
+
+fn published(env: &Env) -> Vec<String> {
+    let index: Value = serde_json::from_str(&env.read("new/registry.json")).unwrap();
+    let version = |agent: &Value| format!("{} {}", agent["id"].as_str().unwrap(), agent["version"].as_str().unwrap());
+    index["agents"].as_array().unwrap().iter().map(version).collect()
+}
+
+/// A registry with these agents, published in `old`.
+fn with_old(ids: &[&str]) -> Env {
+    let env = Env::with(ids);
+    assert_eq!(env.run(&["build", "--out", "old", "--no-site"]).code, 0);
+    env
+}
+
+#[test]
+fn a_new_agent_with_errors_holds_up_nobody() {
+    let env = with_old(&["a", "b"]);
+    env.write("r/a/agent.json", manifest("a").replace("1.0.0", "1.1.0"));
+    env.write("r/b/icon.svg", "<svg");
+    env.write("r/new/agent.json", "{");
+    env.write("r/No Id/agent.json", manifest("No Id"));
+    let report = build(&env, &[]);
+    assert_eq!((&report["kept"], &report["left_out"]), (&json!(["b"]), &json!(["No Id", "new"])));
+    assert_eq!((&report["summary"]["kept"], &report["summary"]["left_out"]), (&json!(1), &json!(2)));
+    let statuses = report["agents"].as_array().unwrap().iter().map(|agent| agent["status"].as_str().unwrap());
+    assert_eq!(statuses.collect::<Vec<_>>(), ["left_out", "published", "kept", "left_out"]);
+    assert_eq!(published(&env), ["a 1.1.0", "b 1.0.0"]);
+    let run = env.run(&["build", "--out", "new", "--no-site", "--previous", "old"]);
+    assert!(
+        run.code == 0 && run.stderr.contains("new is left out: it has errors and was never published"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains("b keeps its last published form"), "{}", run.stderr);
+    assert!(run.stdout.contains("wrote new (2 agents, "), "{}", run.stdout);
+    // A script that wants to know by the exit code can; the tree is the same.
+    std::fs::remove_dir_all(env.path("new")).unwrap();
+    assert_eq!(env.json(&["build", "--out", "new", "--no-site", "--previous", "old", "--strict"]).0, 1);
+    assert_eq!(published(&env), ["a 1.1.0", "b 1.0.0"]);
+    assert_eq!(env.run(&["build", "--out", "new", "--strict"]).code, 2);
+    // Without an earlier tree, it is not known whether an agent was published: a wrong address must withdraw none.
+    for previous in [&[][..], &["--previous", "r"]] {
+        let run = env.run(&[&["build", "--out", "other", "--no-site"], previous].concat());
+        assert!(
+            run.code == 1 && run.stderr.contains("no earlier form can stand in for"),
+            "{previous:?}: {}",
+            run.stderr
+        );
+        assert!(!env.path("other").exists());
+    }
+}
+
+#[test]
+fn an_unsafe_earlier_form_is_left_out_and_named() {
+    let env = with_old(&["a", "b"]);
+    env.write("r/a/icon.svg", "<svg");
+    let old = env.read("old/registry.json").replacen("a@1.0.0", "--registry=https://evil.example a", 1);
+    env.write("old/registry.json", old);
+    let run = env.run(&["build", "--out", "new", "--no-site", "--previous", "old"]);
+    assert!(
+        run.code == 0 && run.stderr.contains("its published form breaks distribution/unsafe-package-spec"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(published(&env), ["b 1.0.0"]);
+}
+
+#[test]
+fn a_manifest_that_is_lost_or_renamed_withdraws_nothing() {
+    let env = with_old(&["a", "b", "c", "d", "e", "f"]);
+    // Lost; under another name; a folder with another name; another id in the same folder; a whole folder that goes.
+    std::fs::remove_file(env.path("r/a/agent.json")).unwrap();
+    std::fs::rename(env.path("r/b/agent.json"), env.path("r/b/agents.json")).unwrap();
+    std::fs::rename(env.path("r/c"), env.path("r/c-renamed")).unwrap();
+    env.write("r/d/agent.json", manifest("other"));
+    std::fs::remove_dir_all(env.path("r/e")).unwrap();
+    env.write("r/notes/README.md", "not an agent");
+    let report = build(&env, &[]);
+    assert_eq!((&report["kept"], &report["left_out"]), (&json!(["a", "b", "c", "d"]), &json!(["c-renamed"])));
+    assert_eq!(published(&env), ["a 1.0.0", "b 1.0.0", "c 1.0.0", "d 1.0.0", "f 1.0.0"]);
+    assert_eq!(env.read("new/a.svg"), ICON);
+    // Nor does a registry of which only folders are left.
+    for id in ["c-renamed", "d", "f", "notes"] {
+        std::fs::remove_dir_all(env.path(&format!("r/{id}"))).unwrap();
+    }
+    build(&env, &[]);
+    assert_eq!(published(&env), ["a 1.0.0", "b 1.0.0"]);
+    // A rule that is an error in this registry changes nothing.
+    env.write("r/registry.toml", "[rules]\n\"registry/stray-entry\" = \"deny\"\n");
+    build(&env, &[]);
+    assert_eq!(env.run(&["build", "--out", "new", "--no-site"]).code, 1);
+}
+
+#[test]
+fn an_agent_is_withdrawn_by_its_folder_or_by_the_configuration() {
+    let env = with_old(&["a", "b", "c", "d"]);
+    std::fs::remove_file(env.path("r/b/agent.json")).unwrap();
+    env.write("r/c/agent.json", "{");
+    std::fs::rename(env.path("r/d"), env.path("r/e")).unwrap();
+    env.write("r/registry.toml", "[withdrawn]\nb = \"gone\"\nc = \"its publisher asked for it\"\nd = \"renamed\"\n");
+    let report = build(&env, &[]);
+    assert_eq!((&report["kept"], &report["left_out"]), (&json!([]), &json!(["e"])));
+    assert_eq!(published(&env), ["a 1.0.0"]);
+    assert!(!env.path("new/c.svg").exists());
+    // A broken agent that is withdrawn stops no build, and one that passes is not published either.
+    std::fs::remove_dir_all(env.path("r/e")).unwrap();
+    let run = env.run(&["build", "--out", "new", "--no-site"]);
+    assert!(
+        run.code == 0 && run.stderr.contains("c is not published: registry.toml names it as withdrawn"),
+        "{}",
+        run.stderr
+    );
+    env.write("r/c/agent.json", manifest("c"));
+    assert_eq!(env.json(&["build", "--out", "new", "--no-site"]).1["agents"][1]["status"], "withdrawn");
+    assert_eq!(published(&env), ["a 1.0.0"]);
+    // Nothing is left to publish.
+    env.write("r/registry.toml", "[withdrawn]\na = \"x\"\nb = \"x\"\nc = \"x\"\n");
+    assert_eq!(env.run(&["build", "--out", "new", "--no-site"]).code, 2);
+    assert_eq!(env.run(&["build", "--out", "new", "--no-site", "--previous", "old"]).code, 2);
+    assert_eq!(published(&env), ["a 1.0.0"]);
+}
+
+#[test]
+fn a_lost_icon_keeps_the_earlier_one() {
+    let env = with_old(&["a", "b", "c"]);
+    env.write("r/a/agent.json", manifest("a").replace("1.0.0", "1.1.0"));
+    std::fs::remove_file(env.path("r/a/icon.svg")).unwrap();
+    env.write("r/newer/agent.json", manifest("newer"));
+    let report = build(&env, &[]);
+    assert_eq!((&report["kept_icons"], &report["kept"], &report["left_out"]), (&json!(["a"]), &json!([]), &json!([])));
+    assert_eq!((env.read("new/a.svg").as_str(), env.path("new/newer.svg").exists()), (ICON, false));
+    assert_eq!(published(&env)[0], "a 1.1.0");
+    let index: Value = serde_json::from_str(&env.read("new/registry.json")).unwrap();
+    assert!(index["agents"][0]["icon"].as_str().unwrap().ends_with("/a.svg"));
+    // Where an icon is a must, that of the earlier tree is one, and an agent that never had one is left out.
+    env.write("r/registry.toml", "[rules]\n\"icon/missing\" = \"deny\"\n");
+    let report = build(&env, &[]);
+    assert_eq!((&report["kept_icons"], &report["left_out"]), (&json!(["a"]), &json!(["newer"])));
+    assert_eq!(published(&env), ["a 1.1.0", "b 1.0.0", "c 1.0.0"]);
+    // An earlier icon obeys the rules of today, and an index says whether there is one.
+    env.write("r/registry.toml", "");
+    env.write("old/a.svg", ICON.replace("<path", "<script/><path"));
+    assert_eq!(build(&env, &[])["kept_icons"], json!([]));
+    assert!(!env.path("new/a.svg").exists());
+    // An icon is optional: that none can be looked for is said, and holds up nothing.
+    let server = Server::start([("/r/registry.json".to_owned(), (403, Vec::new(), Vec::new()))]);
+    let address = format!("http://{}/r", server.host);
+    let run = env.run(&["--allow-host", &server.host, "build", "--out", "new", "--no-site", "--previous", &address]);
+    assert!(
+        run.code == 0 && run.stderr.contains("published without an icon") && run.stderr.contains("403"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn only_icons_that_an_index_names_are_asked_for() {
+    let env = Env::with(&["a", "b"]);
+    std::fs::remove_file(env.path("r/a/icon.svg")).unwrap();
+    env.run(&["build", "--out", "old", "--no-site"]);
+    env.write("r/a/agent.json", "{");
+    let files = tree(&env.path("old")).into_iter().map(|(name, body)| (format!("/r/{name}"), (200, Vec::new(), body)));
+    // As of a store that answers 403 for what it does not have.
+    let files = files.chain([("/r/a.svg".to_owned(), (403, Vec::new(), Vec::new()))]);
+    let server = Server::start(files);
+    let address = format!("http://{}/r", server.host);
+    let run = env.run(&["--allow-host", &server.host, "build", "--out", "new", "--no-site", "--previous", &address]);
+    assert_eq!((run.code, server.asked()), (0, vec!["/r/registry.json".to_owned()]), "{}", run.stderr);
+}
+
+#[test]
+fn an_unreadable_quarantine_list_stops_no_publication() {
+    let env = with_old(&["a"]);
+    env.write("r/quarantine.json", "{");
+    env.write("r/a/agent.json", manifest("a").replace("1.0.0", "1.1.0"));
+    build(&env, &[]);
+    assert_eq!(published(&env), ["a 1.1.0"]);
+    let run = env.run(&["build", "--out", "new", "--no-site", "--previous", "old"]);
+    assert!(run.stderr.contains("error[registry/quarantine]"), "{}", run.stderr);
+    // It lets no agent loose either.
+    for command in [&["build", "--out", "new", "--no-site"][..], &["validate"], &["verify"], &["bump"]] {
+        assert_ne!(env.run(command).code, 0, "{command:?}");
+    }
+}
+
+#[test]
+fn the_published_tree_is_found_by_the_address_of_the_registry() {
+    let (env, files) = failing();
+    let server = Server::with_files(files);
+    let address = format!("http://{}/r", server.host);
+    let arguments = ["--allow-host", &server.host, "build", "--out", "new", "--no-site", "--previous"];
+    // Without an address there is no earlier tree, least of all that of the public registry.
+    let run = env.run(&arguments);
+    assert!(run.code == 1 && run.stderr.contains("no `base-url`"), "{}", run.stderr);
+    env.write("r/registry.toml", format!("base-url = \"{address}\"\n"));
+    let (code, report) = env.json(&arguments);
+    assert_eq!((code, &report["previous"], &report["kept"]), (0, &json!(address), &json!(["a"])));
+    env.write("r/registry.toml", "");
+    let (code, report) = env.json(&[&arguments[..], &["--base-url", &address]].concat());
+    assert_eq!((code, &report["previous"], &report["kept"]), (0, &json!(address), &json!(["a"])));
 }

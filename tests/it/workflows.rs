@@ -337,31 +337,76 @@ fn an_agent_with_errors_stays_published_and_is_named() {
     if !has_jq("an_agent_with_errors_stays_published_and_is_named") {
         return;
     }
-    let env = Env::with(&["good", "bad"]);
+    let env = Env::with(&["good", "bad", "lost"]);
     env.git(&["init", "-q"]);
     assert_eq!(env.run(&["build", "--out", "published"]).code, 0);
-    let (build, kept) =
-        (script("publish", "Build"), script("publish", "Say which agents were kept at their last form"));
+    let (build, name) =
+        (script("publish", "Build"), script("publish", "Name the agents that are not published as they are on main"));
     let published = env.path("published");
     let run = |script: &str| {
         let run = Run::of(shell(&env, script).env("PUBLISHED", &published));
         assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
     };
     run(&build);
-    run(&kept);
-    assert!(!env.path("r/result/kept.md").exists() && env.path("r/dist/registry.json").exists());
-    fs::remove_dir_all(env.path("r/result")).unwrap();
+    run(&name);
+    assert!(env.read("r/.result/kept.md").is_empty() && env.path("r/dist/registry.json").exists());
+    fs::remove_dir_all(env.path("r/.result")).unwrap();
     env.write("r/bad/icon.svg", "<svg");
-    run(&build);
-    run(&kept);
-    let report = env.read("r/result/kept.md");
-    assert!(report.contains("### bad") && report.contains("icon/syntax"), "{report}");
-    assert!(env.path("r/dist/bad.svg").exists(), "in its last form");
-    // An agent that was never published has no last form.
-    fs::remove_dir_all(env.path("r/result")).unwrap();
+    fs::remove_file(env.path("r/lost/agent.json")).unwrap();
+    // An agent that was never published has no last form, and the name of its folder is a stranger's.
     env.write("r/newer/agent.json", "{");
-    let run = Run::of(shell(&env, &build).env("PUBLISHED", &published));
-    assert!(run.code == 1 && run.stdout.contains("newer"), "{}{}", run.stdout, run.stderr);
+    env.write("r/--`x`\n- y/agent.json", "{");
+    run(&build);
+    run(&name);
+    let report = env.read("r/.result/kept.md");
+    let (list, findings) = report.split_at(report.find("###").unwrap());
+    for line in ["- `bad` keeps its last published form.", "- `lost` keeps its last published form."] {
+        assert!(list.contains(line), "{report}");
+    }
+    assert!(list.contains("- `newer` is left out") && list.contains("- `--?x??-?y` is left out"), "{report}");
+    assert!(findings.contains("### bad") && findings.contains("icon/syntax"), "{report}");
+    assert!(findings.contains("### newer") && findings.contains("manifest/syntax"), "{report}");
+    assert!(env.path("r/dist/bad.svg").exists(), "in its last form");
+}
+
+/// No variable is needed: the last tree is at the address that the registry has.
+#[test]
+fn the_last_tree_is_found_by_the_address_in_the_configuration() {
+    const TEST: &str = "the_last_tree_is_found_by_the_address_in_the_configuration";
+    if !has_jq(TEST) {
+        return;
+    }
+    let env = Env::with(&["good", "bad"]);
+    env.git(&["init", "-q"]);
+    // Of a registry whose git knows its whole history, nothing is asked for the dates of the site.
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-q", "-m", "x"]);
+    let build = script("publish", "Build");
+    // Without an address, an agent with errors stops the build.
+    env.write("r/bad/icon.svg", "<svg");
+    let run = Run::of(shell(&env, &build).env("PUBLISHED", ""));
+    assert!(
+        run.code == 1 && run.stdout.contains("bad") && run.stderr.contains("no `base-url`"),
+        "{}{}",
+        run.stdout,
+        run.stderr
+    );
+    // With it, that is where the tree is asked for.
+    fs::remove_dir_all(env.path("r/.result")).unwrap();
+    env.write("r/registry.toml", "base-url = \"https://127.0.0.1:1/r\"\n");
+    let run = Run::of(shell(&env, &build).env("PUBLISHED", ""));
+    assert!(run.code == 3 && run.stdout.contains("127.0.0.1:1"), "{}{}", run.stdout, run.stderr);
+    // A person can say that there is none yet; then an agent with errors is one of today alone.
+    fs::remove_dir_all(env.path("r/.result")).unwrap();
+    let run = Run::of(shell(&env, &build).env("PUBLISHED", "").env("FIRST", "true"));
+    assert!(run.code == 1 && run.stdout.contains("no earlier form"), "{}{}", run.stdout, run.stderr);
+    // What is not needed is not asked for: the first publication finds nothing there.
+    fs::remove_dir_all(env.path("r/.result")).unwrap();
+    env.write("r/bad/icon.svg", ICON);
+    let run = Run::of(shell(&env, &build).env("PUBLISHED", ""));
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    let run = Run::of(&mut shell(&env, &script("publish", "Say what changes")));
+    assert_eq!((run.code, env.read("GITHUB_OUTPUT").as_str()), (0, "changes=0\n"), "{}", run.stderr);
 }
 
 #[test]
@@ -372,19 +417,20 @@ fn what_changes_is_said_also_the_first_time() {
     }
     let env = Env::with(&["good"]);
     let say = script("publish", "Say what changes");
-    env.write("r/result/x", "");
+    env.write("r/.result/build.json", r#"{ "previous": null }"#);
     assert_eq!(env.run(&["build", "--out", "published"]).code, 0);
-    let run = Run::of(shell(&env, &say).env("PUBLISHED", ""));
+    let run = Run::of(&mut shell(&env, &say));
     assert_eq!((run.code, env.read("GITHUB_OUTPUT").as_str()), (0, "changes=0\n"), "{}", run.stderr);
     if env.run(&["diff", "--help"]).code != 0 {
         return skipped(TEST, "there is no command `diff` yet");
     }
     let other = Env::with(&["good", "newer"]);
     assert_eq!(other.run(&["build", "--out", "r/dist"]).code, 0);
-    other.write("r/result/x", "");
-    let run = Run::of(shell(&other, &say).env("PUBLISHED", env.path("published")));
+    let published = serde_json::json!({ "previous": env.path("published") });
+    other.write("r/.result/build.json", published.to_string());
+    let run = Run::of(&mut shell(&other, &say));
     assert_eq!((run.code, other.read("GITHUB_OUTPUT").as_str()), (0, "changes=1\n"), "{}", run.stderr);
-    assert!(other.read("r/result/notes.md").contains("newer"));
+    assert!(other.read("r/.result/notes.md").contains("newer"));
 }
 
 #[test]
