@@ -43,9 +43,10 @@ pub enum Error {
         "{0} is a symbolic link, and what it leads to would be overwritten; remove it, or give --to the directory that is meant"
     )]
     Link(String),
-    /// `latest/` holds what no publisher has put there.
+    /// `latest/` holds what no publisher of a registry has put there.
     #[error(
-        "{0} was there before and is no part of a published tree, so that it is not overwritten; give --to another place, or move it away"
+        "{0} was there before and is not part of a published tree, so that it is not overwritten: a registry has a registry.json \
+         with a list of agents; give --to another place, or move it away"
     )]
     Foreign(String),
     /// Nothing was ever published there.

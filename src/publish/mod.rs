@@ -27,6 +27,7 @@ mod run;
 mod snapshot;
 mod state;
 mod store;
+mod takeover;
 mod target;
 mod tree;
 

@@ -11,10 +11,9 @@ use super::order::{LAST, WAVES, wave};
 use super::state::{File, Snapshot, State};
 use super::{
     Action, Error, Event, LATEST, Notice, Options, Published, Revision, Target, Tree, What, now, seconds, snapshot,
-    tree,
+    takeover, tree,
 };
-use crate::sums::{self, SIGNATURE, SUMS};
-use crate::text::printable;
+use crate::sums::{SIGNATURE, SUMS};
 
 /// How often the state is written while files are sent: so much is compared again after an interruption.
 const CHECKPOINT: Duration = Duration::from_secs(20);
@@ -70,7 +69,7 @@ impl Work<'_> {
         let mut state = State::load(self.target).await?;
         let files = self.tree.files().map(|(name, _)| name);
         self.target.refuse_links(files.chain(state.files.keys().map(String::as_str)))?;
-        self.refuse_foreign(&state).await?;
+        takeover::adopt(&mut state, self.tree, self.target, self.notice).await?;
         if self.options.recheck {
             state.doubt();
         }
@@ -92,22 +91,6 @@ impl Work<'_> {
         actions.extend(self.send_latest(&mut state, &place, signature.as_deref()).await?);
         actions.extend(self.remove_stale(&mut state).await?);
         Ok(Published { snapshot: place.name, is_known: place.is_complete, actions })
-    }
-
-    /// Refuses to write among files that are not known to be published: where nobody has kept a record, the list of digests
-    /// must have what would be overwritten.
-    async fn refuse_foreign(&self, state: &State) -> Result<(), Error> {
-        if !state.is_new {
-            return Ok(());
-        }
-        let list = self.target.get(&format!("{LATEST}/{SUMS}")).await?;
-        let there = self.target.list(LATEST).await?;
-        let would_be_lost = |name: &&str| list.is_none() || self.tree.has(name);
-        let found = there.iter().map(String::as_str).filter(would_be_lost);
-        match sums::foreign(list.as_deref().unwrap_or_default(), found) {
-            Some(name) => Err(Error::Foreign(printable(&self.target.shown(&format!("{LATEST}/{name}"))).into_owned())),
-            None => Ok(()),
-        }
     }
 
     async fn save(&self, state: &State) -> Result<(), Error> {
@@ -299,7 +282,7 @@ impl Work<'_> {
             other => self.tree.content(other)?,
         };
         let bytes = file.headers.encode(bytes);
-        if file.may_be_there && self.target.holds(name, &bytes, &file.form).await? {
+        if file.may_be_there && self.target.holds(name, &bytes, &file.headers, &file.form).await? {
             return Ok(What::Keep);
         }
         let length = bytes.len() as u64;

@@ -168,10 +168,18 @@ impl Store {
         }
     }
 
-    /// Whether an object is there that this program has sent in this form.
-    pub(super) async fn holds(&self, name: &str, form: &str) -> Result<bool, Error> {
-        let found = self.find(name, true).await?;
-        Ok(found.is_some_and(|found| found.attributes.get(&FORM).is_some_and(|known| known.as_ref() == form)))
+    /// Whether an object is there that this program has sent in this form, or another tool with these bytes and headers.
+    pub(super) async fn holds(&self, name: &str, bytes: &[u8], headers: &Headers, form: &str) -> Result<bool, Error> {
+        let Some(found) = self.find(name, true).await? else { return Ok(false) };
+        let said = |attribute: &Attribute| found.attributes.get(attribute).map(AsRef::as_ref);
+        if let Some(known) = said(&FORM) {
+            return Ok(known == form);
+        }
+        let is_alike = found.meta.size == bytes.len() as u64
+            && said(&Attribute::ContentType) == Some(headers.content_type)
+            && said(&Attribute::CacheControl) == Some(headers.cache_control)
+            && said(&Attribute::ContentEncoding) == headers.content_encoding;
+        Ok(is_alike && self.get(name).await?.is_some_and(|found| found == bytes))
     }
 
     pub(super) async fn remove(&self, name: &str) -> Result<(), Error> {

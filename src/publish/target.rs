@@ -97,10 +97,10 @@ impl Target {
     }
 
     /// Whether a file is there, with this content, in this form.
-    pub(super) async fn holds(&self, name: &str, bytes: &[u8], form: &str) -> Result<bool, Error> {
+    pub(super) async fn holds(&self, name: &str, bytes: &[u8], headers: &Headers, form: &str) -> Result<bool, Error> {
         match self {
             Self::Directory(directory) => directory.holds(name, bytes),
-            Self::Store(store) => store.holds(name, form).await,
+            Self::Store(store) => store.holds(name, bytes, headers, form).await,
         }
     }
 

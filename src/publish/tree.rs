@@ -97,7 +97,7 @@ fn read_error(path: &Path, error: ReadError) -> Error {
 }
 
 /// Whether a text is an object with a list `agents`, whatever that holds.
-fn is_index(text: &[u8]) -> bool {
+pub(super) fn is_index(text: &[u8]) -> bool {
     let object: Result<BTreeMap<String, &RawValue>, _> = serde_json::from_slice(text);
     object.is_ok_and(|object| object.get("agents").is_some_and(|agents| agents.get().starts_with('[')))
 }

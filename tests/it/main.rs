@@ -53,6 +53,7 @@ mod publish_prune;
 mod publish_reader;
 #[cfg(unix)]
 mod publish_s3;
+mod publish_takeover;
 mod published;
 mod real;
 mod report;

@@ -8,28 +8,47 @@ use crate::publish_reader::{dangling, trees};
 use crate::server::{Answer, Asked, Server, not_found, ok};
 use crate::support::{Env, Run};
 
+/// An object of a bucket.
+pub(crate) struct Object {
+    pub(crate) body: Vec<u8>,
+    tag: String,
+    /// Those that a reader gets, too.
+    headers: Vec<(&'static str, String)>,
+}
+
+/// The headers of an object that a store gives back.
+const HEADERS: [&str; 4] = ["content-type", "cache-control", "content-encoding", "x-amz-meta-acp-registry-form"];
+
 /// The objects of a bucket, with what was missing after any change.
 #[derive(Default)]
-struct Bucket {
-    objects: BTreeMap<String, (Vec<u8>, String)>,
+pub(crate) struct Bucket {
+    pub(crate) objects: BTreeMap<String, Object>,
     changes: usize,
-    missing: Vec<String>,
+    pub(crate) missing: Vec<String>,
 }
 
 impl Bucket {
-    fn answer(&mut self, asked: &Asked) -> Answer {
+    /// Puts an object there, without a look at what is missing.
+    pub(crate) fn insert(&mut self, key: &str, body: Vec<u8>, headers: &[(&'static str, &str)]) {
+        let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        self.objects.insert(key.to_owned(), Object { body, tag: "\"old\"".to_owned(), headers });
+    }
+
+    pub(crate) fn answer(&mut self, asked: &Asked) -> Answer {
         let (path, query) = asked.path.split_once('?').unwrap_or((&asked.path, ""));
         let key = path.trim_start_matches("/bucket").trim_start_matches('/').to_owned();
         match asked.method.as_str() {
             "PUT" => {
-                let tag = self.objects.get(&key).map_or("", |(_, tag)| tag);
+                let tag = self.objects.get(&key).map_or("", |object| &object.tag);
                 let wants_none = asked.header("if-none-match") == "*" && !tag.is_empty();
                 let wants_other = ![tag, ""].contains(&asked.header("if-match"));
                 if wants_none || wants_other {
                     return (412, Vec::new(), b"<Error><Code>PreconditionFailed</Code></Error>".to_vec());
                 }
                 let tag = format!("\"{}\"", self.changes);
-                self.objects.insert(key.clone(), (asked.body.clone(), tag.clone()));
+                let headers = HEADERS.map(|name| (name, asked.header(name).to_owned()));
+                let headers = headers.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+                self.objects.insert(key.clone(), Object { body: asked.body.clone(), tag: tag.clone(), headers });
                 self.look(&key);
                 (200, vec![("ETag", tag)], Vec::new())
             }
@@ -51,9 +70,11 @@ impl Bucket {
                 ok(format!("<ListBucketResult><IsTruncated>false</IsTruncated>{entries}</ListBucketResult>"))
             }
             _ => match self.objects.get(&key) {
-                Some((body, tag)) => {
+                Some(object) => {
                     let time = "Thu, 01 Jan 2026 00:00:00 GMT".to_owned();
-                    (200, vec![("ETag", tag.clone()), ("Last-Modified", time)], body.clone())
+                    let mut headers = vec![("ETag", object.tag.clone()), ("Last-Modified", time)];
+                    headers.extend(object.headers.iter().cloned());
+                    (200, headers, object.body.clone())
                 }
                 None => not_found(),
             },
@@ -63,7 +84,7 @@ impl Bucket {
     fn look(&mut self, key: &str) {
         self.changes += 1;
         if key.starts_with("latest/") {
-            let read = |name: &str| self.objects.get(&format!("latest/{name}")).map(|(body, _)| body.clone());
+            let read = |name: &str| self.objects.get(&format!("latest/{name}")).map(|object| object.body.clone());
             let missing = dangling(&read);
             self.missing.extend(missing.into_iter().map(|missing| format!("after {key}: {missing}")));
         }
