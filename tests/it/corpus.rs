@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Env, manifest, skipped, tree};
 
-fn corpus(test: &str) -> Option<PathBuf> {
+pub(crate) fn corpus(test: &str) -> Option<PathBuf> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     let folder = std::env::var_os("ACP_REGISTRY_CORPUS").map_or(default, PathBuf::from);
     if folder.join("registry-2026-10").is_dir() {
@@ -17,7 +17,7 @@ fn corpus(test: &str) -> Option<PathBuf> {
     None
 }
 
-fn public_config() -> String {
+pub(crate) fn public_config() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/public-registry.toml").to_str().unwrap().to_owned()
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -488,13 +489,13 @@ fn another_publisher_is_waited_for_and_named() {
         run.stderr
     );
     assert!(cfg!(windows) || run.stderr.contains("process 7"), "{}", run.stderr);
-    thread::scope(|scope| {
-        let waiting = scope.spawn(|| publish(&env, &["--wait", "1m"]));
-        thread::sleep(Duration::from_millis(300));
-        drop(lock);
-        let run = waiting.join().unwrap();
-        assert!(run.code == 0 && run.stderr.contains("waiting for it"), "{}", run.stderr);
-    });
+    let mut command = env.command(&["publish", "--to", "pub", "--wait", "1h"]);
+    let mut waiting = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(waiting.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("waiting for it"), "{line}");
+    drop(lock);
+    assert!(waiting.wait().unwrap().success());
     // Two at once end with one tree or the other, whole.
     build(&env, "one");
     add(&env, "d");

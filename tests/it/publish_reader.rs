@@ -5,7 +5,11 @@ use std::fs;
 #[cfg(unix)]
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 #[cfg(unix)]
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+#[cfg(unix)]
+use std::sync::{Condvar, Mutex};
 #[cfg(unix)]
 use std::thread;
 #[cfg(unix)]
@@ -16,22 +20,29 @@ use crate::publish::{add, build};
 use crate::support::tree;
 use crate::support::{Env, manifest};
 
+/// The address of the trees that tests publish.
+const BASE: &str = "https://h.example/latest/";
+
 /// Reads what is published as people and programs do, and returns the names that lead nowhere.
 pub(crate) fn dangling(read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
-    const BASE: &str = "https://h.example/latest/";
+    dangling_from(BASE, &["registry.json"], read)
+}
+
+/// The same from these indexes, in a tree with this address.
+pub(crate) fn dangling_from(base: &str, indexes: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
     let mut missing = Vec::new();
     let mut seen = BTreeSet::new();
     let mut queue: Vec<(String, String)> = Vec::new();
     // Where nothing is published yet, nothing is missing; without a home page there is no site yet.
     let lists: &[&str] =
         if read("index.html").is_some() { &["index.html", "SHA256SUMS", "sitemap.xml", "history.json"] } else { &[] };
-    for start in ["registry.json"].iter().chain(lists).copied() {
+    for start in indexes.iter().chain(lists).copied() {
         let Some(bytes) = read(start) else { continue };
         let text = String::from_utf8(bytes).unwrap();
         if start == "SHA256SUMS" {
             queue.extend(text.lines().map(|line| (start.to_owned(), line[66..].to_owned())));
         }
-        queue.extend(names(start, &text, BASE).into_iter().map(|name| (start.to_owned(), name)));
+        queue.extend(names(start, &text, base).into_iter().map(|name| (start.to_owned(), name)));
     }
     while let Some((from, name)) = queue.pop() {
         if !seen.insert(name.clone()) {
@@ -41,7 +52,7 @@ pub(crate) fn dangling(read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
             None => missing.push(format!("{from} names {name}")),
             Some(bytes) if ["html", "atom", "txt"].contains(&ending(&name)) => {
                 let text = String::from_utf8(bytes).unwrap();
-                queue.extend(names(&name, &text, BASE).into_iter().map(|found| (name.clone(), found)));
+                queue.extend(names(&name, &text, base).into_iter().map(|found| (name.clone(), found)));
             }
             Some(_) => {}
         }
@@ -94,32 +105,114 @@ pub(crate) fn trees(env: &Env) -> Vec<String> {
     trees.collect()
 }
 
-/// What a reader misses who reads what is published again and again while something is done, and how often it has looked.
+/// How often a reader has looked.
 #[cfg(unix)]
-pub(crate) fn missed_during(
-    read: &(dyn Fn(&str) -> Option<Vec<u8>> + Sync),
-    work: impl FnOnce(),
-) -> (Vec<String>, usize) {
-    let is_over = AtomicBool::new(false);
+#[derive(Default)]
+pub(crate) struct Passes {
+    /// The number of whole passes, and whether the reader has ended.
+    state: Mutex<(usize, bool)>,
+    changed: Condvar,
+}
+
+#[cfg(unix)]
+impl Passes {
+    /// Waits for the end of a pass that has not begun yet, unless the reader has ended.
+    pub(crate) fn next(&self) {
+        let mut state = self.state.lock().unwrap();
+        // The pass of now has begun before.
+        let wanted = state.0 + 2;
+        while state.0 < wanted && !state.1 {
+            state = self.changed.wait(state).unwrap();
+        }
+    }
+
+    fn note(&self, has_ended: bool) {
+        let mut state = self.state.lock().unwrap();
+        *state = (state.0 + usize::from(!has_ended), state.1 || has_ended);
+        self.changed.notify_all();
+    }
+}
+
+/// The reader has ended, however.
+#[cfg(unix)]
+struct Ended<'a>(&'a Passes);
+
+#[cfg(unix)]
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.note(true);
+    }
+}
+
+/// What a reader finds missing who looks again and again while something is done.
+#[cfg(unix)]
+pub(crate) fn missed_during(look: &(dyn Fn() -> Vec<String> + Sync), work: impl FnOnce(&Passes)) -> Vec<String> {
+    let (is_over, passes) = (AtomicBool::new(false), Passes::default());
     thread::scope(|scope| {
         let reader = scope.spawn(|| {
-            let mut passes = 0;
+            let _ended = Ended(&passes);
             while !is_over.load(Ordering::Relaxed) {
-                passes += 1;
-                let missing = dangling(read);
+                let missing = look();
                 if !missing.is_empty() {
-                    return (missing, passes);
+                    return missing;
                 }
+                passes.note(false);
             }
-            (Vec::new(), passes)
+            Vec::new()
         });
         // The reader has to end, also when the work has failed.
-        let outcome = catch_unwind(AssertUnwindSafe(work));
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(&passes)));
         is_over.store(true, Ordering::Relaxed);
         let seen = reader.join().unwrap();
         outcome.unwrap_or_else(|failure| resume_unwind(failure));
         seen
     })
+}
+
+/// Variables of a process that publishes for a test: after how many events it kills itself, from where, and to where.
+#[cfg(unix)]
+const CHILD: [&str; 3] = ["ACP_TEST_PUBLISHER_EVENTS", "ACP_TEST_PUBLISHER_FROM", "ACP_TEST_PUBLISHER_TO"];
+
+/// Publishes in a process of its own that kills itself after so many events: a file was sent, or a number of them planned.
+#[cfg(unix)]
+pub(crate) fn publish_and_die(from: &Path, to: &Path, events: usize) {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "publish_reader::a_publisher_can_be_killed_at_a_counted_file"]);
+    let [counted, source, target] = CHILD;
+    command.env(counted, events.to_string()).env(source, from).env(target, to);
+    let output = command.output().unwrap();
+    let killed = output.status.signal() == Some(nix::sys::signal::Signal::SIGKILL as i32);
+    assert!(killed, "{events}: {:?} {}", output.status, String::from_utf8_lossy(&output.stdout));
+}
+
+/// What the process does for [`publish_and_die`].
+#[cfg(unix)]
+fn die_while_publishing(events: usize, from: &Path, to: &Path) {
+    use acp_registry::publish::{Event, Options, Revision, Target, Tree, Turns, publish};
+    use nix::sys::signal::{Signal, raise};
+
+    let seen = AtomicUsize::new(0);
+    let notice = |event| {
+        let is_counted = matches!(event, Event::Planned(_) | Event::Done);
+        if is_counted && seen.fetch_add(1, Ordering::Relaxed) + 1 == events {
+            raise(Signal::SIGKILL).unwrap();
+        }
+    };
+    let options = Options {
+        revision: Revision::Content,
+        grace: Duration::from_hours(1),
+        sign: None,
+        gzip_assets: false,
+        recheck: false,
+        jobs: 16,
+        turns: Turns { wait: Duration::from_mins(10), lease: Duration::from_mins(1) },
+    };
+    let (tree, target) = (Tree::read(from).unwrap(), Target::directory(to));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let done = runtime.block_on(publish(&tree, &target, &options, false, &notice));
+    panic!("it has ended before: {done:?}");
 }
 
 #[test]
@@ -135,34 +228,44 @@ fn the_reader_of_the_tests_finds_what_is_missing() {
     assert_eq!(dangling(&|_| None), [] as [String; 0]);
 }
 
-/// Publishers are killed at any point, fifty times; whoever reads meanwhile misses nothing.
+#[cfg(unix)]
+#[test]
+fn a_publisher_can_be_killed_at_a_counted_file() {
+    if let [Ok(events), Ok(from), Ok(to)] = CHILD.map(std::env::var) {
+        return die_while_publishing(events.parse().unwrap(), &PathBuf::from(from), &PathBuf::from(to));
+    }
+    let env = crate::publish::env();
+    publish_and_die(&env.path("dist"), &env.path("pub"), 1);
+    assert!(!env.path("pub/latest").exists());
+    // The number of files is planned, and one of them is there.
+    publish_and_die(&env.path("dist"), &env.path("pub"), 2);
+    let sent = tree(&env.path("pub")).into_iter().filter(|(name, _)| !name.starts_with(".acp-registry/"));
+    assert_eq!(sent.count(), 1);
+}
+
+/// Publishers are killed at any point, 36 times; a reader misses nothing.
 #[cfg(unix)]
 #[test]
 fn a_reader_never_misses_a_file_whatever_stops_publishers() {
     let env = Env::empty();
     let trees = trees(&env);
     let read = |name: &str| fs::read(env.path(&format!("pub/latest/{name}"))).ok();
+    let look = || dangling(&read);
     let mut random = fastrand::Rng::with_seed(7);
-    let (mut killed, mut finished) = (0, 0);
-    let (missing, passes) = missed_during(&read, || {
-        for round in 0..50 {
-            let from = &trees[random.usize(..trees.len())];
-            let mut command = env.command(&["publish", "--to", "pub", "--from", from]);
-            let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
-            if round % 3 != 2 {
-                thread::sleep(Duration::from_millis(random.u64(..120)));
-                let _ = child.kill();
+    let missing = missed_during(&look, |passes| {
+        // Neighbours differ in many files.
+        for (round, from) in trees.iter().cycle().take(54).enumerate() {
+            if round % 3 == 2 {
+                let run = env.run(&["publish", "--to", "pub", "--from", from]);
+                assert_eq!(run.code, 0, "round {round}: {}", run.stderr);
+            } else {
+                publish_and_die(&env.path(from), &env.path("pub"), 1 + random.usize(..30));
             }
-            match child.wait().unwrap().code() {
-                Some(0) => finished += 1,
-                None => killed += 1,
-                other => panic!("round {round}: {other:?}"),
-            }
-            assert_eq!(dangling(&read), [] as [String; 0], "round {round}");
+            passes.next();
+            assert_eq!(look(), [] as [String; 0], "round {round}");
         }
     });
     assert_eq!(missing, [] as [String; 0]);
-    assert!(killed >= 5 && finished >= 16 && passes >= 5, "{killed} {finished} {passes}");
     // And in the end everything is as if nothing had happened.
     let run = env.run(&["publish", "--to", "pub", "--from", &trees[1], "--grace", "0"]);
     assert_eq!(run.code, 0, "{}", run.stderr);

@@ -213,3 +213,52 @@ fn what_is_not_a_registry_is_not_taken_over() {
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     assert_eq!(env.read("pub/latest/mine.svg"), ICON);
 }
+
+/// The public registry's own folder, as its tool leaves it, becomes that of this program while a reader polls it.
+#[cfg(unix)]
+#[test]
+fn the_public_registry_publishes_over_its_own_latest() {
+    use crate::publish_reader::{dangling_from, missed_during, publish_and_die};
+
+    const INDEXES: [&str; 3] = ["registry.json", "registry-for-jetbrains.json", "registry-for-jetbrains-preview.json"];
+    let Some(corpus) = crate::corpus::corpus("the_public_registry_publishes_over_its_own_latest") else { return };
+    let env = Env::empty();
+    for (name, bytes) in tree(&corpus.join("registry-2026-10")) {
+        if let Some(id) = name.strip_suffix("/icon.svg") {
+            env.write(&format!("pub/latest/{id}.svg"), &bytes);
+        }
+        env.write(&format!("r/{name}"), bytes);
+    }
+    for (name, bytes) in tree(&corpus.join("registry-2026-10.expected")) {
+        env.write(&format!("pub/latest/{name}"), bytes);
+    }
+    let before: BTreeMap<String, Vec<u8>> = tree(&env.path("pub/latest")).into_iter().collect();
+    // One agent has gone since, and one has another icon.
+    fs::remove_dir_all(env.path("r/goose")).unwrap();
+    env.write("r/gemini/icon.svg", ICON);
+    let run = env.run(&["--config", &crate::corpus::public_config(), "build", "--out", "dist"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+
+    let base = format!("{}/", acp_registry::registry::DEFAULT_BASE_URL);
+    let read = |name: &str| fs::read(env.path(&format!("pub/latest/{name}"))).ok();
+    let look = || dangling_from(&base, &INDEXES, &read);
+    assert_eq!(look(), [] as [String; 0]);
+    let missing = missed_during(&look, |passes| {
+        // Killed on the way, with a reader in between, and then finished.
+        for events in [1, 60, 600, 900] {
+            publish_and_die(&env.path("dist"), &env.path("pub"), events);
+            passes.next();
+        }
+        let (code, report) = env.json(&["publish", "--to", "pub"]);
+        assert_eq!(code, 0, "{report}");
+        assert!(changed(&report).contains(&"stale latest/goose.svg".to_owned()), "{:?}", changed(&report));
+        passes.next();
+    });
+    assert_eq!(missing, [] as [String; 0]);
+    let after: BTreeMap<String, Vec<u8>> = tree(&env.path("pub/latest")).into_iter().collect();
+    let mut expected: BTreeMap<String, Vec<u8>> = tree(&env.path("dist")).into_iter().collect();
+    expected.insert("goose.svg".to_owned(), before["goose.svg"].clone());
+    assert!(after == expected, "{:?}", after.keys());
+    assert_eq!(env.run(&["publish", "--to", "pub", "--grace", "0"]).code, 0);
+    assert!(!env.path("pub/latest/goose.svg").exists());
+}

@@ -2,14 +2,14 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, ChildStderr, Stdio};
 
 use crate::support::{Env, manifest};
 
 /// The program, ended with the test.
 struct Served {
     child: Child,
+    stderr: BufReader<ChildStderr>,
     port: u16,
 }
 
@@ -23,12 +23,22 @@ impl Drop for Served {
 impl Served {
     fn start(env: &Env) -> Self {
         let mut child =
-            env.command(&["serve", "--port", "0"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+            env.command(&["serve", "--port", "0"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let port =
             line.split("127.0.0.1:").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_else(|| panic!("{line}"));
-        Self { port: port.parse().unwrap(), child }
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        Self { port: port.parse().unwrap(), stderr, child }
+    }
+
+    /// Reads what the program says, up to a line with this text.
+    fn wait_for(&mut self, text: &str) {
+        let mut line = String::new();
+        while !line.contains(text) {
+            line.clear();
+            assert_ne!(self.stderr.read_line(&mut line).unwrap(), 0, "it has ended without `{text}`");
+        }
     }
 
     /// The head and the body of an answer.
@@ -45,7 +55,7 @@ impl Served {
 #[test]
 fn pages_come_with_their_headers_and_follow_changes() {
     let env = Env::with(&["one"]);
-    let served = Served::start(&env);
+    let mut served = Served::start(&env);
     let (head, body) = served.get("/agents/one/", "localhost:1");
     assert!(head.starts_with("http/1.1 200") && head.contains("content-type: text/html; charset=utf-8"), "{head}");
     assert!(head.contains("frame-ancestors 'none'") && head.contains("nosniff") && body.contains("An agent"));
@@ -61,15 +71,12 @@ fn pages_come_with_their_headers_and_follow_changes() {
     // A broken registry changes nothing; a good one is there soon, and pages learn of it.
     let before = served.get("/-/version", "127.0.0.1").1;
     env.write("r/two/agent.json", "{");
-    std::thread::sleep(Duration::from_millis(1500));
+    served.wait_for("the site stays as it was");
     assert_eq!(served.get("/-/version", "127.0.0.1").1, before);
     env.write("r/two/icon.svg", crate::support::ICON);
     env.write("r/two/agent.json", manifest("two"));
-    let started = Instant::now();
-    while !served.get("/agents/two/", "127.0.0.1").0.starts_with("http/1.1 200") {
-        assert!(started.elapsed() < Duration::from_mins(1), "the change was not followed");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    served.wait_for("the registry has changed: 2 agents");
+    assert!(served.get("/agents/two/", "127.0.0.1").0.starts_with("http/1.1 200"));
     assert_ne!(served.get("/-/version", "127.0.0.1").1, before);
 }
 
