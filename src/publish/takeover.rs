@@ -85,8 +85,8 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
         )));
     }
     let is_used = |name: &str| icons.as_ref().is_none_or(|icons| icons.contains(name));
-    let stale = rest.iter().filter(|name| kind(name) == Kind::Part && !is_used(name));
-    state.files.extend(stale.map(|name| ((*name).to_owned(), File::default())));
+    let leftover = rest.iter().filter(|name| kind(name) == Kind::Part && !is_used(name));
+    state.files.extend(leftover.map(|name| ((*name).to_owned(), File::default())));
     let others: Vec<&str> = rest.into_iter().filter(|name| kind(name) == Kind::Other).collect();
     if !others.is_empty() {
         let named: Vec<String> = others.iter().take(NAMED).map(|name| printable(name).into_owned()).collect();

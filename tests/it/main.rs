@@ -53,6 +53,8 @@ mod publish_prune;
 mod publish_reader;
 #[cfg(unix)]
 mod publish_s3;
+#[cfg(unix)]
+mod publish_s3_reader;
 mod publish_takeover;
 mod published;
 mod real;

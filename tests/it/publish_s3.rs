@@ -7,14 +7,14 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::publish::{build, changed};
-use crate::publish_reader::{dangling, ending, missed_during, trees};
+use crate::publish_reader::ending;
 use crate::server::{Asked, Server, write};
 use crate::support::{Env, ICON, Run, manifest, skipped, tree};
 
@@ -93,28 +93,28 @@ pub(crate) fn ask(host: &str, method: &str, path: &str) -> Option<Reply> {
 }
 
 /// The program, publishing to a bucket of a store.
-fn publish(env: &Env, host: &str, arguments: &[&str]) -> Command {
+pub(crate) fn publish(env: &Env, host: &str, arguments: &[&str]) -> Command {
     let mut command = env.command(&[&["publish"], arguments].concat());
     command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
     command.env("AWS_ENDPOINT_URL", format!("http://{host}"));
     command
 }
 
-fn report(env: &Env, host: &str, arguments: &[&str]) -> Value {
+pub(crate) fn report(env: &Env, host: &str, arguments: &[&str]) -> Value {
     let run = Run::of(&mut publish(env, host, &[arguments, &["--json"]].concat()));
     assert!(run.code == 0 && !run.stderr.contains("warning"), "{}{}", run.stdout, run.stderr);
     serde_json::from_str(&run.stdout).unwrap()
 }
 
 /// What a proxy does with a request.
-enum Fate {
+pub(crate) enum Fate {
     Pass,
     Answer(u16),
     Drop,
 }
 
 /// A proxy before the server, which may keep requests from it.
-fn proxy(moto: &str, decide: impl Fn(&Asked) -> Fate + Send + Sync + 'static) -> Server {
+pub(crate) fn proxy(moto: &str, decide: impl Fn(&Asked) -> Fate + Send + Sync + 'static) -> Server {
     let moto = moto.to_owned();
     Server::raw(move |asked, stream| match decide(asked) {
         Fate::Drop => Ok(()),
@@ -148,7 +148,7 @@ pub(crate) fn bucket(moto: &Moto, name: &str) {
 }
 
 /// The keys of a bucket.
-fn keys(moto: &Moto, name: &str) -> BTreeSet<String> {
+pub(crate) fn keys(moto: &Moto, name: &str) -> BTreeSet<String> {
     let (status, _, body) = ask(&moto.host, "GET", &format!("/{name}?list-type=2")).unwrap();
     let text = String::from_utf8(body).unwrap();
     assert!(status == 200 && !text.contains("<IsTruncated>true"), "{text}");
@@ -413,112 +413,4 @@ fn a_store_that_keeps_no_conditions_is_told_apart() {
         let report: Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!(!changed(&report).is_empty(), sent);
     }
-}
-
-/// How far a publisher gets before it is stopped.
-#[derive(Clone, Copy, PartialEq)]
-enum Stop {
-    Never,
-    /// The store refuses every write after so many.
-    Refused(usize),
-    /// Every write after so many waits for the publisher to be killed.
-    Held(usize),
-}
-
-/// What stops publishers, and whether a write waits.
-struct Gate {
-    state: Mutex<(Stop, bool)>,
-    changed: Condvar,
-}
-
-impl Gate {
-    fn set(&self, stop: Stop) {
-        *self.state.lock().unwrap() = (stop, false);
-        self.changed.notify_all();
-    }
-
-    /// What is done with a write.
-    fn pass(&self) -> Fate {
-        let mut state = self.state.lock().unwrap();
-        match &mut state.0 {
-            Stop::Never => return Fate::Pass,
-            Stop::Refused(0) => return Fate::Answer(403),
-            Stop::Held(0) => {}
-            Stop::Refused(left) | Stop::Held(left) => {
-                *left -= 1;
-                return Fate::Pass;
-            }
-        }
-        state.1 = true;
-        self.changed.notify_all();
-        while state.0 == Stop::Held(0) {
-            state = self.changed.wait(state).unwrap();
-        }
-        Fate::Drop
-    }
-
-    /// Waits for a write that is held back, and fails when the publisher ends without.
-    fn wait(&self, child: &mut Child) {
-        let mut state = self.state.lock().unwrap();
-        while !state.1 {
-            assert!(child.try_wait().unwrap().is_none(), "it has ended before");
-            state = self.changed.wait_timeout(state, Duration::from_millis(200)).unwrap().0;
-        }
-    }
-}
-
-/// Publishers are killed, and refused by the store, at any write, 25 times; a reader misses nothing.
-#[test]
-fn a_reader_of_a_bucket_never_misses_an_object() {
-    let Some(moto) = Moto::shared("a_reader_of_a_bucket_never_misses_an_object") else { return };
-    bucket(&moto, "poll");
-    let env = Env::empty();
-    let trees = trees(&env);
-    let gate = Arc::new(Gate { state: Mutex::new((Stop::Never, false)), changed: Condvar::new() });
-    let asked_for = gate.clone();
-    let server = proxy(&moto.host, move |asked| {
-        let is_write = ["PUT", "DELETE"].contains(&asked.method.as_str()) && !asked.path.contains("lease");
-        if is_write { asked_for.pass() } else { Fate::Pass }
-    });
-    let read = |name: &str| match ask(&moto.host, "GET", &format!("/poll/latest/{name}")) {
-        Some((200, _, body)) => Some(body),
-        Some((404, ..)) => None,
-        other => panic!("{name}: {other:?}"),
-    };
-    let look = || dangling(&read);
-    let mut random = fastrand::Rng::with_seed(11);
-    let missing = missed_during(&look, |passes| {
-        // Neighbours differ in many files, so that each run has more writes than any of these numbers.
-        for (round, from) in trees.iter().cycle().take(50).enumerate() {
-            let writes = random.usize(..30);
-            let (stop, code) = match round % 4 {
-                1 => (Stop::Refused(writes), Some(3)),
-                3 => (Stop::Held(writes), None),
-                _ => (Stop::Never, Some(0)),
-            };
-            gate.set(stop);
-            let mut command = publish(&env, &server.host, &["--to", "s3://poll", "--from", from]);
-            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            if code.is_none() {
-                gate.wait(&mut child);
-                // The reader looks while the publisher is in the middle of it.
-                passes.next();
-                child.kill().unwrap();
-            }
-            assert_eq!(child.wait().unwrap().code(), code, "round {round}");
-            gate.set(Stop::Never);
-            if code.is_none() {
-                // How long a dead one is waited for is tested elsewhere.
-                ask(&moto.host, "DELETE", "/poll/.acp-registry/lease.json").unwrap();
-            }
-            assert_eq!(look(), [] as [String; 0], "round {round}");
-        }
-    });
-    assert_eq!(missing, [] as [String; 0]);
-    report(&env, &server.host, &["--to", "s3://poll", "--from", &trees[1], "--grace", "0"]);
-    let latest: Vec<String> =
-        keys(&moto, "poll").into_iter().filter_map(|key| key.strip_prefix("latest/").map(ToOwned::to_owned)).collect();
-    let expected: Vec<(String, Vec<u8>)> = tree(&env.path(&trees[1]));
-    assert_eq!(latest, expected.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
-    assert!(expected.iter().all(|(name, bytes)| read(name).as_ref() == Some(bytes)));
 }
