@@ -5,7 +5,8 @@ const FRAME: &[char] =
     &['│', '┃', '|', '║', '╭', '╰', '╮', '╯', '─', '✖', '✗', '✘', '❌', '⚠', '•', '▲', '■', '\u{fe0f}'];
 
 /// The line without terminal escapes; of a line that was written over, what was to be seen last.
-pub(super) fn plain(line: &str) -> String {
+#[must_use]
+pub fn plain(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut chars = line.trim_end_matches('\r').chars().peekable();
     while let Some(c) = chars.next() {

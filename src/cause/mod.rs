@@ -6,6 +6,7 @@
 //!
 //! * [`of`]: the cause as one line
 //! * [`quoted`]: the same as part of a message
+//! * [`plain`]: any line without terminal escapes
 //!
 //! The text comes from a stranger: it is read in one pass for each form, and what is returned is bounded in length.
 
@@ -13,6 +14,8 @@ mod chain;
 mod line;
 mod npm;
 mod said;
+
+pub use line::plain;
 
 use crate::text::printable;
 
@@ -25,7 +28,7 @@ const LIMIT: usize = 600;
 /// Hidden characters other than escapes stay: make the line printable before it is shown.
 #[must_use]
 pub fn of(text: &str) -> Option<String> {
-    let lines: Vec<String> = text.lines().map(line::plain).collect();
+    let lines: Vec<String> = text.lines().map(plain).collect();
     in_lines(&lines.iter().map(String::as_str).collect::<Vec<_>>()).map(bounded)
 }
 

@@ -265,6 +265,7 @@ fn start_newer(
         keep: None,
         probes: true,
         use_cache: !args.no_cache,
+        finished: &|_| (),
     };
     let rows = live::run(&args.live, settings, tasks, ui)?;
     let mut notes = Notes::new();

@@ -13,8 +13,9 @@ use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::registry::{Loaded, Registry};
 use acp_registry::sys::process::{self, Environment, Isolation, Orphans};
 use acp_registry::upstream::{npm_variables, uv_variables};
-use acp_registry::verify::{Row, Task, Verdict, Verifier};
+use acp_registry::verify::{Row, Sources, Task, Verdict, Verifier};
 
+use super::abandoned;
 use super::exit::Failure;
 use super::network;
 use super::probe::{SandboxKind, seconds};
@@ -66,10 +67,14 @@ pub(super) struct Settings<'a> {
     /// Whether anything is sent after `initialize`.
     pub(super) probes: bool,
     pub(super) use_cache: bool,
+    /// Is handed each row as soon as it is known.
+    pub(super) finished: &'a dyn Fn(&Row),
 }
 
 /// Does the tasks, with a progress display, and says on stderr what is left of them.
 pub(super) fn run(args: &LiveArgs, settings: Settings<'_>, tasks: Vec<Task>, ui: &Ui) -> Result<Vec<Row>, Failure> {
+    abandoned::clear(ui);
+    let finished = settings.finished;
     let verifier = verifier(args, settings, ui)?;
     let names = tasks.iter().map(name).collect();
     let progress = Arc::new(Running::new(ui, names));
@@ -84,7 +89,7 @@ pub(super) fn run(args: &LiveArgs, settings: Settings<'_>, tasks: Vec<Task>, ui:
             isolation.check(&verifier.environment).await?;
         }
         let shown = Arc::new(move |event| shown.show(event));
-        Ok::<_, Failure>(Arc::new(verifier).verify(tasks, jobs, shown).await)
+        Ok::<_, Failure>(Arc::new(verifier).verify(tasks, jobs, shown, finished).await)
     });
     let hidden = orphans.map_or(0, Orphans::end);
     progress.clear();
@@ -115,7 +120,7 @@ pub(super) fn lacks_package_managers(rows: &[Row]) -> bool {
 
 /// A verifier as the flags want it.
 pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier, Failure> {
-    let Settings { allowed, limits, keep, probes, use_cache } = settings;
+    let Settings { allowed, limits, keep, probes, use_cache, finished: _ } = settings;
     let mut network = network::settings(allowed).map_err(Failure::unable)?;
     if use_cache {
         network.cache = network::cache(ui);
@@ -140,7 +145,8 @@ pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
         platform: Platform::host(),
         timeout: args.install_timeout.unwrap_or(Duration::from_mins(5)),
     };
-    Ok(Verifier { installer, environment, is_sandboxed: args.sandbox.is_some(), home, handshake, keep })
+    let sources = Sources::default();
+    Ok(Verifier { installer, environment, is_sandboxed: args.sandbox.is_some(), home, handshake, keep, sources })
 }
 
 fn usual_jobs() -> usize {

@@ -187,6 +187,7 @@ fn try_ways(
         keep: None,
         probes: false,
         use_cache: !args.no_cache,
+        finished: &|_| (),
     };
     let mut verifier = live::verifier(&args.live, settings, ui)?;
     if !args.live.has_timeout() {

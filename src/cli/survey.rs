@@ -126,7 +126,7 @@ fn start(
         ..verify::Selection::default()
     };
     let tasks = verify::plan(registry, &wanted, None);
-    let settings = Settings { allowed, limits, keep: None, probes: true, use_cache: !args.no_cache };
+    let settings = Settings { allowed, limits, keep: None, probes: true, use_cache: !args.no_cache, finished: &|_| () };
     let rows = live::run(&args.live, settings, tasks, ui)?;
     survey.lacks_package_managers = live::lacks_package_managers(&rows);
     for (reason, why) in [("quarantined", "in quarantine"), ("unsupported_platform", "not made for this machine")] {

@@ -88,6 +88,13 @@ impl Ui {
         }
     }
 
+    /// Says how far long work is, where no progress is drawn.
+    pub(super) fn step(&self, text: &str) {
+        if !self.quiet && !self.may_show_progress() && !self.sends_events() {
+            write_stderr(&format!("{}\n", clean(text)));
+        }
+    }
+
     /// Says what is being done, to those who asked.
     pub(super) fn detail(&self, text: &str) {
         if self.verbose && !self.sends_events() {

@@ -1,6 +1,7 @@
 //! `acp-registry verify`
 
-use std::path::PathBuf;
+use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use acp_registry::check::Selection as Changed;
@@ -11,12 +12,15 @@ use acp_registry::report;
 use acp_registry::sys::fs::{PathError, ReadError, write_atomic};
 use acp_registry::sys::git;
 use acp_registry::text::suggestions;
-use acp_registry::verify::{Row, Selection, Shard, Snapshot, SnapshotError, Summary, Task, WhenHeld, plan};
+use acp_registry::verify::{
+    Earlier, Row, Selection, Shard, Snapshot, SnapshotError, State, Summary, Task, WhenHeld, plan,
+};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::candidates;
 use super::code::Code;
+use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{Global, refuse_empty};
 use super::live::{self, LiveArgs, Settings};
@@ -24,6 +28,9 @@ use super::merge::{self, PartFile};
 use super::place::Dist;
 use super::survey::limits;
 use super::ui::Ui;
+
+/// How old a row may be to be reused when nothing else is said: agents and their services change.
+const MAX_AGE: Duration = Duration::from_hours(7 * 24);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -43,7 +50,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
-    /// Write what the agents can do to this file, the capability snapshot
+    /// Write what the agents can do to this file, the capability snapshot; rows of other agents stay
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
@@ -54,9 +61,13 @@ pub(super) struct Args {
     )]
     merge: Vec<PartFile>,
 
-    /// Take the rows of agents that passed, and whose id, version and distribution are the same, from this snapshot
+    /// Take the rows of agents that passed, and whose version and distribution are the same, from this snapshot
     #[arg(long, value_name = "FILE")]
     reuse: Option<PathBuf>,
+
+    /// How old a row may be to be reused: a number with s, m, h, d or w [default: 7d]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, requires = "reuse")]
+    reuse_max_age: Option<Duration>,
 
     /// Leave what was installed, and what the agents wrote, in this folder
     #[arg(long, value_name = "DIR")]
@@ -108,7 +119,17 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         std::fs::create_dir_all(folder).map_err(PathError::at(folder))?;
     }
     let keep = args.keep_sandboxes.as_ref().map(|folder| folder.canonicalize().map_err(PathError::at(folder)));
+    let out = args.out.as_deref().map(|path| Out::open(path, &registry)).transpose()?;
+    let (total, count) = (tasks.len(), Cell::new(0));
+    let finished = |row: &Row| {
+        count.set(count.get() + 1);
+        if let Some(out) = &out {
+            out.take(row);
+        }
+        ui.step(&format!("{} of {total}: {} ({}) {}", count.get(), row.id, row.distribution(), told(row)));
+    };
     let settings = Settings {
+        finished: &finished,
         allowed: &allowed,
         limits: limits(&config.archive_limits),
         keep: keep.transpose()?,
@@ -117,8 +138,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     };
     let rows = live::run(&args.live, settings, tasks, ui)?;
 
-    if let Some(path) = &args.out {
-        write_atomic(path, Snapshot::write(&rows).as_bytes())?;
+    if let Some(out) = out {
+        out.end()?;
     }
     let duration = started.elapsed();
     ui.result(&if args.is_json() {
@@ -132,7 +153,61 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         ui.error("nothing could be installed: the package managers are missing");
         return Ok(Exit::Unable);
     }
+    if let Some(row) = rows.iter().find(|row| row.is_source_down) {
+        let which = if row.kind == Some(Kind::Uvx) { "Python package index" } else { "npm registry" };
+        ui.error(&format!(
+            "the {which} could not be reached: its agents were not checked; run `verify` again when it answers"
+        ));
+        return Ok(Exit::Unable);
+    }
     Ok(if rows.iter().any(Row::is_finding) { Exit::Findings } else { Exit::Success })
+}
+
+/// The word for a finished agent.
+fn told(row: &Row) -> String {
+    let verdict = if matches!(row.state, State::Reused(_)) { "reused" } else { row.verdict().as_str() };
+    row.reason().map_or_else(|| verdict.to_owned(), |reason| format!("{verdict}, {reason}"))
+}
+
+/// The capability snapshot that is written, after each agent.
+struct Out {
+    path: PathBuf,
+    snapshot: RefCell<Snapshot>,
+}
+
+impl Out {
+    /// Begins with what the file has, without what the registry no longer declares.
+    fn open(path: &Path, registry: &Registry) -> Result<Self, Failure> {
+        let mut snapshot = match Snapshot::read(path) {
+            Ok(snapshot) => snapshot,
+            Err(SnapshotError::Read { error: ReadError::NotFound, .. }) => Snapshot::default(),
+            // A device or a pipe only takes.
+            Err(SnapshotError::Read { .. }) if path.metadata().is_ok_and(|metadata| !metadata.is_file()) => {
+                Snapshot::default()
+            }
+            Err(error @ SnapshotError::Read { .. }) => return Err(Failure::unable(error)),
+            Err(error @ SnapshotError::Form { .. }) => return Err(Failure::usage(error)),
+        };
+        snapshot.retain_declared(registry);
+        Ok(Self { path: path.to_owned(), snapshot: RefCell::new(snapshot) })
+    }
+
+    fn take(&self, row: &Row) {
+        self.snapshot.borrow_mut().renew(row);
+        // To a device or a pipe, the whole is written once, at the end.
+        if !self.path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            // What cannot be written now is told at the end, when it is written again.
+            let _ = self.write();
+        }
+    }
+
+    fn write(&self) -> Result<(), PathError> {
+        write_atomic(&self.path, self.snapshot.borrow().to_text().as_bytes())
+    }
+
+    fn end(self) -> Result<(), PathError> {
+        self.write()
+    }
 }
 
 /// Loads a registry for a command that works on agents, and must know which of them are in quarantine.
@@ -161,7 +236,11 @@ fn tasks(args: &Args, registry: &Registry, ui: &Ui) -> Result<Vec<Task>, Failure
         Err(error @ SnapshotError::Read { .. }) => return Err(Failure::unable(error)),
         Err(error @ SnapshotError::Form { .. }) => return Err(Failure::usage(error)),
     };
-    Ok(plan(registry, &selection(args, registry)?, earlier.as_ref()))
+    let now = SystemTime::now();
+    let max_age = args.reuse_max_age.unwrap_or(MAX_AGE);
+    let not_before = now.checked_sub(max_age).unwrap_or(SystemTime::UNIX_EPOCH);
+    let earlier = earlier.as_ref().map(|snapshot| Earlier { snapshot, not_before, now });
+    Ok(plan(registry, &selection(args, registry)?, earlier))
 }
 
 fn selection(args: &Args, registry: &Registry) -> Result<Selection, Failure> {

@@ -66,6 +66,13 @@ fn passed(outcome: &Outcome) -> Check {
     let next = match handshake.probes.get("session/new") {
         Some(Probe::Ok) => "; it opens a session without signing in",
         Some(Probe::AuthRequired) => "; it wants you to sign in first, as it was started without your own settings",
+        Some(_) if handshake.setup_required.is_some() => {
+            let said = handshake.setup_required.as_deref().map(printable).unwrap_or_default();
+            let help = "do what the agent says; it was started with an empty home and without your keys, so that what you have \
+                        set up already may be enough: `acp-registry login` starts it with yours";
+            let message = format!("it answers{who}, but opens no session before it is set up: {said}");
+            return Check::warning("handshake", message, help);
+        }
         Some(_) => {
             let said = handshake.probes.refusal().map(printable).unwrap_or_default();
             let help = "it was started with an empty home and without your keys, which may be why: \

@@ -9,6 +9,7 @@ use super::auth::{self, AuthMethod};
 use super::features::Features;
 use super::outcome::{Failure, Reason};
 use super::probes::Probes;
+use super::session::Session;
 use super::warnings::kind;
 use crate::text::quote;
 
@@ -32,6 +33,11 @@ pub struct Handshake {
     pub extra: Map<String, Value>,
     /// What the agent answers to further requests, by method.
     pub probes: Probes,
+    /// What a new session offers to choose from; `None` where none was opened.
+    pub session: Option<Session>,
+    /// Why it opens no session, in its own words on one line, where signing in is not what it lacks: a program, a model or a
+    /// provider that must be set up first. Escape it before it is shown.
+    pub setup_required: Option<String>,
     /// What the agent told without being asked: methods of notifications, with how many there were.
     pub notifications: BTreeMap<String, u64>,
     /// What the agent asked for, and was refused: methods of requests, with how many there were.

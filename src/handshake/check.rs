@@ -15,7 +15,8 @@ pub struct Options {
     pub protocol_version: u16,
     /// How long the answer to `initialize` may take, counted from the start of the process.
     pub timeout: Duration,
-    /// How long all further requests may take together; `None` for none. They change no verdict.
+    /// How long all further requests may take together; `None` for none. An agent whose own start took long, as on a busy
+    /// machine, gets three times that start, and at most six times this limit. They change no verdict.
     pub probe: Option<Duration>,
     /// Where the sandbox is made.
     pub temporary: PathBuf,
@@ -26,11 +27,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// Version 1, 60 s for `initialize` and 10 s for the rest, with the sandbox made below this directory, and an empty
+    /// Version 1, 60 s for `initialize` and 5 s for the rest, with the sandbox made below this directory, and an empty
     /// home in it.
     #[must_use]
     pub fn new(temporary: PathBuf) -> Self {
-        let probe = Some(Duration::from_secs(10));
+        let probe = Some(Duration::from_secs(5));
         Self { protocol_version: 1, timeout: Duration::from_mins(1), probe, temporary, home: Home::Empty, keep: false }
     }
 }
@@ -41,6 +42,11 @@ pub enum SetupError {
     /// There is no place for the sandbox.
     #[error("cannot make a temporary directory: {0}")]
     Sandbox(PathError),
+}
+
+/// The limit for an agent that took this long to start. A machine that slows its start down slows down what follows.
+fn in_proportion(limit: Duration, start: Option<Duration>) -> Duration {
+    limit.max(start.unwrap_or_default() * 3).min(limit * 6)
 }
 
 /// Starts an agent, speaks to it, judges its answer, and ends it with everything that it has started.
@@ -62,7 +68,19 @@ pub async fn check(launch: &Launch, options: &Options) -> Result<Outcome, SetupE
     if let (Some(limit), Some(_)) = (options.probe, conversation.handshake().protocol_version)
         && judgement.as_ref().err().is_none_or(|failure| failure.reason != Reason::ProtocolVersion)
     {
-        conversation.probe(limit).await;
+        conversation.probe(in_proportion(limit, conversation.start_to_response())).await;
     }
     Ok(conversation.end(judgement).await)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_start_gives_more_time_and_a_silent_agent_costs_no_more_than_the_limit() {
+        let limit =
+            |start: Option<u64>| in_proportion(Duration::from_secs(5), start.map(Duration::from_secs)).as_secs();
+        assert_eq!([None, Some(0), Some(1), Some(4), Some(60)].map(limit), [5, 5, 5, 12, 30]);
+    }
 }

@@ -140,6 +140,11 @@ impl Conversation {
         handshake.warnings.extend(connection.unasked.warnings("after the response"));
     }
 
+    /// How long the agent took to answer `initialize`.
+    pub(super) fn start_to_response(&self) -> Option<Duration> {
+        self.outcome.timing.start_to_response
+    }
+
     /// What the agent has answered to `initialize`.
     #[must_use]
     pub fn handshake(&self) -> &Handshake {

@@ -163,6 +163,18 @@ impl RpcError {
         })
     }
 
+    /// The agent's own words on one line: its message and what the data adds.
+    pub(super) fn words(&self) -> String {
+        const LIMIT: usize = 2000;
+        let plain = |text: &str| text.lines().map(crate::cause::plain).collect::<Vec<_>>().join(" ");
+        let mut text = crate::text::shown(&plain(&self.message), LIMIT);
+        let details = ["details", "message", "error", "reason"].iter().find_map(|name| self.data.get(name)?.as_str());
+        if let Some(more) = details.or_else(|| self.data.as_str()).filter(|more| !text.contains(more)) {
+            text = crate::text::shown(&format!("{text}: {}", plain(more)), LIMIT);
+        }
+        text
+    }
+
     /// The error in one line.
     pub(super) fn describe(&self) -> String {
         let code = self.code.map_or_else(|| "without a code".to_owned(), |code| code.to_string());
@@ -253,6 +265,17 @@ mod tests {
                 (Ok(_), Some(_)) => prop_assert!(false, "{}", line),
             }
         }
+    }
+
+    #[test]
+    fn the_words_of_an_error_are_whole_and_bounded() {
+        let words =
+            |message: &str, data: Value| RpcError { code: Some(-32603), message: message.to_owned(), data }.words();
+        let long = "pi was not found.\nInstall it with npm ".repeat(10);
+        assert_eq!(words("Internal error", serde_json::json!({ "details": long })).matches("Install it").count(), 10);
+        assert_eq!(words("a", serde_json::json!("b")), "a: b");
+        assert_eq!(words("a: b", serde_json::json!({ "message": "b" })), "a: b");
+        assert_eq!(words(&"x".repeat(100_000), Value::Null).chars().count(), 2001);
     }
 
     #[test]

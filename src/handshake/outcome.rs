@@ -134,6 +134,7 @@ impl Outcome {
         hide_in(&mut handshake.capabilities, &hide);
         handshake.extra.values_mut().for_each(|value| hide_in(value, &hide));
         handshake.auth_methods.iter_mut().for_each(|method| hide(&mut method.name));
+        handshake.setup_required.iter_mut().for_each(hide);
         handshake.warnings.iter_mut().for_each(hide);
     }
 

@@ -14,6 +14,7 @@ use super::answer::Handshake;
 use super::connection::{Connection, Silence};
 use super::message::{Body, Response, RpcError};
 use super::request;
+use super::session::Session;
 use super::silence::explain;
 use crate::sys::process::Tree;
 use crate::text::quote;
@@ -128,8 +129,8 @@ const NEW: &str = "session/new";
 /// The id of the first request; that of `initialize` is lower.
 const FIRST_ID: u64 = 2;
 
-/// Asks the agent for what it has advertised. `limit` is for all requests together, in two halves: one for a new
-/// session, which agents take their time for, and one for all the others, which are sent at once.
+/// Asks the agent for what it has advertised: for a new session, which agents take their time for, and then for all the
+/// others at once. `limit` is for all requests together.
 pub(super) async fn run(
     connection: &mut Connection,
     tree: &mut Tree,
@@ -138,6 +139,7 @@ pub(super) async fn run(
     limit: Duration,
 ) {
     let mut next_id = FIRST_ID;
+    let deadline = Instant::now() + limit;
     let advertised = advertised(handshake, directory);
     let (first, others): (Vec<_>, Vec<_>) = advertised.into_iter().partition(|(method, _)| *method == NEW);
     for requests in [first, others] {
@@ -147,7 +149,6 @@ pub(super) async fn run(
             waiting.push((next_id, *method));
             next_id += 1;
         }
-        let deadline = Instant::now() + limit / 2;
         let mut missing = Probe::Timeout;
         let mut outcomes = Vec::new();
         while !waiting.is_empty() {
@@ -160,7 +161,7 @@ pub(super) async fn run(
                 }
                 Err(silence) => {
                     if let Some((id, _)) = waiting.iter().find(|(_, method)| *method == NEW) {
-                        let failure = explain(connection, silence, (*id, NEW), limit / 2).await;
+                        let failure = explain(connection, silence, (*id, NEW), limit).await;
                         handshake.probes.refusal = Some(failure.message);
                     }
                     if silence == Silence::Timeout {
@@ -228,10 +229,18 @@ fn outcome(method: &str, response: &Response, handshake: &mut Handshake) -> Prob
             if has_boolean_option(&result) {
                 handshake.features.observe("session/config-options/boolean");
             }
+            if method == NEW {
+                handshake.session = Some(Session::read(&result));
+            }
             return Probe::Ok;
         }
         Ok(Body::Error(error)) => {
-            (Probe::of(&error), format!("the agent answers {} with {}", quote(method), error.describe()))
+            let probe = Probe::of(&error);
+            // Signing in does not help there.
+            if method == NEW && [Probe::Error, Probe::InvalidParams, Probe::ResourceNotFound].contains(&probe) {
+                handshake.setup_required = Some(error.words());
+            }
+            (probe, format!("the agent answers {} with {}", quote(method), error.describe()))
         }
         Err(problem) => {
             let said = format!("the response to {} {problem}", quote(method));

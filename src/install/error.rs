@@ -152,6 +152,13 @@ impl Error {
             )
     }
 
+    /// Whether the package registry could not be asked for the package of this name, so that no other package can be had from
+    /// it now.
+    #[must_use]
+    pub fn is_of_source(&self, package: &str) -> bool {
+        if let Self::Tool(failure) = self { failure.lacks_source(package) } else { false }
+    }
+
     /// What the package manager has said, as it was written: escape it before it is shown.
     #[must_use]
     pub fn stderr(&self) -> &str {
@@ -198,6 +205,32 @@ impl ToolFailure {
         let is_absent =
             text.contains("Because there is no version of ") || text.contains(" was not found in the package registry");
         text.contains("No solution found when resolving") && is_absent && !is_refused
+    }
+
+    /// Whether the question for the package itself went unanswered. Addresses that a package names elsewhere, and what its
+    /// scripts write, say nothing of the registry.
+    fn lacks_source(&self, package: &str) -> bool {
+        const CODES: [&str; 9] = [
+            "ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "E502",
+            "E503",
+        ];
+        let is_asked = |line: &str, path: &str| {
+            line.split_whitespace()
+                .any(|word| word.trim_matches(['(', ')', '`', ':', ';']).trim_end_matches('/').ends_with(path))
+        };
+        if self.program == "npm" {
+            let name = package.rfind('@').filter(|at| *at > 0).map_or(package, |at| &package[..at]);
+            let path = format!("/{}", name.replace('/', "%2f"));
+            let mut lines = self.stderr.lines().filter(|line| line.starts_with("npm "));
+            let code = lines.find_map(|line| line.split_once(" code ").map(|(_, code)| code.trim()));
+            return code.is_some_and(|code| CODES.contains(&code)) && lines.any(|line| is_asked(line, &path));
+        }
+        let name = package.split(['=', '[', '@', '<', '>', ' ']).next().unwrap_or_default();
+        let path = format!("/{}", crate::upstream::pypi::normalized(name));
+        let head = self.stderr.lines().find(|line| line.starts_with("error: "));
+        head.is_some_and(|line| {
+            (line.contains("Failed to fetch") || line.contains("Request failed")) && is_asked(line, &path)
+        })
     }
 
     fn describe(&self) -> String {
@@ -264,6 +297,20 @@ mod tests {
             let error = Error::Tool(Box::new(failure(program, &read(name))));
             let reason = if is_absent { "package_not_found" } else { "install_failed" };
             assert_eq!((error.reason(), error.is_of_manifest()), (reason, is_absent), "{name}: {error}");
+        }
+        for (program, name, package, is_down) in [
+            ("npm", "npm-dead-dns.txt", "pi-acp@0.0.34", true),
+            ("npm", "npm-dead-proxy.txt", "pi-acp@0.0.34", true),
+            ("npm", "npm-dead-dns.txt", "other@1.0.0", false),
+            ("npm", "npm-e404.txt", "@agentclientprotocol/no-such-agent-xyzzy@1.0.0", false),
+            ("npm", "npm-script.txt", "scripty@1.0.0", false),
+            ("uv", "uv-dead-dns.txt", "minion-code==0.1.45", true),
+            ("uv", "uv-0.8-refused.txt", "Minion_Code==0.1.45", true),
+            ("uv", "uv-dead-proxy.txt", "other==1.0", false),
+            ("uv", "uv-no-version.txt", "minion-code==99.0.0", false),
+            ("uv", "uv-build.txt", "sdbad==1.0", false),
+        ] {
+            assert_eq!(failure(program, &read(name)).lacks_source(package), is_down, "{name} {package}");
         }
         // A script of a package cannot claim it.
         let forged = failure("npm", "npm error code 1\nnpm error command sh -c x\nnpm error code E404\n");

@@ -49,6 +49,10 @@ pub fn outcome(outcome: &Outcome, name: &str, color: bool) -> String {
     if !probes.is_empty() {
         line("probes", &join(&probes));
     }
+    if let Some(words) = &handshake.setup_required {
+        line("setup", "it opens no session before it is set up, in its own words:");
+        line("", &printable(words));
+    }
     line("time", &times(outcome));
     line("isolation", isolation(outcome.isolation));
     for warning in handshake.warnings.iter().take(ITEMS) {

@@ -64,7 +64,7 @@ fn summary(rows: &[Row], duration: Duration) -> String {
 }
 
 fn has_details(row: &Row) -> bool {
-    row.verdict() != Verdict::Pass || row.advice().is_some()
+    row.verdict() != Verdict::Pass || row.advice().is_some() || row.setup_required().is_some()
 }
 
 fn cells(row: &Row) -> [String; 7] {
@@ -80,7 +80,7 @@ fn cells(row: &Row) -> [String; 7] {
         cut(&row.version),
         row.distribution().to_owned(),
         verdict.to_owned(),
-        row.reason().unwrap_or_default().to_owned(),
+        row.reason().or_else(|| row.setup_required().map(|_| "setup_required")).unwrap_or_default().to_owned(),
         seconds(install),
         seconds(answer),
     ]

@@ -24,6 +24,8 @@ pub(super) struct Row {
     pub(super) protocol: Option<u64>,
     /// Ways to sign in: name and type.
     pub(super) auth_methods: Vec<(String, String)>,
+    /// Why it opens no session before it is set up, in its own words.
+    pub(super) setup_required: Option<String>,
     features: BTreeMap<String, bool>,
     probes: BTreeMap<String, String>,
 }
@@ -121,6 +123,7 @@ impl Row {
             day: row.get("checked_at").and_then(Value::as_str).and_then(day),
             protocol,
             auth_methods: methods.collect(),
+            setup_required: answer.get("setup_required").and_then(Value::as_str).map(ToOwned::to_owned),
             features,
             probes: members(answer, "probes", outcome),
         })

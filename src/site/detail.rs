@@ -47,6 +47,8 @@ pub(super) struct Facts {
     pub(super) added: Option<String>,
     pub(super) updated: Option<String>,
     pub(super) sign_in: String,
+    /// What must be set up first, in the agent's own words.
+    pub(super) setup: Option<String>,
     /// Kinds and names of packages.
     pub(super) packages: Vec<(&'static str, String)>,
     /// The version that was started.
@@ -110,6 +112,7 @@ fn facts(listing: &Listing<'_>) -> Facts {
         added: added.map(Moment::day),
         // What has not changed since it came was not updated.
         updated: updated.filter(|time| Some(*time) != added).map(Moment::day),
+        setup: listing.row.and_then(|row| row.setup_required.as_deref()).map(|words| shown(words, 2000)),
         sign_in: match listing.row {
             None => "Not tested".to_owned(),
             Some(row) if row.auth_methods.is_empty() => "None offered".to_owned(),

@@ -23,6 +23,9 @@ pub(super) fn page(base_url: &str, listing: &Listing<'_>, setups: &[Setup], fact
     fact("Licence", &listing.license);
     fact("Runs as", &listing.labels("dist"));
     fact("Sign-in", &facts.sign_in);
+    if let Some(words) = &facts.setup {
+        fact("Setup required", words);
+    }
     if !listing.authors.is_empty() {
         fact("By", &listing.authors.join(", "));
     }

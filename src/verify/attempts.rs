@@ -6,6 +6,7 @@ use super::Verifier;
 use super::run::Stop;
 use crate::handshake::{Outcome, Verdict};
 use crate::install::Source;
+use crate::sys::lock::mark_used;
 use crate::sys::process::Scratch;
 
 /// What came of starting an agent in one way.
@@ -56,6 +57,7 @@ impl Verifier {
                 return attempts;
             }
         };
+        let _mark = mark_used(place.path());
         trying(None);
         if let Err(Stop { reason, message, .. }) =
             self.try_all(source, lists, trying, &place, &mut attempts.tried).await

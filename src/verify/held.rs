@@ -18,6 +18,8 @@ pub struct Held {
     is_named: bool,
     /// Its time is over, on this day.
     over: Option<Date>,
+    /// It has no last day, and this is the day of the week on which it is looked at.
+    is_due: bool,
 }
 
 /// What a check means for an agent in quarantine.
@@ -34,18 +36,22 @@ pub enum Advice {
 }
 
 impl Held {
-    pub(super) fn new(hold: &Hold, when: WhenHeld) -> Self {
+    pub(super) fn new(id: &str, hold: &Hold, when: WhenHeld) -> Self {
+        let is_due = match when {
+            WhenHeld::CheckWhenOver(today) => hold.until.is_none() && is_day_of(id, today),
+            WhenHeld::Skip | WhenHeld::Check => false,
+        };
         let over = match when {
             WhenHeld::CheckWhenOver(today) => Some(today).filter(|today| hold.is_over(*today)),
             WhenHeld::Skip | WhenHeld::Check => None,
         };
-        Self { hold: hold.clone(), is_named: when == WhenHeld::Check, over }
+        Self { hold: hold.clone(), is_named: when == WhenHeld::Check, over, is_due }
     }
 
     /// Whether the agent is started although it is in quarantine.
     #[must_use]
     pub fn is_checked(&self) -> bool {
-        self.is_named || self.over.is_some()
+        self.is_named || self.over.is_some() || self.is_due
     }
 
     /// Whether a failure is no news: nobody has asked for the agent, and it is in quarantine because it fails.
@@ -94,6 +100,13 @@ impl Held {
     }
 }
 
+/// Whether this is the one day of the week on which an agent without a last day is looked at. Agents are spread over the
+/// week, and each run of one day agrees with the others.
+fn is_day_of(id: &str, today: Date) -> bool {
+    let place: i64 = id.bytes().map(i64::from).sum();
+    (i64::from(today.to_julian_day()) + place).rem_euclid(7) == 0
+}
+
 #[cfg(test)]
 mod tests {
     use time::macros::date;
@@ -102,7 +115,7 @@ mod tests {
 
     fn held(until: Option<Date>, is_named: bool) -> Held {
         let when = if is_named { WhenHeld::Check } else { WhenHeld::CheckWhenOver(date!(2026 - 12 - 15)) };
-        Held::new(&Hold { reason: "x".to_owned(), until }, when)
+        Held::new("b", &Hold { reason: "x".to_owned(), until }, when)
     }
 
     #[test]
@@ -116,7 +129,22 @@ mod tests {
             assert_eq!(held(until, is_named).is_checked(), is_checked, "{until:?} {is_named}");
         }
         let hold = Hold { reason: String::new(), until: Some(date!(2000 - 01 - 01)) };
-        assert!(!Held::new(&hold, WhenHeld::Skip).is_checked());
+        assert!(!Held::new("a", &hold, WhenHeld::Skip).is_checked());
+    }
+
+    #[test]
+    fn without_a_last_day_an_agent_is_looked_at_once_a_week() {
+        let hold = Hold { reason: String::new(), until: None };
+        for id in ["a", "some-agent"] {
+            let days = (1..=28).map(|day| Date::from_calendar_date(2027, time::Month::February, day).unwrap());
+            let due: Vec<Date> =
+                days.filter(|day| Held::new(id, &hold, WhenHeld::CheckWhenOver(*day)).is_checked()).collect();
+            assert_eq!(due.len(), 4, "{id}");
+            assert!(due.windows(2).all(|pair| pair[1] - pair[0] == Duration::days(7)), "{due:?}");
+            let one = Held::new(id, &hold, WhenHeld::CheckWhenOver(due[0]));
+            assert!(one.is_excused());
+            assert_eq!((one.advice(Verdict::Fail), one.advice(Verdict::Pass)), (Advice::Extend(None), Advice::Release));
+        }
     }
 
     #[test]

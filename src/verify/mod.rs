@@ -13,17 +13,20 @@
 //! * [`merge()`]: a snapshot from the parts that several machines have written
 
 mod attempts;
+mod basis;
 mod held;
 mod merge;
 mod plan;
 mod row;
 mod run;
 mod snapshot;
+mod sources;
 
 pub use attempts::{Attempt, Attempts};
 pub use held::{Advice, Held};
 pub use merge::{MergeError, Merged, Part, Unknown, merge};
-pub use plan::{Selection, Shard, ShardError, Task, WhenHeld, Work, plan};
+pub use plan::{Earlier, Selection, Shard, ShardError, Task, WhenHeld, Work, plan};
 pub use row::{Row, State, Summary, Verdict};
 pub use run::{Event, Verifier};
 pub use snapshot::{LIMIT as SNAPSHOT_LIMIT, SCHEMA, Snapshot, SnapshotError};
+pub use sources::Sources;

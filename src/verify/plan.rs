@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
+use std::time::SystemTime;
 
 use time::Date;
 
+use super::basis::basis;
 use super::{Held, Snapshot};
 use crate::install::{Kind, Source};
 use crate::manifest::{Channel, Platform, Release};
@@ -35,7 +37,7 @@ pub enum WhenHeld {
     Skip,
     /// They are checked as all others: somebody has asked for them.
     Check,
-    /// Those whose last day was before this date, in UTC, are checked.
+    /// Those whose last day was before this date, in UTC, are checked, and those without a last day on one day of each week.
     CheckWhenOver(Date),
 }
 
@@ -91,6 +93,8 @@ pub struct Task {
     pub held: Option<Held>,
     /// What is to be done.
     pub work: Work,
+    /// What a verdict rests on, where there is something to check: a digest of the distribution and of this program's checks.
+    pub basis: Option<String>,
 }
 
 /// What is to be done for a [`Task`].
@@ -111,10 +115,21 @@ pub enum Work {
     Reuse(serde_json::Value),
 }
 
-/// Lists what is to be done, ordered by id, channel and kind. `earlier` is the snapshot of an earlier run, whose agents are
-/// not checked again where id, version and distribution are the same and the agent had passed.
+/// The snapshot of an earlier run, and how far it is trusted.
+#[derive(Debug, Clone, Copy)]
+pub struct Earlier<'a> {
+    /// What it found.
+    pub snapshot: &'a Snapshot,
+    /// Rows that were checked before this moment are checked again.
+    pub not_before: SystemTime,
+    /// Now: a row from the future is not trusted.
+    pub now: SystemTime,
+}
+
+/// Lists what is to be done, ordered by id, channel and kind. Agents that had passed in an earlier run are not checked again
+/// where the whole distribution and the checks of this program are the same, and the row is not too old.
 #[must_use]
-pub fn plan(registry: &Registry, selection: &Selection, earlier: Option<&Snapshot>) -> Vec<Task> {
+pub fn plan(registry: &Registry, selection: &Selection, earlier: Option<Earlier<'_>>) -> Vec<Task> {
     let is_selected = |entry: &&Entry| selection.ids.as_ref().is_none_or(|ids| ids.contains(&entry.id));
     let entries = registry.entries.iter().filter(is_selected);
     let tasks = entries.flat_map(|entry| of_entry(registry, entry, selection));
@@ -123,8 +138,8 @@ pub fn plan(registry: &Registry, selection: &Selection, earlier: Option<&Snapsho
     tasks
         .map(|mut task| {
             // Of an agent in quarantine, people want to know how it is now.
-            if let (Work::Check(_), None, Some(snapshot)) = (&task.work, &task.held, earlier)
-                && let Some(row) = snapshot.passed(&task)
+            if let (Work::Check(_), None, Some(earlier)) = (&task.work, &task.held, earlier)
+                && let Some(row) = earlier.snapshot.passed(&task, earlier.not_before, earlier.now)
             {
                 task.work = Work::Reuse(row.clone());
             }
@@ -137,10 +152,10 @@ fn of_entry(registry: &Registry, entry: &Entry, selection: &Selection) -> Vec<Ta
     let Loaded::Present(manifest) = &entry.manifest else {
         let work = Work::Broken("agent.json cannot be read; `acp-registry validate` says why".to_owned());
         let (id, version) = (entry.id.clone(), String::new());
-        return vec![Task { id, version, channel: Channel::Stable, kind: None, held: None, work }];
+        return vec![Task { id, version, channel: Channel::Stable, kind: None, held: None, work, basis: None }];
     };
     let quarantine = registry.quarantine.present().and_then(|quarantine| quarantine.holds.get(&entry.id));
-    let held = quarantine.map(|hold| Held::new(hold, selection.held));
+    let held = quarantine.map(|hold| Held::new(&entry.id, hold, selection.held));
     let mut tasks = Vec::new();
     for release in manifest.agent().releases() {
         let task = |kind: Option<Kind>, work: Work| Task {
@@ -149,6 +164,7 @@ fn of_entry(registry: &Registry, entry: &Entry, selection: &Selection) -> Vec<Ta
             channel: release.channel,
             kind,
             held: held.clone(),
+            basis: if let Work::Check(source) = &work { Some(basis(source)) } else { None },
             work,
         };
         if let Some(held) = held.as_ref().filter(|held| !held.is_checked()) {

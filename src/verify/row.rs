@@ -30,6 +30,10 @@ pub struct Row {
     pub left: Option<PathError>,
     /// How far it came.
     pub state: State,
+    /// What the verdict rests on, as in [`Task::basis`](super::Task::basis).
+    pub basis: Option<String>,
+    /// The package source could not be reached, which says nothing of the agent.
+    pub is_source_down: bool,
 }
 
 /// How far a task came.
@@ -190,6 +194,16 @@ impl Row {
             State::Skipped { message, .. } | State::NotStarted { message, .. } => Some(message),
             State::Checked { outcome, .. } => outcome.message.as_deref(),
             State::Reused(_) => None,
+        }
+    }
+
+    /// Why an agent that answers opens no session, in its own words, where signing in is not what it lacks.
+    #[must_use]
+    pub fn setup_required(&self) -> Option<&str> {
+        match &self.state {
+            State::Checked { outcome, .. } => outcome.handshake.setup_required.as_deref(),
+            State::Reused(earlier) => earlier["setup_required"].as_str(),
+            State::Skipped { .. } | State::NotStarted { .. } => None,
         }
     }
 

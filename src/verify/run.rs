@@ -8,11 +8,13 @@ use std::time::{Duration, SystemTime};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
+use super::sources::Sources;
 use super::{Row, State, Task, Verdict, Work};
 use crate::handshake::{Options, Outcome, check, set_variables};
 use crate::install::{self, Installed, Installer, Kind, Source};
 use crate::sys::fs::PathError;
-use crate::sys::process::{Environment, Isolation, Launch, Scratch};
+use crate::sys::lock::mark_used;
+use crate::sys::process::{Environment, INSTALLED, Isolation, Launch, Scratch};
 
 /// Installs and checks agents.
 #[derive(Debug, Clone)]
@@ -29,6 +31,8 @@ pub struct Verifier {
     pub handshake: Options,
     /// Where the places stay instead, for people to look at.
     pub keep: Option<PathBuf>,
+    /// What is known of the package sources.
+    pub sources: Sources,
 }
 
 /// How far the work is. Numbers are those of the tasks, from 0.
@@ -47,6 +51,7 @@ pub enum Event {
 struct Done {
     install: Duration,
     left: Option<PathError>,
+    is_source_down: bool,
 }
 
 /// An agent that can be started.
@@ -62,11 +67,19 @@ pub(super) struct Stop {
     pub(super) reason: &'static str,
     pub(super) message: String,
     pub(super) stderr: String,
+    pub(super) is_source_down: bool,
 }
 
 impl Stop {
     fn error(reason: &'static str, message: &dyn std::fmt::Display) -> Self {
-        Self { verdict: Verdict::Error, reason, message: message.to_string(), stderr: String::new() }
+        let (message, stderr) = (message.to_string(), String::new());
+        Self { verdict: Verdict::Error, reason, message, stderr, is_source_down: false }
+    }
+
+    fn install(error: &install::Error, source: &Source) -> Self {
+        let verdict = if error.is_of_manifest() { Verdict::Fail } else { Verdict::Error };
+        let (reason, message, stderr) = (error.reason(), error.to_string(), error.stderr().to_owned());
+        Self { verdict, reason, message, stderr, is_source_down: error.is_of_source(source.name()) }
     }
 }
 
@@ -76,22 +89,16 @@ impl From<PathError> for Stop {
     }
 }
 
-impl From<install::Error> for Stop {
-    fn from(error: install::Error) -> Self {
-        let verdict = if error.is_of_manifest() { Verdict::Fail } else { Verdict::Error };
-        let (reason, stderr) = (error.reason(), error.stderr().to_owned());
-        Self { verdict, reason, message: error.to_string(), stderr }
-    }
-}
-
 impl Verifier {
-    /// Does all tasks, `jobs` at once, and returns a row for each, in the order of the tasks. When the future is dropped,
+    /// Does all tasks, `jobs` at once, and returns a row for each, in the order of the tasks. `finished` is handed each row as
+    /// soon as it is known. When the future is dropped,
     /// all processes are killed and all files removed before the runtime is gone, which must have several threads.
     pub async fn verify(
         self: Arc<Self>,
         tasks: Vec<Task>,
         jobs: usize,
         progress: Arc<dyn Fn(Event) + Send + Sync>,
+        finished: &dyn Fn(&Row),
     ) -> Vec<Row> {
         let mut rows: Vec<Row> = tasks.iter().map(unfinished).collect();
         let mut running = JoinSet::new();
@@ -102,7 +109,7 @@ impl Verifier {
             {
                 let (verifier, progress) = (self.clone(), progress.clone());
                 running.spawn(async move {
-                    let done = verifier.settle(number, task.work, &*progress).await;
+                    let done = verifier.settle(number, &task.id, task.work, &*progress).await;
                     progress(Event::Done(number));
                     (number, done)
                 });
@@ -112,6 +119,8 @@ impl Verifier {
                 Some(Ok((number, (done, state)))) => {
                     if let Some(row) = rows.get_mut(number) {
                         (row.install, row.left, row.state) = (done.install, done.left, state);
+                        row.is_source_down = done.is_source_down;
+                        finished(row);
                     }
                 }
                 // The row says already that it was not finished.
@@ -120,7 +129,13 @@ impl Verifier {
         }
     }
 
-    async fn settle(&self, number: usize, work: Work, progress: &(dyn Fn(Event) + Send + Sync)) -> (Done, State) {
+    async fn settle(
+        &self,
+        number: usize,
+        id: &str,
+        work: Work,
+        progress: &(dyn Fn(Event) + Send + Sync),
+    ) -> (Done, State) {
         let mut done = Done::default();
         let state = match work {
             Work::Skip { reason, message } => State::Skipped { reason, message },
@@ -129,14 +144,36 @@ impl Verifier {
                 let (verdict, stderr) = (Verdict::Fail, String::new());
                 State::NotStarted { verdict, reason: "install_failed", message, stderr }
             }
-            Work::Check(source) => match self.install_and_check(number, &source, progress, &mut done).await {
+            Work::Check(source) => match self.ask_source(number, id, &source, progress, &mut done).await {
                 Ok(outcome) => State::Checked { outcome: Box::new(outcome), at: SystemTime::now() },
-                Err(Stop { verdict, reason, message, stderr }) => {
+                Err(Stop { verdict, reason, message, stderr, is_source_down }) => {
+                    done.is_source_down = is_source_down;
                     State::NotStarted { verdict, reason, message, stderr }
                 }
             },
         };
         (done, state)
+    }
+
+    /// Installs and checks an agent, unless its package source is known to be down.
+    async fn ask_source(
+        &self,
+        number: usize,
+        id: &str,
+        source: &Source,
+        progress: &(dyn Fn(Event) + Send + Sync),
+        done: &mut Done,
+    ) -> Result<Outcome, Stop> {
+        if let Some(why) = self.sources.why_down(source) {
+            return Err(Stop { is_source_down: true, ..Stop::error("install_failed", &why) });
+        }
+        let result = self.install_and_check(number, source, progress, done).await;
+        if let Err(stop) = &result
+            && stop.is_source_down
+        {
+            self.sources.mark_down(source, id, &stop.message);
+        }
+        result
     }
 
     async fn install_and_check(
@@ -150,6 +187,8 @@ impl Verifier {
             Some(folder) => Scratch::at(&folder.join(format!("{:03}-{}", number + 1, source.kind().as_str())))?,
             None => Scratch::below(&self.handshake.temporary)?,
         };
+        // As long as this program lives, no other run takes the place for abandoned.
+        let _mark = mark_used(place.path());
         progress(Event::Installing(number));
         let result = self.in_place(number, source, &place, progress, &mut done.install).await;
         if self.keep.is_some() {
@@ -201,9 +240,10 @@ impl Verifier {
         let variables = source.variables().iter().map(|(name, value)| (name.as_str(), value.as_str()));
         set_variables(&mut environment, variables)
             .map_err(|error| Stop { verdict: Verdict::Fail, ..Stop::error("spawn_failed", &error) })?;
-        let directory = place.path().join("install");
+        let directory = place.path().join(INSTALLED);
         fs::create_dir(&directory).map_err(PathError::at(&directory))?;
-        let installed = self.installer.install(source, &directory, place.path()).await?;
+        let installed = self.installer.install(source, &directory, place.path()).await;
+        let installed = installed.map_err(|error| Stop::install(&error, source))?;
         let isolation = self.isolation(source.kind(), &directory);
         Ok(Ready { installed, environment, isolation })
     }
@@ -253,6 +293,8 @@ fn unfinished(task: &Task) -> Row {
         install: Duration::ZERO,
         left: None,
         state: State::NotStarted { verdict: Verdict::Error, reason: "spawn_failed", message, stderr: String::new() },
+        basis: task.basis.clone(),
+        is_source_down: false,
     }
 }
 

@@ -8,10 +8,11 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::{Row, State, Task};
+use super::{Row, State, Task, Verdict};
 use crate::install::Kind;
 use crate::json;
 use crate::manifest::Channel;
+use crate::registry::{Loaded, Registry};
 use crate::sys::fs::{ReadError, read_bounded};
 
 /// The JSON Schema of the file.
@@ -21,8 +22,10 @@ pub const SCHEMA: &str = include_str!("../../schemas/capabilities.schema.json");
 pub const LIMIT: u64 = 64 << 20;
 
 /// Members of a handshake that a snapshot has, in this order.
-const KEPT: [&str; 8] =
-    ["protocol_version", "agent_info", "auth_methods", "features", "capabilities", "extra", "probes", "warnings"];
+const KEPT: [&str; 10] = [
+    "protocol_version", "agent_info", "auth_methods", "features", "capabilities", "extra", "probes", "session",
+    "setup_required", "warnings",
+];
 
 /// Why a snapshot was not read.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +54,7 @@ pub struct Snapshot {
     rows: BTreeMap<Key, Value>,
 }
 
-/// Id, version, and distribution.
+/// Id, channel, and distribution.
 type Key = (String, String, String);
 
 impl Snapshot {
@@ -67,19 +70,13 @@ impl Snapshot {
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
-        let key = |row: &Value| (text(row, "id"), text(row, "version"), text(row, "distribution"));
         Ok(Self { rows: rows(bytes)?.into_iter().map(|row| (key(&row), row)).collect() })
     }
 
     /// The row of an agent, whatever its version was then.
     pub(super) fn latest(&self, id: &str, channel: Channel, kind: Option<Kind>) -> Option<&Value> {
-        let is_it = |row: &&Value| {
-            row["id"] == id
-                && row["channel"] == channel.as_str()
-                && row["distribution"].as_str() == kind.map(Kind::as_str)
-        };
-        self.rows.values().rfind(is_it)
+        let kind = kind.map_or("", Kind::as_str);
+        self.rows.get(&(id.to_owned(), channel.as_str().to_owned(), kind.to_owned()))
     }
 
     /// What an agent could do, by the stable names of features, whatever its version was then; `None` for an agent that did
@@ -89,18 +86,57 @@ impl Snapshot {
         self.latest(id, channel, Some(kind))?["features"].as_object().filter(|features| !features.is_empty())
     }
 
-    /// The row of a task that passed.
-    pub(super) fn passed(&self, task: &Task) -> Option<&Value> {
-        let kind = task.kind?.as_str().to_owned();
-        let row = self.rows.get(&(task.id.clone(), task.version.clone(), kind))?;
-        (row["verdict"] == "pass").then_some(row)
+    /// The row of a task that passed, if it rests on the same distribution and checks, and is from between these moments.
+    pub(super) fn passed(&self, task: &Task, not_before: SystemTime, now: SystemTime) -> Option<&Value> {
+        let row = self.latest(&task.id, task.channel, Some(task.kind?))?;
+        let at = OffsetDateTime::parse(row["checked_at"].as_str()?, &Rfc3339).ok()?;
+        let is_recent = at >= OffsetDateTime::from(not_before) && at <= OffsetDateTime::from(now);
+        let is_same = row["version"] == task.version && row["basis"].as_str() == Some(task.basis.as_deref()?);
+        // A verdict without the answer that it was made from proves nothing.
+        let is_whole =
+            row["protocol_version"].is_i64() && row["features"].is_object() && row["auth_methods"].is_array();
+        (row["verdict"] == "pass" && is_recent && is_same && is_whole).then_some(row)
     }
 
-    /// The text of a snapshot of these rows, without those that were skipped. The same answers give the same text, but for
-    /// the members `checked_at` and `timing`.
+    /// Takes over what came of a task. A row that was skipped changes nothing, and neither does an error where an earlier run
+    /// knows the agent: what it can do is then as it was when it last answered.
+    pub fn renew(&mut self, row: &Row) {
+        let Some(value) = of_row(row) else { return };
+        let key = key(&value);
+        let is_known = self.rows.get(&key).is_some_and(|earlier| earlier["verdict"] != "error");
+        if row.verdict() == Verdict::Error && is_known {
+            return;
+        }
+        // A manifest that can be read again has distributions.
+        if row.kind.is_some() {
+            self.rows.remove(&(row.id.clone(), row.channel.as_str().to_owned(), String::new()));
+        }
+        self.rows.insert(key, value);
+    }
+
+    /// Leaves out what a registry no longer declares.
+    pub fn retain_declared(&mut self, registry: &Registry) {
+        let is_declared = |(id, channel, kind): &Key| {
+            let Some(entry) = registry.entry(id) else { return false };
+            // A manifest that is broken now says nothing of what it declared.
+            let Loaded::Present(manifest) = &entry.manifest else { return true };
+            let kind = Kind::named(kind);
+            manifest.agent().releases().any(|release| {
+                let declares = |kind: Kind| !matches!(kind.source(release.distribution, None), Ok(None));
+                release.channel.as_str() == channel && kind.is_none_or(declares)
+            })
+        };
+        self.rows.retain(|key, _| is_declared(key));
+    }
+
+    /// The text of the snapshot, ordered by id, channel and distribution. The same answers give the same text, but for the
+    /// members `checked_at` and `timing`.
     #[must_use]
-    pub fn write(rows: &[Row]) -> String {
-        let agents: Vec<Value> = rows.iter().filter_map(of_row).collect();
+    pub fn to_text(&self) -> String {
+        let mut rows: Vec<(&Key, &Value)> = self.rows.iter().collect();
+        let place = |name: &str| Kind::ALL.iter().position(|kind| kind.as_str() == name);
+        rows.sort_by_key(|((id, channel, kind), _)| (id, channel != Channel::Stable.as_str(), channel, place(kind)));
+        let agents: Vec<Value> = rows.into_iter().map(|(_, row)| row.clone()).collect();
         text(&agents)
     }
 }
@@ -122,6 +158,11 @@ pub(super) fn rows(bytes: &[u8]) -> Result<Vec<Value>, String> {
     }
 }
 
+fn key(row: &Value) -> Key {
+    let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    (text("id"), text("channel"), text("distribution"))
+}
+
 fn of_row(row: &Row) -> Option<Value> {
     let checked_at = match &row.state {
         State::Skipped { .. } => return None,
@@ -137,7 +178,7 @@ fn of_row(row: &Row) -> Option<Value> {
     let mut agent = json!({
         "id": row.id, "version": row.version, "channel": row.channel.as_str(),
         "distribution": row.kind.map(Kind::as_str), "verdict": row.verdict(), "reason": row.reason(),
-        "checked_at": checked_at, "isolation": row.isolation(), "timing": result["timing"],
+        "basis": row.basis, "checked_at": checked_at, "isolation": row.isolation(), "timing": result["timing"],
     });
     if let Value::Object(agent) = &mut agent {
         agent.extend(kept);

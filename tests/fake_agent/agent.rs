@@ -148,7 +148,13 @@ fn serve(result: &Value) {
         let answer = match message["method"].as_str().unwrap() {
             "initialize" => json!({ "result": result }),
             "session/new" if result["sessions"] == "open" => {
-                json!({ "result": { "sessionId": "s", "configOptions": [{ "id": "o", "type": "boolean" }] } })
+                let modes = json!({ "currentModeId": "ask", "availableModes": [{ "id": "ask", "name": "Ask" }] });
+                let options = json!([{ "id": "o", "type": "boolean" }]);
+                json!({ "result": { "sessionId": "s", "modes": modes, "configOptions": options } })
+            }
+            "session/new" if result["sessions"] == "setup" => {
+                let details = "The program pi was not found.\n\u{1b}[1mInstall it via `npm install -g pi`\u{1b}[0m";
+                json!({ "error": { "code": -32603, "message": "Internal error", "data": { "details": details } } })
             }
             "session/new" if result["sessions"] == "exit" => exit(7),
             "session/new" | "nes/start" => json!({ "error": { "code": -32000, "message": "Authentication required" } }),

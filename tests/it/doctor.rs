@@ -255,7 +255,7 @@ fn an_agent_that_opens_no_session_is_told_with_its_own_words() {
         (
             &["account", "no-session"][..],
             result("closed"),
-            "it answers, but opens no session: the agent answers `session/new` with error -32603: `\\u{1b}[31mno network`",
+            "it answers, but opens no session before it is set up: no network",
         ),
         (
             &["result"],

@@ -237,7 +237,7 @@ fn probes_are_recorded_and_change_no_verdict() {
     let expected = [
         ("session/new", Probe::Ok),
         ("session/list", Probe::MethodNotFound),
-        ("session/load", Probe::Error),
+        ("session/load", Probe::ResourceNotFound),
         ("session/delete", Probe::InvalidParams),
         ("providers/list", Probe::Timeout),
         ("nes/start", Probe::AuthRequired),
@@ -245,6 +245,9 @@ fn probes_are_recorded_and_change_no_verdict() {
     assert_eq!(handshake.probes.iter().collect::<Vec<_>>(), expected);
     assert_eq!(handshake.warnings, ["advertises `session/list`, but answers that there is no such method"]);
     assert!(handshake.features.has("session/config-options/boolean"));
+    let session = handshake.session.unwrap();
+    assert_eq!((session.modes, session.config_options[0].id.as_str()), (vec!["ask".to_owned()], "o"));
+    assert_eq!(handshake.setup_required, None);
     assert_eq!(handshake.extra["sessions"], "open");
 }
 
@@ -255,6 +258,18 @@ fn an_agent_that_ends_when_it_is_probed_has_passed_all_the_same() {
     assert_eq!(outcome.verdict, Verdict::Pass);
     assert_eq!(outcome.handshake.probes.get("session/new"), Some(Probe::Error));
     assert_eq!(outcome.handshake.warnings, ["ended (exit code 7) after `session/new`"]);
+}
+
+#[test]
+fn an_agent_that_must_be_set_up_first_passes_and_is_told_apart() {
+    let result = json!({ "protocolVersion": 1, "authMethods": [{ "id": "a", "name": "A" }], "sessions": "setup" });
+    let outcome = check_case(&["result", &result.to_string()], Duration::from_secs(30)).outcome;
+    assert_eq!((outcome.verdict, outcome.handshake.probes.get("session/new")), (Verdict::Pass, Some(Probe::Error)));
+    let words = "Internal error: The program pi was not found. Install it via `npm install -g pi`";
+    assert_eq!(outcome.handshake.setup_required.as_deref(), Some(words));
+    // Signing in is not setting up.
+    let outcome = check_case(&["ok"], Duration::from_secs(30)).outcome;
+    assert_eq!((outcome.handshake.setup_required, outcome.handshake.session), (None, None));
 }
 
 #[test]

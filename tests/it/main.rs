@@ -74,6 +74,7 @@ mod validate;
 #[cfg(unix)]
 mod validate_handshake;
 mod verify;
+mod verify_again;
 mod verify_places;
 #[cfg(unix)]
 mod workflows;

@@ -180,7 +180,9 @@ fn the_agents_of_the_bundled_registry_answer() {
     }
     let passed: Vec<&Value> = rows.iter().filter(|row| row["verdict"] == "pass").collect();
     let of = |kind: &str| passed.iter().filter(|row| row["distribution"] == kind).count();
-    if passed.is_empty() && rows.iter().all(|row| row["reason"] == "install_failed") {
+    // A mirror may lack what another one has.
+    let not_had = |row: &Value| row["reason"] == "install_failed" || row["reason"] == "package_not_found";
+    if passed.is_empty() && rows.iter().all(not_had) {
         return skipped(TEST, "no package registry can be reached");
     }
     assert!(of("npx") >= 10, "{} of npm pass", of("npx"));
@@ -201,7 +203,13 @@ fn the_agents_of_the_bundled_registry_answer() {
     // A failure explains itself.
     for row in rows.iter().filter(|row| row["verdict"] != "pass") {
         assert!(!row["message"].as_str().unwrap().is_empty(), "{row}");
-        assert!(row["reason"] == "timeout" || !row["stderr_tail"].as_str().unwrap().trim().is_empty(), "{row}");
+        let message = row["message"].as_str().unwrap();
+        assert!(
+            row["reason"] == "timeout"
+                || message.starts_with("not tried")
+                || !row["stderr_tail"].as_str().unwrap().trim().is_empty(),
+            "{row}"
+        );
     }
     // What is published says nothing of this machine.
     let snapshot = env.read("capabilities.json");
@@ -231,7 +239,7 @@ fn real_agents_are_installed_and_answer() {
     let document = verify(&env, &[], &[]);
     for id in expected {
         let row = document["results"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap();
-        if row["reason"] == "install_failed" {
+        if row["reason"] == "install_failed" || row["reason"] == "package_not_found" {
             skipped(TEST, &format!("{id} could not be installed: {}", row["message"]));
             continue;
         }

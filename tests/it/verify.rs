@@ -28,6 +28,8 @@ mkdir -p "$folder"
 case $name in
   absent) printf 'npm warn x\nnpm error code ETARGET\nnpm error notarget No matching version \033[31m\n' >&2; exit 1 ;;
   full) echo 'npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left on device, write' >&2 ;;
+  down*) echo "$name" >> "CALLS"; echo 'npm error code ECONNREFUSED' >&2
+     echo "npm error FetchError: request to http://h.example/$name failed, reason: connect ECONNREFUSED" >&2; exit 1 ;;
   endless) setsid sleep 600 & exec sleep 600 ;;
   two-bins) echo '{"bin":{"a":"a.js","b":"b.js"}}' > "$folder/package.json" ;;
   no-bin) echo '{}' > "$folder/package.json" ;;
@@ -64,7 +66,12 @@ impl Verify {
         fs::create_dir(env.path("tmp")).unwrap();
         for (name, script) in [("npm", NPM), ("uv", UV), ("node", NODE)] {
             let path = format!("bin/{name}");
-            env.write(&path, script.replace("AGENT", fake_agent().to_str().unwrap()));
+            env.write(
+                &path,
+                script
+                    .replace("AGENT", fake_agent().to_str().unwrap())
+                    .replace("CALLS", env.path("calls").to_str().unwrap()),
+            );
             fs::set_permissions(env.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
         }
         Self { env, tag: tag() }
@@ -354,15 +361,15 @@ fn the_snapshot_obeys_its_schema_and_saves_work() {
 fn quarantined_agents_are_skipped_unless_they_are_named() {
     let verify = Verify::new();
     verify.npx("good", &["ok"]).npx("held", &["exit", "1", ""]);
-    verify.env.write("r/quarantine.json", r#"{ "held": "crashes\u001b[2J" }"#);
+    verify.env.write("r/quarantine.json", r#"{ "held": { "reason": "crashes\u001b[2J", "until": "9999-12-31" } }"#);
     let (code, document) = verify.json(&[]);
     assert_eq!((code, rows(&document)), (0, vec![("good", "pass", ""), ("held", "skipped", "quarantined")]));
-    assert_eq!(row(&document, "held")["message"], "in quarantine: `crashes\\u{1b}[2J`");
+    assert_eq!(row(&document, "held")["message"], "in quarantine until 9999-12-31: `crashes\\u{1b}[2J`");
     // A wrong reason is no leave to start it.
-    verify.env.write("r/quarantine.json", r#"{ "held": { "until": "2001-01-01" } }"#);
+    verify.env.write("r/quarantine.json", r#"{ "held": { "until": "9999-12-31" } }"#);
     let (_, document) = verify.json(&[]);
     assert_eq!(rows(&document)[1], ("held", "skipped", "quarantined"));
-    verify.env.write("r/quarantine.json", r#"{ "held": "crashes" }"#);
+    verify.env.write("r/quarantine.json", r#"{ "held": { "reason": "crashes", "until": "9999-12-31" } }"#);
     let (code, document) = verify.json(&["held"]);
     assert_eq!((code, rows(&document)), (1, vec![("held", "fail", "exited")]));
     for broken in ["[]", "{"] {
@@ -475,6 +482,8 @@ fn people_see_a_table_and_what_has_failed_and_nothing_unescaped() {
         }
     }
     let run = verify.run(&["good"]);
+    assert_eq!(run.stderr, "1 of 1: good (npx) pass\n");
+    let run = verify.run(&["good", "--quiet"]);
     assert_eq!(run.stderr, "");
     assert!(
         run.stdout

@@ -9,6 +9,9 @@ use super::scratch::PREFIX;
 use super::{Scratch, platform};
 use crate::sys::fs::PathError;
 
+/// The directory in a place of [`Scratch::below`] that holds what was installed there. Beside it are sandboxes.
+pub const INSTALLED: &str = "install";
+
 /// How old a sandbox must be: a younger one may be in the making, and not be marked yet.
 const SETTLED: Duration = Duration::from_mins(1);
 
@@ -33,12 +36,16 @@ fn remove(path: PathBuf) -> Option<Result<PathBuf, PathError>> {
     Some(Scratch::adopt(&path).remove().map(|()| path))
 }
 
-/// Whether this is a sandbox that was made a while ago and is not to be kept: by its name, its owner, and all that is in
-/// it.
+/// Whether a name is one that [`Scratch::below`] gives.
+fn is_random(name: &str) -> bool {
+    let random = name.strip_prefix(PREFIX);
+    random.is_some_and(|rest| rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+/// Whether this is a sandbox, or a place in which something was installed and started, that was made a while ago and is not
+/// to be kept: by its name, its owner, and all that is in it.
 fn is_sandbox(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let is_random = |rest: &str| rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric());
-    if !name.strip_prefix(PREFIX).is_some_and(is_random) {
+    if !is_random(&path.file_name().unwrap_or_default().to_string_lossy()) {
         return false;
     }
     let Ok(metadata) = fs::symlink_metadata(path) else { return false };
@@ -49,7 +56,10 @@ fn is_sandbox(path: &Path) -> bool {
     let Ok(items) = fs::read_dir(path) else { return false };
     let names: Option<Vec<String>> = items.map(|item| item.ok()?.file_name().into_string().ok()).collect();
     names.is_some_and(|names| {
-        names.iter().any(|name| name == PARTS[0]) && names.iter().all(|name| PARTS.contains(&name.as_str()))
+        let has = |part: &str| names.iter().any(|name| name == part);
+        let is_sandbox = has(PARTS[0]) && names.iter().all(|name| PARTS.contains(&name.as_str()));
+        let is_place = has(INSTALLED) && names.iter().all(|name| name == INSTALLED || is_random(name));
+        is_sandbox || is_place
     })
 }
 
@@ -159,6 +169,29 @@ mod tests {
         expected.sort_unstable();
         assert_eq!(gone, expected);
         assert_eq!(fs::read_dir(parent).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_was_installed_goes_with_its_sandboxes_unless_it_is_marked() {
+        let parent = tempfile::tempdir().unwrap();
+        let parent = parent.path();
+        let make = |name: &str, parts: &[&str]| {
+            let path = parent.join(format!("{PREFIX}{name}"));
+            for part in parts {
+                fs::create_dir_all(path.join(part)).unwrap();
+            }
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+            age(&path);
+            path
+        };
+        let gone = make("place1", &["install/node_modules", "acp-registry-abcdef/home"]);
+        let used = make("place2", &["install"]);
+        let others = make("place3", &["install", "thesis"]);
+        let mark = crate::sys::lock::mark_used(&used);
+        assert_eq!(removed(parent), [gone]);
+        drop(mark);
+        assert_eq!(removed(parent), [used]);
+        assert!(others.is_dir());
     }
 
     #[cfg(target_os = "linux")]

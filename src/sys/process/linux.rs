@@ -214,7 +214,12 @@ pub(super) fn has_users(sandbox: &Path) -> bool {
     let marker = [MARKER.as_bytes(), b"=", sandbox.as_os_str().as_bytes()].concat();
     let real = sandbox.canonicalize().unwrap_or_else(|_| sandbox.to_owned());
     let works_below = |pid: u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|place| place.starts_with(&real));
-    let is_of_it = |pid: u32| environment(pid).split(|byte| *byte == 0).any(|entry| entry == marker);
+    let is_of_it = |pid: u32| {
+        environment(pid).split(|byte| *byte == 0).any(|entry| {
+            // What was installed in it runs in sandboxes below it.
+            entry.strip_prefix(&marker[..]).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        })
+    };
     newest_first().any(|process| !process.dead && (works_below(process.pid) || is_of_it(process.pid)))
 }
 

@@ -32,7 +32,7 @@ mod tree;
 #[cfg_attr(not(target_os = "linux"), path = "portable.rs")]
 mod platform;
 
-pub use abandoned::remove_abandoned;
+pub use abandoned::{INSTALLED, remove_abandoned};
 pub use bwrap::{Isolation, IsolationError};
 pub use environment::{Environment, is_executable};
 pub use exit::{Exit, How};

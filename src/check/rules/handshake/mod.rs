@@ -111,6 +111,8 @@ fn put(survey: &mut Survey, state: State) {
         install: std::time::Duration::ZERO,
         left: None,
         state,
+        basis: None,
+        is_source_down: false,
     };
     survey.agents.insert("example".to_owned(), vec![row]);
 }

@@ -1,0 +1,178 @@
+//! What one run of `acp-registry verify` leaves for the next: rows, and nothing else.
+#![cfg(unix)]
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use crate::verify::{Verify, row, rows};
+
+fn snapshot(verify: &Verify, path: &str) -> Value {
+    serde_json::from_str(&verify.env.read(path)).unwrap()
+}
+
+fn ids(snapshot: &Value) -> Vec<&str> {
+    snapshot["agents"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn only_what_rests_on_the_same_distribution_and_is_recent_is_reused() {
+    let verify = Verify::new();
+    verify.npx("good", &["ok"]);
+    verify.json(&["--out", "c.json"]);
+    let reused = |arguments: &[&str]| {
+        let (_, document) = verify.json(&[&["--reuse", "c.json"], arguments].concat());
+        document["summary"]["reused"].as_u64().unwrap()
+    };
+    assert_eq!(reused(&[]), 1);
+    assert_eq!(reused(&["--reuse-max-age", "0s"]), 0);
+    let whole = snapshot(&verify, "c.json");
+    for (member, value) in [
+        ("basis", Value::Null),
+        ("basis", "x".into()),
+        ("checked_at", "2001-01-01T00:00:00Z".into()),
+        ("checked_at", "9001-01-01T00:00:00Z".into()),
+        ("checked_at", Value::Null),
+        ("verdict", "fail".into()),
+        ("protocol_version", Value::Null),
+    ] {
+        let mut changed = whole.clone();
+        changed["agents"][0][member] = value;
+        verify.env.write("c.json", changed.to_string());
+        assert_eq!(reused(&[]), 0, "{member}");
+    }
+    let bare = json!({ "schema": 1, "agents": [{
+        "id": "good", "version": "1.0.0", "channel": "stable", "distribution": "npx", "verdict": "pass",
+    }] });
+    verify.env.write("c.json", bare.to_string());
+    assert_eq!(reused(&[]), 0);
+    verify.env.write("c.json", whole.to_string());
+    assert_eq!(reused(&[]), 1);
+    // The version is the same, and the agent another.
+    for (case, tag) in [(&["exit", "1", ""][..], verify.tag.as_str()), (&["ok"], "other")] {
+        let distribution = json!({ "package": "good@1.0.0", "args": case, "env": { "FAKE_AGENT_TAG": tag } });
+        verify.agent("good", &json!({ "npx": distribution }));
+        assert_eq!(reused(&[]), 0, "{case:?} {tag}");
+    }
+    assert_eq!(verify.run(&["--reuse-max-age", "1d"]).code, 2);
+}
+
+#[test]
+fn rows_of_others_stay_and_an_error_takes_nothing_away() {
+    let verify = Verify::new();
+    verify.npx("a", &["ok"]).npx("b", &["ok"]).npx("c", &["ok"]);
+    verify.json(&["--out", "c.json"]);
+    let before = snapshot(&verify, "c.json");
+    assert_eq!(ids(&before), ["a", "b", "c"]);
+    verify.npx("b", &["exit", "1", ""]);
+    let (code, _) = verify.json(&["b", "--out", "c.json"]);
+    let after = snapshot(&verify, "c.json");
+    assert_eq!((code, ids(&after)), (1, vec!["a", "b", "c"]));
+    assert_eq!((&after["agents"][0], &after["agents"][2]), (&before["agents"][0], &before["agents"][2]));
+    assert_eq!(after["agents"][1]["verdict"], "fail");
+    // `--reuse F --out F` with names keeps the others, too.
+    verify.json(&["a", "--reuse", "c.json", "--out", "c.json"]);
+    assert_eq!(snapshot(&verify, "c.json"), after);
+    // Of an agent that cannot be installed here, what is known stays.
+    let full = json!({ "npx": verify.package("full@1.0.0", &["ok"]) });
+    verify.agent("a", &full).agent("d", &full);
+    let (code, document) = verify.json(&["a", "d", "--out", "c.json"]);
+    assert_eq!((code, rows(&document)[0]), (1, ("a", "error", "install_failed")));
+    let later = snapshot(&verify, "c.json");
+    assert_eq!((ids(&later), &later["agents"][0]), (vec!["a", "b", "c", "d"], &after["agents"][0]));
+    assert_eq!(later["agents"][3]["verdict"], "error");
+    // What has left the registry leaves the snapshot.
+    fs::remove_dir_all(verify.env.path("r/b")).unwrap();
+    verify.json(&["c", "--out", "c.json"]);
+    assert_eq!(ids(&snapshot(&verify, "c.json")), ["a", "c", "d"]);
+    verify.env.write("c.json", "{}");
+    assert_eq!(verify.run(&["c", "--out", "c.json"]).code, 2);
+    assert_eq!(verify.env.read("c.json"), "{}");
+}
+
+#[test]
+fn a_source_that_is_down_fails_once() {
+    let verify = Verify::new();
+    verify.npx("down-a", &["ok"]).npx("down-b", &["ok"]).npx("good", &["ok"]);
+    verify.agent("python", &json!({ "uvx": verify.package("python==1.0.0", &["ok"]) }));
+    let run = verify.run(&["--jobs", "1", "--json", "--out", "c.json"]);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert_eq!(
+        rows(&document),
+        [
+            ("down-a", "error", "install_failed"),
+            ("down-b", "error", "install_failed"),
+            ("good", "error", "install_failed"),
+            ("python", "pass", ""),
+        ]
+    );
+    assert_eq!(verify.env.read("calls"), "down-a\n");
+    let message = row(&document, "good")["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("not tried: the package source could not be reached for `down-a`: npm failed"),
+        "{message}"
+    );
+    assert!(run.stderr.contains("the npm registry could not be reached"), "{}", run.stderr);
+}
+
+#[test]
+fn a_signal_leaves_what_was_found() {
+    let verify = Verify::new();
+    verify.npx("a", &["ok"]).npx("endless", &[]);
+    let mut command = verify.command(&["--jobs", "1", "--out", "c.json"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+    let found = || fs::read_to_string(verify.env.path("c.json")).is_ok_and(|text| text.contains("\"pass\""));
+    for _ in 0..12_000 {
+        if found() {
+            break;
+        }
+        sleep(Duration::from_millis(5));
+    }
+    assert!(found(), "the first agent was not written");
+    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGTERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(143), "{}", String::from_utf8_lossy(&output.stderr));
+    verify.assert_clean();
+    assert_eq!(ids(&snapshot(&verify, "c.json")), ["a"]);
+}
+
+#[test]
+fn the_next_run_removes_the_places_of_one_that_was_killed() {
+    let verify = Verify::new();
+    verify.npx("good", &["ok"]);
+    let place = verify.env.path("tmp/acp-registry-abcdef");
+    fs::create_dir_all(place.join("install/node_modules/x")).unwrap();
+    fs::create_dir_all(place.join("acp-registry-ghijkl/home")).unwrap();
+    fs::set_permissions(&place, fs::Permissions::from_mode(0o700)).unwrap();
+    File::open(&place).unwrap().set_modified(SystemTime::now() - Duration::from_mins(5)).unwrap();
+    assert_eq!(verify.run(&[]).code, 0);
+    assert!(!place.exists());
+}
+
+#[test]
+fn an_agent_that_must_be_set_up_has_a_class_of_its_own() {
+    let verify = Verify::new();
+    let answer = r#"{"protocolVersion":1,"authMethods":[{"id":"l","name":"L"}],"sessions":"setup"}"#;
+    verify.npx("good", &["ok"]).npx("setup", &["result", answer]);
+    let run = verify.run(&["--color", "never", "--out", "c.json"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let words = "Internal error: The program pi was not found. Install it via `npm install -g pi`";
+    assert!(run.stdout.contains("pass     setup_required") && run.stdout.contains(words), "{}", run.stdout);
+    let agents = snapshot(&verify, "c.json");
+    assert_eq!(
+        (&agents["agents"][0]["setup_required"], &agents["agents"][1]["setup_required"]),
+        (&Value::Null, &words.into())
+    );
+    let build = verify.program(&["build", "--out", "dist", "--capabilities", "c.json"]).output().unwrap();
+    assert!(build.status.success(), "{}", String::from_utf8_lossy(&build.stderr));
+    let page = verify.env.read("dist/agents/setup/index.html");
+    assert!(page.contains("Setup required") && page.contains("The program pi was not found."), "{page}");
+    assert!(!verify.env.read("dist/agents/good/index.html").contains("Setup required"));
+}
