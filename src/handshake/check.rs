@@ -15,8 +15,9 @@ pub struct Options {
     pub protocol_version: u16,
     /// How long the answer to `initialize` may take, counted from the start of the process.
     pub timeout: Duration,
-    /// How long all further requests may take together; `None` for none. An agent whose own start took long, as on a busy
-    /// machine, gets three times that start, and at most six times this limit. They change no verdict.
+    /// How long an agent may be silent when it is asked further; `None` for no further requests. An agent that is silent from
+    /// the start costs this once; one that goes on answering, at most six times this. An agent whose own start took long, as
+    /// on a busy machine, gets three times that start instead, and at most six times this limit. They change no verdict.
     pub probe: Option<Duration>,
     /// Where the sandbox is made.
     pub temporary: PathBuf,

@@ -126,11 +126,15 @@ impl Probe {
 /// The first request after `initialize`.
 const NEW: &str = "session/new";
 
+/// How many times the limit an agent that goes on answering may take for all requests together.
+const WHOLE: u32 = 6;
+
 /// The id of the first request; that of `initialize` is lower.
 const FIRST_ID: u64 = 2;
 
 /// Asks the agent for what it has advertised: for a new session, which agents take their time for, and then for all the
-/// others at once. `limit` is for all requests together.
+/// others at once. `limit` is how long it may be silent: each answer gives it that long for the next one, and at most
+/// [`WHOLE`] times as long for all together.
 pub(super) async fn run(
     connection: &mut Connection,
     tree: &mut Tree,
@@ -139,7 +143,8 @@ pub(super) async fn run(
     limit: Duration,
 ) {
     let mut next_id = FIRST_ID;
-    let deadline = Instant::now() + limit;
+    let end = Instant::now() + limit * WHOLE;
+    let mut deadline = Instant::now() + limit;
     let advertised = advertised(handshake, directory);
     let (first, others): (Vec<_>, Vec<_>) = advertised.into_iter().partition(|(method, _)| *method == NEW);
     for requests in [first, others] {
@@ -155,6 +160,7 @@ pub(super) async fn run(
             let ids: Vec<u64> = waiting.iter().map(|(id, _)| *id).collect();
             match connection.response(tree, &ids, deadline).await {
                 Ok((id, response)) => {
+                    deadline = after_answer(Instant::now(), limit, end);
                     let Some(at) = waiting.iter().position(|(waiting, _)| *waiting == id) else { break };
                     let (_, method) = waiting.remove(at);
                     outcomes.push((method, outcome(method, &response, handshake)));
@@ -183,6 +189,11 @@ pub(super) async fn run(
         }
     }
     handshake.warnings.extend(handshake.probes.missing());
+}
+
+/// Until when an agent that has just answered may be silent.
+fn after_answer(now: Instant, limit: Duration, end: Instant) -> Instant {
+    (now + limit).min(end)
 }
 
 fn stopped(silence: Silence) -> String {
@@ -290,6 +301,14 @@ mod tests {
         if cfg!(unix) {
             assert_eq!(params("nes/start")["workspaceUri"], "file:///a%20b/");
         }
+    }
+
+    #[test]
+    fn an_answer_gives_more_time_but_not_for_ever() {
+        let (start, limit) = (Instant::now(), Duration::from_secs(5));
+        let end = start + limit * WHOLE;
+        let left = |after: u64| (after_answer(start + Duration::from_secs(after), limit, end) - start).as_secs();
+        assert_eq!([0, 4, 24, 25, 29, 30].map(left), [5, 9, 29, 30, 30, 30]);
     }
 
     #[test]

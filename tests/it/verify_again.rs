@@ -97,6 +97,18 @@ fn rows_of_others_stay_and_an_error_takes_nothing_away() {
 }
 
 #[test]
+fn how_many_processes_were_left_is_told_and_not_kept() {
+    let verify = Verify::new();
+    verify.npx("a", &["crowd", "3"]);
+    let (code, document) = verify.json(&["--out", "c.json"]);
+    let warnings = |row: &Value| {
+        row["warnings"].as_array().unwrap().iter().any(|one| one == "left 3 processes behind when it ended")
+    };
+    assert!(code == 0 && warnings(&row(&document, "a")["handshake"]), "{document}");
+    assert_eq!(snapshot(&verify, "c.json")["agents"][0]["warnings"], json!(["left processes behind when it ended"]));
+}
+
+#[test]
 fn a_source_that_is_down_fails_once() {
     let verify = Verify::new();
     verify.npx("down-a", &["ok"]).npx("down-b", &["ok"]).npx("good", &["ok"]);
