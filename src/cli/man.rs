@@ -1,13 +1,14 @@
-//! `acp-registry man`, for those who make packages
+//! `acp-registry man`, for packagers, and the pages of `docs/commands/`
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use acp_registry::sys::fs::{PathError, write_atomic};
 use clap::Command;
 use clap_mangen::Man;
 
 use super::exit::{Exit, Failure};
+use super::reference;
 use super::ui::Ui;
 
 #[derive(Debug, clap::Args)]
@@ -15,6 +16,10 @@ pub(super) struct Args {
     /// The directory, which is made if it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+
+    /// Write Markdown instead of manual pages
+    #[arg(long)]
+    markdown: bool,
 }
 
 /// Writes a page for the program, with what stands below its help as the exit codes, and one for each command.
@@ -22,6 +27,9 @@ pub(super) fn run(args: &Args, command: Command, exit_codes: &str, ui: &Ui) -> R
     fs::create_dir_all(&args.out).map_err(PathError::at(&args.out))?;
     let mut command = command.disable_help_subcommand(true).after_help(None::<&str>);
     command.build();
+    if args.markdown {
+        return markdown(&args.out, &command, ui);
+    }
     for (at, command) in with_subcommands(&command).into_iter().enumerate() {
         let page = Man::new(command.clone());
         let path = args.out.join(page.get_filename());
@@ -33,6 +41,24 @@ pub(super) fn run(args: &Args, command: Command, exit_codes: &str, ui: &Ui) -> R
         write_atomic(&path, &text)?;
         ui.result(&format!("{}\n", path.display()))?;
     }
+    Ok(Exit::Success)
+}
+
+/// Writes a page of Markdown for each command, and their list.
+fn markdown(out: &Path, program: &Command, ui: &Ui) -> Result<Exit, Failure> {
+    // The whole command line, which `Command::build` has put together.
+    let name = |command: &Command| command.get_bin_name().unwrap_or(command.get_name()).to_owned();
+    let commands = &with_subcommands(program)[1..];
+    let write = |file: &str, text: String| {
+        let path = out.join(file);
+        write_atomic(&path, text.as_bytes())?;
+        ui.result(&format!("{}\n", path.display()))
+    };
+    for command in commands {
+        let name = name(command);
+        write(&format!("{}.md", name.replace(' ', "-")), reference::page(&name, command))?;
+    }
+    write("README.md", reference::contents(commands.iter().map(|command| (name(command), *command))))?;
     Ok(Exit::Success)
 }
 

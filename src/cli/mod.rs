@@ -37,6 +37,7 @@ mod progress;
 mod propose;
 mod publish;
 mod relay;
+mod reference;
 mod report;
 mod resolve;
 mod rules;
