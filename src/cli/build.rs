@@ -25,7 +25,7 @@ use super::ui::Ui;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The published tree; replaced as a whole
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", default_value = "dist")]
     out: PathBuf,
 
     /// Address under which the tree will be found [default: from the configuration, else the public CDN's]

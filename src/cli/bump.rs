@@ -37,6 +37,10 @@ pub(super) struct Args {
     #[arg(long)]
     apply: bool,
 
+    /// Only show the newer versions; this is the default
+    #[arg(long, conflicts_with_all = ["apply", "pull_requests"])]
+    dry_run: bool,
+
     /// Look at this channel only (repeatable) [default: both]
     #[arg(long, value_name = "CHANNEL")]
     channel: Vec<ChannelName>,

@@ -9,10 +9,10 @@ use acp_registry::sys::process::{self, Orphans};
 use serde_json::json;
 
 use super::candidates;
+use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::place::{PlaceArgs, Session, environment};
-use super::probe::seconds;
 use super::signals;
 use super::ui::Ui;
 
@@ -22,8 +22,8 @@ pub(super) struct Args {
     #[arg(value_name = "ID", add = candidates::installed())]
     ids: Vec<String>,
 
-    /// How long an agent may take to answer `initialize`, in seconds [default: 60]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// How long an agent may take to answer `initialize` [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     timeout: Option<Duration>,
 
     #[command(flatten)]

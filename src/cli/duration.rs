@@ -2,6 +2,22 @@
 
 use std::time::Duration;
 
+/// The longest time limit.
+const LONGEST: Duration = Duration::from_hours(24);
+
+/// Reads a time limit, such as `60s`, `2m`, `1.5` or `90`: above 0, at most a day; a number alone is seconds.
+pub(super) fn limit(text: &str) -> Result<Duration, String> {
+    let seconds = text.strip_suffix('s').unwrap_or(text);
+    let limit = match seconds.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 => Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?,
+        _ => parse(text)?,
+    };
+    if limit.is_zero() || limit > LONGEST {
+        return Err("write a time above 0 and of at most 24h, such as 60s or 2m".to_owned());
+    }
+    Ok(limit)
+}
+
 /// Reads `3d`, `12h`, `90m` or `30s`; a number alone is seconds.
 pub(super) fn parse(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -21,6 +37,18 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_are_times_above_zero() {
+        for (text, seconds) in
+            [("60", 60.0), ("60s", 60.0), ("2m", 120.0), ("0.5", 0.5), ("1.5s", 1.5), ("24h", 86_400.0)]
+        {
+            assert_eq!(limit(text).map(|limit| limit.as_secs_f64()), Ok(seconds), "{text}");
+        }
+        for text in ["", "0", "0s", "-1", "nan", "inf", "1e300", "25h", "2d", "x"] {
+            assert!(limit(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn units_are_understood() {

@@ -12,35 +12,38 @@ use clap::{Args, ValueEnum};
 use super::code::Code;
 use super::exit::Failure;
 
+/// The heading of these flags in the help.
+const HEADING: &str = "Global options";
+
 /// Flags of every command.
 #[derive(Debug, Args)]
 pub(super) struct Global {
     /// The folder that holds `<id>/agent.json` [default: `registry` if it exists, else `.`]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = HEADING, value_name = "DIR")]
     registry_dir: Option<PathBuf>,
 
     /// The configuration [default: `registry.toml` in the registry directory, if it exists]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = HEADING, value_name = "FILE")]
     config: Option<PathBuf>,
 
     /// Let archives on this host do without https and a public address (repeatable)
-    #[arg(long, global = true, value_name = "HOST[:PORT]")]
+    #[arg(long, global = true, help_heading = HEADING, value_name = "HOST[:PORT]")]
     allow_host: Vec<String>,
 
     /// Print results and errors only
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, help_heading = HEADING, conflicts_with = "verbose")]
     pub(super) quiet: bool,
 
     /// Say what is being done
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = HEADING)]
     pub(super) verbose: bool,
 
     /// How progress is shown on stderr
-    #[arg(long, global = true, value_name = "FORM", default_value = "auto")]
+    #[arg(long, global = true, help_heading = HEADING, value_name = "FORM", default_value = "auto")]
     pub(super) progress: ProgressChoice,
 
     /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, help_heading = HEADING, value_name = "WHEN", default_value = "auto")]
     pub(super) color: ColorChoice,
 }
 

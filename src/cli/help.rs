@@ -7,12 +7,12 @@ const ROLES: [(&str, &[&str]); 4] = [
     (
         "Use agents",
         &[
-            "search", "list", "info", "resolve", "install", "run", "which", "update", "uninstall", "gc", "doctor", "login",
-            "logout", "config",
+            "search", "list", "info", "resolve", "install", "run", "which", "update", "uninstall", "gc", "doctor",
+            "login", "logout", "config",
         ],
     ),
     ("Contribute an agent", &["new", "probe", "validate", "rules", "explain"]),
-    ("Run a registry", &["init", "build", "serve", "publish", "diff", "verify", "bump"]),
+    ("Run a registry", &["init", "build", "serve", "publish", "diff", "verify", "bump", "report"]),
     ("Set up the shell", &["completions"]),
 ];
 
@@ -26,7 +26,7 @@ const READ_REGISTRIES: [&str; 8] = ["new", "validate", "build", "serve", "verify
 const SEND_NOTHING: [&str; 7] = ["rules", "explain", "completions", "which", "gc", "uninstall", "probe"];
 
 /// Examples of each command: the command line, and what it does.
-const EXAMPLES: [(&str, &[(&str, &str)]); 27] = [
+const EXAMPLES: [(&str, &[(&str, &str)]); 28] = [
     (
         "init",
         &[
@@ -38,7 +38,10 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 27] = [
         "new",
         &[
             ("acp-registry new my-agent --npm my-agent", "Create an entry from the newest version on npm"),
-            ("acp-registry new my-agent --pypi my-agent==1.2.0", "Create an entry from one version of a Python package"),
+            (
+                "acp-registry new my-agent --pypi my-agent==1.2.0",
+                "Create an entry from one version of a Python package",
+            ),
             ("acp-registry new my-agent --github me/my-agent", "Create an entry from the archives of a GitHub release"),
         ],
     ),
@@ -128,7 +131,10 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 27] = [
         "resolve",
         &[
             ("acp-registry resolve gemini", "Show what would be installed on this machine"),
-            ("acp-registry resolve codex-acp --platform darwin-aarch64 --json", "Show it for another platform, as JSON"),
+            (
+                "acp-registry resolve codex-acp --platform darwin-aarch64 --json",
+                "Show it for another platform, as JSON",
+            ),
         ],
     ),
     (
@@ -171,8 +177,8 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 27] = [
     (
         "gc",
         &[
-            ("acp-registry gc --dry-run", "Show which unused versions would be removed"),
-            ("acp-registry gc", "Remove them"),
+            ("acp-registry gc", "Remove versions that are neither current nor running"),
+            ("acp-registry gc --json", "Remove them and report the freed space as JSON"),
         ],
     ),
     (
@@ -211,6 +217,13 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 27] = [
         ],
     ),
     (
+        "report",
+        &[
+            ("acp-registry report findings.json", "Write a comment from what an untrusted job found"),
+            ("acp-registry report findings.json --format sarif", "Write a SARIF file from it"),
+        ],
+    ),
+    (
         "rules",
         &[
             ("acp-registry rules", "List all rules with their levels"),
@@ -226,6 +239,27 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 27] = [
     ),
 ];
 
+/// Words of other package managers, and the command that does that here.
+const OTHER_WORDS: [(&str, &str); 12] = [
+    ("remove", "uninstall"),
+    ("delete", "uninstall"),
+    ("add", "install"),
+    ("i", "install"),
+    ("start", "run"),
+    ("exec", "run"),
+    ("show", "info"),
+    ("find", "search"),
+    ("check", "validate"),
+    ("outdated", "update"),
+    ("clean", "gc"),
+    ("prune", "gc"),
+];
+
+/// The command that is meant by a word of another package manager.
+pub(super) fn other_word(word: &str) -> Option<&'static str> {
+    OTHER_WORDS.iter().find(|(other, _)| *other == word).map(|(_, command)| *command)
+}
+
 /// Adds roles and examples to the help of the program, and hides flags where they have no effect.
 pub(super) fn shape(program: Command) -> Command {
     let template = format!(
@@ -240,7 +274,10 @@ pub(super) fn shape(program: Command) -> Command {
 
 fn shape_command(command: Command, name: &str) -> Command {
     let mut command = match EXAMPLES.iter().find(|(command, _)| *command == name) {
-        Some((_, examples)) => command.after_help(shown(examples)),
+        Some((_, examples)) => {
+            let note = command.get_after_help().map_or_else(String::new, |note| format!("{note}\n\n"));
+            command.after_help(note + &shown(examples))
+        }
         None => command,
     };
     if name == "gc" || name == "uninstall" {
@@ -299,7 +336,8 @@ mod tests {
         let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
         for name in shown.map(|command| command.get_name()) {
             assert_eq!(ROLES.iter().filter(|(_, names)| names.contains(&name)).count(), 1, "{name}");
-            let (_, examples) = EXAMPLES.iter().find(|(command, _)| *command == name).unwrap_or_else(|| panic!("{name}"));
+            let (_, examples) =
+                EXAMPLES.iter().find(|(command, _)| *command == name).unwrap_or_else(|| panic!("{name}"));
             assert!((2..=3).contains(&examples.len()), "{name}");
             for (line, _) in *examples {
                 let line = line.trim_start_matches("source <(").trim_end_matches(')');

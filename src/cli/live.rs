@@ -16,9 +16,10 @@ use acp_registry::upstream::{npm_variables, uv_variables};
 use acp_registry::verify::{Row, Sources, Task, Verdict, Verifier};
 
 use super::abandoned;
+use super::duration;
 use super::exit::Failure;
 use super::network;
-use super::probe::{SandboxKind, seconds};
+use super::probe::SandboxKind;
 use super::progress::Running;
 use super::signals;
 use super::ui::Ui;
@@ -33,12 +34,12 @@ pub(super) struct LiveArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: Option<u16>,
 
-    /// How long an agent may take to answer `initialize`, in seconds [default: 60]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// How long an agent may take to answer `initialize` [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     timeout: Option<Duration>,
 
-    /// How long an installation may take, in seconds [default: 300]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// How long an installation may take [default: 300s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     install_timeout: Option<Duration>,
 
     /// Hide the host's files from the agents; package managers still see them

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::abandoned;
 use super::candidates;
 use super::choose::{choose, may_ask};
+use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::place::{PlaceArgs, Session};
-use super::probe::seconds;
 use super::signals;
 use super::signing::{Step, Work};
 use super::ui::Ui;
@@ -32,8 +32,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "METHOD")]
     method: Option<String>,
 
-    /// How long signing in may take, in seconds [default: 600]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// How long signing in may take [default: 600s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     timeout: Option<Duration>,
 
     #[command(flatten)]
@@ -49,8 +49,8 @@ pub(super) struct LogoutArgs {
     #[arg(add = candidates::installed())]
     id: String,
 
-    /// How long signing out may take, in seconds [default: 600]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// How long signing out may take [default: 600s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     timeout: Option<Duration>,
 
     #[command(flatten)]

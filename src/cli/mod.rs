@@ -13,10 +13,12 @@ mod config;
 mod diff;
 mod doctor;
 mod duration;
+mod early;
 mod exit;
 mod explain;
 mod fix;
 mod global;
+mod help;
 mod info;
 mod init;
 mod install;
@@ -110,6 +112,7 @@ enum Command {
     /// Start an agent, speak ACP to it, and tell whether a person can sign in
     Probe(probe::Args),
     /// List the agents of a registry index
+    #[command(visible_alias = "ls")]
     List(list::Args),
     /// Find agents by words
     Search(list::SearchArgs),
@@ -124,8 +127,10 @@ enum Command {
     /// Show the command line of an installed agent
     Which(run::WhichArgs),
     /// Install newer versions of installed agents
+    #[command(visible_alias = "upgrade")]
     Update(update::Args),
     /// Remove agents
+    #[command(visible_alias = "rm")]
     Uninstall(uninstall::Args),
     /// Remove versions that are neither current nor running
     Gc(uninstall::GcArgs),
@@ -151,11 +156,11 @@ enum Command {
 /// Runs the program on the process's arguments.
 pub(crate) fn main() -> ExitCode {
     acp_registry::sys::umask::tighten();
-    let arguments: Vec<OsString> = std::env::args_os().collect();
-    if let Some(code) = completions::answer(Cli::command, &arguments) {
+    let arguments = early::behind_the_command(std::env::args_os().collect(), &command());
+    if let Some(code) = completions::answer(command, &arguments) {
         return code;
     }
-    let matches = match Cli::command().try_get_matches_from(&arguments) {
+    let matches = match help::hide_idle(command()).try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return usage(&error, &arguments),
     };
@@ -163,6 +168,11 @@ pub(crate) fn main() -> ExitCode {
         Ok(cli) => run(&cli, &matches),
         Err(error) => usage(&error, &arguments),
     }
+}
+
+/// The command line with its help.
+fn command() -> clap::Command {
+    help::shape(Cli::command())
 }
 
 fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
@@ -197,7 +207,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Logout(args) => (login::log_out(args, &cli.global, &ui), args.format.is_json()),
         Command::Config(args) => (config::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Completions(args) => (completions::run(args, &ui), false),
-        Command::Man(args) => (man::run(args, Cli::command(), EXIT_CODES, &ui), false),
+        Command::Man(args) => (man::run(args, help::hide_idle(command()), EXIT_CODES, &ui), false),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
         Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),
     };
@@ -223,7 +233,7 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
         || words.contains(&"--format=json")
         || words.windows(2).any(|pair| pair == ["--format", "json"]);
     if is_mistake && wants_json {
-        let names = Cli::command();
+        let names = command();
         let known = |word: &&&str| names.get_subcommands().any(|command| command.get_name() == **word);
         ui::write_stdout(&acp_registry::json::to_string(&json!({
             "schema": 1,
@@ -233,6 +243,11 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     }
     // clap escapes nothing, but what it quotes is what the caller has typed.
     let _ = error.print();
+    if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some(command) = help::other_word(name)
+    {
+        ui::write_stderr(&format!("help: the command is `acp-registry {command}`\n"));
+    }
     if is_mistake { Exit::Usage.into() } else { Exit::Success.into() }
 }
 
@@ -241,6 +256,10 @@ fn of_clap(error: &clap::Error) -> Failure {
     let text = error.to_string();
     let message = text.strip_prefix("error: ").unwrap_or(&text).lines().next().unwrap_or_default();
     let suggested = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    let other = error.get(ContextKind::InvalidSubcommand).and_then(|value| match value {
+        ContextValue::String(name) => help::other_word(name),
+        _ => None,
+    });
     let suggestions: Vec<&str> = suggested
         .iter()
         .filter_map(|kind| error.get(*kind))
@@ -249,6 +268,7 @@ fn of_clap(error: &clap::Error) -> Failure {
             ContextValue::Strings(names) => names.iter().map(String::as_str).collect(),
             _ => Vec::new(),
         })
+        .chain(other)
         .collect();
     Failure::usage(acp_registry::text::printable(message)).suggest(suggestions)
 }
@@ -259,6 +279,6 @@ mod tests {
 
     #[test]
     fn the_commands_are_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 }

@@ -23,20 +23,23 @@ use futures_util::FutureExt as _;
 
 use super::candidates;
 use super::code::Code;
+use super::duration;
 use super::exit::Failure;
 use super::network;
-use super::probe::seconds;
 use super::ui::Ui;
+
+/// The heading of these flags in the help.
+const HEADING: &str = "Index and storage";
 
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct PlaceArgs {
     /// The registry index: an address, a file, or a registry directory [env: `ACP_REGISTRY_INDEX`] [default: the public
     /// registry's]
-    #[arg(long, value_name = "URL|FILE|DIR", value_hint = clap::ValueHint::AnyPath)]
+    #[arg(long, help_heading = HEADING, value_name = "URL|FILE|DIR", value_hint = clap::ValueHint::AnyPath)]
     index: Option<String>,
 
     /// Send nothing; use the last copy of the index
-    #[arg(long, conflicts_with = "refresh")]
+    #[arg(long, help_heading = HEADING, conflicts_with = "refresh")]
     offline: bool,
 
     /// Ask for the index although the copy is fresh, and read all of it
@@ -44,7 +47,7 @@ pub(super) struct PlaceArgs {
     refresh: bool,
 
     /// Where agents are installed [env: `ACP_REGISTRY_ROOT`] [default: `acp-registry` in the system's directory for data]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, help_heading = HEADING, value_name = "DIR")]
     root: Option<PathBuf>,
 
     /// Use the directory of agents although other people can write there, and change what is started
@@ -52,11 +55,11 @@ pub(super) struct PlaceArgs {
     trust_root: bool,
 
     /// The platform that agents are for [default: this machine's]
-    #[arg(long, value_name = "OS-ARCH", add = candidates::platforms())]
+    #[arg(long, help_heading = HEADING, value_name = "OS-ARCH", add = candidates::platforms())]
     platform: Option<Platform>,
 
-    /// How long another process that changes the same agent is waited for, in seconds [default: 300]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// How long another process that changes the same agent is waited for [default: 300s]
+    #[arg(long, help_heading = HEADING, value_name = "DURATION", value_parser = duration::limit)]
     wait: Option<Duration>,
 }
 

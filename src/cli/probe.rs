@@ -10,6 +10,7 @@ use acp_registry::sys::process::{self, Environment, Isolation, Launch, Orphans};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
+use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::FormatArgs;
 use super::signals;
@@ -17,8 +18,8 @@ use super::ui::Ui;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// How long the agent may take to answer `initialize`, in seconds [default: 60]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// How long the agent may take to answer `initialize` [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     timeout: Option<Duration>,
 
     /// Set a variable of the agent's environment, which has nothing of yours but PATH and the like (repeatable)
@@ -119,14 +120,6 @@ fn document(outcome: &Outcome) -> Value {
         members.extend(found);
     }
     document
-}
-
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    const MOST: f64 = 86_400.0;
-    match text.parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds <= MOST => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err(format!("a number of seconds above 0, and at most {MOST}, is wanted")),
-    }
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

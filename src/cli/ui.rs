@@ -162,7 +162,7 @@ fn clean(text: &str) -> String {
     text.lines().map(printable).collect::<Vec<_>>().join("\n")
 }
 
-fn write_stderr(text: &str) {
+pub(super) fn write_stderr(text: &str) {
     // Without stderr there is nowhere to complain.
     let _ = io::stderr().write_all(text.as_bytes());
 }

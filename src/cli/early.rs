@@ -1,0 +1,80 @@
+//! Flags of a command that are written before its name: `acp-registry --root DIR install ID`.
+
+use std::ffi::OsString;
+
+use clap::Command;
+
+/// Flags that may precede the command, and whether a value follows.
+const FLAGS: [(&str, bool); 6] = [
+    ("--index", true),
+    ("--root", true),
+    ("--platform", true),
+    ("--wait", true),
+    ("--offline", false),
+    ("--refresh", false),
+];
+
+/// Moves these flags behind the name of the command, which decides whether it knows them.
+pub(super) fn behind_the_command(arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {
+    let is_command = |word: &str| program.find_subcommand(word).is_some();
+    let (mut before, mut moved) = (Vec::new(), Vec::new());
+    let mut words = arguments.into_iter();
+    before.extend(words.next());
+    while let Some(word) = words.next() {
+        let text = word.to_str().unwrap_or_default();
+        if is_command(text) {
+            before.push(word);
+            before.append(&mut moved);
+            break;
+        }
+        let name = text.split_once('=').map_or(text, |(name, _)| name);
+        let Some((_, has_value)) = FLAGS.iter().find(|(flag, _)| *flag == name) else {
+            let is_global_with_value = takes_value(program, text);
+            before.push(word);
+            if is_global_with_value {
+                before.extend(words.next());
+            }
+            continue;
+        };
+        let needs_value = *has_value && !text.contains('=');
+        moved.push(word);
+        if needs_value {
+            moved.extend(words.next());
+        }
+    }
+    // Without a command, they stay where they were: the parser says what is missing.
+    before.append(&mut moved);
+    before.extend(words);
+    before
+}
+
+/// Whether a global flag is followed by its value, which may read like the name of a command.
+fn takes_value(program: &Command, word: &str) -> bool {
+    let flag = |long: &str| program.get_arguments().find(|argument| argument.get_long() == Some(long));
+    word.strip_prefix("--").and_then(flag).is_some_and(|argument| argument.get_action().takes_values())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_before_the_command_are_moved_behind_it() {
+        let program = super::super::command();
+        for (before, after) in [
+            ("p --root r list", "p list --root r"),
+            ("p --index=i -q --offline list --json", "p -q list --index=i --offline --json"),
+            // Values are not commands, and what follows the command stays.
+            ("p --root list install a", "p install --root list a"),
+            ("p --config list validate --root x", "p --config list validate --root x"),
+            ("p run a -- --root x", "p run a -- --root x"),
+            ("p --root r", "p --root r"),
+            ("p", "p"),
+        ] {
+            let words = before.split(' ').map(OsString::from).collect();
+            let moved = behind_the_command(words, &program);
+            let moved: Vec<&str> = moved.iter().filter_map(|word| word.to_str()).collect();
+            assert_eq!(moved.join(" "), after);
+        }
+    }
+}
