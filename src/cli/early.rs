@@ -5,12 +5,13 @@ use std::ffi::OsString;
 use clap::Command;
 
 /// Flags that may precede the command, and whether a value follows.
-const FLAGS: [(&str, bool); 6] = [
+const FLAGS: [(&str, bool); 7] = [
     ("--index", true),
     ("--root", true),
     ("--platform", true),
     ("--wait", true),
     ("--offline", false),
+    ("--trust-root", false),
     ("--refresh", false),
 ];
 

@@ -51,7 +51,7 @@ pub(super) struct PlaceArgs {
     root: Option<PathBuf>,
 
     /// Use the directory of agents although other people can write there, and change what is started
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     trust_root: bool,
 
     /// The platform that agents are for [default: this machine's]
