@@ -1,6 +1,6 @@
 //! What help shows: commands by role, examples, and only the flags that have an effect.
 
-use clap::Command;
+use clap::{Arg, Command};
 
 /// Commands by the role of the people who run them, in the order of the help.
 const ROLES: [(&str, &[&str]); 4] = [
@@ -24,6 +24,9 @@ const READ_REGISTRIES: [&str; 8] = ["new", "validate", "build", "serve", "verify
 
 /// Commands that send nothing to a host, so that `--allow-host` has no effect.
 const SEND_NOTHING: [&str; 7] = ["rules", "explain", "completions", "which", "gc", "uninstall", "probe"];
+
+/// Commands that look at what is installed and read no index. They accept its flags, because every command for people does.
+const READ_NO_INDEX: [&str; 6] = ["which", "uninstall", "gc", "doctor", "login", "logout"];
 
 /// Examples of each command: the command line, and what it does.
 const EXAMPLES: [(&str, &[(&str, &str)]); 28] = [
@@ -263,12 +266,16 @@ pub(super) fn other_word(word: &str) -> Option<&'static str> {
 /// Adds roles and examples to the help of the program, and hides flags where they have no effect.
 pub(super) fn shape(program: Command) -> Command {
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}\nOptions:\n{{options}}{{after-help}}",
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}{{after-help}}",
         roles(&program)
     );
     let names: Vec<String> = program.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let flags: Vec<Arg> = program.get_arguments().cloned().collect();
     names.iter().fold(program.help_template(template), |program, name| {
-        program.mut_subcommand(name, |command| shape_command(command, name))
+        // An argument of its own keeps the one of all commands away.
+        let idle = flags.iter().filter(|flag| !has_effect(flag.get_id().as_str(), name));
+        let idle = idle.map(|flag| flag.clone().hide(true));
+        program.mut_subcommand(name, |command| shape_command(command, name).args(idle))
     })
 }
 
@@ -280,8 +287,10 @@ fn shape_command(command: Command, name: &str) -> Command {
         }
         None => command,
     };
-    if name == "gc" || name == "uninstall" {
-        command = command.mut_arg("platform", |argument| argument.hide(true));
+    if READ_NO_INDEX.contains(&name) {
+        for flag in ["index", "offline", "refresh", "platform"] {
+            command = command.mut_arg(flag, |argument| argument.hide(true));
+        }
     }
     command
 }
@@ -293,19 +302,6 @@ fn has_effect(flag: &str, command: &str) -> bool {
     } else {
         flag != "allow_host" || !SEND_NOTHING.contains(&command)
     }
-}
-
-/// Hides global flags where they have no effect. Before this, `build` has handed them to all commands.
-pub(super) fn hide_idle(mut program: Command) -> Command {
-    program.build();
-    let names: Vec<String> = program.get_subcommands().map(|command| command.get_name().to_owned()).collect();
-    names.iter().fold(program, |program, name| {
-        program.mut_subcommand(name, |command| {
-            let flags: Vec<String> = command.get_arguments().map(|argument| argument.get_id().to_string()).collect();
-            let idle = flags.iter().filter(|flag| !has_effect(flag, name));
-            idle.fold(command, |command, flag| command.mut_arg(flag, |argument| argument.hide(true)))
-        })
-    })
 }
 
 fn roles(program: &Command) -> String {
@@ -332,7 +328,7 @@ mod tests {
 
     #[test]
     fn every_command_has_a_role_and_examples_that_parse() {
-        let program = shape(super::super::command());
+        let program = super::super::command();
         let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
         for name in shown.map(|command| command.get_name()) {
             assert_eq!(ROLES.iter().filter(|(_, names)| names.contains(&name)).count(), 1, "{name}");

@@ -38,8 +38,8 @@ mod probe;
 mod progress;
 mod propose;
 mod publish;
-mod relay;
 mod reference;
+mod relay;
 mod report;
 mod resolve;
 mod rules;
@@ -160,7 +160,7 @@ pub(crate) fn main() -> ExitCode {
     if let Some(code) = completions::answer(command, &arguments) {
         return code;
     }
-    let matches = match help::hide_idle(command()).try_get_matches_from(&arguments) {
+    let matches = match command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return usage(&error, &arguments),
     };
@@ -207,7 +207,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Logout(args) => (login::log_out(args, &cli.global, &ui), args.format.is_json()),
         Command::Config(args) => (config::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Completions(args) => (completions::run(args, &ui), false),
-        Command::Man(args) => (man::run(args, help::hide_idle(command()), EXIT_CODES, &ui), false),
+        Command::Man(args) => (man::run(args, command(), EXIT_CODES, &ui), false),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
         Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),
     };

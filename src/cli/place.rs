@@ -43,7 +43,7 @@ pub(super) struct PlaceArgs {
     offline: bool,
 
     /// Ask for the index although the copy is fresh, and read all of it
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     refresh: bool,
 
     /// Where agents are installed [env: `ACP_REGISTRY_ROOT`] [default: `acp-registry` in the system's directory for data]
