@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::json;
 use crate::manifest::Version;
 use crate::text::quote;
 
@@ -105,6 +106,8 @@ impl Index {
     /// [`FormError`] when it is not JSON, or has no array `agents`.
     pub fn parse(text: &[u8]) -> Result<Self, FormError> {
         let form: Form<'_> = serde_json::from_slice(text)?;
+        // All entries stay in memory.
+        json::check_count(text)?;
         let mut index = Self::default();
         for (at, raw) in form.agents.into_iter().enumerate() {
             let entry: Result<Value, _> = serde_json::from_str(raw.get());

@@ -1,5 +1,7 @@
 //! Asks every source of a channel what it offers.
 
+use std::sync::Arc;
+
 use url::Url;
 
 use super::asset::{Successor, successor};
@@ -23,7 +25,7 @@ pub(super) struct Gathered {
 #[derive(Debug)]
 pub(super) enum ArchiveSource {
     /// Releases of a repository on GitHub.
-    Github { repository: Repository, releases: Vec<github::Release> },
+    Github { repository: Repository, releases: Vec<Arc<github::Release>> },
     /// A feed that the configuration names.
     Feed(Archives),
     /// Nobody lists them: a new one is looked for where the old one would lead.
@@ -72,7 +74,7 @@ impl Bumper<'_> {
             registry.packument_in_full(self.client, &spec.name).await?
         };
         let packument = packument.ok_or_else(|| not_found(&format!("npm has no package {:?}", spec.name)))?;
-        Ok(Offers::of_packument(&packument, &spec.name))
+        Ok(Offers::of_packument(&packument))
     }
 
     async fn pypi(&self, package: &str, channel: Channel) -> Result<Offers, Error> {
@@ -107,34 +109,26 @@ impl Bumper<'_> {
         let hosted = targets.iter().find_map(|target| self.repository_of_archive(&target.archive));
         let named = || manifest.agent().repository.as_ref().and_then(|address| self.repository_of_page(address));
         let Some(repository) = hosted.or_else(named) else { return Ok((ArchiveSource::Unlisted, None)) };
-        let is_current =
-            |found: &github::Release| version_of_tag(&found.tag).is_some_and(|(_, version)| version == *current);
         let Repository { owner, name } = &repository;
-        let releases = self.sources.github.releases(self.client, owner, name, is_current).await?;
+        let named = self.product_named(targets);
+        let is_enough = |all: &[Arc<github::Release>]| is_enough(all, named.as_deref(), current, release.channel);
+        let releases = self.sources.github.releases(self.client, owner, name, is_enough).await?;
         let mut releases = releases.ok_or_else(|| not_found(&format!("GitHub has no repository {owner}/{name}")))?;
-        self.keep_product(&mut releases, targets, current);
+        keep_product(&mut releases, named, current);
         if releases.is_empty() && !targets.iter().any(|target| self.is_hosted(target, &repository)) {
             // A repository without releases says nothing of archives that are published elsewhere.
             return Ok((ArchiveSource::Unlisted, None));
         }
         let offers =
             releases.iter().filter_map(|found| self.of_release(found, targets, &repository, current, release.channel));
-        let offers = Offers { source: SourceKind::Github, offers: offers.collect(), recommended: None };
+        let offers = Offers::new(SourceKind::Github, offers, None);
         Ok((ArchiveSource::Github { repository, releases }, Some(offers)))
     }
 
-    /// Of a repository of several products keeps the releases of the one whose archives the manifest names: their tags
-    /// begin alike.
-    fn keep_product(&self, releases: &mut Vec<github::Release>, targets: &[BinaryTarget], current: &Version) {
+    /// The product of a repository to which the archives of a manifest belong, by their tag.
+    fn product_named(&self, targets: &[BinaryTarget]) -> Option<String> {
         let tag_of = |target: &BinaryTarget| Some(self.asset_of(&target.archive)?.0.tag);
-        let named = targets.iter().find_map(tag_of);
-        let listed = || releases.iter().map(|found| found.tag.clone()).find(|tag| is_tag_of(tag, current));
-        let Some(tag) = named.filter(|tag| version_of_tag(tag).is_some()).or_else(listed) else { return };
-        let Some((prefix, _)) = version_of_tag(&tag) else { return };
-        // A `v` comes and goes within one product.
-        let product = |prefix: &str| prefix.trim_end_matches(['v', 'V']).to_owned();
-        let wanted = product(prefix);
-        releases.retain(|found| version_of_tag(&found.tag).is_some_and(|(prefix, _)| product(prefix) == wanted));
+        product(&targets.iter().find_map(tag_of)?)
     }
 
     fn of_release(
@@ -155,7 +149,7 @@ impl Bumper<'_> {
             let missing: Vec<String> = hosted.filter(is_missing).map(|target| target.platform.clone()).collect();
             (!missing.is_empty()).then_some(Flaw::Missing(missing))
         };
-        let flaw = if found.is_draft || (found.is_prerelease && channel == Channel::Stable) {
+        let flaw = if !is_released(found, channel) {
             Some(Flaw::Prerelease)
         } else if version > *current {
             missing()
@@ -188,6 +182,36 @@ impl Bumper<'_> {
         let (owner, name) = (parts.next()?.to_owned(), parts.next()?);
         Some(Repository { owner, name: name.strip_suffix(".git").unwrap_or(name).to_owned() })
     }
+}
+
+/// Whether no further release need be asked for: the current one has come, and one to which the agent could be moved. There
+/// may be any number of nightly builds before these.
+fn is_enough(all: &[Arc<github::Release>], named: Option<&str>, current: &Version, channel: Channel) -> bool {
+    let is_of_product = |found: &&Arc<github::Release>| named.is_none() || product(&found.tag).as_deref() == named;
+    let mut of_product = all.iter().filter(is_of_product);
+    of_product.clone().any(|found| is_tag_of(&found.tag, current))
+        && of_product.any(|found| {
+            let counts = |version: &Version| channel == Channel::Preview || !version.is_prerelease();
+            is_released(found, channel) && version_of_tag(&found.tag).is_some_and(|(_, version)| counts(&version))
+        })
+}
+
+/// Of a repository of several products keeps the releases of one, whose tags begin alike: the one that is named, or else
+/// the one that has the current version.
+fn keep_product(releases: &mut Vec<Arc<github::Release>>, named: Option<String>, current: &Version) {
+    let listed = || releases.iter().find(|found| is_tag_of(&found.tag, current)).and_then(|found| product(&found.tag));
+    let Some(wanted) = named.or_else(listed) else { return };
+    releases.retain(|found| product(&found.tag).as_ref() == Some(&wanted));
+}
+
+/// What stands before the version in a tag; a `v` comes and goes within one product.
+fn product(tag: &str) -> Option<String> {
+    let (prefix, _) = version_of_tag(tag)?;
+    Some(prefix.trim_end_matches(['v', 'V']).to_owned())
+}
+
+fn is_released(found: &github::Release, channel: Channel) -> bool {
+    !found.is_draft && (!found.is_prerelease || channel == Channel::Preview)
 }
 
 fn is_tag_of(tag: &str, version: &Version) -> bool {

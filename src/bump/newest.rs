@@ -5,11 +5,8 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 
-use super::offer::{Offer, Offers};
+use super::offer::{LONGEST, Offer, Offers};
 use crate::manifest::{Channel, Version};
-
-/// The longest version that is taken in, in bytes: it becomes part of titles, names and addresses.
-const LONGEST: usize = 100;
 
 /// What to do about one channel of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +70,7 @@ pub fn choose(current: &Version, sources: &[Offers], policy: Policy) -> Choice {
     };
     let all: BTreeSet<&Version> = sources
         .iter()
-        .flat_map(|source| &source.offers)
+        .flat_map(Offers::all)
         .map(|offer| &offer.version)
         .filter(|version| is_allowed(version))
         .collect();
@@ -148,6 +145,7 @@ fn age(version: &Version, sources: &[Offers], policy: Policy) -> Option<Held> {
 mod tests {
     use super::super::offer::{Flaw, SourceKind};
     use super::*;
+    use crate::manifest::COMPARISONS;
 
     const DAY: Duration = Duration::from_hours(24);
 
@@ -167,7 +165,7 @@ mod tests {
                 flaw: text.ends_with('!').then_some(Flaw::Deprecated),
             }
         };
-        Offers { source: kind, offers: versions.iter().map(offer).collect(), recommended: latest.map(v) }
+        Offers::new(kind, versions.iter().map(offer), latest.map(v))
     }
 
     fn now() -> OffsetDateTime {
@@ -234,6 +232,34 @@ mod tests {
         assert_eq!(choose(&v("1.1.0-preview.2"), &sources, preview), update("1.1.0-preview.10"));
         let sources = [npm(&["1.1.0-preview.2", "1.1.0"], Some("1.1.0"))];
         assert_eq!(choose(&v("1.1.0-preview.2"), &sources, preview), update("1.1.0"));
+    }
+
+    /// The same choice among `count` versions, every one with the same flaw; how often versions were compared for it.
+    fn comparisons(count: u32, flaw: Option<&Flaw>, min_age: Duration) -> usize {
+        let offer = |number: u32| Offer {
+            version: v(&format!("{}.{}.{}", number % 7, number / 100, number % 100)),
+            text: number.to_string(),
+            published: None,
+            flaw: flaw.cloned(),
+        };
+        COMPARISONS.set(0);
+        let sources = [SourceKind::Npm, SourceKind::Github].map(|kind| Offers::new(kind, (0..count).map(offer), None));
+        let choice = choose(&v("0.0.1"), &sources, Policy { channel: Channel::Stable, min_age, now: now() });
+        assert_ne!(choice, Choice::UpToDate);
+        COMPARISONS.get()
+    }
+
+    #[test]
+    fn the_work_grows_as_the_versions_do() {
+        let missing = Flaw::Missing(Vec::new());
+        for (flaw, min_age) in
+            [(None, Duration::ZERO), (None, DAY), (Some(&Flaw::Deprecated), DAY), (Some(&missing), DAY)]
+        {
+            let (few, many) = (comparisons(2_000, flaw, min_age), comparisons(20_000, flaw, min_age));
+            // Sorting and looking up take a logarithm more.
+            assert!(many < few * 15, "{flaw:?} {min_age:?}: {few} comparisons of 2,000 versions, {many} of 20,000");
+            assert!(few > 2_000);
+        }
     }
 
     #[test]

@@ -6,6 +6,9 @@ use time::OffsetDateTime;
 
 use crate::manifest::Version;
 
+/// The longest version that is looked at, in bytes: it becomes part of titles, names and addresses.
+pub(super) const LONGEST: usize = 100;
+
 /// Where versions come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SourceKind {
@@ -80,28 +83,44 @@ impl fmt::Display for Flaw {
 pub struct Offers {
     /// Which source.
     pub source: SourceKind,
-    /// Its versions, in any order.
-    pub offers: Vec<Offer>,
     /// What it recommends: npm's `latest`.
     pub recommended: Option<Version>,
+    /// Its versions, the lowest first, each once.
+    by_version: Vec<Offer>,
 }
 
 impl Offers {
+    /// Puts offers in order. Of versions that compare as equal (`1.0` and `1.0.0`, build metadata), the first without a flaw
+    /// stays, or else the first.
+    pub fn new(source: SourceKind, offers: impl IntoIterator<Item = Offer>, recommended: Option<Version>) -> Self {
+        let mut offers: Vec<Offer> = offers.into_iter().collect();
+        offers.sort_by(|a, b| a.version.cmp(&b.version).then_with(|| a.flaw.is_some().cmp(&b.flaw.is_some())));
+        offers.dedup_by(|next, kept| next.version == kept.version);
+        Self { source, recommended, by_version: offers }
+    }
+
+    /// The offers, the lowest version first.
+    pub fn all(&self) -> std::slice::Iter<'_, Offer> {
+        self.by_version.iter()
+    }
+
     /// The offer of a version.
     #[must_use]
     pub fn of(&self, version: &Version) -> Option<&Offer> {
-        // Of versions that compare as equal (`1.0` and `1.0.0`, build metadata), the one that counts.
-        let mut same = self.offers.iter().filter(|offer| offer.version == *version);
-        let first = same.clone().next();
-        same.find(|offer| offer.flaw.is_none()).or(first)
+        let at = self.by_version.binary_search_by(|offer| offer.version.cmp(version)).ok()?;
+        self.by_version.get(at)
     }
 }
 
 /// The version that a tag of a release names, whatever stands before it: `v1.2.0`, `cli-v1.2.0`, `agent@1.2.0`, `1.2`.
 ///
-/// `None` for a tag without one.
+/// `None` for a tag without one, or of more than 255 bytes.
 #[must_use]
 pub fn version_of_tag(tag: &str) -> Option<(&str, Version)> {
+    // Each place in it may be where the version begins.
+    if tag.len() > 255 {
+        return None;
+    }
     let starts = |at: usize| {
         let before = &tag[..at];
         let unmarked = before.strip_suffix(['v', 'V']).unwrap_or(before);

@@ -1,5 +1,7 @@
 //! From what sources offer to a change of the manifest.
 
+use std::sync::Arc;
+
 use url::Url;
 
 use super::address::candidates;
@@ -84,14 +86,25 @@ struct NewArchive {
 }
 
 impl Bumper<'_> {
-    /// Looks for a newer version of one channel, and works out the smallest change that takes it in.
+    /// Looks for a newer version of one channel, and works out the smallest change that takes it in. What a person should
+    /// know of the sources besides goes to `notes`.
     ///
     /// # Errors
     /// [`Error`] when a source does not answer, or offers nothing that can be used.
-    pub async fn plan(&self, manifest: &Manifest, release: Release<'_>) -> Result<Outcome, Error> {
+    pub async fn plan(
+        &self,
+        manifest: &Manifest,
+        release: Release<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<Outcome, Error> {
         let current = Version::parse_loose(release.version)
             .ok_or_else(|| ErrorKind::Manifest.because(format!("{:?} is no version", release.version)))?;
         let gathered = self.gather(manifest, release, &current).await?;
+        if let ArchiveSource::Feed(archives) = &gathered.archives
+            && archives.skipped > 0
+        {
+            notes.push(format!("the feed has records that are not JSON, or too large; skipped: {}", archives.skipped));
+        }
         if gathered.offers.is_empty() {
             return Ok(Outcome::Unlisted);
         }
@@ -155,7 +168,7 @@ impl Bumper<'_> {
             let archive = archive?;
             update.reasons.extend(archive.reasons);
             update.set(manifest, &release.target_pointer(target, "archive"), Some(&archive.url))?;
-            if target.sha256.is_some() {
+            if target.sha256.is_some() || archive.sha256.is_some() {
                 update.set(manifest, &release.target_pointer(target, "sha256"), archive.sha256.as_deref())?;
             }
         }
@@ -195,7 +208,7 @@ impl Bumper<'_> {
             ArchiveSource::Github { repository, releases }
                 if self.repository_of_archive(&target.archive).as_ref() == Some(repository) =>
             {
-                let is_of_version = |found: &&github::Release| {
+                let is_of_version = |found: &&Arc<github::Release>| {
                     !found.is_draft && super::version_of_tag(&found.tag).is_some_and(|(_, found)| found == *version)
                 };
                 let found = releases.iter().find(is_of_version).ok_or_else(|| missing(target, version))?;
@@ -273,15 +286,19 @@ impl Bumper<'_> {
 }
 
 impl Update {
-    /// Puts a value in the place of another, or takes it out.
+    /// Puts a value in the place of another, adds it, or takes it out.
     fn set(&mut self, manifest: &Manifest, pointer: &str, to: Option<&str>) -> Result<(), Error> {
         let from = manifest.value().pointer(pointer).and_then(serde_json::Value::as_str);
         if from == to {
             return Ok(());
         }
-        let edit = match to {
-            Some(text) => manifest.replace_text(pointer, text),
-            None => manifest.remove(pointer),
+        let edit = match (to, pointer.rsplit_once('/')) {
+            (Some(text), _) if from.is_some() => manifest.replace_text(pointer, text),
+            (Some(text), Some((object, key))) if manifest.value().pointer(pointer).is_none() => {
+                manifest.insert_into(object, key, text)
+            }
+            (Some(_), _) => None,
+            (None, _) => manifest.remove(pointer),
         };
         let edit =
             edit.ok_or_else(|| ErrorKind::Manifest.because(format!("there is nothing to change at {pointer}")))?;
@@ -322,8 +339,7 @@ fn missing(target: &BinaryTarget, version: &Version) -> Error {
 fn who_has_what(sources: &[Offers], channel: Channel) -> String {
     let of_source = |source: &Offers| {
         let counts = |version: &Version| !version.is_prerelease() || channel == Channel::Preview;
-        let newest =
-            source.offers.iter().filter(|offer| counts(&offer.version)).max_by(|a, b| a.version.cmp(&b.version));
+        let newest = source.all().rev().find(|offer| counts(&offer.version));
         match newest.map(|offer| (&offer.text, &offer.flaw)) {
             None => format!("{} has none", source.source),
             Some((text, None)) => format!("{} has {text}", source.source),
@@ -336,7 +352,7 @@ fn who_has_what(sources: &[Offers], channel: Channel) -> String {
 fn links(
     sources: &crate::survey::Sources,
     repository: &Repository,
-    releases: &[github::Release],
+    releases: &[Arc<github::Release>],
     current: &Version,
     version: &Version,
 ) -> Vec<String> {

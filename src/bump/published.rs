@@ -1,49 +1,38 @@
 //! What package registries offer, from what they know of a package.
 
-use super::offer::{Flaw, Offer, Offers, SourceKind};
+use super::offer::{Flaw, LONGEST, Offer, Offers, SourceKind};
 use crate::manifest::{Channel, Version};
 use crate::upstream::{npm, pypi};
 
 impl Offers {
     /// What a package of the npm registry offers.
     #[must_use]
-    pub fn of_packument(packument: &npm::Packument, name: &str) -> Self {
-        let offer = |text: &str| {
-            let version = Version::parse_loose(text)?;
-            let deprecated = packument.version(name, text)?.deprecated.is_some();
-            let flaw = deprecated.then_some(Flaw::Deprecated);
-            Some(Offer { version, text: text.to_owned(), published: packument.published(text), flaw })
-        };
-        let recommended = packument.tags.get("latest").and_then(|text| Version::parse_loose(text));
-        Self {
-            source: SourceKind::Npm,
-            offers: packument.versions().into_iter().filter_map(offer).collect(),
-            recommended,
-        }
+    pub fn of_packument(packument: &npm::Packument) -> Self {
+        let read = |text: &str| Version::parse_loose(text).filter(|_| text.len() <= LONGEST);
+        let offers = packument.all().filter_map(|(text, published)| {
+            let flaw = published.deprecated.is_some().then_some(Flaw::Deprecated);
+            Some(Offer { version: read(text)?, text: text.to_owned(), published: packument.published(text), flaw })
+        });
+        let recommended = packument.tags.get("latest").and_then(|text| read(text));
+        Self::new(SourceKind::Npm, offers, recommended)
     }
 
     /// What a project of the Python package index offers to a channel.
     #[must_use]
     pub fn of_project(project: &pypi::Project, channel: Channel) -> Self {
-        let offer = |text: String| {
-            let version = of_python(&text, channel)?;
-            let release = project.release(&text)?;
+        let offers = project.all().filter_map(|(python, release)| {
+            let version = of_python(python, channel)?;
             let flaw = release.yanked.is_some().then_some(Flaw::Yanked);
-            Some(Offer { version, text, published: release.published, flaw })
-        };
-        Self {
-            source: SourceKind::Pypi,
-            offers: project.versions().into_iter().filter_map(offer).collect(),
-            recommended: None,
-        }
+            Some(Offer { version, text: python.to_string(), published: release.published, flaw })
+        });
+        Self::new(SourceKind::Pypi, offers, None)
     }
 }
 
 /// A Python version as manifests write it. By PEP 440 `1.0.0-preview.2` is `1.0.0rc2`; other prereleases, and builds for
 /// development, have no such form. A post-release is a build of its version, as [`crate::manifest::pypi_version_matches`]
 /// has it.
-fn of_python(text: &str, channel: Channel) -> Option<Version> {
-    let version: pep440_rs::Version = text.parse().ok()?;
+fn of_python(version: &pep440_rs::Version, channel: Channel) -> Option<Version> {
     let numbers: Vec<String> = version.release().iter().map(ToString::to_string).collect();
     let numbers = numbers.join(".");
     if version.is_dev() || version.epoch() != 0 || version.is_post() || version.is_local() {
@@ -71,9 +60,9 @@ mod tests {
             ("1.0.0.dev3", None, None),
             ("1!1.0.0", None, None),
             ("1.0.0.post1", None, None),
-            ("nonsense", None, None),
         ] {
-            let of = |channel| of_python(text, channel).map(|version| version.to_string());
+            let python = text.parse().unwrap();
+            let of = |channel| of_python(&python, channel).map(|version| version.to_string());
             assert_eq!((of(Channel::Stable).as_deref(), of(Channel::Preview).as_deref()), (stable, preview), "{text}");
         }
     }

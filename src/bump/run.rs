@@ -18,6 +18,8 @@ pub struct Bumped {
     pub channel: Channel,
     /// What was found.
     pub result: Result<Outcome, Error>,
+    /// What a person should know of the sources, whatever was found. It may quote hostile text: escape it.
+    pub notes: Vec<String>,
 }
 
 impl Bumper<'_> {
@@ -43,7 +45,7 @@ impl Bumper<'_> {
     }
 
     async fn agent(&self, registry: &Registry, entry: &Entry, channels: &[Channel]) -> Vec<Bumped> {
-        let bumped = |channel, result| Bumped { id: entry.id.clone(), channel, result };
+        let bumped = |channel, result| Bumped { id: entry.id.clone(), channel, result, notes: Vec::new() };
         let Loaded::Present(manifest) = &entry.manifest else {
             let message = "agent.json cannot be read; `acp-registry validate` says why";
             return vec![bumped(Channel::Stable, Err(ErrorKind::Manifest.because(message)))];
@@ -54,13 +56,14 @@ impl Bumper<'_> {
         }
         let mut all = Vec::new();
         for release in manifest.agent().releases().filter(|release| channels.contains(&release.channel)) {
-            let mut result = self.plan(manifest, release).await;
+            let mut notes = Vec::new();
+            let mut result = self.plan(manifest, release, &mut notes).await;
             if let Ok(Outcome::Update(update)) = &mut result
                 && let Err(error) = self.prove(registry, entry, update).await
             {
                 result = Err(error);
             }
-            all.push(bumped(release.channel, result));
+            all.push(Bumped { notes, ..bumped(release.channel, result) });
         }
         all
     }

@@ -92,7 +92,7 @@ impl Troubles {
         if bumped.iter().all(is_outage) {
             return;
         }
-        for Bumped { id, channel, result } in bumped {
+        for Bumped { id, channel, result, .. } in bumped {
             let name = channel.as_str().to_owned();
             let Err(error) = result else {
                 if let Some(channels) = self.agents.get_mut(id) {
@@ -145,7 +145,7 @@ mod tests {
 
     fn bumped(id: &str, kind: Option<ErrorKind>) -> Bumped {
         let result = kind.map_or(Ok(Outcome::UpToDate), |kind| Err(kind.because("why")));
-        Bumped { id: id.to_owned(), channel: Channel::Stable, result }
+        Bumped { id: id.to_owned(), channel: Channel::Stable, result, notes: Vec::new() }
     }
 
     #[test]

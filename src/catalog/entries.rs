@@ -5,11 +5,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::error::Category;
-use serde_json::value::RawValue;
 
 use super::Entry;
+use crate::json::List;
 
 /// How many entries an index may have. Each takes more memory than it takes in the text.
 const MOST: usize = 250_000;
@@ -35,34 +34,7 @@ pub(super) type Read = (Result<Entry, String>, Range<u64>);
 #[derive(Deserialize)]
 struct Form<'a> {
     #[serde(borrow)]
-    agents: List<'a>,
-}
-
-/// The start of a list, up to one entry more than there may be.
-struct List<'a>(Vec<&'a RawValue>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for List<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = List<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut list = Vec::new();
-                while let Some(entry) = seq.next_element()? {
-                    if list.len() <= MOST {
-                        list.push(entry);
-                    }
-                }
-                Ok(List(list))
-            }
-        }
-        deserializer.deserialize_seq(Entries)
-    }
+    agents: List<'a, MOST>,
 }
 
 /// Reads all entries of an index, in their order.
@@ -72,11 +44,10 @@ pub(super) fn entries(text: &[u8]) -> Result<Vec<Read>, FormError> {
         Category::Data => FormError("it is no object with a list `agents`".to_owned()),
         _ => FormError(error.to_string()),
     })?;
-    let List(agents) = form.agents;
-    if agents.len() > MOST {
+    if form.agents.is_longer {
         return Err(FormError(format!("it has more than {MOST} entries")));
     }
-    let read = agents.par_iter().map(|raw| {
+    let read = form.agents.items.par_iter().map(|raw| {
         let start = (raw.get().as_ptr().addr() - text.as_ptr().addr()) as u64;
         (Entry::parse(raw.get()), start..start + raw.get().len() as u64)
     });

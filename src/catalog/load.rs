@@ -16,7 +16,7 @@ use crate::registry::{LoadError, Registry};
 use crate::sys::fs::ReadError;
 
 /// The largest index that is read, in bytes.
-pub(super) const LIMIT: u64 = 256 << 20;
+pub(super) const LIMIT: u64 = 64 << 20;
 
 /// How an index is read.
 #[derive(Debug, Clone, Default)]

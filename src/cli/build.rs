@@ -176,7 +176,7 @@ fn show_outcomes(built: &Built<'_>, ui: &Ui) {
 }
 
 /// The largest snapshot or history that is read, in bytes.
-const DOCUMENT_LIMIT: u64 = 256 << 20;
+const DOCUMENT_LIMIT: u64 = 64 << 20;
 
 /// What is known of agents besides their entries.
 pub(super) struct Knowledge {

@@ -16,7 +16,7 @@ use super::signals;
 use super::ui::Ui;
 
 /// The largest index that is read, in bytes.
-const LIMIT: u64 = 256 << 20;
+const LIMIT: u64 = 64 << 20;
 
 /// The index of a published tree.
 const INDEX: &str = "registry.json";

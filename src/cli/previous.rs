@@ -11,7 +11,7 @@ use super::exit::Failure;
 use super::network::settings;
 
 /// The largest file that is fetched, in bytes.
-const LIMIT: u64 = 256 << 20;
+const LIMIT: u64 = 64 << 20;
 
 /// Opens what the flag names.
 pub(super) fn open(place: &str, allowed: &AllowedHosts) -> Result<Box<dyn Published>, Failure> {

@@ -1,8 +1,18 @@
 //! `history.json`: a history that stands in a file.
 
-use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::{Event, Extent, History, Kind, Moment, is_id};
+use crate::json::{self, List, Object};
+
+/// How many events a history may have.
+const EVENTS: usize = 100_000;
+
+/// How many members of an event are looked at.
+const MEMBERS: usize = 100;
 
 /// What is said of a history that begins somewhere.
 pub(super) const INCOMPLETE: &str = "It does not go back to the beginning.";
@@ -24,19 +34,23 @@ impl History {
     /// # Errors
     /// [`HistoryError`] names the event that cannot be read.
     pub fn parse(text: &[u8]) -> Result<Self, HistoryError> {
-        let document: Value = serde_json::from_slice(text)?;
-        if document.get("schema") != Some(&json!(1)) {
+        let document: &RawValue = serde_json::from_slice(text)?;
+        let document: Form<'_> = json::object(Some(document)).unwrap_or_default();
+        if document.schema.is_none_or(|schema| schema.get() != "1") {
             return Err(HistoryError::Form("`schema` must be 1".to_owned()));
         }
-        let list = document.get("events").and_then(Value::as_array);
+        let list: Option<List<'_, EVENTS>> = document.events.and_then(|list| serde_json::from_str(list.get()).ok());
         let list = list.ok_or_else(|| HistoryError::Form("there is no list `events`".to_owned()))?;
-        let read = |(at, value)| {
-            event(value).map_err(|problem| HistoryError::Form(format!("event {} of `events` {problem}", at + 1)))
+        if list.is_longer {
+            return Err(HistoryError::Form(format!("`events` has more than {EVENTS} events")));
+        }
+        let read = |(at, part)| {
+            event(part).map_err(|problem| HistoryError::Form(format!("event {} of `events` {problem}", at + 1)))
         };
-        let mut events = list.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+        let mut events = list.items.into_iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
         // Newest first in the file.
         events.reverse();
-        let extent = match document.get("incomplete").and_then(Value::as_str) {
+        let extent = match json::text(document.incomplete) {
             None => Extent::Whole,
             Some(_) => Extent::Part(INCOMPLETE.to_owned()),
         };
@@ -46,32 +60,56 @@ impl History {
     /// The history as a `history.json`, newest first; `None` when nothing is known.
     #[must_use]
     pub fn to_json(&self, is_shown: impl Fn(&Event) -> bool) -> Option<String> {
-        let mut document = Map::from_iter([("schema".to_owned(), json!(1))]);
-        match &self.extent {
+        let incomplete = match &self.extent {
             Extent::Nothing(_) => return None,
-            Extent::Part(why) => drop(document.insert("incomplete".to_owned(), json!(why))),
-            Extent::Whole => {}
-        }
-        let events = self.events.iter().filter(|event| is_shown(event)).map(|event| {
-            let mut object = Map::from_iter([
-                ("time".to_owned(), json!(event.time.rfc3339())),
-                ("event".to_owned(), json!(event.kind.as_str())),
-                ("id".to_owned(), json!(event.id)),
-                ("name".to_owned(), json!(event.name)),
-                ("version".to_owned(), json!(event.version)),
-            ]);
-            if let Kind::Updated { from } = &event.kind {
-                object.insert("from".to_owned(), json!(from));
-            }
-            Value::Object(object)
+            Extent::Part(why) => Some(why.as_str()),
+            Extent::Whole => None,
+        };
+        let events = self.events.iter().filter(|event| is_shown(event)).map(|event| WrittenEvent {
+            time: event.time.rfc3339(),
+            event: event.kind.as_str(),
+            id: &event.id,
+            name: &event.name,
+            version: &event.version,
+            from: if let Kind::Updated { from } = &event.kind { Some(from) } else { None },
         });
-        document.insert("events".to_owned(), events.collect());
-        Some(crate::json::to_string(&document))
+        Some(json::to_string(&Written { schema: 1, incomplete, events: events.collect() }))
     }
 }
 
-fn event(value: &Value) -> Result<Event, String> {
-    let text = |key: &str| value.get(key).and_then(Value::as_str).map(ToOwned::to_owned);
+#[derive(Serialize)]
+struct Written<'a> {
+    schema: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incomplete: Option<&'a str>,
+    events: Vec<WrittenEvent<'a>>,
+}
+
+#[derive(Serialize)]
+struct WrittenEvent<'a> {
+    time: String,
+    event: &'static str,
+    id: &'a str,
+    name: &'a str,
+    version: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<&'a str>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Form<'a> {
+    schema: Option<&'a RawValue>,
+    incomplete: Option<&'a RawValue>,
+    events: Option<&'a RawValue>,
+}
+
+fn event(part: &RawValue) -> Result<Event, String> {
+    let object: Object<'_, MEMBERS> = json::object(Some(part)).unwrap_or_default();
+    let text = |key: &str| {
+        let (_, value) = object.members.iter().rfind(|(name, _)| name == key)?;
+        json::text(Some(value)).map(Cow::into_owned)
+    };
     let needed = |key: &str| text(key).ok_or_else(|| format!("has no text `{key}`"));
     let time = needed("time")?;
     let time = Moment::parse(&time).ok_or_else(|| {

@@ -7,12 +7,13 @@ use serde_json::Value;
 
 use crate::check::{Options, Selection, check};
 use crate::finding::Level;
+use crate::json;
 use crate::manifest::Manifest;
 use crate::registry::{Entry, ICON_LIMIT, Loaded, Registry, View};
 use crate::sys::fs::{ReadError, read_bounded};
 
 /// The largest index that is read, in bytes.
-const INDEX_LIMIT: u64 = 256 << 20;
+const INDEX_LIMIT: u64 = 64 << 20;
 
 /// A published tree whose files can be read by name.
 pub trait Published: Sync {
@@ -142,7 +143,7 @@ impl<'a> Earlier<'a> {
 fn entries(tree: &dyn Published, file: &str) -> Result<Option<Vec<Value>>, PublishedError> {
     let Some(bytes) = tree.read(file)? else { return Ok(None) };
     let failed = |message: String| PublishedError { file: file.to_owned(), message };
-    let mut index: Value = serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))?;
+    let mut index = json::whole(&bytes).map_err(|error| failed(error.to_string()))?;
     match index.get_mut("agents").map(Value::take) {
         Some(Value::Array(agents)) => Ok(Some(agents)),
         _ => Err(failed("it has no array `agents`".to_owned())),

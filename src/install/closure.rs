@@ -3,14 +3,20 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
 
 use super::tool::Tool;
 use super::{Error, Installer, Source, npm, uv};
+use crate::json::{self, Object};
 use crate::sys::fs::{PathError, read_bounded};
 
 /// The longest list that is read, in bytes.
 const LIMIT: u64 = 32 << 20;
+
+/// How many packages of a list are looked at.
+const PACKAGES: usize = 100_000;
 
 /// A package with all that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,9 +63,7 @@ impl Installer {
         let timeout = self.timeout;
         Tool { name: "npm", program, arguments, environment, directory, temporary, timeout }.run().await?;
         let packages = read(&directory.join("package-lock.json"))?;
-        let list: Value = serde_json::from_str(&packages).unwrap_or_default();
-        let own = &list["packages"][format!("node_modules/{name}")]["integrity"];
-        Ok(Closure { integrity: own.as_str().map(ToOwned::to_owned), packages })
+        Ok(Closure { integrity: integrity_in(packages.as_bytes(), &name), packages })
     }
 
     async fn uv_closure(
@@ -86,6 +90,25 @@ impl Installer {
         Tool { name: "uv", program, arguments, environment, directory, temporary, timeout }.run().await?;
         Ok(Closure { integrity: None, packages: read(&directory.join("packages.txt"))? })
     }
+}
+
+/// The integrity value of a package in a lock file of npm.
+pub(super) fn integrity_in(list: &[u8], name: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Form<'a> {
+        #[serde(borrow)]
+        packages: Object<'a, PACKAGES>,
+    }
+    #[derive(Deserialize)]
+    struct Package<'a> {
+        #[serde(borrow)]
+        integrity: Option<&'a RawValue>,
+    }
+    let Form { packages } = serde_json::from_slice(list).ok()?;
+    let path = format!("node_modules/{name}");
+    let (_, package) = packages.members.into_iter().find(|(key, _)| *key == path)?;
+    let Package { integrity } = json::object(Some(package))?;
+    json::text(integrity).map(Into::into)
 }
 
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {

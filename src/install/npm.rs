@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::closure::{manifest, write};
 use super::tool::Tool;
@@ -85,9 +86,14 @@ fn flags_of_node(line: &str) -> Option<Vec<String>> {
 fn integrity(name: &str, directory: &Path) -> Option<String> {
     let directory = directory.canonicalize().ok()?;
     let text = read_bounded(&directory.join("node_modules/.package-lock.json"), &directory, LIMIT).ok()?;
-    let notes: Value = serde_json::from_slice(&text).ok()?;
-    let package = notes.get("packages")?.get(format!("node_modules/{name}"))?;
-    package.get("integrity")?.as_str().map(ToOwned::to_owned)
+    super::closure::integrity_in(&text, name)
+}
+
+/// What is asked of a package's `package.json`.
+#[derive(Deserialize)]
+struct Bins<'a> {
+    #[serde(borrow, default)]
+    bin: Option<&'a RawValue>,
 }
 
 /// The file that `npx` would start, or what is wrong as the rest of a sentence about the package.
@@ -97,14 +103,13 @@ fn command_file(name: &str, directory: &Path) -> Result<PathBuf, String> {
     let directory = directory.canonicalize().map_err(|error| unreadable(&error))?;
     let path = resolve_below(&folder.join("package.json"), &directory).map_err(|error| unreadable(&error))?;
     let text = read_bounded(&path, &directory, LIMIT).map_err(|error| unreadable(&error))?;
-    let manifest: Value = serde_json::from_slice(&text).map_err(|error| unreadable(&error))?;
-    let bin = manifest.get("bin");
+    let Bins { bin } = serde_json::from_slice(&text).map_err(|error| unreadable(&error))?;
     let command = match Bin::of(name, bin) {
         Bin::One(command) => command,
         Bin::None => return Err("has no command, so that npx has nothing to start".to_owned()),
-        Bin::Several(commands) => {
-            let shown: Vec<String> = commands.iter().take(5).map(|command| quote(command)).collect();
-            return Err(format!("has {} commands ({}), and npx cannot choose", commands.len(), shown.join(", ")));
+        Bin::Several { names, count } => {
+            let shown: Vec<String> = names.iter().take(5).map(|command| quote(command)).collect();
+            return Err(format!("has {count} commands ({}), and npx cannot choose", shown.join(", ")));
         }
     };
     let file = file_of_command(name, bin, &command).unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::sys::fs::{PathError, ReadError, read_bounded, write_atomic};
 pub const NAME: &str = "acp-registry.lock";
 
 /// The largest lock file that is read, in bytes.
-const LIMIT: u64 = 128 << 20;
+const LIMIT: u64 = 32 << 20;
 
 const HEAD: &str = "# Written by `acp-registry install --lock`, and obeyed by `acp-registry install --locked`.\n\n";
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Manifest;
+use super::{Manifest, escape_segment};
 use crate::source::Edit;
 
 impl Manifest {
@@ -20,6 +20,15 @@ impl Manifest {
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let text = format!(",{space}{}{colon}{}", quoted(key), quoted(value));
         Some(Edit { range: old_value.end..old_value.end, text })
+    }
+
+    /// Puts a member with a text as its value behind the last member of the object at a JSON pointer.
+    ///
+    /// `None` when there is no such object, or when it is empty.
+    #[must_use]
+    pub fn insert_into(&self, object: &str, key: &str, value: &str) -> Option<Edit> {
+        let last = self.value().pointer(object)?.as_object()?.keys().next_back()?;
+        self.insert_behind(&format!("{object}/{}", escape_segment(last)), key, value)
     }
 
     /// Replaces the text at a JSON pointer. What both texts begin and end with stays as it is written, escapes too.

@@ -29,4 +29,6 @@ pub use agent::{Agent, BinaryTarget, Channel, Distribution, Package, PackageKind
 pub use document::{Manifest, SyntaxError};
 pub use package::{NpmSpec, Pin, PypiSpec, SpecError, pypi_version_matches};
 pub use places::{Places, escape_segment};
+#[cfg(test)]
+pub(crate) use version::COMPARISONS;
 pub use version::Version;

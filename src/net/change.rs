@@ -9,7 +9,7 @@ use super::client::{Client, Request, headers};
 use super::error::{FetchError, Problem};
 
 /// The largest answer that is read, in bytes.
-const LIMIT: u64 = 8 << 20;
+const LIMIT: u64 = 2 << 20;
 
 /// How something is to be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

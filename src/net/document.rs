@@ -1,5 +1,6 @@
 //! Small answers as a whole: once a run, and from the disk where the host says that nothing has changed.
 
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,13 +25,16 @@ pub struct Document {
 }
 
 /// Answer to a request for a document; `None` when there is no such thing.
-pub type Fetched = Result<Option<Arc<Document>>, FetchError>;
+pub type Fetched = Result<Option<Document>, FetchError>;
 
-/// The documents of this run, by address and accepted media types.
+/// What was read in a document, or what is wrong with it; `None` when there is no such document.
+pub type Understood<T> = Result<Option<Result<Arc<T>, String>>, FetchError>;
+
+/// What was read in the documents of this run, by address, accepted media types and what was read.
 #[derive(Debug, Default)]
-pub(super) struct Memo(Mutex<HashMap<(String, String), Cell>>);
+pub(super) struct Memo(Mutex<HashMap<(String, String, TypeId), Cell>>);
 
-type Cell = Arc<OnceCell<Fetched>>;
+type Cell = Arc<OnceCell<Understood<dyn Any + Send + Sync>>>;
 
 impl Client {
     /// Fetches a file of at most `limit` bytes; `None` when the host says that there is none.
@@ -39,20 +43,42 @@ impl Client {
     /// [`FetchError`], with the way and the [`Problem`].
     pub async fn get(&self, url: &Url, limit: u64) -> Result<Option<Vec<u8>>, FetchError> {
         let document = self.fetch(url, "*/*", limit, false).await?;
-        Ok(document.map(|document| document.body.clone()))
+        Ok(document.map(|document| document.body))
     }
 
-    /// Asks a source that a person has configured, with its secret if it has one (see [`Settings::sources`]). A document is
-    /// asked for once in the life of the client; with a cache, the host is asked only whether it has changed.
+    /// Asks a source that a person has configured, with its secret if it has one (see [`Settings::sources`]). With a cache,
+    /// the host is asked only whether the document has changed.
     ///
     /// # Errors
     /// [`FetchError`], with the way and the [`Problem`].
     ///
     /// [`Settings::sources`]: super::Settings::sources
     pub async fn document(&self, url: &Url, accept: &str, limit: u64) -> Fetched {
-        let key = (url.to_string(), accept.to_owned());
+        self.fetch(url, accept, limit, true).await
+    }
+
+    /// Asks as [`Self::document`] does, once in the life of the client, and keeps what `read` finds in the answer instead of
+    /// the answer, which may be large. What is found must follow from the address, the media types and `T`.
+    ///
+    /// # Errors
+    /// [`FetchError`], with the way and the [`Problem`]; the inner error is that of `read`.
+    pub async fn understand<T: Any + Send + Sync>(
+        &self,
+        url: &Url,
+        accept: &str,
+        limit: u64,
+        read: impl FnOnce(Document) -> Result<T, String>,
+    ) -> Understood<T> {
+        let key = (url.to_string(), accept.to_owned(), TypeId::of::<T>());
         let cell = self.memo.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
-        cell.get_or_init(|| self.fetch(url, accept, limit, true)).await.clone()
+        let ask = async || {
+            let Some(document) = self.document(url, accept, limit).await? else { return Ok(None) };
+            Ok(Some(read(document).map(|found| Arc::new(found) as _)))
+        };
+        let found = cell.get_or_init(ask).await.clone()?;
+        // The type is a part of the key.
+        let typed = |found: Arc<dyn Any + Send + Sync>| found.downcast().map_err(|_| String::new());
+        Ok(found.map(|found| found.and_then(typed)))
     }
 
     async fn fetch(&self, url: &Url, accept: &str, limit: u64, is_to_source: bool) -> Fetched {
@@ -82,7 +108,7 @@ impl Client {
                 && let Some(stored) = stored
             {
                 let Stored { body, media_type, .. } = stored;
-                return Ok(Some(Arc::new(Document { body, media_type, url: reply.url.to_string() })));
+                return Ok(Some(Document { body, media_type, url: reply.url.to_string() }));
             }
             if [StatusCode::NOT_FOUND, StatusCode::GONE].contains(&status) {
                 return Ok(None);
@@ -97,7 +123,7 @@ impl Client {
                     if let Some(cache) = &self.settings.cache {
                         cache.store(&key, &document, &answer_headers);
                     }
-                    return Ok(Some(Arc::new(document)));
+                    return Ok(Some(document));
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! The network: which addresses this program will ever speak to, and the one client that speaks.
 //!
 //! * [`addr`], [`address`], [`name`], [`AllowedHosts`]: whom it may speak to
-//! * [`Client`]: requests, redirects and retries; [`Client::probe`], [`Client::document`], [`Client::download`],
-//!   [`Client::revalidate`]
+//! * [`Client`]: requests, redirects and retries; [`Client::probe`], [`Client::document`], [`Client::understand`],
+//!   [`Client::download`], [`Client::revalidate`]
 //! * [`HostLimits`]: how politely it asks
 //! * [`Credentials`]: secrets, each for its host
 //! * [`Cache`]: answers kept from one run to the next
@@ -31,7 +31,7 @@ pub use cache::Cache;
 pub use change::ChangeKind;
 pub use client::{Client, Settings, plain_client};
 pub use credentials::{Credentials, Secret};
-pub use document::{Document, Fetched};
+pub use document::{Document, Fetched, Understood};
 pub use download::{Downloaded, Sink};
 pub use error::{FetchError, Problem, shown};
 pub use host::HostLimits;

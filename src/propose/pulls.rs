@@ -2,9 +2,12 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use url::Url;
+
+use crate::json::List;
 
 use crate::net::{ChangeKind, Client, FetchError};
 use crate::upstream::SourceError;
@@ -16,6 +19,9 @@ const PAGES: usize = 50;
 
 /// The largest answer that is read, in bytes.
 const LIMIT: u64 = 32 << 20;
+
+/// The largest pull request that is read, in bytes: GitHub's text may have 256 KiB, which JSON may write six times as long.
+const LARGEST: usize = 2 << 20;
 
 /// A repository on GitHub: `owner/name`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +88,15 @@ pub(super) struct Pulls<'a> {
     pub(super) slug: &'a Slug,
 }
 
+/// A list of pull requests.
+#[derive(Debug)]
+struct Page {
+    /// How many there are in it.
+    length: usize,
+    /// Those from branches of the repository itself, each with whether it was merged.
+    own: Vec<(Pull, bool)>,
+}
+
 impl Pulls<'_> {
     /// Open requests from branches of the repository itself that begin with a prefix; `None` when there is no such
     /// repository.
@@ -90,20 +105,12 @@ impl Pulls<'_> {
         for page in 1..=PAGES {
             let url = self.url(&format!("pulls?state=open&per_page={PER_PAGE}&page={page}"));
             let Some(list) = self.list(&url).await? else { return Ok(None) };
-            let is_last = list.len() < PER_PAGE;
-            all.extend(list.iter().filter_map(|value| self.own(value)).filter(|pull| pull.branch.starts_with(prefix)));
-            if is_last {
+            all.extend(list.own.iter().map(|(pull, _)| pull).filter(|pull| pull.branch.starts_with(prefix)).cloned());
+            if list.length < PER_PAGE {
                 break;
             }
         }
         Ok(Some(all))
-    }
-
-    /// A request, unless its branch is that of a fork: whoever has a fork can call a branch what they like.
-    fn own(&self, value: &Value) -> Option<Pull> {
-        let repository = value.pointer("/head/repo/full_name").and_then(Value::as_str)?;
-        let is_own = repository.eq_ignore_ascii_case(&self.slug.to_string());
-        is_own.then(|| pull(value)).flatten()
     }
 
     pub(super) async fn create(&self, branch: &str, base: &str, title: &str, body: &str) -> Result<Pull, String> {
@@ -121,20 +128,25 @@ impl Pulls<'_> {
         let mut url = self.url("pulls");
         url.query_pairs_mut().extend_pairs([("state", "closed"), ("head", &head), ("per_page", "100")]);
         let Some(list) = self.list(&url).await? else { return Ok(false) };
-        let is_it = |value: &&Value| self.own(value).is_some_and(|pull| pull.branch == branch && pull.title == title);
-        Ok(list.iter().filter(is_it).any(|value| value.get("merged_at").is_none_or(Value::is_null)))
+        let is_it = |(pull, is_merged): &(Pull, bool)| pull.branch == branch && pull.title == title && !is_merged;
+        Ok(list.own.iter().any(is_it))
     }
 
-    async fn list(&self, url: &Url) -> Result<Option<Vec<Value>>, SourceError> {
-        let Some(document) = self.client.document(url, "application/vnd.github+json", LIMIT).await? else {
-            return Ok(None);
-        };
-        let malformed = |error: serde_json::Error| SourceError::Malformed {
+    async fn list(&self, url: &Url) -> Result<Option<Arc<Page>>, SourceError> {
+        let slug = self.slug.to_string();
+        let answer = self.client.understand(url, "application/vnd.github+json", LIMIT, |document| {
+            let list: List<'_, PER_PAGE> = serde_json::from_slice(&document.body).map_err(|error| error.to_string())?;
+            // A page has a few pull requests, and one is bounded in size: it may be taken apart as a whole.
+            let small = list.items.iter().filter(|item| item.get().len() <= LARGEST);
+            let own = small.filter_map(|item| own(&serde_json::from_str(item.get()).ok()?, &slug)).collect();
+            Ok(Page { length: list.items.len(), own })
+        });
+        let malformed = |message| SourceError::Malformed {
             url: crate::net::shown(url),
             expected: "a list of pull requests",
-            message: error.to_string(),
+            message,
         };
-        serde_json::from_slice(&document.body).map(Some).map_err(malformed)
+        answer.await?.transpose().map_err(malformed)
     }
 
     pub(super) async fn update(&self, number: u64, title: &str, body: &str) -> Result<(), FetchError> {
@@ -162,6 +174,13 @@ impl Pulls<'_> {
         url.set_query(query);
         url
     }
+}
+
+/// A request and whether it was merged, unless its branch is that of a fork, whose branches may have any name.
+fn own(value: &Value, slug: &str) -> Option<(Pull, bool)> {
+    let repository = value.pointer("/head/repo/full_name").and_then(Value::as_str)?;
+    let is_merged = value.get("merged_at").is_some_and(|time| !time.is_null());
+    repository.eq_ignore_ascii_case(slug).then(|| pull(value)).flatten().map(|pull| (pull, is_merged))
 }
 
 fn pull(value: &Value) -> Option<Pull> {

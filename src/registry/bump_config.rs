@@ -1,6 +1,7 @@
 //! How the configuration says where newer versions of an agent are found.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use serde::Deserialize;
 
@@ -22,6 +23,8 @@ pub struct Feed {
     pub url: String,
     /// JSON pointer to the list of records in a document; without one, each line is a record.
     pub records: Option<String>,
+    /// Only the last records are read, so many; without it, all are, and a feed of more than 200,000 is an error.
+    pub last: Option<NonZeroUsize>,
     /// JSON pointer to the version in a record.
     pub version: String,
     /// JSON pointer to the platform that a record is for; without one, each record is for all platforms.

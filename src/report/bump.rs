@@ -39,7 +39,7 @@ impl BumpReport<'_> {
     pub fn to_json(&self) -> Value {
         let (mut updates, mut errors, mut held, mut unlisted) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for one in self.bumped {
-            let Bumped { id, channel, result } = one;
+            let Bumped { id, channel, result, .. } = one;
             let channel = channel.as_str();
             match result {
                 Ok(Outcome::Update(update)) => updates.push(self.update(id, update)),
@@ -65,6 +65,7 @@ impl BumpReport<'_> {
             "held": held, "unlisted": unlisted, "quarantined": self.quarantined, "pull_requests": self.proposals(),
             "quarantine": self.to_hold.iter().map(|(id, reason)| json!({ "id": id, "reason": reason })).collect::<Vec<_>>(),
             "release": self.to_release,
+            "notes": self.notes().map(|(one, note)| json!({ "id": one.id, "channel": one.channel.as_str(), "message": note })).collect::<Vec<_>>(),
         })
     }
 
@@ -80,6 +81,11 @@ impl BumpReport<'_> {
             "straightforward": update.is_straightforward(), "reasons": update.reasons, "edits": edits,
             "links": update.links, "applied": self.is_applied,
         })
+    }
+
+    /// What should be known of the sources.
+    fn notes(&self) -> impl Iterator<Item = (&Bumped, &String)> {
+        self.bumped.iter().flat_map(|one| one.notes.iter().map(move |note| (one, note)))
     }
 
     fn trouble(&self, id: &str, channel: Channel) -> Option<&Trouble> {
@@ -160,7 +166,7 @@ impl BumpReport<'_> {
     #[must_use]
     pub fn human(&self) -> String {
         let mut out = String::new();
-        for Bumped { id, channel, result } in self.bumped {
+        for Bumped { id, channel, result, .. } in self.bumped {
             let Some((word, text)) = line(result) else { continue };
             let text = format!("{text}{}", self.duration(id, *channel));
             out.push_str(&format!("{word:<7} {}{}: {}\n", printable(id), of_channel(*channel), printable(&text)));
@@ -179,6 +185,10 @@ impl BumpReport<'_> {
                     out.push_str(&format!("          look at it: {}\n", printable(reason)));
                 }
             }
+        }
+        for (one, note) in self.notes() {
+            let channel = of_channel(one.channel);
+            out.push_str(&format!("{:<7} {}{channel}: {}\n", "note", printable(&one.id), printable(note)));
         }
         for (word, id, text) in self.quarantine() {
             out.push_str(&format!("{word:<7} {}: {}\n", printable(id), printable(&text)));
@@ -214,6 +224,9 @@ impl BumpReport<'_> {
             Some(format!("| {} | {} | {word} | {text} |\n", escape(&one.id), one.channel.as_str()))
         });
         let mut rows: String = rows.collect();
+        for (one, note) in self.notes() {
+            rows.push_str(&format!("| {} | {} | note | {} |\n", escape(&one.id), one.channel.as_str(), escape(note)));
+        }
         for (word, id, text) in self.quarantine() {
             rows.push_str(&format!("| {} | | {word} | {} |\n", escape(id), escape(&text)));
         }

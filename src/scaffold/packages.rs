@@ -15,8 +15,9 @@ impl Scaffolder<'_> {
         let name = &spec.name;
         let registry = self.sources.npm.as_ref();
         let registry = registry.ok_or_else(|| Error::UnknownSource("no npm registry is known".to_owned()))?;
-        let packument = registry.packument_in_full(self.client, name).await?;
-        let packument = packument.ok_or_else(|| unfit(format!("npm has no package {}", quote(name))))?;
+        let described = registry.described(self.client, name).await?;
+        let described = described.ok_or_else(|| unfit(format!("npm has no package {}", quote(name))))?;
+        let packument = &described.packument;
         let version = match &spec.pin {
             Pin::Exact(version) => version.clone(),
             Pin::Tag(tag) => packument
@@ -25,41 +26,40 @@ impl Scaffolder<'_> {
                 .cloned()
                 .ok_or_else(|| unfit(format!("the package {} has no tag {}", quote(name), quote(tag))))?,
             Pin::Range(range) => return Err(no_range(name, range)),
-            Pin::None => newest(&Offers::of_packument(&packument, name))
+            Pin::None => newest(&Offers::of_packument(packument))
                 .map(|(_, text)| text)
                 .ok_or_else(|| only_prereleases(name, &packument.versions(), "@"))?,
         };
         let missing = || unfit(format!("npm has no version {} of {}", quote(&version), quote(name)));
-        let published = packument.version(name, &version).ok_or_else(missing)?;
+        let published = packument.version(&version).ok_or_else(missing)?;
         // Tags and keys of a registry are somebody else's, too.
         let package = format!("{name}@{version}");
         if package.parse::<NpmSpec>().map(|spec| spec.pin) != Ok(Pin::Exact(version.clone())) {
             return Err(unfit(format!("{} is no version that npx could be told", quote(&version))));
         }
-        match published.bin {
+        match &published.bin {
             Bin::One(_) => {}
             Bin::None => {
                 let message = format!("{} has no command, so that npx has nothing to start", quote(&package));
                 return Err(unfit(message));
             }
-            Bin::Several(commands) => {
-                let shown: Vec<String> = commands.iter().take(SHOWN).map(|command| quote(command)).collect();
+            Bin::Several { names, count } => {
+                let shown: Vec<String> = names.iter().take(SHOWN).map(|command| quote(command)).collect();
                 return Err(unfit(format!(
-                    "{} has {} commands ({}), and npx cannot choose: none has the name of the package",
+                    "{} has {count} commands ({}), and npx cannot choose: none has the name of the package",
                     quote(&package),
-                    commands.len(),
                     shown.join(", ")
                 )));
             }
         }
         let mut notes = Vec::new();
-        if let Some(reason) = published.deprecated {
-            let reason = words::line(&reason, SHOWN * 20).unwrap_or_default();
+        if let Some(reason) = &published.deprecated {
+            let reason = words::line(reason, SHOWN * 20).unwrap_or_default();
             notes.push(format!("{} is deprecated: {}", quote(&package), quote(&reason)));
         }
         let npx = Some(Package { package, ..Package::default() });
         Ok(Found {
-            about: packument.about(&version),
+            about: described.about(&version),
             version,
             distribution: Distribution { npx, ..Distribution::default() },
             notes,
@@ -81,13 +81,13 @@ impl Scaffolder<'_> {
             Pin::Exact(wanted) => {
                 let missing = || unfit(format!("the Python index has no version {} of {}", quote(wanted), quote(name)));
                 let release = project.release(wanted).ok_or_else(missing)?;
-                if let Some(reason) = release.yanked {
-                    let reason = words::line(&reason, SHOWN * 20).unwrap_or_default();
+                if let Some(reason) = &release.yanked {
+                    let reason = words::line(reason, SHOWN * 20).unwrap_or_default();
                     notes.push(format!("{} {wanted} was yanked: {}", quote(name), quote(&reason)));
                 }
                 let stated = |offer: &crate::bump::Offer| pypi_version_matches(wanted, offer.version.as_str());
-                let offers = Offers::of_project(&project, Channel::Preview).offers;
-                let version = offers.iter().find(|offer| stated(offer)).map(|offer| offer.version.clone());
+                let offers = Offers::of_project(&project, Channel::Preview);
+                let version = offers.all().find(|offer| stated(offer)).map(|offer| offer.version.clone());
                 let formless =
                     || unfit(format!("the version {} has no form that a manifest could state", quote(wanted)));
                 (version.or_else(|| Version::parse_loose(wanted)).ok_or_else(formless)?, wanted.clone())

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::sync::Arc;
 
 use futures_util::future::join_all;
 use sha2::{Digest as _, Sha256};
@@ -63,7 +64,7 @@ impl Scaffolder<'_> {
         Ok(Found { version: stated(&version), distribution, about, notes })
     }
 
-    async fn release(&self, spec: &GithubSpec, names: &[&str]) -> Result<Release, Error> {
+    async fn release(&self, spec: &GithubSpec, names: &[&str]) -> Result<Arc<Release>, Error> {
         let github = &self.sources.github;
         let GithubSpec { owner, name, tag } = spec;
         let unfit = |what: &str| Error::Unfit(format!("{what} of {}", quote(&format!("{owner}/{name}"))));
@@ -71,8 +72,8 @@ impl Scaffolder<'_> {
         if let Some(tag) = tag {
             let id = ReleaseId { owner: owner.clone(), repository: name.clone(), tag: tag.clone() };
             let release = github.release(self.client, &id).await?;
-            let mut release = release.ok_or_else(|| unfit(&format!("there is no release {}", quote(tag))))?;
-            release.tag.clone_from(tag);
+            let release = release.ok_or_else(|| unfit(&format!("there is no release {}", quote(tag))))?;
+            let release = Arc::new(Release { tag: tag.clone(), ..Release::clone(&release) });
             return if has_files(&release) { Ok(release) } else { Err(no_files(&release, &unfit)) };
         }
         let counts = |release: &Release| {
@@ -81,9 +82,12 @@ impl Scaffolder<'_> {
                 && version_of_tag(&release.tag).is_some_and(|(_, v)| !v.is_prerelease())
         };
         let is_fit = |release: &Release| counts(release) && has_files(release);
-        let releases = github.releases(self.client, owner, name, is_fit).await?.unwrap_or_default();
+        let releases = github
+            .releases(self.client, owner, name, |all| all.iter().any(|release| is_fit(release)))
+            .await?
+            .unwrap_or_default();
         // A repository may have several products, whose tags begin differently: the one that was released last.
-        let product = |release: &Release| {
+        let product = |release: &Arc<Release>| {
             let prefix = version_of_tag(&release.tag).map(|(prefix, _)| prefix.trim_end_matches(['v', 'V']));
             prefix.unwrap_or_default().to_owned()
         };

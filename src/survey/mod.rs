@@ -12,6 +12,7 @@ mod surveyor;
 mod targets;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use archives::{Archive, Inspection};
 pub use surveyor::{Event, Scope, Sources, Surveyor};
@@ -22,7 +23,7 @@ use crate::upstream::{SourceError, npm, pypi};
 use crate::verify::Row;
 
 /// What a source says of one thing; `None` when there is no such thing.
-pub type Found<T> = Result<Option<T>, SourceError>;
+pub type Found<T> = Result<Option<Arc<T>>, SourceError>;
 
 /// The answers of the world outside. What was not asked for is not there.
 #[derive(Debug, Default)]

@@ -1,13 +1,17 @@
 //! Releases on GitHub.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use time::OffsetDateTime;
 use url::Url;
 
-use super::{About, SourceError, segment};
-use crate::net::Client;
+use super::about::license_url;
+use super::{About, SourceError, segment, word};
+use crate::json::{self, List};
+use crate::net::{Client, Document};
 
 /// Where the public GitHub answers programs.
 pub const DEFAULT_API: &str = "https://api.github.com/";
@@ -29,8 +33,20 @@ const PER_PAGE: usize = 100;
 /// How many answers are asked for: a repository of many programs may have thousands of releases.
 const PAGES: usize = 20;
 
-/// The largest answer that is read, in bytes.
-const LIMIT: u64 = 32 << 20;
+/// How many files of a release are read: as many as GitHub takes.
+const ASSETS: usize = 1000;
+
+/// How many files all releases of a repository may have together before no further answer is asked for.
+const ASSETS_OF_ALL: usize = 200_000;
+
+/// The largest list of releases that is read, in bytes: notes of 100 releases, and their files.
+const LIST_LIMIT: u64 = 32 << 20;
+
+/// The largest other answer that is read, in bytes.
+const LIMIT: u64 = 8 << 20;
+
+/// The longest tag or name of a file that is looked at, in bytes.
+const NAME: usize = 255;
 
 /// A GitHub: the public one, or a company's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,13 +158,12 @@ impl Github {
     ///
     /// # Errors
     /// [`SourceError`] when GitHub cannot be asked, or does not answer like itself.
-    pub async fn release(&self, client: &Client, id: &ReleaseId) -> Result<Option<Release>, SourceError> {
+    pub async fn release(&self, client: &Client, id: &ReleaseId) -> Result<Option<Arc<Release>>, SourceError> {
         let tag = id.tag.split('/').map(segment).collect::<Vec<_>>().join("%2F");
         let path = format!("repos/{}/{}/releases/tags/{tag}", segment(&id.owner), segment(&id.repository));
         let url = Url::parse(&format!("{}{path}", self.api))
             .map_err(|error| SourceError::malformed(&self.api, EXPECTED, error))?;
-        let Some(document) = client.document(&url, ACCEPT, LIMIT).await? else { return Ok(None) };
-        Release::parse(&document.body).map(Some).map_err(|error| SourceError::malformed(&url, EXPECTED, error))
+        super::ask(client, &url, ACCEPT, LIMIT, EXPECTED, |document| Release::parse(&document.body)).await
     }
 }
 
@@ -158,22 +173,29 @@ impl Github {
     /// # Errors
     /// [`SourceError`] when GitHub cannot be asked, or does not answer like itself.
     pub async fn about(&self, client: &Client, owner: &str, name: &str) -> Result<Option<About>, SourceError> {
-        let ask = async |path: &str| {
+        let url = |path: &str| {
             let url = format!("{}repos/{}/{}{path}", self.api, segment(owner), segment(name));
-            let malformed = |url: &Url, error: &dyn std::fmt::Display| {
-                SourceError::malformed(url, EXPECTED_REPOSITORY, error.to_string())
-            };
-            let url = Url::parse(&url).map_err(|error| malformed(&self.api, &error))?;
-            let Some(document) = client.document(&url, ACCEPT, LIMIT).await? else { return Ok(None) };
-            serde_json::from_slice::<Value>(&document.body).map(Some).map_err(|error| malformed(&url, &error))
+            Url::parse(&url).map_err(|error| SourceError::malformed(&self.api, EXPECTED_REPOSITORY, error))
         };
-        let Some(repository) = ask("").await? else { return Ok(None) };
-        let license = ask("/license").await?;
-        Ok(Some(About::of_github(&repository, license.as_ref())))
+        let raw = |document: &Document| {
+            serde_json::from_slice::<&RawValue>(&document.body)
+                .map(ToOwned::to_owned)
+                .map_err(|error| error.to_string())
+        };
+        let (page, license) = (url("")?, url("/license")?);
+        let about = super::ask(client, &page, ACCEPT, LIMIT, EXPECTED_REPOSITORY, |document| {
+            raw(&document).map(|repository| About::of_github(&repository))
+        });
+        let Some(about) = about.await? else { return Ok(None) };
+        let license = super::ask(client, &license, ACCEPT, LIMIT, EXPECTED_REPOSITORY, |document| {
+            raw(&document).map(|license| license_url(&license))
+        });
+        let license_url = license.await?.and_then(|url| Option::clone(&url));
+        Ok(Some(About { license_url, ..About::clone(&about) }))
     }
 
-    /// Asks for the releases of a repository, the newest first, until `is_enough` is satisfied with one of them, or there
-    /// are no more, or 2,000 have come. `None` when there is no such repository.
+    /// Asks for the releases of a repository, the newest first, until `is_enough` is satisfied with those that have come, or
+    /// there are no more, or 2,000 have come. `None` when there is no such repository.
     ///
     /// # Errors
     /// [`SourceError`] when GitHub cannot be asked, or does not answer like itself.
@@ -182,21 +204,19 @@ impl Github {
         client: &Client,
         owner: &str,
         repository: &str,
-        is_enough: impl Fn(&Release) -> bool,
-    ) -> Result<Option<Vec<Release>>, SourceError> {
+        is_enough: impl Fn(&[Arc<Release>]) -> bool,
+    ) -> Result<Option<Vec<Arc<Release>>>, SourceError> {
         let mut all = Vec::new();
         for page in 1..=PAGES {
             let query = format!("per_page={PER_PAGE}&page={page}");
             let url = format!("{}repos/{}/{}/releases?{query}", self.api, segment(owner), segment(repository));
             let url = Url::parse(&url).map_err(|error| SourceError::malformed(&self.api, EXPECTED_LIST, error))?;
-            let Some(document) = client.document(&url, ACCEPT, LIMIT).await? else { return Ok(None) };
-            let malformed = |error: String| SourceError::malformed(&url, EXPECTED_LIST, error);
-            let list: Vec<Value> =
-                serde_json::from_slice(&document.body).map_err(|error| malformed(error.to_string()))?;
-            let releases = list.iter().map(Release::from_json).collect::<Result<Vec<_>, _>>().map_err(malformed)?;
-            let is_last = releases.len() < PER_PAGE || releases.iter().any(&is_enough);
-            all.extend(releases);
-            if is_last {
+            let list =
+                super::ask(client, &url, ACCEPT, LIST_LIMIT, EXPECTED_LIST, |document| list(&document.body)).await?;
+            let Some(list) = list else { return Ok(None) };
+            all.extend(list.iter().cloned());
+            let assets: usize = all.iter().map(|release: &Arc<Release>| release.assets.len()).sum();
+            if list.len() < PER_PAGE || assets > ASSETS_OF_ALL || is_enough(&all) {
                 break;
             }
         }
@@ -210,29 +230,28 @@ impl Release {
     /// # Errors
     /// What is missing.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let value: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-        Self::from_json(&value)
+        Self::read(serde_json::from_slice(bytes).map_err(|error| error.to_string())?)
     }
 
-    fn from_json(value: &Value) -> Result<Self, String> {
-        let assets = value.get("assets").and_then(Value::as_array).ok_or("there is no array `assets`")?;
-        let asset = |asset: &Value| {
-            let text = |key: &str| asset.get(key).and_then(Value::as_str);
-            let digest = text("digest").and_then(|digest| digest.strip_prefix("sha256:"));
-            let sha256 = digest.filter(|digest| digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit()));
-            Some(Asset {
-                name: text("name")?.to_owned(),
-                sha256: sha256.map(str::to_ascii_lowercase),
-                is_complete: text("state").is_none_or(|state| state == "uploaded"),
-            })
-        };
-        let flag = |key: &str| value.get(key).and_then(Value::as_bool).unwrap_or_default();
+    fn read(release: &RawValue) -> Result<Self, String> {
+        #[derive(Default, Deserialize)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
+        struct Form<'a> {
+            tag_name: Option<&'a RawValue>,
+            draft: Option<&'a RawValue>,
+            prerelease: Option<&'a RawValue>,
+            published_at: Option<&'a RawValue>,
+            assets: Option<&'a RawValue>,
+        }
+        let form: Form<'_> = json::object(Some(release)).unwrap_or_default();
+        let assets: Option<List<'_, ASSETS>> = form.assets.and_then(|list| serde_json::from_str(list.get()).ok());
+        let assets = assets.ok_or("there is no array `assets`")?;
         Ok(Self {
-            tag: value.get("tag_name").and_then(Value::as_str).unwrap_or_default().to_owned(),
-            is_draft: flag("draft"),
-            is_prerelease: flag("prerelease"),
-            published: super::time(value.get("published_at")),
-            assets: assets.iter().filter_map(asset).collect(),
+            tag: name(form.tag_name).unwrap_or_default(),
+            is_draft: json::flag(form.draft).unwrap_or_default(),
+            is_prerelease: json::flag(form.prerelease).unwrap_or_default(),
+            published: super::time(form.published_at),
+            assets: assets.items.into_iter().filter_map(Asset::read).collect(),
         })
     }
 
@@ -241,6 +260,38 @@ impl Release {
     pub fn asset(&self, name: &str) -> Option<&Asset> {
         self.assets.iter().find(|asset| asset.name == name && asset.is_complete)
     }
+}
+
+impl Asset {
+    fn read(asset: &RawValue) -> Option<Self> {
+        #[derive(Default, Deserialize)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
+        struct Form<'a> {
+            name: Option<&'a RawValue>,
+            digest: Option<&'a RawValue>,
+            state: Option<&'a RawValue>,
+        }
+        let form: Form<'_> = json::object(Some(asset))?;
+        let digest = json::text(form.digest).unwrap_or_default();
+        let digest = digest.strip_prefix("sha256:").unwrap_or_default();
+        let is_digest = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
+        Some(Self {
+            name: name(form.name)?,
+            sha256: is_digest.then(|| digest.to_ascii_lowercase()),
+            is_complete: json::text(form.state).is_none_or(|state| state == "uploaded"),
+        })
+    }
+}
+
+/// A tag, or the name of a file.
+fn name(part: Option<&RawValue>) -> Option<String> {
+    word(part).filter(|name| name.len() <= NAME)
+}
+
+/// Reads a page of releases.
+fn list(bytes: &[u8]) -> Result<Vec<Arc<Release>>, String> {
+    let list: List<'_, PER_PAGE> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    list.items.into_iter().map(|release| Release::read(release).map(Arc::new)).collect()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod github;
 pub mod npm;
 mod npm_config;
 pub mod pypi;
+mod pypi_html;
 mod python_config;
 mod surroundings;
 
@@ -22,12 +23,19 @@ pub use npm_config::npm_registry;
 pub use python_config::python_index;
 pub use surroundings::{Surroundings, UnknownBase};
 
-use serde_json::Value;
+use std::any::Any;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use url::Url;
 
-use crate::net::{FetchError, shown};
+use crate::json;
+use crate::net::{Client, Document, FetchError, shown};
+
+/// The longest name, address or range that is kept, in bytes; longer ones count as absent. Reasons are cut here.
+const LONGEST: usize = 4096;
 
 /// Why a source has not answered a question.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -54,9 +62,33 @@ impl SourceError {
     }
 }
 
+/// Asks a source and keeps what `read` finds in its answer. `expected` is what a good answer is, for messages.
+async fn ask<T: Any + Send + Sync>(
+    client: &Client,
+    url: &Url,
+    accept: &str,
+    limit: u64,
+    expected: &'static str,
+    read: impl FnOnce(Document) -> Result<T, String>,
+) -> Result<Option<Arc<T>>, SourceError> {
+    let answer = client.understand(url, accept, limit, read).await?.transpose();
+    answer.map_err(|message| SourceError::malformed(url, expected, message))
+}
+
+/// A name, an address or the like.
+fn word(part: Option<&RawValue>) -> Option<String> {
+    json::text(part).filter(|text| text.len() <= LONGEST).map(Into::into)
+}
+
+/// A text for people, of which the beginning is enough.
+fn sentence(part: Option<&RawValue>) -> Option<String> {
+    let text = json::text(part)?;
+    Some(text[..text.floor_char_boundary(LONGEST)].to_owned())
+}
+
 /// A time as RFC 3339 writes it.
-fn time(value: Option<&Value>) -> Option<OffsetDateTime> {
-    OffsetDateTime::parse(value?.as_str()?, &Rfc3339).ok()
+fn time(part: Option<&RawValue>) -> Option<OffsetDateTime> {
+    OffsetDateTime::parse(&json::text(part)?, &Rfc3339).ok()
 }
 
 /// A piece of an address's path, with everything encoded that could be something else than a name.

@@ -1,14 +1,16 @@
 //! An npm registry.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use time::OffsetDateTime;
 use url::Url;
 
-use super::{About, SourceError, segment};
+use super::{About, SourceError, segment, sentence, word};
+use crate::json::{self, Object};
 use crate::net::Client;
 
 /// The abbreviated form, which leaves out what no installer needs; old mirrors know the full one only.
@@ -20,7 +22,19 @@ const ACCEPT_FULL: &str = "application/json";
 const EXPECTED: &str = "a package's versions";
 
 /// The largest answer that is read, in bytes: some packages have thousands of versions.
-const LIMIT: u64 = 128 << 20;
+const LIMIT: u64 = 64 << 20;
+
+/// How many versions a package may have.
+const VERSIONS: usize = 100_000;
+
+/// How many tags are read.
+const TAGS: usize = 10_000;
+
+/// How many commands of a version are read.
+const COMMANDS: usize = 1000;
+
+/// How many names a [`Bin::Several`] has at most: enough for a message.
+const NAMED: usize = 20;
 
 /// Where npm packages come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,9 +50,22 @@ pub struct Registry {
 pub struct Packument {
     /// Versions by tag; `latest` is what `npx` takes when it is not told.
     pub tags: BTreeMap<String, String>,
-    /// When versions came out; empty in the abbreviated form.
-    times: BTreeMap<String, Value>,
-    versions: BTreeMap<String, Box<RawValue>>,
+    versions: BTreeMap<String, Version>,
+}
+
+/// A packument with what publishers say of each version.
+#[derive(Debug)]
+pub struct Described {
+    /// The packument.
+    pub packument: Packument,
+    about: BTreeMap<String, About>,
+}
+
+#[derive(Debug)]
+struct Version {
+    published: Published,
+    /// When it came out; the abbreviated form does not tell.
+    time: Option<OffsetDateTime>,
 }
 
 /// One published version of a package.
@@ -64,7 +91,12 @@ pub enum Bin {
     /// There is none.
     None,
     /// There are several, and none has the package's name: `npx` gives up.
-    Several(Vec<String>),
+    Several {
+        /// The first of them.
+        names: Vec<String>,
+        /// How many there are.
+        count: usize,
+    },
 }
 
 impl Registry {
@@ -83,46 +115,79 @@ impl Registry {
     ///
     /// # Errors
     /// [`SourceError`] when the registry cannot be asked, or does not answer like one.
-    pub async fn packument(&self, client: &Client, name: &str) -> Result<Option<Packument>, SourceError> {
-        self.ask(client, name, ACCEPT).await
+    pub async fn packument(&self, client: &Client, name: &str) -> Result<Option<Arc<Packument>>, SourceError> {
+        let url = self.url(name)?;
+        super::ask(client, &url, ACCEPT, LIMIT, EXPECTED, |document| Packument::parse(&document.body, name)).await
     }
 
-    /// Asks for the full form, which tells when each version came out and what publishers say of it, and may be many times
-    /// larger.
+    /// Asks for the full form, which tells when each version came out, and may be many times larger.
     ///
     /// # Errors
     /// As [`Self::packument`].
-    pub async fn packument_in_full(&self, client: &Client, name: &str) -> Result<Option<Packument>, SourceError> {
-        self.ask(client, name, ACCEPT_FULL).await
+    pub async fn packument_in_full(&self, client: &Client, name: &str) -> Result<Option<Arc<Packument>>, SourceError> {
+        let url = self.url(name)?;
+        super::ask(client, &url, ACCEPT_FULL, LIMIT, EXPECTED, |document| Packument::parse(&document.body, name)).await
     }
 
-    async fn ask(&self, client: &Client, name: &str, accept: &str) -> Result<Option<Packument>, SourceError> {
+    /// Asks for the full form with what publishers say.
+    ///
+    /// # Errors
+    /// As [`Self::packument`].
+    pub async fn described(&self, client: &Client, name: &str) -> Result<Option<Arc<Described>>, SourceError> {
+        let url = self.url(name)?;
+        super::ask(client, &url, ACCEPT_FULL, LIMIT, EXPECTED, |document| Described::parse(&document.body, name)).await
+    }
+
+    fn url(&self, name: &str) -> Result<Url, SourceError> {
         let base = self.base(name);
         // The slash behind a scope is part of the name.
         let path = name.split('/').map(segment).collect::<Vec<_>>().join("%2F");
-        let url =
-            Url::parse(&format!("{base}{path}")).map_err(|error| SourceError::malformed(base, EXPECTED, error))?;
-        let Some(document) = client.document(&url, accept, LIMIT).await? else { return Ok(None) };
-        Packument::parse(&document.body).map(Some).map_err(|error| SourceError::malformed(&url, EXPECTED, error))
+        Url::parse(&format!("{base}{path}")).map_err(|error| SourceError::malformed(base, EXPECTED, error))
+    }
+}
+
+#[derive(Deserialize)]
+struct Form<'a> {
+    #[serde(rename = "dist-tags", borrow, default)]
+    tags: Option<&'a RawValue>,
+    #[serde(rename = "time", borrow, default)]
+    times: Option<&'a RawValue>,
+    #[serde(borrow)]
+    versions: Object<'a, VERSIONS>,
+}
+
+impl<'a> Form<'a> {
+    fn parse(bytes: &'a [u8]) -> Result<Self, String> {
+        let form: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if form.versions.is_longer {
+            return Err(format!("it has more than {VERSIONS} versions, and no more are read"));
+        }
+        Ok(form)
+    }
+
+    /// Reads everything but what publishers say. `name` is the package's.
+    fn read(&self, name: &str) -> Packument {
+        let tags: Object<'_, TAGS> = json::object(self.tags).unwrap_or_default();
+        let tags = tags.members.into_iter().filter_map(|(tag, version)| Some((tag.into_owned(), word(Some(version))?)));
+        // A version that was withdrawn still has its time.
+        let times: Object<'_, { 2 * VERSIONS }> = json::object(self.times).unwrap_or_default();
+        let times = times.members.into_iter().filter_map(|(version, time)| Some((version, super::time(Some(time))?)));
+        let times: BTreeMap<Cow<'_, str>, OffsetDateTime> = times.collect();
+        let versions = self.versions.members.iter().map(|(version, facts)| {
+            let time = times.get(version).copied();
+            (version.clone().into_owned(), Version { published: Published::read(facts, name), time })
+        });
+        Packument { tags: tags.collect(), versions: versions.collect() }
     }
 }
 
 impl Packument {
-    /// Reads a packument, abbreviated or full.
+    /// Reads a packument, abbreviated or full. `name` is the package's.
     ///
     /// # Errors
-    /// When it is not JSON, or has no versions where they should be.
-    pub fn parse(bytes: &[u8]) -> serde_json::Result<Self> {
-        #[derive(Deserialize)]
-        struct Form {
-            #[serde(rename = "dist-tags", default)]
-            tags: BTreeMap<String, String>,
-            #[serde(rename = "time", default)]
-            times: BTreeMap<String, Value>,
-            versions: BTreeMap<String, Box<RawValue>>,
-        }
-        let Form { tags, times, versions } = serde_json::from_slice(bytes)?;
-        Ok(Self { tags, times, versions })
+    /// When it is not JSON, or has no versions where they should be, or too many.
+    pub fn parse(bytes: &[u8], name: &str) -> Result<Self, String> {
+        Ok(Form::parse(bytes)?.read(name))
     }
 
     /// The names of all versions, the newest first.
@@ -134,37 +199,76 @@ impl Packument {
         versions.into_iter().map(|(_, text)| text).collect()
     }
 
+    /// All versions with what is known of them, in no useful order.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &Published)> {
+        self.versions.iter().map(|(text, version)| (text.as_str(), &version.published))
+    }
+
     /// When a version came out, if the registry has told.
     #[must_use]
     pub fn published(&self, version: &str) -> Option<OffsetDateTime> {
-        super::time(self.times.get(version))
+        self.versions.get(version)?.time
     }
 
-    /// What the publisher says of a version; nothing in the abbreviated form.
+    /// A version, if it was published.
+    #[must_use]
+    pub fn version(&self, version: &str) -> Option<&Published> {
+        self.versions.get(version).map(|version| &version.published)
+    }
+}
+
+impl Described {
+    fn parse(bytes: &[u8], name: &str) -> Result<Self, String> {
+        let form = Form::parse(bytes)?;
+        let versions = form.versions.members.iter();
+        let about = versions.map(|(version, facts)| (version.clone().into_owned(), About::of_npm(facts)));
+        Ok(Self { packument: form.read(name), about: about.collect() })
+    }
+
+    /// What the publisher says of a version.
     #[must_use]
     pub fn about(&self, version: &str) -> About {
-        let value = self.versions.get(version).and_then(|raw| serde_json::from_str(raw.get()).ok());
-        About::of_npm(&value.unwrap_or_default())
+        self.about.get(version).cloned().unwrap_or_default()
     }
+}
 
-    /// A version, if it was published. `name` is the package's.
-    #[must_use]
-    pub fn version(&self, name: &str, version: &str) -> Option<Published> {
-        let value: Value = serde_json::from_str(self.versions.get(version)?.get()).unwrap_or_default();
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(ToOwned::to_owned);
-        let dist = value.get("dist");
-        let shasum = text(dist.and_then(|dist| dist.get("shasum")));
-        let deprecated = match value.get("deprecated") {
-            Some(Value::Bool(true)) => Some(String::new()),
-            other => text(other).filter(|reason| !reason.is_empty()),
+impl Published {
+    /// Reads the entry of a version of the package `name`. A member of another type counts as absent.
+    fn read(facts: &RawValue, name: &str) -> Self {
+        #[derive(Default, Deserialize)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
+        struct Facts<'a> {
+            deprecated: Option<&'a RawValue>,
+            dist: Option<&'a RawValue>,
+            bin: Option<&'a RawValue>,
+            engines: Option<&'a RawValue>,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
+        struct Dist<'a> {
+            shasum: Option<&'a RawValue>,
+            integrity: Option<&'a RawValue>,
+            tarball: Option<&'a RawValue>,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
+        struct Engines<'a> {
+            node: Option<&'a RawValue>,
+        }
+        let facts: Facts<'_> = json::object(Some(facts)).unwrap_or_default();
+        let dist: Dist<'_> = json::object(facts.dist).unwrap_or_default();
+        let engines: Engines<'_> = json::object(facts.engines).unwrap_or_default();
+        let deprecated = match json::flag(facts.deprecated) {
+            Some(true) => Some(String::new()),
+            _ => sentence(facts.deprecated).filter(|reason| !reason.is_empty()),
         };
-        Some(Published {
+        Self {
             deprecated,
-            integrity: text(dist.and_then(|dist| dist.get("integrity"))).or(shasum),
-            tarball: text(dist.and_then(|dist| dist.get("tarball"))),
-            bin: Bin::of(name, value.get("bin")),
-            node: text(value.get("engines").and_then(|engines| engines.get("node"))),
-        })
+            integrity: word(dist.integrity).or_else(|| word(dist.shasum)),
+            tarball: word(dist.tarball),
+            bin: Bin::of(name, facts.bin),
+            node: word(engines.node),
+        }
     }
 }
 
@@ -174,24 +278,27 @@ impl Bin {
     ///
     /// `name` is the package's, `bin` the member of its `package.json`.
     #[must_use]
-    pub fn of(name: &str, bin: Option<&Value>) -> Self {
+    pub fn of(name: &str, bin: Option<&RawValue>) -> Self {
         let own = own_command(name);
         let commands = commands(name, bin);
         if let Some((name, _)) = commands.iter().find(|(name, _)| *name == own) {
-            return Self::One((*name).to_owned());
+            return Self::One(name.clone().into_owned());
         }
         let files: BTreeSet<&str> = commands.iter().map(|(_, path)| path.trim_start_matches("./")).collect();
         match (files.len(), commands.first()) {
-            (1, Some((name, _))) => Self::One((*name).to_owned()),
+            (1, Some((name, _))) => Self::One(name.clone().into_owned()),
             (0, _) | (_, None) => Self::None,
-            _ => Self::Several(commands.into_iter().map(|(name, _)| name.to_owned()).collect()),
+            _ => Self::Several {
+                count: commands.len(),
+                names: commands.into_iter().take(NAMED).map(|(name, _)| name.into_owned()).collect(),
+            },
         }
     }
 }
 
 /// The file of a command, relative to the package. As npm reads it, nothing leads above the package: `../a` is `a`.
 #[must_use]
-pub fn file_of_command(name: &str, bin: Option<&Value>, command: &str) -> Option<String> {
+pub fn file_of_command(name: &str, bin: Option<&RawValue>, command: &str) -> Option<String> {
     let (_, path) = commands(name, bin).into_iter().find(|(known, _)| *known == command)?;
     let mut parts = Vec::new();
     for part in path.split(['/', '\\']) {
@@ -210,21 +317,27 @@ fn own_command(name: &str) -> &str {
 }
 
 /// Commands with their files.
-fn commands<'a, 'b: 'a>(name: &'a str, bin: Option<&'b Value>) -> Vec<(&'a str, &'b str)> {
-    match bin {
-        Some(Value::String(path)) if !path.is_empty() => vec![(own_command(name), path)],
-        Some(Value::Object(commands)) => {
-            let named = commands.iter().filter_map(|(name, path)| Some((name.as_str(), path.as_str()?)));
-            named.filter(|(name, path)| !name.is_empty() && !path.is_empty()).collect()
-        }
-        _ => Vec::new(),
+fn commands<'a>(name: &'a str, bin: Option<&'a RawValue>) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
+    if let Some(path) = json::text(bin) {
+        return if is_short(&path) { vec![(own_command(name).into(), path)] } else { Vec::new() };
     }
+    let object: Object<'_, COMMANDS> = json::object(bin).unwrap_or_default();
+    let named = object.members.into_iter().filter_map(|(name, path)| Some((name, json::text(Some(path))?)));
+    named.filter(|(name, path)| is_short(name) && is_short(path)).collect()
+}
+
+fn is_short(text: &str) -> bool {
+    (1..=super::LONGEST).contains(&text.len())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    fn raw(value: &Value) -> Box<RawValue> {
+        RawValue::from_string(value.to_string()).unwrap()
+    }
 
     #[test]
     fn a_command_is_chosen_as_npx_does() {
@@ -234,14 +347,18 @@ mod tests {
             ("tool", json!({ "other": "a.js" }), one("other")),
             ("tool", json!({ "other": "a.js", "tool": "b.js" }), one("tool")),
             ("tool", json!({ "x": "a.js", "y": "./a.js" }), one("x")),
-            ("tool", json!({ "x": "a.js", "y": "b.js" }), Bin::Several(vec!["x".into(), "y".into()])),
+            (
+                "tool",
+                json!({ "x": "a.js", "y": "b.js" }),
+                Bin::Several { names: vec!["x".into(), "y".into()], count: 2 },
+            ),
             ("tool", json!({ "x": 7 }), Bin::None),
             ("tool", json!({}), Bin::None),
             ("tool", json!(null), Bin::None),
             ("tool", json!(""), Bin::None),
             ("tool", json!(["a.js"]), Bin::None),
         ] {
-            assert_eq!(Bin::of(name, Some(&bin)), expected, "{bin}");
+            assert_eq!(Bin::of(name, Some(&raw(&bin))), expected, "{bin}");
         }
         assert_eq!(Bin::of("tool", None), Bin::None);
     }
@@ -250,9 +367,9 @@ mod tests {
     fn no_command_leads_above_its_package() {
         for (path, file) in [("./a/b.js", "a/b.js"), ("../dist/a.js", "dist/a.js"), ("/a", "a"), ("a\\..\\..\\b", "b")]
         {
-            assert_eq!(file_of_command("tool", Some(&json!(path)), "tool").as_deref(), Some(file));
+            assert_eq!(file_of_command("tool", Some(&raw(&json!(path))), "tool").as_deref(), Some(file));
         }
-        assert_eq!(file_of_command("tool", Some(&json!({ "x": "a" })), "y"), None);
+        assert_eq!(file_of_command("tool", Some(&raw(&json!({ "x": "a" }))), "y"), None);
     }
 
     #[test]
@@ -262,17 +379,17 @@ mod tests {
             "1.10.0": { "deprecated": "", "dist": 7, "engines": "x" },
             "odd": 7,
         } });
-        let packument = Packument::parse(packument.to_string().as_bytes()).unwrap();
+        let packument = Packument::parse(packument.to_string().as_bytes(), "p").unwrap();
         assert_eq!(packument.versions(), ["1.10.0", "1.9.0", "odd"]);
-        let old = packument.version("p", "1.9.0").unwrap();
+        let old = packument.version("1.9.0").unwrap();
         assert_eq!(old.deprecated.as_deref(), Some("use 2"));
         assert_eq!(old.integrity.as_deref(), Some("sha512-x"));
         assert_eq!(old.node.as_deref(), Some(">=20"));
-        let new = packument.version("p", "1.10.0").unwrap();
+        let new = packument.version("1.10.0").unwrap().clone();
         assert_eq!((new.deprecated, new.integrity, new.bin), (None, None, Bin::None));
-        assert!(packument.version("p", "odd").is_some() && packument.version("p", "2").is_none());
+        assert!(packument.version("odd").is_some() && packument.version("2").is_none());
         for odd in ["", "[]", "{}", "<html>", "{\"versions\":[]}", "{\"versions\":{\"1\":"] {
-            assert!(Packument::parse(odd.as_bytes()).is_err(), "{odd}");
+            assert!(Packument::parse(odd.as_bytes(), "p").is_err(), "{odd}");
         }
     }
 }

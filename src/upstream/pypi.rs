@@ -1,15 +1,17 @@
 //! A Python package index: the simple API, as JSON (PEP 691) and as HTML (PEP 503).
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use html5gum::{Token, Tokenizer};
 use pep440_rs::Version;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use time::OffsetDateTime;
 use url::Url;
 
-use super::{About, SourceError, segment};
+use super::{About, SourceError, pypi_html, segment, sentence, word};
+use crate::json::{self, List, Object};
 use crate::net::Client;
 
 /// JSON where the index knows it; many mirrors answer HTML whatever they are asked.
@@ -20,7 +22,13 @@ const ACCEPT: &str = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.
 const EXPECTED: &str = "a project's files";
 
 /// The largest answer that is read, in bytes.
-const LIMIT: u64 = 64 << 20;
+const LIMIT: u64 = 32 << 20;
+
+/// How many files a project may have.
+pub(super) const FILES: usize = 200_000;
+
+/// The longest name of a file that is looked at, in bytes.
+const NAME: usize = 512;
 
 /// Where Python packages come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +40,7 @@ pub struct Index {
 /// What an index knows of a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Project {
-    /// The files of all its versions.
-    pub files: Vec<File>,
+    releases: BTreeMap<Version, Release>,
 }
 
 /// One file of a project.
@@ -69,16 +76,14 @@ impl Index {
     ///
     /// # Errors
     /// [`SourceError`] when the index cannot be asked, or does not answer like one.
-    pub async fn project(&self, client: &Client, name: &str) -> Result<Option<Project>, SourceError> {
+    pub async fn project(&self, client: &Client, name: &str) -> Result<Option<Arc<Project>>, SourceError> {
         let url = format!("{}{}/", self.base, segment(&normalized(name)));
         let url = Url::parse(&url).map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
-        let Some(document) = client.document(&url, ACCEPT, LIMIT).await? else { return Ok(None) };
-        let project = if document.media_type.ends_with("json") {
-            Project::from_json(&document.body).map_err(|error| SourceError::malformed(&url, EXPECTED, error))?
-        } else {
-            Project::from_html(&document.body).map_err(|error| SourceError::malformed(&url, EXPECTED, error))?
-        };
-        Ok(Some(project))
+        super::ask(client, &url, ACCEPT, LIMIT, EXPECTED, |document| {
+            let is_json = document.media_type.ends_with("json");
+            if is_json { Project::from_json(&document.body) } else { Project::from_html(&document.body) }
+        })
+        .await
     }
 
     /// What the publisher says of a version. Indexes have no standard way to ask for it: those that lie at `simple/` have
@@ -87,16 +92,24 @@ impl Index {
     /// # Errors
     /// [`SourceError`] when the index cannot be asked.
     pub async fn about(&self, client: &Client, name: &str, version: &str) -> Result<About, SourceError> {
+        #[derive(Default, Deserialize)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
+        struct Form<'a> {
+            info: Option<&'a RawValue>,
+        }
         let Some(root) = self.base.as_str().strip_suffix("simple/") else { return Ok(About::default()) };
         let name = segment(&normalized(name));
         // Some mirrors know the newest version only.
         for path in [format!("{name}/{}", segment(version)), name] {
             let url = Url::parse(&format!("{root}pypi/{path}/json"))
                 .map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
-            let Some(document) = client.document(&url, "application/json", LIMIT).await? else { continue };
-            // A mirror may have something else there.
-            let value: Value = serde_json::from_slice(&document.body).unwrap_or_default();
-            return Ok(About::of_pypi(&value["info"]));
+            let about = super::ask(client, &url, "application/json", LIMIT, EXPECTED, |document| {
+                // A mirror may have something else there.
+                let form: Form<'_> = serde_json::from_slice(&document.body).unwrap_or_default();
+                Ok(form.info.map(About::of_pypi).unwrap_or_default())
+            });
+            let Some(about) = about.await? else { continue };
+            return Ok(About::clone(&about));
         }
         Ok(About::default())
     }
@@ -115,21 +128,16 @@ impl Project {
     /// # Errors
     /// What is missing.
     pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
-        let value: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-        let files = value.get("files").and_then(Value::as_array).ok_or("there is no array `files`")?;
-        let file = |file: &Value| {
-            let text = |key: &str| file.get(key).and_then(Value::as_str).map(ToOwned::to_owned);
-            let yanked = match file.get("yanked") {
-                Some(Value::Bool(true)) => Some(String::new()),
-                Some(Value::String(reason)) => Some(reason.clone()),
-                _ => None,
-            };
-            let has_hash = file.get("hashes").and_then(Value::as_object).is_some_and(|hashes| !hashes.is_empty());
-            let requires_python = text("requires-python");
-            let uploaded = super::time(file.get("upload-time"));
-            Some(File { name: text("filename")?, has_hash, yanked, requires_python, uploaded })
-        };
-        Ok(Self { files: files.iter().filter_map(file).collect() })
+        #[derive(Deserialize)]
+        struct Form<'a> {
+            #[serde(borrow)]
+            files: List<'a, FILES>,
+        }
+        let Form { files } = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if files.is_longer {
+            return Err(too_many());
+        }
+        Ok(Self::of_files(files.items.into_iter().filter_map(File::read)))
     }
 
     /// Reads the HTML form: each link is a file.
@@ -137,74 +145,88 @@ impl Project {
     /// # Errors
     /// When it is no page of an index.
     pub fn from_html(bytes: &[u8]) -> Result<Self, String> {
-        let mut files = Vec::new();
-        let mut open: Option<File> = None;
-        let mut is_html = false;
-        for token in Tokenizer::new(bytes) {
-            let Ok(token) = token;
-            match token {
-                Token::StartTag(tag) if &**tag.name == b"a" => {
-                    let attribute = |name: &str| {
-                        let value = tag.attributes.get(name.as_bytes());
-                        value.map(|value| String::from_utf8_lossy(value).into_owned())
-                    };
-                    let address = attribute("href").unwrap_or_default();
-                    let has_hash = address.split_once('#').is_some_and(|(_, digest)| digest.contains('='));
-                    open = Some(File {
-                        name: String::new(),
-                        has_hash,
-                        yanked: attribute("data-yanked"),
-                        requires_python: attribute("data-requires-python").filter(|range| !range.is_empty()),
-                        uploaded: None,
-                    });
-                }
-                Token::String(text) => {
-                    if let Some(file) = &mut open {
-                        file.name.push_str(&String::from_utf8_lossy(&text));
-                    }
-                }
-                Token::EndTag(tag) if &**tag.name == b"a" => {
-                    files.extend(open.take().map(|file| File { name: file.name.trim().to_owned(), ..file }));
-                }
-                Token::StartTag(tag) => is_html |= [&b"html"[..], b"body", b"head"].contains(&&**tag.name),
-                Token::Doctype(_) => is_html = true,
-                _ => {}
+        Ok(Self::of_files(pypi_html::files(bytes)?))
+    }
+
+    /// Puts the files of each version together.
+    #[must_use]
+    pub fn of_files(files: impl IntoIterator<Item = File>) -> Self {
+        let mut versions: BTreeMap<Version, Vec<File>> = BTreeMap::new();
+        for file in files {
+            if let Some(version) = version_of(&file.name) {
+                versions.entry(version).or_default().push(file);
             }
         }
-        if files.is_empty() && !is_html {
-            return Err("it is no page of links".to_owned());
-        }
-        Ok(Self { files })
+        Self { releases: versions.into_iter().map(|(version, files)| (version, Release::of(files))).collect() }
     }
 
     /// All versions, the newest first.
     #[must_use]
     pub fn versions(&self) -> Vec<String> {
-        let versions: BTreeSet<Version> = self.files.iter().filter_map(|file| version_of(&file.name)).collect();
-        versions.into_iter().rev().map(|version| version.to_string()).collect()
+        self.all().map(|(version, _)| version.to_string()).collect()
+    }
+
+    /// All versions with what is known of them, the newest first.
+    pub fn all(&self) -> impl Iterator<Item = (&Version, &Release)> {
+        self.releases.iter().rev()
     }
 
     /// A version, if it has files; versions are equal as PEP 440 says.
     #[must_use]
-    pub fn release(&self, version: &str) -> Option<Release> {
-        let wanted = Version::from_str(version).ok()?;
-        let files: Vec<&File> =
-            self.files.iter().filter(|file| version_of(&file.name).as_ref() == Some(&wanted)).collect();
-        let first = files.first()?;
-        let reasons: Option<Vec<&String>> = files.iter().map(|file| file.yanked.as_ref()).collect();
-        let agree = files.iter().all(|file| file.requires_python == first.requires_python);
-        Some(Release {
-            yanked: reasons
-                .map(|reasons| reasons.into_iter().find(|reason| !reason.is_empty()).cloned().unwrap_or_default()),
-            has_hashes: files.iter().all(|file| file.has_hash),
-            requires_python: first.requires_python.clone().filter(|_| agree),
-            published: files.iter().filter_map(|file| file.uploaded).max(),
+    pub fn release(&self, version: &str) -> Option<&Release> {
+        self.releases.get(&Version::from_str(version).ok()?)
+    }
+}
+
+impl File {
+    /// Reads a file of the JSON form. A member of another type counts as absent.
+    fn read(file: &RawValue) -> Option<Self> {
+        #[derive(Default, Deserialize)]
+        #[serde(default, rename_all = "kebab-case", bound(deserialize = "'de: 'a"))]
+        struct Form<'a> {
+            filename: Option<&'a RawValue>,
+            hashes: Option<&'a RawValue>,
+            yanked: Option<&'a RawValue>,
+            requires_python: Option<&'a RawValue>,
+            upload_time: Option<&'a RawValue>,
+        }
+        let form: Form<'_> = json::object(Some(file))?;
+        let hashes: Object<'_, 1> = json::object(form.hashes).unwrap_or_default();
+        Some(Self {
+            name: word(form.filename)?,
+            has_hash: !hashes.members.is_empty(),
+            yanked: match json::flag(form.yanked) {
+                Some(true) => Some(String::new()),
+                _ => sentence(form.yanked),
+            },
+            requires_python: word(form.requires_python),
+            uploaded: super::time(form.upload_time),
         })
     }
 }
 
+impl Release {
+    fn of(files: Vec<File>) -> Self {
+        let agree = files.windows(2).all(|pair| pair[0].requires_python == pair[1].requires_python);
+        let published = files.iter().filter_map(|file| file.uploaded).max();
+        let has_hashes = files.iter().all(|file| file.has_hash);
+        let reasons: Option<Vec<String>> = files.iter().map(|file| file.yanked.clone()).collect();
+        let requires_python = files.into_iter().next().and_then(|file| file.requires_python).filter(|_| agree);
+        let reason = |reasons: Vec<String>| reasons.into_iter().find(|reason| !reason.is_empty()).unwrap_or_default();
+        Self { yanked: reasons.map(reason), has_hashes, requires_python, published }
+    }
+}
+
+/// What is wrong with a project of more files than are read.
+pub(super) fn too_many() -> String {
+    format!("it has more than {FILES} files, and no more are read")
+}
+
 /// The version in the name of a wheel or a source distribution.
 fn version_of(file: &str) -> Option<Version> {
+    if file.len() > NAME {
+        return None;
+    }
     if let Some(stem) = file.strip_suffix(".whl") {
         return Version::from_str(stem.split('-').nth(1)?).ok();
     }
@@ -262,12 +284,12 @@ mod tests {
         assert_eq!(json.versions(), ["1.10", "1.1", "1.0"]);
         let release = json.release("1.0.0").unwrap();
         assert_eq!(
-            release,
+            *release,
             Release { yanked: None, has_hashes: true, requires_python: Some(">=3.10".into()), published: None }
         );
         let release = json.release("1.1").unwrap();
         assert_eq!(
-            release,
+            *release,
             Release { yanked: Some("broken".into()), has_hashes: false, requires_python: None, published: None }
         );
         assert_eq!(json.release("1.10").unwrap().yanked.as_deref(), Some(""));

@@ -65,6 +65,61 @@ pub(crate) fn bump(folder: &Path) {
     }
 }
 
+/// Measures one package of npm and one of the Python index with more and more versions, all of which are withdrawn: each
+/// must be looked at.
+pub(crate) fn versions(folder: &Path) {
+    println!("bump of an agent whose two packages have so many versions, all of them withdrawn");
+    for count in [1_000, 10_000, 100_000] {
+        let versions =
+            (0..count).map(|number| (format!("1.{}.{}", number / 100, number % 100), json!({ "deprecated": "x" })));
+        let npm = json!({ "versions": versions.collect::<serde_json::Map<_, _>>() }).to_string();
+        let files = (0..count)
+            .map(|number| json!({ "filename": format!("a-1.{}.{}.zip", number / 100, number % 100), "yanked": true }));
+        let pypi = json!({ "files": files.collect::<Vec<_>>() }).to_string();
+        let host = serve_bodies(npm, pypi);
+        let registry = folder.join("bump-versions");
+        agent(&registry, "a", &serde_json::Map::new());
+        let manifest = json!({
+            "id": "a", "name": "An agent", "version": "1.0.0", "description": "Made for a benchmark", "license": "MIT",
+            "distribution": { "npx": { "package": "a@1.0.0" }, "uvx": { "package": "a==1.0.0" } },
+        });
+        fs::write(registry.join("a/agent.json"), manifest.to_string()).expect("a manifest");
+        // No version that counts is exit code 3.
+        let script = format!(
+            "ACP_REGISTRY_NPM=http://{host}/npm ACP_REGISTRY_PYPI=http://{host}/simple '{PROGRAM}' --registry-dir '{}' \
+             --allow-host {host} bump --no-cache --json || [ $? = 3 ]",
+            registry.display(),
+        );
+        let sample = measure(&["sh", "-c", &script]);
+        println!("  {count:7} {:6.2} s, {} MiB", sample.wall.as_secs_f64(), sample.memory_kib >> 10);
+    }
+}
+
+/// Serves one body below `/npm/` and one below `/simple/`.
+fn serve_bodies(npm: String, pypi: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let host = listener.local_addr().expect("its address").to_string();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = String::new();
+            let mut reader = BufReader::new(&stream);
+            let _ = reader.read_line(&mut request);
+            let mut line = String::new();
+            while reader.read_line(&mut line).is_ok_and(|length| length > 2) {
+                line.clear();
+            }
+            let body = if request.contains("/npm/") { &npm } else { &pypi };
+            // A client that goes away ends the round, which is then seen in its result.
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\nContent-Type: application/vnd.pypi.simple.v1+json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    host
+}
+
 fn write_agent(registry: &Path, number: usize, host: &str) {
     let id = format!("agent-{number}");
     if number.is_multiple_of(2) {

@@ -85,6 +85,7 @@ fn main() {
     fs::create_dir_all(&folder).expect("a folder");
     if is_wanted("bump") {
         bump::bump(&folder);
+        bump::versions(&folder);
     }
     if is_wanted("install") {
         people::install(&folder);

@@ -97,6 +97,8 @@ struct Expected {
     kind: Option<String>,
     /// Parts of the message.
     message: Vec<String>,
+    /// Parts of the notes about sources.
+    notes: Vec<String>,
 }
 
 fn packument(name: &str, package: &Package) -> Value {
@@ -241,6 +243,11 @@ fn play(path: &Path) {
     for (reason, part) in reasons.iter().zip(&expected.reasons) {
         assert!(reason.as_str().unwrap().contains(part), "{name}: {reasons:?}");
     }
+    let notes = report["notes"].as_array().unwrap();
+    assert_eq!(notes.len(), expected.notes.len(), "{name}: {notes:?}");
+    for (note, part) in notes.iter().zip(&expected.notes) {
+        assert!(note["message"].as_str().unwrap().contains(part), "{name}: {notes:?}");
+    }
     assert_eq!(env.read("r/a/agent.json"), before, "{name}: nothing is written without --apply");
 
     // With --apply exactly these values change, and a second run has nothing more to do.
@@ -256,7 +263,8 @@ fn play(path: &Path) {
             let (parent, key) = pointer.rsplit_once('/').unwrap();
             wanted.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(key);
         } else {
-            *wanted.pointer_mut(pointer).unwrap() = value.clone();
+            let (parent, key) = pointer.rsplit_once('/').unwrap();
+            wanted.pointer_mut(parent).unwrap()[key] = value.clone();
         }
     }
     assert_eq!(after, wanted, "{name}");

@@ -2,6 +2,7 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stderr,
+    clippy::print_stdout,
     reason = "tests start programs, and say when they are skipped"
 )]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -36,6 +37,8 @@ mod library;
 mod locks;
 #[cfg(unix)]
 mod login;
+#[cfg(target_os = "linux")]
+mod memory;
 mod merge;
 mod net;
 mod new;

@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use acp_registry::net::{
-    AllowedHosts, Cache, Client, Credentials, Downloaded, FetchError, HostLimits, Problem, Secret, Settings, Sink,
+    AllowedHosts, Cache, Client, Credentials, Document, Downloaded, FetchError, HostLimits, Problem, Secret, Settings,
+    Sink,
 };
 use url::Url;
 
@@ -417,15 +418,25 @@ fn a_host_that_is_down_costs_its_time_once() {
 }
 
 #[test]
-fn a_document_is_asked_for_once_a_run() {
-    let server = Server::answering(|_| ok("x"));
+fn a_document_is_read_once_a_run() {
+    let server = Server::answering(|asked| if asked.path == "/none" { status(404) } else { ok("x") });
     let client = client(&[&server]);
-    let address = url(&server.url("/"));
+    let (address, none) = (url(&server.url("/")), url(&server.url("/none")));
+    let readings = std::sync::atomic::AtomicUsize::new(0);
+    let read = |document: Document| {
+        readings.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        if document.body == b"x" { Ok(document.body.len()) } else { Err("odd".to_owned()) }
+    };
     run(async {
-        let all = futures_util::future::join_all((0..20).map(|_| client.document(&address, "*/*", 100))).await;
-        assert!(all.iter().all(|one| one.as_ref().unwrap().as_ref().unwrap().body == b"x"));
+        let all = futures_util::future::join_all((0..20).map(|_| client.understand(&address, "*/*", 100, read))).await;
+        assert!(all.iter().all(|one| *one.as_ref().unwrap().as_ref().unwrap().as_deref().unwrap() == 1));
+        assert!(client.understand(&none, "*/*", 100, read).await.unwrap().is_none());
     });
-    assert_eq!(server.asked().len(), 1);
+    assert_eq!((server.asked().len(), readings.into_inner()), (2, 1));
+    // Something else of the same address is another question.
+    let wrong = run(client.understand(&address, "*/*", 100, |_| Err::<String, _>("no text".to_owned())));
+    assert_eq!(wrong.unwrap().unwrap().unwrap_err(), "no text");
+    assert_eq!(server.asked().len(), 3);
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(super) struct Named<'a, S, T> {
 pub(super) fn npm<'a>(subject: &Subject<'_>, survey: &'a Survey) -> Vec<Named<'a, NpmSpec, Packument>> {
     let named = specs(subject, PackageKind::Npx).filter_map(|(pointer, text)| {
         let spec: NpmSpec = text.parse().ok()?;
-        let known = survey.npm.get(&spec.name)?.as_ref().ok()?.as_ref();
+        let known = survey.npm.get(&spec.name)?.as_ref().ok()?.as_deref();
         Some(Named { pointer, spec, known })
     });
     named.collect()
@@ -30,7 +30,7 @@ pub(super) fn npm<'a>(subject: &Subject<'_>, survey: &'a Survey) -> Vec<Named<'a
 pub(super) fn pypi<'a>(subject: &Subject<'_>, survey: &'a Survey) -> Vec<Named<'a, PypiSpec, Project>> {
     let named = specs(subject, PackageKind::Uvx).filter_map(|(pointer, text)| {
         let spec: PypiSpec = text.parse().ok()?;
-        let known = survey.pypi.get(&spec.name)?.as_ref().ok()?.as_ref();
+        let known = survey.pypi.get(&spec.name)?.as_ref().ok()?.as_deref();
         Some(Named { pointer, spec, known })
     });
     named.collect()
@@ -48,7 +48,7 @@ pub(super) fn failures<'a>(subject: &Subject<'_>, survey: &'a Survey) -> Vec<(St
 }
 
 /// The version of an npm package that `npx` would take, if it was published.
-pub(super) fn npm_version<'a>(named: &Named<'a, NpmSpec, Packument>) -> Option<(String, Published)> {
+pub(super) fn npm_version<'a>(named: &Named<'a, NpmSpec, Packument>) -> Option<(String, &'a Published)> {
     let packument: &'a Packument = named.known?;
     let version = match &named.spec.pin {
         Pin::Exact(version) => version,
@@ -56,7 +56,7 @@ pub(super) fn npm_version<'a>(named: &Named<'a, NpmSpec, Packument>) -> Option<(
         Pin::None => packument.tags.get("latest")?,
         Pin::Range(_) => return None,
     };
-    Some((version.clone(), packument.version(&named.spec.name, version)?))
+    Some((version.clone(), packument.version(version)?))
 }
 
 /// The newest of many versions, for a message.

@@ -2,7 +2,6 @@ use super::{TARGET, fetched, fine, found};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
-use crate::manifest::escape_segment;
 use crate::survey::Survey;
 
 pub(crate) static RULE: Rule = Rule {
@@ -33,14 +32,9 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         if !is_sound || subject.manifest.value().pointer(&pointer).is_some() {
             continue;
         }
-        let members = pointer.rsplit_once('/').and_then(|(above, _)| subject.manifest.value().pointer(above));
-        let last = members.and_then(|members| members.as_object()?.keys().next_back());
-        // Where a key occurs twice, nobody knows which one counts.
-        let last = last.filter(|_| !subject.manifest.has_duplicate_keys());
-        let fix = last.and_then(|last| {
-            let behind = release.target_pointer(target, &escape_segment(last));
-            subject.manifest.insert_behind(&behind, "sha256", &archive.sha256)
-        });
+        // Where a key occurs twice, it is not clear which one counts.
+        let target = pointer.rsplit_once('/').filter(|_| !subject.manifest.has_duplicate_keys());
+        let fix = target.and_then(|(target, key)| subject.manifest.insert_into(target, key, &archive.sha256));
         report
             .value(pointer, "the archive has no digest")
             .help(format!("add \"sha256\": \"{}\", or let `--fix` do it", archive.sha256))

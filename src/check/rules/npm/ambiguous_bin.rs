@@ -44,12 +44,12 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         let Some((version, published)) = published::npm_version(&named) else { continue };
         let name = &named.spec.name;
         let package = format!("{} of {}", quote(&version), quote(name));
-        let message = match published.bin {
+        let message = match &published.bin {
             Bin::One(_) => continue,
             Bin::None => format!("{package} has no command, so that npx has nothing to start"),
-            Bin::Several(commands) => {
-                let shown: Vec<String> = commands.iter().take(5).map(|command| quote(command)).collect();
-                format!("{package} has {} commands ({}), and npx cannot choose", commands.len(), shown.join(", "))
+            Bin::Several { names, count } => {
+                let shown: Vec<String> = names.iter().take(5).map(|command| quote(command)).collect();
+                format!("{package} has {count} commands ({}), and npx cannot choose", shown.join(", "))
             }
         };
         let own = name.rsplit('/').next().unwrap_or(name);

@@ -35,8 +35,8 @@ pub(crate) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for named in published::npm(subject, survey) {
         let Some((version, published)) = published::npm_version(&named) else { continue };
-        let Some(reason) = published.deprecated else { continue };
-        let reason = if reason.is_empty() { String::new() } else { format!(": {}", quote(&reason)) };
+        let Some(reason) = &published.deprecated else { continue };
+        let reason = if reason.is_empty() { String::new() } else { format!(": {}", quote(reason)) };
         report
             .value(named.pointer, format!("{} of {} is deprecated{reason}", quote(&version), quote(&named.spec.name)))
             .help("move to a version that is maintained");

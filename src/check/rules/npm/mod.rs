@@ -5,11 +5,14 @@ pub(super) mod deprecated;
 pub(super) mod missing_integrity;
 pub(super) mod version_not_found;
 
+use std::sync::Arc;
+
 use crate::survey::Survey;
 use crate::upstream::npm::Packument;
 
 /// For examples: the registry has `example` with one version, whose entry has these members.
 fn example(survey: &mut Survey, version: &str, members: &str) {
     let text = format!("{{\"dist-tags\":{{\"latest\":\"{version}\"}},\"versions\":{{\"{version}\":{{{members}}}}}}}");
-    survey.npm.insert("example".to_owned(), Ok(Packument::parse(text.as_bytes()).ok()));
+    let packument = Packument::parse(text.as_bytes(), "example").ok();
+    survey.npm.insert("example".to_owned(), Ok(packument.map(Arc::new)));
 }

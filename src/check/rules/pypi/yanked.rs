@@ -30,8 +30,8 @@ pub(crate) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for named in published::pypi(subject, survey) {
         let (Some(project), Pin::Exact(version)) = (named.known, &named.spec.pin) else { continue };
-        let Some(reason) = project.release(version).and_then(|release| release.yanked) else { continue };
-        let reason = if reason.is_empty() { String::new() } else { format!(": {}", quote(&reason)) };
+        let Some(reason) = project.release(version).and_then(|release| release.yanked.as_ref()) else { continue };
+        let reason = if reason.is_empty() { String::new() } else { format!(": {}", quote(reason)) };
         report
             .value(named.pointer, format!("{} of {} was yanked{reason}", quote(version), quote(&named.spec.name)))
             .help("move to a version that was not yanked");

@@ -1,7 +1,16 @@
-//! JSON as this program writes it: two spaces of indentation, ASCII only, a line end at the end.
+//! JSON as this program writes it, two spaces of indentation, ASCII only, a line end at the end; and foreign JSON, read in
+//! parts.
+//!
+//! * [`to_string`] writes
+//! * [`List`], [`Object`]: foreign documents whose parts stay text; [`object`], [`text`], [`flag`] read one part
+//! * [`whole`]: a foreign document as a whole, if it has not too many values
 //!
 //! Published indexes have had this form from the start, and clients compare them byte by byte. In reports it also keeps
 //! bidirectional and other hidden characters off the terminal.
+
+mod parts;
+
+pub use parts::{List, Object, check_count, flag, object, text, whole};
 
 use std::io;
 

@@ -1,0 +1,185 @@
+//! Reads foreign JSON in parts. A [`serde_json::Value`] of a whole document takes up to fifty times the memory of its text;
+//! here each part stays text until it is asked for, and there is a limit to how many parts there are.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Error, Value};
+
+/// The first `MOST` items of a list, each as text.
+#[derive(Debug, Default)]
+pub struct List<'a, const MOST: usize> {
+    /// The items, in their order.
+    pub items: Vec<&'a RawValue>,
+    /// Whether there are more.
+    pub is_longer: bool,
+}
+
+/// The first `MOST` members of an object, each value as text. A key may occur several times.
+#[derive(Debug, Default)]
+pub struct Object<'a, const MOST: usize> {
+    /// The members, in their order.
+    pub members: Vec<(Cow<'a, str>, &'a RawValue)>,
+    /// Whether there are more.
+    pub is_longer: bool,
+}
+
+/// How many values a document may have that is read as a whole: each takes about a hundred bytes.
+const VALUES: usize = 2_000_000;
+
+/// Reads a document as a whole, with at most two million values.
+///
+/// # Errors
+/// When it is not JSON, or has more values.
+pub fn whole(text: &[u8]) -> serde_json::Result<Value> {
+    check_count(text)?;
+    serde_json::from_slice(text)
+}
+
+/// Whether a document may be read as a whole.
+///
+/// # Errors
+/// When it has more than two million values.
+pub fn check_count(text: &[u8]) -> serde_json::Result<()> {
+    if values(text) > VALUES {
+        return Err(Error::custom(format_args!("it has more than {VALUES} values")));
+    }
+    Ok(())
+}
+
+/// How many values a text has, at most: keys, items and objects, by the signs before them.
+fn values(text: &[u8]) -> usize {
+    let (mut count, mut is_in_text, mut is_escaped) = (1, false, false);
+    for &byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_in_text,
+            b'"' => is_in_text = !is_in_text,
+            b',' | b':' | b'[' | b'{' if !is_in_text => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+/// A key, borrowed where it has no escapes in it.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de: 'a, 'a, const MOST: usize> Deserialize<'de> for List<'a, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Items<const MOST: usize>;
+        impl<'de, const MOST: usize> Visitor<'de> for Items<MOST> {
+            type Value = List<'de, MOST>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut list = List::default();
+                while list.items.len() < MOST {
+                    let Some(item) = seq.next_element()? else { return Ok(list) };
+                    list.items.push(item);
+                }
+                while seq.next_element::<IgnoredAny>()?.is_some() {
+                    list.is_longer = true;
+                }
+                Ok(list)
+            }
+        }
+        deserializer.deserialize_seq(Items)
+    }
+}
+
+impl<'de: 'a, 'a, const MOST: usize> Deserialize<'de> for Object<'a, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members<const MOST: usize>;
+        impl<'de, const MOST: usize> Visitor<'de> for Members<MOST> {
+            type Value = Object<'de, MOST>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut object = Object::default();
+                while object.members.len() < MOST {
+                    let Some((Key(key), value)) = map.next_entry()? else { return Ok(object) };
+                    object.members.push((key, value));
+                }
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
+                    object.is_longer = true;
+                }
+                Ok(object)
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+/// A part as a type that is read from an object; `None` when the part is not there or is anything else.
+#[must_use]
+pub fn object<'a, T: Deserialize<'a>>(part: Option<&'a RawValue>) -> Option<T> {
+    // A derived `Deserialize` takes a list for an object.
+    let text = part?.get();
+    if text.starts_with('{') { serde_json::from_str(text).ok() } else { None }
+}
+
+/// A part as text; `None` when the part is not there or is anything else.
+#[must_use]
+pub fn text(part: Option<&RawValue>) -> Option<Cow<'_, str>> {
+    let Key(text) = serde_json::from_str(part?.get()).ok()?;
+    Some(text)
+}
+
+/// A part as a truth value; `None` when the part is not there or is anything else.
+#[must_use]
+pub fn flag(part: Option<&RawValue>) -> Option<bool> {
+    serde_json::from_str(part?.get()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_stay_text_and_are_counted() {
+        let list: List<'_, 2> = serde_json::from_str(r#"[{"a":[1]},"x",7,8]"#).unwrap();
+        assert_eq!(list.items.iter().map(|item| item.get()).collect::<Vec<_>>(), [r#"{"a":[1]}"#, r#""x""#]);
+        assert!(list.is_longer);
+        let list: List<'_, 2> = serde_json::from_str("[1,2]").unwrap();
+        assert!(!list.is_longer);
+        let object: Object<'_, 2> = serde_json::from_str(r#"{"a":1,"a":2,"b":3}"#).unwrap();
+        assert_eq!((object.members[1].0.as_ref(), object.members[1].1.get(), object.is_longer), ("a", "2", true));
+        for odd in ["{}", "7", "[1,", "[1,2,3,4"] {
+            assert!(serde_json::from_str::<List<'_, 2>>(odd).is_err(), "{odd}");
+        }
+        for odd in ["[]", "7", r#"{"a":1,"#, r#"{"a":1,"b":2,"c""#] {
+            assert!(serde_json::from_str::<Object<'_, 1>>(odd).is_err(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_document_of_too_many_values_is_not_read() {
+        assert_eq!(values(br#"{"a,[":[1,2,{}],"\\":"\",:"}"#), 1 + 8);
+        let items = |count: usize| format!("[{}0]", "0,".repeat(count));
+        assert!(whole(items(1000).as_bytes()).is_ok());
+        let error = whole(items(VALUES).as_bytes()).unwrap_err().to_string();
+        assert_eq!(error, "it has more than 2000000 values");
+    }
+
+    #[test]
+    fn a_part_of_another_type_is_not_there() {
+        let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
+        let (escaped, number, list) = (raw(r#""\u00e9""#), raw("7"), raw("[true]"));
+        assert_eq!(text(Some(&escaped)).as_deref(), Some("é"));
+        assert_eq!((text(Some(&number)), text(None)), (None, None));
+        assert_eq!((flag(Some(&raw("true"))), flag(Some(&number))), (Some(true), None));
+        assert!(object::<Object<'_, 1>>(Some(&list)).is_none());
+        assert!(object::<Object<'_, 1>>(Some(&raw("{}"))).is_some());
+    }
+}

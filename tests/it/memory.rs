@@ -1,0 +1,156 @@
+//! What foreign documents cost in memory: as much as their text and a bounded part more, whatever is in them. The same bytes
+//! as trees of values would take twenty to seventy times their size.
+
+use std::env;
+use std::process::Command;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use serde_json::{Value, json};
+
+use crate::server::{Server, not_found, ok};
+use crate::support::{Env, ICON};
+
+/// The size of the documents, in bytes.
+const SIZE: usize = 6 << 20;
+
+/// What the program may take at its peak, in KiB: it takes some 50 MiB for itself in a debug build.
+const BOUND: i64 = 144 << 10;
+
+/// Set for the process that measures one command: resource usage is known for all children of a process together.
+const MEASURE: &str = "ACP_REGISTRY_TEST_MEASURE";
+
+/// The exit code and the peak memory, in KiB, of a command, which another process of this test starts.
+fn measured(test: &str, command: &Command) -> (i32, i64) {
+    let mut arguments = vec![command.get_program().to_str().unwrap()];
+    arguments.extend(command.get_args().map(|argument| argument.to_str().unwrap()));
+    let mut child = Command::new(env::current_exe().unwrap());
+    child.args(["--exact", test, "--nocapture"]).env_clear().env(MEASURE, json!(arguments).to_string());
+    child.current_dir(command.get_current_dir().unwrap());
+    for (name, value) in command.get_envs() {
+        child.env(name, value.unwrap());
+    }
+    let output = child.output().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let line = stdout.lines().find_map(|line| Some(line.split_once("MEASURED ")?.1));
+    let line = line.unwrap_or_else(|| panic!("{stdout}{}", String::from_utf8_lossy(&output.stderr)));
+    let (code, peak) = line.split_once(' ').unwrap();
+    (code.parse().unwrap(), peak.parse().unwrap())
+}
+
+/// Runs the command that this process is to measure, if it is that process.
+fn measures() -> bool {
+    let Ok(arguments) = env::var(MEASURE) else { return false };
+    let arguments: Vec<String> = serde_json::from_str(&arguments).unwrap();
+    let status = Command::new(&arguments[0]).args(&arguments[1..]).env_remove(MEASURE).output().unwrap().status;
+    let peak = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap().max_rss();
+    println!("\nMEASURED {} {peak}", status.code().unwrap_or(-1));
+    true
+}
+
+fn repeated(before: &str, piece: &str, behind: &str) -> String {
+    format!("{before}{}{behind}", piece.repeat(SIZE / piece.len()))
+}
+
+#[test]
+fn no_answer_of_a_source_takes_many_times_its_size() {
+    if measures() {
+        return;
+    }
+    let npx = json!({ "npx": { "package": "a@1.0.0" } });
+    let uvx = json!({ "uvx": { "package": "a==1.0.0" } });
+    let binary = json!({ "binary": { "linux-x86_64": { "archive": "{base}/o/r/releases/download/v1.0.0/a-linux-x64.zip", "cmd": "./a" } } });
+    let feed = "[bump.a.stable]\nurl = '{base}/feed'\nversion = '/v'\narchive = '/{platform}'\n";
+    let of_document = format!("{feed}records = '/x'\n");
+    let versions = "\"versions\":{\"1.0.0\":{";
+    // What the agent names, what its source answers, as what, and the configuration.
+    let cases: Vec<(&str, &Value, String, &str, &str)> = vec![
+        ("npm, commands as a list", &npx, repeated(&format!("{{{versions}\"bin\":["), "0,", "0]}}}"), "json", ""),
+        (
+            "npm, many commands",
+            &npx,
+            repeated(&format!("{{{versions}\"bin\":{{"), "\"a\":\"b\",", "\"b\":\"c\"}}}}"),
+            "json",
+            "",
+        ),
+        ("npm, many versions", &npx, repeated("{\"versions\":{", "\"\":{},", "\"1.0.0\":{}}}"), "json", ""),
+        ("npm, something else", &npx, repeated("{\"x\":[", "[],", "0],\"versions\":{}}"), "json", ""),
+        ("an index, many files", &uvx, repeated("{\"files\":[", "{},", "{}]}"), "json", ""),
+        (
+            "an index, one file",
+            &uvx,
+            repeated("{\"files\":[{\"filename\":\"a-1.0.0.zip\",\"hashes\":{", "\"\":0,", "\"b\":0}}]}"),
+            "json",
+            "",
+        ),
+        ("a page of an index, one tag", &uvx, repeated("<html><a ", "b c=d ", ">a-1.0.0.zip</a>"), "html", ""),
+        ("a page of an index, many links", &uvx, repeated("<html>", "<a>", "</a>"), "html", ""),
+        ("releases, many files", &binary, repeated("[{\"assets\":[", "{},", "{}]}]"), "json", ""),
+        ("releases, many", &binary, repeated("[", "{\"assets\":[]},", "{\"assets\":[]}]"), "json", ""),
+        ("a feed of lines", &binary, repeated("", "[[],{}]\n", ""), "json", feed),
+        ("a feed of one line", &binary, repeated("[", "{},", "0]"), "json", feed),
+        ("a feed as a document", &binary, repeated("{\"x\":[", "{},", "0]}"), "json", &of_document),
+    ];
+    for (name, distribution, body, form, config) in cases {
+        let media_type = if form == "json" { "application/vnd.pypi.simple.v1+json" } else { "text/html" };
+        let server = Server::answering(move |asked| {
+            let is_it = ["/npm/a", "/simple/a/", "/api/repos/o/r/releases?", "/feed"];
+            if is_it.iter().any(|path| asked.path.starts_with(path)) {
+                (200, vec![("Content-Type", media_type.to_owned())], body.clone().into())
+            } else {
+                not_found()
+            }
+        });
+        let env = Env::empty();
+        let manifest = json!({ "id": "a", "name": "A", "version": "1.0.0", "description": "d", "license": "MIT", "distribution": distribution });
+        env.write("r/a/agent.json", manifest.to_string().replace("{base}", &server.url("")));
+        env.write("r/a/icon.svg", ICON);
+        env.write("r/registry.toml", config.replace("{base}", &server.url("")));
+        let mut command = env.command(&["--allow-host", &server.host, "bump", "--no-cache", "--json"]);
+        command.env("ACP_REGISTRY_NPM", server.url("/npm")).env("ACP_REGISTRY_PYPI", server.url("/simple"));
+        command.env("GITHUB_API_URL", server.url("/api"));
+        let (code, peak) = measured("memory::no_answer_of_a_source_takes_many_times_its_size", &command);
+        assert!(peak < BOUND, "{name}: {peak} KiB");
+        assert!([0, 1, 3].contains(&code), "{name}: {code}");
+        assert!(!server.asked().is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn no_document_of_a_registry_takes_many_times_its_size() {
+    if measures() {
+        return;
+    }
+    let event = "{\"time\":\"2026-01-01T00:00:00Z\",\"event\":\"added\",\"id\":\"a\",\"version\":\"1\"},";
+    let events = repeated("{\"schema\":1,\"events\":[", event, &format!("{}]}}", event.trim_end_matches(',')));
+    let agents = repeated("{\"agents\":[", "{},", "{}]}");
+    for (name, flag, body) in [
+        ("a history", "--history", &events),
+        ("a history of nothing", "--history", &repeated("{\"schema\":1,\"events\":[", "{},", "{}]}")),
+        ("a history with something else", "--history", &repeated("{\"schema\":1,\"x\":[", "{},", "0],\"events\":[]}")),
+        ("a snapshot", "--capabilities", &agents),
+        ("a published index", "--previous", &agents),
+    ] {
+        let env = Env::with(&["a"]);
+        env.write("old/registry.json", body);
+        let place = if flag == "--previous" { "old" } else { "old/registry.json" };
+        let command = env.command(&["build", "--out", "out", flag, place, "--json"]);
+        let (code, peak) = measured("memory::no_document_of_a_registry_takes_many_times_its_size", &command);
+        assert!(peak < BOUND, "{name}: {peak} KiB");
+        assert!((0..=3).contains(&code), "{name}: {code}");
+    }
+    let env = Env::empty();
+    env.write("old.json", &agents);
+    let (_, peak) = measured(
+        "memory::no_document_of_a_registry_takes_many_times_its_size",
+        &env.command(&["diff", "old.json", "old.json", "--json"]),
+    );
+    assert!(peak < BOUND, "diff: {peak} KiB");
+    let server = Server::answering(move |_| ok(agents.clone()));
+    let env = Env::empty();
+    let index = server.url("/registry.json");
+    let root = env.path("root");
+    let mut command = env.command(&["--allow-host", &server.host, "list", "--json", "--index", &index]);
+    command.env("HOME", root.as_os_str());
+    let (_, peak) = measured("memory::no_document_of_a_registry_takes_many_times_its_size", &command);
+    assert!(peak < BOUND, "list: {peak} KiB");
+}
