@@ -251,16 +251,16 @@ impl Client {
                         response.status()
                     );
                     self.answers.fetch_add(1, Ordering::Relaxed);
-                    host.answered();
                     let status = response.status();
+                    host.answered(status != StatusCode::TOO_MANY_REQUESTS);
                     let pause = retry::wanted_pause(status, response.headers());
-                    let can_wait = pause.is_none_or(|wait| host.pause(wait));
+                    let can_wait = pause.is_none_or(|pause| host.asks_for(pause));
                     let is_limit = pause.is_some() && status == StatusCode::FORBIDDEN;
                     if !is_limit && !retry::is_transient(status) {
                         return Ok((response, elapsed, permit));
                     }
-                    if let Some(wait) = pause.filter(|_| !can_wait || is_last) {
-                        return Err(Problem::RateLimited { wait });
+                    if let Some(pause) = pause.filter(|_| !can_wait || is_last) {
+                        return Err(Problem::RateLimited { wait: pause.wait() });
                     }
                     if is_last {
                         return Ok((response, elapsed, permit));

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use url::Url;
 
 use super::Problem;
+use super::retry::Pause;
 
 /// How much is asked of one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,9 @@ impl Default for HostLimits {
 /// How many requests run at once before the host has answered for the first time: connections are made for nothing where it
 /// does not, or where it lets all requests share one.
 const FIRST: usize = 8;
+
+/// After how many refusals in a row, each for longer than a request waits, a host is not asked any more.
+const REFUSALS: u32 = 3;
 
 /// All hosts spoken to.
 #[derive(Debug, Default)]
@@ -68,6 +72,8 @@ struct State {
     paused_until: Instant,
     /// Permits that are given out when the host answers for the first time.
     held_back: usize,
+    /// How many requests in a row it has refused for longer than they wait.
+    refusals: u32,
     /// What a whole series of attempts ended with, when nothing was heard of the host since.
     down: Option<Problem>,
 }
@@ -80,7 +86,13 @@ impl Host {
         Self {
             limits,
             permits: Arc::new(Semaphore::new(first)),
-            state: Mutex::new(State { next: now, paused_until: now, held_back: concurrency - first, down: None }),
+            state: Mutex::new(State {
+                next: now,
+                paused_until: now,
+                held_back: concurrency - first,
+                refusals: 0,
+                down: None,
+            }),
         }
     }
 
@@ -116,19 +128,31 @@ impl Host {
         Ok((start, true))
     }
 
-    /// Lets no request begin for a while. Returns whether that is short enough to wait for.
-    pub(super) fn pause(&self, wait: Duration) -> bool {
+    /// Lets no request begin for a while, as the host has asked. A request that it refuses for longer than one waits fails
+    /// alone: only after several of these in a row, others are held back, too. Returns whether the pause is short enough to
+    /// wait for.
+    pub(super) fn asks_for(&self, pause: Pause) -> bool {
         // A host cannot make the clock overflow.
-        let wait = wait.min(Duration::from_hours(24 * 365));
+        let wait = pause.wait().min(Duration::from_hours(24 * 365));
+        let can_wait = wait <= self.limits.patience;
         let mut state = self.state();
+        if !can_wait && matches!(pause, Pause::Request(_)) {
+            state.refusals += 1;
+            if state.refusals < REFUSALS {
+                return false;
+            }
+        }
         state.paused_until = state.paused_until.max(Instant::now() + wait);
-        wait <= self.limits.patience
+        can_wait
     }
 
-    /// The host has answered.
-    pub(super) fn answered(&self) {
+    /// The host has answered; `is_willing` unless it has refused because of too many requests.
+    pub(super) fn answered(&self, is_willing: bool) {
         let mut state = self.state();
         state.down = None;
+        if is_willing {
+            state.refusals = 0;
+        }
         self.permits.add_permits(std::mem::take(&mut state.held_back));
     }
 
@@ -154,13 +178,34 @@ mod tests {
     fn a_pause_holds_back_every_request_and_a_long_one_refuses_them() {
         block_on(async {
             let host = Host::new(HostLimits::default());
-            assert!(host.pause(Duration::from_secs(7)));
+            assert!(host.asks_for(Pause::Request(Duration::from_secs(7))));
             let before = Instant::now();
             drop(host.enter().await.unwrap());
             assert_eq!(before.elapsed().as_secs(), 7);
-            assert!(!host.pause(Duration::from_hours(1)));
+            assert!(!host.asks_for(Pause::Host(Duration::from_hours(1))));
             assert!(matches!(host.enter().await, Err(Problem::RateLimited { .. })));
-            assert!(!host.pause(Duration::MAX));
+            assert!(!host.asks_for(Pause::Host(Duration::MAX)));
+        });
+    }
+
+    #[test]
+    fn one_refusal_holds_back_no_other_request_and_several_in_a_row_do() {
+        block_on(async {
+            let host = Host::new(HostLimits::default());
+            let refuse = || {
+                host.answered(false);
+                assert!(!host.asks_for(Pause::Request(Duration::from_hours(1))));
+            };
+            for _ in 0..10 {
+                refuse();
+                refuse();
+                let before = Instant::now();
+                drop(host.enter().await.unwrap());
+                assert!(before.elapsed() < Duration::from_secs(1));
+                host.answered(true);
+            }
+            (0..REFUSALS).for_each(|_| refuse());
+            assert!(matches!(host.enter().await, Err(Problem::RateLimited { .. })));
         });
     }
 
@@ -182,7 +227,7 @@ mod tests {
             let mut permits = Vec::new();
             for answered in [false, true, true] {
                 if answered {
-                    host.answered();
+                    host.answered(true);
                 }
                 while let Ok(permit) = tokio::time::timeout(Duration::from_secs(1), host.enter()).await {
                     permits.push(permit.unwrap());
@@ -210,7 +255,7 @@ mod tests {
             let host = Host::new(HostLimits::default());
             host.went_down(&Problem::NoSuchHost);
             assert_eq!(host.enter().await.err(), Some(Problem::NoSuchHost));
-            host.answered();
+            host.answered(true);
             assert!(host.enter().await.is_ok());
         });
     }

@@ -17,22 +17,44 @@ pub(super) fn backoff(first: Duration, attempt: u32) -> Duration {
     wait.mul_f64(0.5 + fastrand::f64())
 }
 
-/// For how long a host wants to be left alone, by `Retry-After` or by GitHub's rate-limit headers.
-pub(super) fn wanted_pause(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
+/// What a host wants before it is asked again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pause {
+    /// `Retry-After`: it has refused this request. Others may still be answered.
+    Request(Duration),
+    /// GitHub's rate-limit headers: nothing is left until then, whatever is asked.
+    Host(Duration),
+}
+
+impl Pause {
+    pub(super) fn wait(self) -> Duration {
+        match self {
+            Self::Request(wait) | Self::Host(wait) => wait,
+        }
+    }
+}
+
+/// The pause that a host wants, by `Retry-After` or by GitHub's rate-limit headers.
+pub(super) fn wanted_pause(status: StatusCode, headers: &HeaderMap) -> Option<Pause> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    if [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE, StatusCode::FORBIDDEN].contains(&status)
-        && let Some(value) = text(RETRY_AFTER.as_str())
+    if text("x-ratelimit-remaining") == Some("0")
+        && let Some(reset) = text("x-ratelimit-reset").and_then(|reset| reset.parse().ok())
+        && let Some(reset) = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(reset))
     {
-        return match value.parse() {
-            Ok(seconds) => Some(Duration::from_secs(seconds)),
-            Err(_) => httpdate::parse_http_date(value).ok().map(until),
-        };
+        return Some(Pause::Host(until(reset)));
     }
-    if text("x-ratelimit-remaining") == Some("0") {
-        let reset: u64 = text("x-ratelimit-reset")?.parse().ok()?;
-        return SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(reset)).map(until);
+    retry_after(status, headers).map(Pause::Request)
+}
+
+fn retry_after(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
+    if ![StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE, StatusCode::FORBIDDEN].contains(&status) {
+        return None;
     }
-    None
+    let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    match value.parse() {
+        Ok(seconds) => Some(Duration::from_secs(seconds)),
+        Err(_) => httpdate::parse_http_date(value).ok().map(until),
+    }
 }
 
 fn until(time: SystemTime) -> Duration {
@@ -45,7 +67,7 @@ mod tests {
 
     fn pause(status: u16, headers: &[(&'static str, String)]) -> Option<Duration> {
         let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
-        wanted_pause(StatusCode::from_u16(status).unwrap(), &headers)
+        wanted_pause(StatusCode::from_u16(status).unwrap(), &headers).map(Pause::wait)
     }
 
     #[test]

@@ -109,12 +109,26 @@ fn retry_after_is_obeyed_up_to_a_limit() {
 
     let server = Server::answering(move |_| limited("3600"));
     let client = client(&[&server]);
-    for path in ["/a", "/b"] {
+    for path in ["/a", "/b", "/c", "/d"] {
         let error = get(&client, &server.url(path)).unwrap_err();
-        assert!(matches!(error.problem, Problem::RateLimited { wait } if wait.as_secs() > 3500), "{error}");
+        assert!(matches!(error.problem, Problem::RateLimited { wait } if wait.as_secs() > 3000), "{error}");
     }
-    // The second address is not even asked for.
-    assert_eq!(server.asked(), ["/a"]);
+    // After several refusals in a row, the next address is not asked for any more.
+    assert_eq!(server.asked(), ["/a", "/b", "/c"]);
+}
+
+#[test]
+fn one_refused_request_does_not_fail_the_others() {
+    let server = Server::answering(|asked| match asked.path.as_str() {
+        "/refused" => (429, vec![("Retry-After", "3600".to_owned())], Vec::new()),
+        _ => ok("x"),
+    });
+    let client = client(&[&server]);
+    for _ in 0..5 {
+        let error = get(&client, &server.url("/refused")).unwrap_err();
+        assert!(matches!(error.problem, Problem::RateLimited { .. }), "{error}");
+        assert_eq!(get(&client, &server.url("/other")).unwrap().unwrap(), b"x");
+    }
 }
 
 #[test]
