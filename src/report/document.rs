@@ -13,6 +13,7 @@ use super::outcome::{cut, stderr};
 use super::plural;
 use crate::check::{AgentStatus, Checked, Status, find};
 use crate::finding::{Finding, Level};
+use crate::json;
 use crate::source::Span;
 use crate::text::{printable, quote};
 
@@ -120,8 +121,10 @@ impl Document {
     /// # Errors
     /// What is wrong with it, as a printable fragment.
     pub fn parse(text: &[u8]) -> Result<Self, String> {
-        let members: Members =
-            serde_json::from_slice(text).map_err(|error| printable(&error.to_string()).into_owned())?;
+        let malformed = |error: serde_json::Error| printable(&error.to_string()).into_owned();
+        // Some members are kept as trees of values.
+        json::check_count(text).map_err(malformed)?;
+        let members: Members = serde_json::from_slice(text).map_err(malformed)?;
         if members.schema != 1 {
             return Err("`schema` is not 1".to_owned());
         }

@@ -148,7 +148,7 @@ pub(super) fn text(rows: &[Value]) -> String {
 
 /// The rows of a snapshot, as they are.
 pub(super) fn rows(bytes: &[u8]) -> Result<Vec<Value>, String> {
-    let mut document: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let mut document = json::whole(bytes).map_err(|error| error.to_string())?;
     if document["schema"] != 1 {
         return Err("`schema` is not 1".to_owned());
     }
