@@ -12,7 +12,7 @@ use acp_registry::handshake::{Options, check, set_variables};
 use acp_registry::install::Installer;
 use acp_registry::net::{AllowedHosts, Client, Settings};
 use acp_registry::resolve::{Host, Offer, Wanted, resolve};
-use acp_registry::store::{Order, Pin, Store};
+use acp_registry::store::{Order, Pin, Start, Store};
 use acp_registry::sys::process::{Environment, Isolation, Launch};
 
 #[tokio::main]
@@ -34,7 +34,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let plan = resolve(&Offer::of_agent(&agent, catalog.sha256()), &wanted, &Host::detect(&environment))?;
     let installer = Installer { platform: plan.platform, ..Installer::new(client, environment.clone()) };
     let progress = |step| eprintln!("{step:?}");
-    let order = Order { plan: &plan, installer: &installer, pin: Pin::Keep, progress: &progress, waiting: &|_| () };
+    let (pin, start) = (Pin::Keep, Start::This);
+    let order = Order { plan: &plan, installer: &installer, pin, start, progress: &progress, waiting: &|_| () };
     let version = Store::at("agents-of-the-example".as_ref())?.install(&order).await?.version;
 
     // Here, `start.behind(…)` would put a sandbox before the agent.

@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 
 use acp_registry::catalog::is_id;
-use acp_registry::manifest::env_name;
+use acp_registry::manifest::{Agent, env_name};
 use acp_registry::settings::{CLIENTS, Client, Launch, PROGRAM, display_name, find};
 use acp_registry::store;
 use acp_registry::text::quote;
@@ -16,8 +16,10 @@ use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
 use super::place::{PlaceArgs, Session, environment, unknown};
+use super::resolve::{Named, in_version};
 use super::signals;
 use super::ui::Ui;
+use super::versions;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -25,9 +27,9 @@ pub(super) struct Args {
     #[arg(value_name = "CLIENT", value_parser = client())]
     client: &'static Client,
 
-    /// The agent
-    #[arg(add = candidates::offered())]
-    id: String,
+    /// The agent; one with a version is always started in that version
+    #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
+    agent: Named,
 
     /// Name the agent's own program, or its package runner, instead of `acp-registry run ID`: no update changes what is
     /// started
@@ -84,12 +86,16 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     });
     let settings = args.client.settings(&answer.launch).map_err(|error| {
         let remedy = if answer.form == Form::Run { "" } else { "; without --direct there are some" };
-        Failure::unable(format!("there are no settings of {} for {}: {error}{remedy}", args.id, args.client.title))
+        Failure::unable(format!(
+            "there are no settings of {} for {}: {error}{remedy}",
+            args.agent.id, args.client.title
+        ))
     })?;
-    if let (Form::Program, Some(version)) = (answer.form, &answer.installed) {
+    let names_version = answer.form == Form::Program || (answer.form == Form::Run && args.agent.version.is_some());
+    if let (true, Some(version)) = (names_version, &answer.installed) {
         let kept = signals::run(session.store.keep_for(version, args.client.id, &|holder| session.waiting(holder)))?;
         if let Err(error) = kept {
-            ui.warning(&format!("`gc` will remove the program once {} is updated: {error}", args.id));
+            ui.warning(&format!("`gc` will remove the program once {} is updated: {error}", args.agent.id));
         }
     }
     if args.format.is_json() {
@@ -104,19 +110,24 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 }
 
 fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer, Failure> {
-    let id = args.id.as_str();
-    let installed = if is_id(id) { session.store.agent(id)? } else { None };
-    let (installed, is_damaged) = match installed.map(|agent| agent.current) {
+    let (named, id) = (&args.agent, args.agent.id.as_str());
+    let installed = if is_id(id) { versions::installed(named, None, session)? } else { None };
+    let (installed, is_damaged) = match installed {
         Some(version) if !version.is_whole() => (None, true),
         installed => (installed, false),
     };
     let agent = match signals::run(session.catalog())? {
         Ok(catalog) => {
             let agent = catalog.agent(id)?;
-            if agent.is_none() && installed.is_none() {
-                return Err(unknown(id, &catalog));
+            match agent {
+                None if installed.is_none() => return Err(unknown(id, &catalog)),
+                // The version must be one that can be had.
+                Some(agent) if named.version.is_some() && installed.is_none() => {
+                    let offer = in_version(named, &catalog, session)?;
+                    Some(Agent { version: offer.version, distribution: offer.distribution, ..agent })
+                }
+                agent => agent,
             }
-            agent
         }
         // What is installed starts without an index; only its name stands there.
         Err(failure) if installed.is_some() => {
@@ -134,8 +145,8 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
     let by_run = || {
         let flags = [global.network_flags(), args.place.flags()?].concat();
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-        let mut launch = Launch::of_run(id, &name, &flags);
-        launch.program = own_path()?;
+        let launch = Launch::of_run(&named.to_string(), &name, &flags);
+        let launch = Launch { id: id.to_owned(), program: own_path()?, ..launch };
         Ok::<_, Failure>((Form::Run, launch))
     };
     let of_package = || Launch::of_package(id, &name, &agent.as_ref()?.distribution);
@@ -177,7 +188,7 @@ fn of_program(id: &str, name: &str, version: &store::Version) -> Result<Launch, 
 
 /// What a person should know who is about to use the settings.
 fn notes(args: &Args, answer: &Answer) -> Vec<String> {
-    let (id, client) = (&args.id, args.client);
+    let (id, client) = (&args.agent.to_string(), args.client);
     let mut notes = Vec::new();
     let lack = if answer.is_damaged { "damaged" } else { "not installed" };
     notes.extend(client.file().map(|file| format!("for {}, this belongs in {file}", client.title)));
@@ -210,7 +221,7 @@ fn document(args: &Args, answer: &Answer, settings: &str) -> String {
         "schema": 1,
         "command": "config",
         "client": args.client.id,
-        "id": args.id,
+        "id": args.agent.id,
         "name": name,
         "version": answer.version,
         "installed": answer.installed.is_some(),

@@ -13,14 +13,16 @@ use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::place::{PlaceArgs, Session, environment};
+use super::resolve::Named;
 use super::signals;
 use super::ui::Ui;
+use super::versions;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Installed agents, which are also started and spoken to [default: all, which are only looked at]
     #[arg(value_name = "ID", add = candidates::installed())]
-    ids: Vec<String>,
+    agents: Vec<Named>,
 
     /// How long an agent may take to answer `initialize` [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
@@ -35,22 +37,23 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let known = session.installed(&args.ids)?;
+    let named = versions::started(&args.agents, &session)?;
+    let known = session.installed(&named)?;
     let environment = environment();
     let checks = doctor::surroundings(&session.store, &environment, &env::temp_dir());
-    let mut ids = if args.ids.is_empty() { known } else { args.ids.clone() };
+    let mut ids = if named.is_empty() { known } else { named.clone() };
     ids.sort_unstable();
     ids.dedup();
     let mut agents = Vec::new();
     for id in &ids {
         ui.detail(&format!("looking at {id}"));
         let examined = doctor::installed(&session.store, id, &environment)?;
-        if let Some(version) = examined.startable.as_ref().filter(|_| !args.ids.is_empty()) {
+        if let Some(version) = examined.startable.as_ref().filter(|_| !named.is_empty()) {
             session.store.refuse_foreign(Some(version))?;
         }
         agents.push(examined);
     }
-    if !args.ids.is_empty() {
+    if !named.is_empty() {
         converse(args, &mut agents, ui)?;
     }
     let text = if args.format.is_json() {

@@ -1,6 +1,7 @@
 //! `acp-registry info`
 
 use acp_registry::manifest::{Agent, BinaryTarget};
+use acp_registry::resolve::{Offer, Origin};
 use acp_registry::store::{self, Version};
 use acp_registry::text::printable;
 use serde_json::{Value, json};
@@ -10,14 +11,15 @@ use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
 use super::place::{PlaceArgs, Session, unknown};
+use super::resolve::{Named, in_version};
 use super::signals;
 use super::ui::Ui;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The agent
-    #[arg(add = candidates::offered())]
-    id: String,
+    /// The agent, and its version if that is not the index's
+    #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
+    agent: Named,
 
     #[command(flatten)]
     place: PlaceArgs,
@@ -29,10 +31,18 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let catalog = signals::run(session.catalog())??;
-    let value = catalog.value(&args.id)?.ok_or_else(|| unknown(&args.id, &catalog))?;
-    let agent = Agent::from_json(&value);
-    let versions = session.store.versions(&args.id)?;
-    let current = session.store.agent(&args.id)?;
+    let id = &args.agent.id;
+    let value = catalog.value(id)?.ok_or_else(|| unknown(id, &catalog))?;
+    let mut agent = Agent::from_json(&value);
+    let mut versions = session.store.versions(id)?;
+    let current = session.store.agent(id)?;
+    let mut known = None;
+    if args.agent.version.is_some() {
+        let offer = in_version(&args.agent, &catalog, &session)?;
+        known = Some(known_from(&offer, &agent));
+        versions.retain(|version| version.receipt.version == offer.version);
+        (agent.version, agent.distribution, agent.preview) = (offer.version, offer.distribution, None);
+    }
     let folder = current.as_ref().map(|agent| agent.current.folder());
     if args.format.is_json() {
         let versions: Vec<Value> = versions
@@ -47,18 +57,30 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             })
             .collect();
         let document = json!({
-            "schema": 1, "command": "info", "id": args.id, "version": agent.version, "agent": value,
+            "schema": 1, "command": "info", "id": id, "version": agent.version, "known_from": known, "agent": value,
             "installed": versions, "pinned": current.is_some_and(|agent| agent.is_pinned),
             "index_sha256": catalog.sha256(), "index": launch::index(&catalog),
         });
         ui.result(&acp_registry::json::to_string(&document))?;
     } else {
-        ui.result(&text(&agent, &versions, current.as_ref()))?;
+        ui.result(&text(&agent, known, &versions, current.as_ref()))?;
     }
     Ok(Exit::Success)
 }
 
-fn text(agent: &Agent, versions: &[Version], current: Option<&store::Agent>) -> String {
+/// Where a version that was named is known from, for people and programs.
+fn known_from(offer: &Offer, agent: &Agent) -> &'static str {
+    match offer.origin {
+        Origin::Installed => "installed",
+        Origin::Lock => "lock",
+        Origin::Preview => "preview",
+        Origin::Index if offer.version == agent.version => "index",
+        // Whether the package registry has it, is seen when it is installed.
+        Origin::Index => "package",
+    }
+}
+
+fn text(agent: &Agent, known: Option<&str>, versions: &[Version], current: Option<&store::Agent>) -> String {
     let mut lines = vec![format!("{} {}", agent.name, agent.version), format!("  {}", agent.description)];
     let mut line = |name: &str, value: Option<&str>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -75,6 +97,10 @@ fn text(agent: &Agent, versions: &[Version], current: Option<&store::Agent>) -> 
     for (kind, package) in agent.distribution.packages() {
         line(kind.as_str(), Some(&package.package));
     }
+    line(
+        "known from",
+        known.map(|known| if known == "package" { "the name of the package, with another version" } else { known }),
+    );
     line("preview", agent.preview.as_ref().map(|preview| preview.version.as_str()));
     for version in versions {
         let receipt = &version.receipt;

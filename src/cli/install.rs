@@ -7,7 +7,7 @@ use acp_registry::install::Kind;
 use acp_registry::lockfile::NAME;
 use acp_registry::manifest::Platform;
 use acp_registry::resolve::Plan;
-use acp_registry::store::{Done, Order, Pin};
+use acp_registry::store::{Done, Order, Pin, Start};
 use acp_registry::text::quote;
 use futures_util::stream::{self, StreamExt as _};
 use serde_json::{Map, Value};
@@ -53,10 +53,11 @@ pub(super) struct Args {
     pub(super) format: FormatArgs,
 }
 
-/// What is to be installed, and what becomes of its pin.
+/// What is to be installed, what becomes of its pin, and which version is started then.
 pub(super) struct Task {
     pub(super) plan: Plan,
     pub(super) pin: Pin,
+    pub(super) start: Start,
 }
 
 /// What came of a task.
@@ -96,9 +97,14 @@ fn tasks(args: &Args, catalog: &Catalog, session: &Session<'_>) -> Result<Vec<Ta
             return Err(Failure::usage(format!("{} is named twice", quote(&earlier.plan.id))));
         }
         let mut named = named.clone();
-        let mut pin = if named.version.is_some() { Pin::Set } else { Pin::Keep };
+        let mut pin = match &named.version {
+            Some(_) => Pin::Set,
+            // Asking for the newest version is asking to leave the one that was kept.
+            None if named.is_latest => Pin::Clear,
+            None => Pin::Keep,
+        };
         if let Some(agent) = session.store.agent(&named.id).ok().flatten()
-            && named.version.is_none()
+            && !named.has_version()
             && agent.is_pinned
         {
             let version = agent.current.receipt.version;
@@ -107,7 +113,7 @@ fn tasks(args: &Args, catalog: &Catalog, session: &Session<'_>) -> Result<Vec<Ta
                 .note(&format!("{} stays at {version}, to which it is pinned (see `update --unpin`)", named.id));
             (named.version, pin) = (Some(version), Pin::Keep);
         }
-        tasks.push(Task { plan: plan(&named, args.dist.map(Kind::from), catalog, session)?, pin });
+        tasks.push(Task { plan: plan(&named, args.dist.map(Kind::from), catalog, session)?, pin, start: Start::This });
     }
     Ok(tasks)
 }
@@ -150,7 +156,8 @@ pub(super) async fn install_one(session: &Session<'_>, task: &Task, bars: &Insta
     let bar = bars.start(&plan.id, &plan.version);
     let progress = |progress| bar.show(progress);
     let waiting = |holder: &str| session.waiting(holder);
-    let order = Order { plan, installer: &installer, pin: task.pin, progress: &progress, waiting: &waiting };
+    let order =
+        Order { plan, installer: &installer, pin: task.pin, start: task.start, progress: &progress, waiting: &waiting };
     Ok(session.store.install(&order).await?)
 }
 

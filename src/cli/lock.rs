@@ -7,7 +7,7 @@ use acp_registry::catalog::Catalog;
 use acp_registry::install::{Kind, Source};
 use acp_registry::lockfile::{LockFile, Locker};
 use acp_registry::resolve::{Plan, pick, resolve};
-use acp_registry::store::Pin;
+use acp_registry::store::{Pin, Start};
 use acp_registry::text::quote;
 
 use super::code::Code;
@@ -26,9 +26,16 @@ pub(super) fn tasks(
     let refused = |message| Failure::refused(message).code(Code::LockMismatch);
     let file = LockFile::read(path)?;
     let shown = path.display();
-    let all = file.agents.keys().map(|id| Named { id: id.clone(), version: None });
+    let all = file.agents.keys().map(|id| Named::any(id));
     let named: Vec<Named> = if named.is_empty() { all.collect() } else { named.to_vec() };
     let mut tasks = Vec::new();
+    if let Some(latest) = named.iter().find(|one| one.is_latest) {
+        let message = format!(
+            "{} is the version in the index, and --locked takes that of the lock file",
+            quote(&latest.to_string())
+        );
+        return Err(Failure::usage(message).help(format!("name {} without a version", quote(&latest.id))));
+    }
     for one in named {
         let id = quote(&one.id);
         let Some(locked) = file.agents.get(&one.id) else {
@@ -49,7 +56,7 @@ pub(super) fn tasks(
                 format!("the lock file {shown} has no digests for {id} by {kind}; write it again with --lock");
             return Err(refused(message));
         }
-        tasks.push(Task { plan, pin: Pin::Keep });
+        tasks.push(Task { plan, pin: Pin::Keep, start: Start::This });
     }
     Ok(tasks)
 }
@@ -66,7 +73,7 @@ pub(super) async fn write(
     let temporary = env::temp_dir();
     let installer = session.installer(session.platform().or(host().platform))?;
     for plan in plans {
-        let named = Named { id: plan.id.clone(), version: Some(plan.version.clone()) };
+        let named = Named::exact(&plan.id, &plan.version);
         let offer = pick(&offers(&named, catalog, session)?, &wanted(&named, None, session))?;
         let versions: Vec<_> =
             session.store.versions(&plan.id)?.into_iter().filter(|one| one.receipt.version == plan.version).collect();

@@ -15,9 +15,11 @@ use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::place::{PlaceArgs, Session};
+use super::resolve::Named;
 use super::signals;
 use super::signing::{Step, Work};
 use super::ui::Ui;
+use super::versions;
 
 /// How many methods are shown and named.
 pub(super) const METHODS: usize = 20;
@@ -25,8 +27,8 @@ pub(super) const METHODS: usize = 20;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The agent
-    #[arg(add = candidates::installed())]
-    id: String,
+    #[arg(value_name = "ID", add = candidates::installed())]
+    agent: Named,
 
     /// The agent's own name for a way to sign in [default: the only one, or asked for on a terminal]
     #[arg(long, value_name = "METHOD")]
@@ -46,8 +48,8 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 pub(super) struct LogoutArgs {
     /// The agent
-    #[arg(add = candidates::installed())]
-    id: String,
+    #[arg(value_name = "ID", add = candidates::installed())]
+    agent: Named,
 
     /// How long signing out may take [default: 600s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
@@ -70,14 +72,15 @@ pub(super) fn log_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exi
 
 fn sign_in(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let work = Work::new(&args.id, args.timeout, &session, ui)?;
+    versions::started(std::slice::from_ref(&args.agent), &session)?;
+    let work = Work::new(&args.agent.id, args.timeout, &session, ui)?;
     abandoned::clear(ui);
     let mut step = signals::run(work.begin(args.method.as_deref()))??;
     if let Step::Ask(methods) = &step {
         if !may_ask() {
-            return several(&args.id, methods, args.format.is_json(), ui);
+            return several(&args.agent.id, methods, args.format.is_json(), ui);
         }
-        let question = format!("{} can be signed in to in several ways:", quote(&args.id));
+        let question = format!("{} can be signed in to in several ways:", quote(&args.agent.id));
         let shown = &methods[..methods.len().min(METHODS)];
         let items: Vec<String> = shown.iter().map(report::method).collect();
         let names: Vec<&str> = methods.iter().map(|method| method.id.as_str()).collect();
@@ -94,7 +97,8 @@ fn sign_in(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
 
 fn sign_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let work = Work::new(&args.id, args.timeout, &session, ui)?;
+    versions::started(std::slice::from_ref(&args.agent), &session)?;
+    let work = Work::new(&args.agent.id, args.timeout, &session, ui)?;
     let attempt = signals::run(async {
         let mut attempt = work.attempt();
         if let Some(mut conversation) = work.open(&mut attempt).await? {

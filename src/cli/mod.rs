@@ -54,6 +54,7 @@ mod uninstall;
 mod update;
 mod validate;
 mod verify;
+mod versions;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -11,7 +11,7 @@ use acp_registry::install::{Installer, Kind};
 use acp_registry::manifest::Platform;
 use acp_registry::net::{AllowedHosts, Client, Problem};
 use acp_registry::resolve::Host;
-use acp_registry::store::{Agent, Store, remedy};
+use acp_registry::store::{Agent, Store, Version, remedy};
 use acp_registry::sys::fs::PathError;
 use acp_registry::sys::process::Environment;
 use acp_registry::text::{quote, suggestions};
@@ -208,13 +208,19 @@ impl<'a> Session<'a> {
             let failure = self.not_installed(id, []);
             failure.help(format!("run `acp-registry install {}`", quote(id).trim_matches('`')))
         })?;
-        if !agent.current.is_whole() {
-            let program = agent.current.program().display().to_string();
+        self.whole(&agent.current)?;
+        Ok(agent)
+    }
+
+    /// Refuses a version that is not what was installed.
+    pub(super) fn whole(&self, version: &Version) -> Result<(), Failure> {
+        let id = &version.receipt.id;
+        if !version.is_whole() {
+            let program = version.program().display().to_string();
             let message = format!("{} is damaged: {program} is not what was installed", quote(id));
             return Err(Failure::unable(format!("{message}; {}", remedy(id))).code(Code::Damaged));
         }
-        self.store.vouch_for(&agent.current)?;
-        Ok(agent)
+        Ok(self.store.vouch_for(version)?)
     }
 
     /// The agent is not among those that are installed.
@@ -286,11 +292,7 @@ pub(super) fn unknown(id: &str, catalog: &Catalog) -> Failure {
     if let Some(note) = catalog.notes.iter().find(|note| note.contains(&format!(" ({}) ", quote(id)))) {
         return Failure::usage(format!("in the registry index, {note}")).code(Code::UnknownAgent);
     }
-    let meant = match id.split_once('@') {
-        Some((id, _)) => format!("; a version can be named to `resolve` and `install` only ({})", quote(id)),
-        None => String::new(),
-    };
-    Failure::usage(format!("there is no agent {} in the registry index{meant}", quote(id)))
+    Failure::usage(format!("there is no agent {} in the registry index", quote(id)))
         .code(Code::UnknownAgent)
         .suggest(suggestions(id, catalog.entries().map(|entry| entry.id.as_str())))
 }

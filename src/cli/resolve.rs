@@ -2,7 +2,7 @@
 
 use acp_registry::catalog::Catalog;
 use acp_registry::install::Kind;
-use acp_registry::resolve::{Offer, Plan, Wanted, resolve};
+use acp_registry::resolve::{Offer, Plan, Wanted, pick, resolve};
 use acp_registry::text::{printable, quote};
 use acp_registry::update::as_installed;
 
@@ -35,18 +35,56 @@ pub(super) struct Args {
 #[derive(Debug, Clone)]
 pub(super) struct Named {
     pub(super) id: String,
+    /// An exact version.
     pub(super) version: Option<String>,
+    /// Whether it is written as `ID@latest`: the version in the index.
+    pub(super) is_latest: bool,
 }
+
+impl Named {
+    /// The agent in whatever version is usual for the command.
+    pub(super) fn any(id: &str) -> Self {
+        Self { id: id.to_owned(), version: None, is_latest: false }
+    }
+
+    /// One version of the agent.
+    pub(super) fn exact(id: &str, version: &str) -> Self {
+        Self { id: id.to_owned(), version: Some(version.to_owned()), is_latest: false }
+    }
+
+    /// Whether a version is named, be it by number or as `latest`.
+    pub(super) fn has_version(&self) -> bool {
+        self.version.is_some() || self.is_latest
+    }
+}
+
+impl std::fmt::Display for Named {
+    /// As it is written on a command line.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.version, self.is_latest) {
+            (Some(version), _) => write!(f, "{}@{version}", self.id),
+            (None, true) => write!(f, "{}@{LATEST}", self.id),
+            (None, false) => f.write_str(&self.id),
+        }
+    }
+}
+
+/// What is wrong with a text that names no agent.
+const WANTED: &str = "ID or ID@VERSION is wanted";
+
+/// The word for the version in the index.
+const LATEST: &str = "latest";
 
 impl std::str::FromStr for Named {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once('@') {
-            Some(("", _) | (_, "")) => Err("ID or ID@VERSION is wanted"),
-            Some((id, version)) => Ok(Self { id: id.to_owned(), version: Some(version.to_owned()) }),
-            None if text.is_empty() => Err("ID or ID@VERSION is wanted"),
-            None => Ok(Self { id: text.to_owned(), version: None }),
+            Some(("", _) | (_, "")) => Err(WANTED),
+            Some((id, LATEST)) => Ok(Self { is_latest: true, ..Self::any(id) }),
+            Some((id, version)) => Ok(Self::exact(id, version)),
+            None if text.is_empty() => Err(WANTED),
+            None => Ok(Self::any(text)),
         }
     }
 }
@@ -96,6 +134,11 @@ pub(super) fn plan(
         return Ok(plan);
     }
     Ok(resolve(&offers, &wanted, &host)?)
+}
+
+/// The offer of the version that is named.
+pub(super) fn in_version(named: &Named, catalog: &Catalog, session: &Session<'_>) -> Result<Offer, Failure> {
+    Ok(pick(&offers(named, catalog, session)?, &wanted(named, None, session))?)
 }
 
 /// What there is of an agent.

@@ -1,11 +1,12 @@
 //! `acp-registry run` and `acp-registry which`
 
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
-use acp_registry::resolve::resolve;
-use acp_registry::store::{Pin, Version};
+use acp_registry::resolve::{Plan, resolve};
+use acp_registry::store::{Pin, Start, Version};
 use acp_registry::sys::start::{Ended, Program, replace_with};
 use acp_registry::text::{printable, quote};
 
@@ -19,12 +20,13 @@ use super::progress::Installs;
 use super::resolve::{Named, plan, wanted};
 use super::signals;
 use super::ui::Ui;
+use super::versions;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The agent
-    #[arg(add = candidates::installed())]
-    id: String,
+    /// The agent; one with a version is started in that version, beside the one that is started otherwise
+    #[arg(value_name = "ID[@VERSION]", add = candidates::installed())]
+    agent: Named,
 
     /// The kind of distribution, if it has yet to be installed
     #[arg(long, value_name = "KIND")]
@@ -41,8 +43,8 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 pub(super) struct WhichArgs {
     /// The agent
-    #[arg(add = candidates::installed())]
-    id: String,
+    #[arg(value_name = "ID[@VERSION]", add = candidates::installed())]
+    agent: Named,
 
     #[command(flatten)]
     place: PlaceArgs,
@@ -58,10 +60,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     // Twice: between the look and the mark, somebody may have removed the version.
     for _ in 0..2 {
-        let version = match session.store.agent(&args.id)?.map(|agent| agent.current) {
+        let version = match versions::installed(&args.agent, args.dist.map(Kind::from), &session)? {
             Some(version) if version.is_whole() => version,
             Some(version) => {
-                ui.warning(&format!("{} is damaged, and is installed again", args.id));
+                ui.warning(&format!("{} is damaged, and is installed again", args.agent));
                 install(args, Some(&version), &session)?
             }
             None => install(args, None, &session)?,
@@ -69,18 +71,20 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let mark = version.mark_used();
         if version.is_whole() {
             session.store.vouch_for(&version)?;
-            return start(args, &version, mark);
+            return start(args, &version, mark, ui);
         }
     }
-    Err(Failure::unable(format!("{} is being removed by somebody else", quote(&args.id))))
+    Err(Failure::unable(format!("{} is being removed by another process", quote(&args.agent.id))))
 }
 
 /// Installs what is to be run: the same again where there is something, whatever the index has now.
 fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Result<Version, Failure> {
     let done = signals::run_with_threads(1, async {
-        let mut named = Named { id: args.id.clone(), version: None };
+        let mut named = args.agent.clone();
         let mut kind = args.dist.map(Kind::from);
-        let plan = match damaged.and_then(|version| Some((version, version.offer()?))) {
+        // A version that is asked for by name changes nothing for those who ask for none.
+        let start = if named.has_version() { Start::Earlier } else { Start::This };
+        let plan: Plan = match damaged.and_then(|version| Some((version, version.offer()?))) {
             Some((version, offer)) => {
                 named.version = Some(version.receipt.version.clone());
                 kind = version.receipt.kind();
@@ -88,14 +92,26 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
             }
             None => plan(&named, kind, &session.catalog().await?, session)?,
         };
+        // What is there, is not installed.
+        if let Some(version) = session.store.installed(&plan)? {
+            session.store.refuse_changed(&plan)?;
+            return Ok(version);
+        }
         session.ui().note(&format!("installing {} {}", plan.id, plan.version));
         let bars = Installs::new(session.ui());
-        install_one(session, &Task { plan, pin: Pin::Keep }, &bars).await
+        Ok::<_, Failure>(install_one(session, &Task { plan, pin: Pin::Keep, start }, &bars).await?.version)
     })??;
-    Ok(done.version)
+    Ok(done)
 }
 
-fn start(args: &Args, version: &Version, mark: Option<std::fs::File>) -> Result<Exit, Failure> {
+fn start(args: &Args, version: &Version, mark: Option<std::fs::File>, ui: &Ui) -> Result<Exit, Failure> {
+    let id = &args.agent.id;
+    // With arguments of a person's own, the agent may do something else than speak the protocol.
+    if args.arguments.is_empty() && std::io::stdin().is_terminal() {
+        ui.note(&format!(
+            "{id} speaks the Agent Client Protocol on stdin; an editor starts it: `acp-registry config CLIENT {id}`"
+        ));
+    }
     let launch = launch::of_version(version)?;
     let program = Program {
         path: launch.program.clone(),
@@ -108,20 +124,20 @@ fn start(args: &Args, version: &Version, mark: Option<std::fs::File>) -> Result<
         Ok(Ended::Never(never)) => match never {},
         Err(error) => {
             let program = quote(&launch.program.display().to_string());
-            Err(Failure::unable(format!("{} cannot be started: {program}: {error}", quote(&args.id))))
+            Err(Failure::unable(format!("{} cannot be started: {program}: {error}", quote(id))))
         }
     }
 }
 
 pub(super) fn which(args: &WhichArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let agent = session.agent(&args.id)?;
+    let (version, is_pinned) = versions::whole(&args.agent, &session)?;
     if args.format.is_json() {
-        let mut members = launch::installed(&agent.current)?;
-        members.insert("pinned".to_owned(), agent.is_pinned.into());
+        let mut members = launch::installed(&version)?;
+        members.insert("pinned".to_owned(), is_pinned.into());
         ui.result(&launch::document("which", members))?;
     } else {
-        let launch = launch::of_version(&agent.current)?;
+        let launch = launch::of_version(&version)?;
         ui.result(&format!("{}\n", printable(&launch::command_line(&launch))))?;
     }
     Ok(Exit::Success)

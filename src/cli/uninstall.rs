@@ -8,15 +8,17 @@ use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::place::{PlaceArgs, Session};
+use super::resolve::Named;
 use super::signals;
 use super::table::bytes;
 use super::ui::Ui;
+use super::versions;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Agents
     #[arg(value_name = "ID", add = candidates::installed(), required_unless_present = "all", conflicts_with = "all")]
-    ids: Vec<String>,
+    agents: Vec<Named>,
 
     /// All that are installed
     #[arg(long)]
@@ -48,8 +50,9 @@ pub(super) struct GcArgs {
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let known = session.installed(&args.ids)?;
-    let ids = if args.all { known } else { args.ids.clone() };
+    let named = versions::only(&args.agents, &session)?;
+    let known = session.installed(&named)?;
+    let ids = if args.all { known } else { named };
     let (freed, failed) = signals::run(async {
         let (mut all, mut failed) = (Freed::default(), Vec::new());
         for id in &ids {

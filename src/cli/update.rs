@@ -6,8 +6,9 @@ use std::time::{Duration, SystemTime};
 use acp_registry::catalog::Catalog;
 use acp_registry::net::Client;
 use acp_registry::resolve::{Offer, Plan};
-use acp_registry::store::{Agent, Pin};
+use acp_registry::store::{Agent, Pin, Start};
 use acp_registry::survey::Sources;
+use acp_registry::text::quote;
 use acp_registry::update::{Status, compare, published};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
@@ -22,6 +23,7 @@ use super::launch;
 use super::list::agents;
 use super::network::{Needs, connect};
 use super::place::{PlaceArgs, Session, host};
+use super::resolve::Named;
 use super::signals;
 use super::ui::Ui;
 
@@ -32,7 +34,7 @@ const JOBS: usize = 4;
 pub(super) struct Args {
     /// Agents [default: all that are installed]
     #[arg(value_name = "ID", add = candidates::installed())]
-    ids: Vec<String>,
+    agents: Vec<Named>,
 
     /// Change nothing; exit 1 if there are updates
     #[arg(long)]
@@ -74,9 +76,15 @@ struct Update {
 }
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    if let Some(named) = args.agents.iter().find(|named| named.version.is_some()) {
+        let message =
+            format!("`update` moves to the version in the index, and {} names another", quote(&named.to_string()));
+        return Err(Failure::usage(message).help(format!("run `acp-registry install {named}`")));
+    }
+    let ids: Vec<String> = args.agents.iter().map(|named| named.id.clone()).collect();
     let allowed = global.allowed_hosts()?;
     let session = Session::new(&args.place, allowed.clone(), ui)?;
-    let (mut installed, damaged) = chosen(&args.ids, &session)?;
+    let (mut installed, damaged) = chosen(&ids, &session)?;
     let report = signals::run_with_threads(JOBS, async {
         if args.unpin {
             for agent in installed.iter_mut().filter(|agent| agent.is_pinned) {
@@ -179,7 +187,11 @@ async fn hold(report: &mut Report, age: Duration, client: &Client, sources: &Sou
 }
 
 async fn apply(report: &mut Report, session: &Session<'_>) {
-    let tasks = report.updates.iter().map(|update| Task { plan: update.plan.clone(), pin: Pin::Keep }).collect();
+    let tasks = report
+        .updates
+        .iter()
+        .map(|update| Task { plan: update.plan.clone(), pin: Pin::Keep, start: Start::This })
+        .collect();
     let outcomes = install_all(session, tasks).await;
     for (update, outcome) in std::mem::take(&mut report.updates).into_iter().zip(outcomes) {
         let installed = outcome.done.and_then(|done| launch::installed(&done.version));

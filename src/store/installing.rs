@@ -24,10 +24,21 @@ pub struct Order<'a> {
     pub installer: &'a Installer,
     /// What becomes of the agent's pin.
     pub pin: Pin,
+    /// Which version is started from now on.
+    pub start: Start,
     /// Is told how far the work is.
     pub progress: &'a (dyn Fn(Progress) + Send + Sync),
     /// Is told whom this waits for.
     pub waiting: &'a (dyn Fn(&str) + Send + Sync),
+}
+
+/// Which version of an agent is started after an installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// The one that is installed.
+    This,
+    /// The one that was started before, if there is one.
+    Earlier,
 }
 
 /// A version that is installed now.
@@ -42,7 +53,8 @@ pub struct Done {
 }
 
 impl Store {
-    /// Installs what a plan names, unless it is there already, and makes it the version that is started.
+    /// Installs what a plan names, unless it is there already, and makes it the version that is started, if the order
+    /// says so.
     ///
     /// Others that change the same agent are waited for. When the future is dropped, everything is as before.
     ///
@@ -76,6 +88,10 @@ impl Store {
             self.install_new(order, agent, &place).await?
         };
         let before = Current::read(agent).ok().flatten();
+        let is_there = |before: &Current| matches!(Version::read(&agent.join(&before.folder)), Ok(Some(_)));
+        if order.start == Start::Earlier && before.as_ref().is_some_and(is_there) {
+            return Ok(Done { version, was_there, replaces: None });
+        }
         let is_pinned = match order.pin {
             Pin::Keep => before.as_ref().is_some_and(|before| before.is_pinned),
             Pin::Set => true,

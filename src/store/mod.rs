@@ -23,7 +23,7 @@
 //!
 //! use acp_registry::install::{Installer, Progress};
 //! use acp_registry::resolve::Plan;
-//! use acp_registry::store::{Error, Launch, Order, Pin, Store};
+//! use acp_registry::store::{Error, Launch, Order, Pin, Start, Store};
 //! use acp_registry::sys::process::Environment;
 //!
 //! /// Installs what a plan names, and puts a sandbox before it.
@@ -33,7 +33,8 @@
 //!             // Move a bar by so many bytes.
 //!         }
 //!     };
-//!     let order = Order { plan, installer, pin: Pin::Keep, progress: &progress, waiting: &|_| () };
+//!     let (pin, start) = (Pin::Keep, Start::This);
+//!     let order = Order { plan, installer, pin, start, progress: &progress, waiting: &|_| () };
 //!     let version = store.install(&order).await?.version;
 //!     // An interpreter, such as node, may be gone one day.
 //!     let launch = version.launch(|| Environment::from_host(std::env::vars_os())).ok();
@@ -63,7 +64,7 @@ pub use current::Pin;
 pub use error::{Error, remedy};
 pub use examine::{Found, Remains};
 pub use find::{Agent, Store};
-pub use installing::{Done, Order};
+pub use installing::{Done, Order, Start};
 pub use receipt::{Receipt, StoredInterpreter};
 pub use removal::{Freed, Removed};
 pub use stamp::{ProgramState, Stamp};

@@ -40,6 +40,7 @@ mod login;
 #[cfg(target_os = "linux")]
 mod memory;
 mod merge;
+mod named_versions;
 mod net;
 mod new;
 mod packages;

@@ -1,0 +1,93 @@
+//! Which installed version `ID@VERSION` means.
+
+use acp_registry::install::Kind;
+use acp_registry::manifest;
+use acp_registry::store::Version;
+use acp_registry::text::quote;
+
+use super::code::Code;
+use super::exit::Failure;
+use super::place::Session;
+use super::resolve::Named;
+
+/// The installed version that is named: without a version, the one that is started. `None` also for `ID@latest`, which
+/// only the index knows.
+pub(super) fn installed(named: &Named, kind: Option<Kind>, session: &Session<'_>) -> Result<Option<Version>, Failure> {
+    if named.is_latest {
+        return Ok(None);
+    }
+    let current = session.store.agent(&named.id)?.map(|agent| agent.current);
+    let Some(wanted) = &named.version else { return Ok(current) };
+    let fits = |version: &Version| {
+        is_same(&version.receipt.version, wanted) && kind.is_none_or(|kind| version.receipt.kind() == Some(kind))
+    };
+    Ok(current.into_iter().chain(session.store.versions(&named.id)?).find(fits))
+}
+
+/// The installed version that is named, which must be there and whole; and whether the agent is pinned to it.
+pub(super) fn whole(named: &Named, session: &Session<'_>) -> Result<(Version, bool), Failure> {
+    let agent = session.agent(&named.id)?;
+    let Some(wanted) = wanted(named, session) else { return Ok((agent.current, agent.is_pinned)) };
+    let version = installed(&Named::exact(&named.id, &wanted), None, session)?;
+    let version = version.ok_or_else(|| missing(&named.id, &wanted, session))?;
+    session.whole(&version)?;
+    let is_pinned = agent.is_pinned && version.folder() == agent.current.folder();
+    Ok((version, is_pinned))
+}
+
+/// The ids of agents that a command works on in the version that is started: a version that is named must be this one.
+pub(super) fn started(named: &[Named], session: &Session<'_>) -> Result<Vec<String>, Failure> {
+    for one in named.iter().filter(|one| one.has_version()) {
+        let Some(agent) = session.store.agent(&one.id)? else { continue };
+        let current = &agent.current.receipt.version;
+        if let Some(wanted) = wanted(one, session).filter(|wanted| !is_same(wanted, current)) {
+            let (id, wanted) = (quote(&one.id), quote(&wanted));
+            let message = format!("version {} of {id} is the one that is started, not {wanted}", quote(current));
+            let help = format!("run `acp-registry install {one}` first");
+            return Err(Failure::usage(message).code(Code::UnknownVersion).help(help));
+        }
+    }
+    Ok(named.iter().map(|one| one.id.clone()).collect())
+}
+
+/// The ids of agents that a command removes as a whole: a version that is named must be the only one.
+pub(super) fn only(named: &[Named], session: &Session<'_>) -> Result<Vec<String>, Failure> {
+    for one in named {
+        let Some(wanted) = wanted(one, session) else { continue };
+        let versions = session.store.versions(&one.id)?;
+        let other = versions.iter().find(|version| !is_same(&version.receipt.version, &wanted));
+        if let Some(other) = other {
+            let (id, other) = (quote(&one.id), quote(&other.receipt.version));
+            let message = format!("{id} is removed with all its versions, and {other} is installed as well");
+            let help = format!(
+                "`acp-registry gc` removes versions that are not in use; `acp-registry uninstall {}` removes all",
+                one.id
+            );
+            return Err(Failure::usage(message).help(help));
+        }
+    }
+    Ok(named.iter().map(|one| one.id.clone()).collect())
+}
+
+/// The version that is named; `ID@latest` is that of the last copy of the index, if there is one.
+fn wanted(named: &Named, session: &Session<'_>) -> Option<String> {
+    let of_index = || session.catalog_at_hand()?.agent(&named.id).ok()?.map(|agent| agent.version);
+    if named.is_latest { of_index() } else { named.version.clone() }
+}
+
+fn missing(id: &str, version: &str, session: &Session<'_>) -> Failure {
+    let known = session.store.versions(id).unwrap_or_default();
+    let known: Vec<String> = known.into_iter().map(|version| version.receipt.version).collect();
+    let message =
+        format!("version {} of {} is not installed; there is {}", quote(version), quote(id), known.join(", "));
+    Failure::usage(message)
+        .code(Code::NotInstalled)
+        .help(format!("`acp-registry install {id}@{version}` installs it"))
+        .suggest(known.iter().map(String::as_str))
+}
+
+/// Whether two texts mean the same version.
+fn is_same(one: &str, other: &str) -> bool {
+    let parse = manifest::Version::parse;
+    one == other || matches!((parse(one), parse(other)), (Some(one), Some(other)) if one == other)
+}
