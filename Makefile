@@ -20,10 +20,13 @@ setup: ## install what is missing: a C linker, git, Rust
 		$$sudo apt-get update && $$sudo apt-get install -y build-essential curl git; }
 	@command -v cargo >/dev/null || curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --no-modify-path
 
-tools: setup ## install what some tests use: Node.js with npm, Chromium, and uv; tests say what they skip without them
+tools: setup ## install what some tests use: Node.js with npm, Chromium, bubblewrap, and uv; tests say what they skip without them
 	@command -v npm >/dev/null || ! command -v apt-get >/dev/null || { \
 		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 		$$sudo apt-get update && $$sudo apt-get install -y nodejs npm; } || echo "no npm: tests that need it are skipped" >&2
+	@[ "$$(uname -s)" != Linux ] || command -v bwrap >/dev/null || ! command -v apt-get >/dev/null || { \
+		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$sudo apt-get update && $$sudo apt-get install -y bubblewrap; } || echo "no bwrap: tests that need it are skipped" >&2
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
 		|| [ -n "$$CHROMIUM" ] || ! command -v apt-get >/dev/null || { \
 		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \

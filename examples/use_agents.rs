@@ -47,6 +47,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         directory: None,
         environment,
         isolation: Isolation::Environment,
+        readable: Vec::new(),
+        // The path of the `acp-registry` executable, for limits on Linux.
+        launcher: None,
     };
     let outcome = check(&launch, &Options::new(std::env::temp_dir())).await?;
     println!("{} {}: {:?}", plan.id, plan.version, outcome.verdict);

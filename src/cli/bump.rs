@@ -26,6 +26,9 @@ use super::signals;
 use super::survey::limits;
 use super::ui::Ui;
 
+/// Variables with a token for GitHub.
+const TOKENS: [&str; 4] = ["GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_ENTERPRISE_TOKEN"];
+
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Args {
@@ -117,6 +120,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if args.live.is_set() && !args.verify {
         return Err(Failure::usage("flags for installing and starting agents need --verify"));
     }
+    if args.verify && !args.live.has_sandbox() {
+        refuse_token()?;
+    }
     let registry = super::verify::load(&args.ids, global)?;
     let mut troubles = args.state.as_deref().map(Troubles::read).transpose().map_err(Failure::usage)?;
     let now = OffsetDateTime::now_utc();
@@ -190,6 +196,15 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     } else {
         Exit::Success
     })
+}
+
+/// Without a sandbox, an agent may read the environment of processes that have a token, which may write to the registry.
+fn refuse_token() -> Result<(), Failure> {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|token| !token.is_empty());
+    let Some(name) = TOKENS.into_iter().find(|name| is_set(name)) else { return Ok(()) };
+    Err(Failure::usage(format!(
+        "--verify starts agents, and {name} is set: hide it from them with --sandbox bwrap, or unset it"
+    )))
 }
 
 /// The agents to look at, and those that are passed over: what is in quarantine, unless it is there since updates failed.

@@ -12,6 +12,7 @@ use super::candidates;
 use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
+use super::live;
 use super::place::{PlaceArgs, Session, environment};
 use super::resolve::Named;
 use super::signals;
@@ -73,10 +74,12 @@ fn converse(args: &Args, agents: &mut [Examined], ui: &Ui) -> Result<(), Failure
     options.timeout = args.timeout.unwrap_or(options.timeout);
     // Before any child, and ended after all: what hides from its tree comes here.
     let orphans = process::adopt_orphans();
+    process::hide_from_agents();
+    let launcher = live::launcher();
     let done = signals::run(async {
         for agent in agents.iter_mut() {
             ui.detail(&format!("starting {}, which has {} s to answer", agent.id, options.timeout.as_secs_f64()));
-            doctor::start(agent, &environment, &options).await?;
+            doctor::start(agent, &environment, launcher.as_deref(), &options).await?;
         }
         Ok::<_, Failure>(())
     });

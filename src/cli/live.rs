@@ -11,15 +11,15 @@ use acp_registry::install::{Installer, Kind};
 use acp_registry::manifest::Platform;
 use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::registry::{Loaded, Registry};
-use acp_registry::sys::process::{self, Environment, Isolation, Orphans};
+use acp_registry::sys::process::{self, Environment, Isolation, Network, Orphans};
 use acp_registry::upstream::{npm_variables, uv_variables};
-use acp_registry::verify::{Row, Sources, Task, Verdict, Verifier};
+use acp_registry::verify::{Row, Sources, Task, Turns, Verdict, Verifier};
 
 use super::abandoned;
 use super::duration;
 use super::exit::Failure;
 use super::network;
-use super::probe::SandboxKind;
+use super::probe::{NetworkKind, SandboxKind};
 use super::progress::Running;
 use super::signals;
 use super::ui::Ui;
@@ -45,12 +45,21 @@ pub(super) struct LiveArgs {
     /// Hide the host's files from the agents; package managers still see them
     #[arg(long, value_name = "PROGRAM")]
     sandbox: Option<SandboxKind>,
+
+    /// With --sandbox, whether the agents reach the network [default: shared]
+    #[arg(long, value_name = "NETWORK", requires = "sandbox")]
+    network: Option<NetworkKind>,
 }
 
 impl LiveArgs {
     /// Whether any of the flags was given.
     pub(super) fn is_set(&self) -> bool {
         self.jobs.is_some() || self.timeout.is_some() || self.install_timeout.is_some() || self.sandbox.is_some()
+    }
+
+    /// Whether agents are kept from the host's files and processes.
+    pub(super) fn has_sandbox(&self) -> bool {
+        self.sandbox.is_some()
     }
 
     /// Whether it was said how long an agent may take to answer.
@@ -84,11 +93,9 @@ pub(super) fn run(args: &LiveArgs, settings: Settings<'_>, tasks: Vec<Task>, ui:
     // Before any child, and ended after all: what hides from its tree comes here.
     let orphans = process::adopt_orphans();
     let shown = progress.clone();
+    process::hide_from_agents();
     let rows = signals::run_with_threads(jobs, async {
-        if verifier.is_sandboxed {
-            let isolation = Isolation::Bwrap { readable: Vec::new() };
-            isolation.check(&verifier.environment).await?;
-        }
+        verifier.isolation.check(&verifier.environment).await?;
         let shown = Arc::new(move |event| shown.show(event));
         Ok::<_, Failure>(Arc::new(verifier).verify(tasks, jobs, shown, finished).await)
     });
@@ -145,9 +152,25 @@ pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
         limits,
         platform: Platform::host(),
         timeout: args.install_timeout.unwrap_or(Duration::from_mins(5)),
+        launcher: launcher(),
     };
-    let sources = Sources::default();
-    Ok(Verifier { installer, environment, is_sandboxed: args.sandbox.is_some(), home, handshake, keep, sources })
+    let isolation = isolation(args.sandbox, args.network);
+    let (sources, turns) = (Sources::default(), Turns::default());
+    Ok(Verifier { installer, environment, isolation, home, handshake, keep, sources, turns })
+}
+
+/// What keeps agents apart by these flags.
+pub(super) fn isolation(sandbox: Option<SandboxKind>, network: Option<NetworkKind>) -> Isolation {
+    match (sandbox, network) {
+        (None, _) => Isolation::OwnUser { place: None },
+        (Some(SandboxKind::Bwrap), Some(NetworkKind::None)) => Isolation::Bwrap { network: Network::None },
+        (Some(SandboxKind::Bwrap), _) => Isolation::Bwrap { network: Network::Shared },
+    }
+}
+
+/// This program, which starts others under limits.
+pub(super) fn launcher() -> Option<PathBuf> {
+    env::current_exe().ok()
 }
 
 fn usual_jobs() -> usize {

@@ -200,9 +200,13 @@ fn try_ways(
     };
     // Before any child, and ended after all: what hides from its tree comes here.
     let orphans = process::adopt_orphans();
-    let attempts = signals::run_with_threads(1, verifier.attempt(&source, &lists, &trying));
+    process::hide_from_agents();
+    let attempts = signals::run_with_threads(1, async {
+        verifier.isolation.check(&verifier.environment).await?;
+        Ok::<_, Failure>(verifier.attempt(&source, &lists, &trying).await)
+    });
     let hidden = orphans.map_or(0, Orphans::end);
-    let attempts = attempts?;
+    let attempts = attempts??;
     if hidden > 0 {
         ui.warning(&format!("the agent had hidden processes, which were ended as well: {hidden}"));
     }

@@ -25,6 +25,7 @@ use super::candidates;
 use super::code::Code;
 use super::duration;
 use super::exit::Failure;
+use super::live;
 use super::network;
 use super::ui::Ui;
 
@@ -249,6 +250,7 @@ impl<'a> Session<'a> {
             uv: uv_variables(&surroundings),
             github: Some(github),
             platform,
+            launcher: live::launcher(),
             ..Installer::new(client, environment())
         })
     }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::FormatArgs;
+use super::live;
 use super::signals;
 use super::ui::Ui;
 
@@ -38,6 +39,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "PROGRAM")]
     sandbox: Option<SandboxKind>,
 
+    /// With --sandbox, whether the agent reaches the network [default: shared]
+    #[arg(long, value_name = "NETWORK", requires = "sandbox")]
+    network: Option<NetworkKind>,
+
     /// With --sandbox, let the agent read this file or folder (repeatable)
     #[arg(long, value_name = "PATH", requires = "sandbox")]
     readable: Vec<PathBuf>,
@@ -56,6 +61,14 @@ pub(super) enum SandboxKind {
     Bwrap,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum NetworkKind {
+    /// The host's, with what listens on its loopback addresses
+    Shared,
+    /// None but a loopback device of its own
+    None,
+}
+
 pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let launch = launch(args)?;
     let name = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
@@ -66,6 +79,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     ui.detail(&format!("starting {name}, which has {} s to answer", options.timeout.as_secs_f64()));
     // Before any child, and ended after all: what hides from its tree comes here.
     let orphans = process::adopt_orphans();
+    process::hide_from_agents();
     let outcome = signals::run(async {
         launch.isolation.check(&launch.environment).await?;
         Ok::<_, Failure>(check(&launch, &options).await?)
@@ -96,11 +110,19 @@ fn launch(args: &Args) -> Result<Launch, Failure> {
     let directory = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
     let mut words = args.command.iter().cloned();
     let program = words.next().ok_or_else(|| Failure::usage("a command is missing"))?;
-    let isolation = match args.sandbox {
-        None => Isolation::Environment,
-        Some(SandboxKind::Bwrap) => Isolation::Bwrap { readable: readable(&program, &directory, &args.readable) },
-    };
-    Ok(Launch { program, arguments: words.collect(), directory: Some(directory), environment, isolation })
+    Ok(Launch {
+        readable: if args.sandbox.is_some() { readable(&program, &directory, &args.readable) } else { Vec::new() },
+        program,
+        arguments: words.collect(),
+        directory: Some(directory),
+        environment,
+        isolation: match args.sandbox {
+            // It is the person's own command, which may need what only the person can read.
+            None => Isolation::Environment,
+            Some(_) => live::isolation(args.sandbox, args.network),
+        },
+        launcher: live::launcher(),
+    })
 }
 
 /// What a command needs in its sandbox: the working directory and the folder of the program, unless the person's home

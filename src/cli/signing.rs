@@ -81,6 +81,9 @@ impl<'a> Work<'a> {
             directory: None,
             environment: self.environment(),
             isolation: Isolation::Environment,
+            readable: Vec::new(),
+            // What works in the person's home is not limited.
+            launcher: None,
         };
         self.ui.detail(&format!("starting {}", self.version.receipt.id));
         match Conversation::open(&launch, &self.options, Some(self.relay.listener())).await {

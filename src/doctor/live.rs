@@ -1,5 +1,7 @@
 //! The handshake with an installed agent, and what came of it in plain words.
 
+use std::path::Path;
+
 use super::{Check, Examined};
 use crate::handshake::{Options, Outcome, Probe, Reason, SetupError, check, set_variables};
 use crate::sys::process::{Environment, Isolation, Launch};
@@ -8,11 +10,17 @@ use crate::text::{printable, quote};
 /// Starts the agent, if nothing is known that keeps it from starting, and adds what came of it.
 ///
 /// It gets the variables of `environment` and those of its manifest, an empty home, and is ended afterwards with all that
-/// it has started. Takes as long as [`check()`].
+/// it has started. Takes as long as [`check()`], or twice as long when it dies by a signal or does not answer, which may be
+/// chance.
 ///
 /// # Errors
 /// [`SetupError`] when there is no place for the handshake.
-pub async fn start(examined: &mut Examined, environment: &Environment, options: &Options) -> Result<(), SetupError> {
+pub async fn start(
+    examined: &mut Examined,
+    environment: &Environment,
+    launcher: Option<&Path>,
+    options: &Options,
+) -> Result<(), SetupError> {
     let Some(version) = &examined.startable else {
         let help = "see to that first";
         examined.add(Check::error("handshake", "it was not started, because of what is said above", help));
@@ -32,10 +40,15 @@ pub async fn start(examined: &mut Examined, environment: &Environment, options: 
         directory: None,
         environment,
         isolation: Isolation::Environment,
+        readable: Vec::new(),
+        launcher: launcher.map(Path::to_owned),
     };
     // As long as it runs, nobody removes it.
     let mark = version.mark_used();
-    let outcome = check(&launch, options).await?;
+    let mut outcome = check(&launch, options).await?;
+    if outcome.may_be_chance() {
+        outcome = check(&launch, options).await?.after_failure();
+    }
     drop(mark);
     examined.add(explain(&outcome));
     examined.handshake = Some(outcome);
@@ -82,7 +95,8 @@ fn passed(outcome: &Outcome) -> Check {
         }
         None => "",
     };
-    Check::ok("handshake", format!("it answers{who}{next}"))
+    let again = if outcome.is_flaky { ", but only when it was started again" } else { "" };
+    Check::ok("handshake", format!("it answers{who}{again}{next}"))
 }
 
 /// What has happened, and what helps.

@@ -90,10 +90,12 @@ impl Conversation {
             stderr_tail: String::new(),
             isolation: launch.isolation.as_str(),
             left: None,
+            is_flaky: false,
         };
         let sandbox = Sandbox::below(&options.temporary, options.home).map_err(SetupError::Sandbox)?;
         match Tree::start(launch, &sandbox).await {
             Ok((tree, pipes)) => {
+                outcome.isolation = tree.isolation();
                 let connection = Connection::new(pipes, listener);
                 let keep = options.keep;
                 Ok(Self { outcome, connection, tree, sandbox, keep, started, next_id: ID + 1 })

@@ -25,6 +25,9 @@
 //!     directory: None,
 //!     environment: Environment::from_host(std::env::vars_os()),
 //!     isolation: Isolation::Environment,
+//!     readable: Vec::new(),
+//!     // Without it, the agent has no limits.
+//!     launcher: Some("/usr/local/bin/acp-registry".into()),
 //! };
 //! let outcome = check(&launch, &Options::new(std::env::temp_dir())).await?;
 //! println!("{:?}: {:?}", outcome.verdict, outcome.message);

@@ -109,6 +109,8 @@ pub struct Outcome {
     /// The directory of the check, and why it could not be removed. It says nothing of the agent, and is no part of what
     /// serialises.
     pub left: Option<String>,
+    /// Whether the agent passed only when it was started again. No part of what serialises.
+    pub is_flaky: bool,
 }
 
 /// What stands in the place of a path that is another in each run.
@@ -136,6 +138,20 @@ impl Outcome {
         handshake.auth_methods.iter_mut().for_each(|method| hide(&mut method.name));
         handshake.setup_required.iter_mut().for_each(hide);
         handshake.warnings.iter_mut().for_each(hide);
+    }
+
+    /// Whether another start may end otherwise: the agent died by a signal, or did not answer in time.
+    #[must_use]
+    pub fn may_be_chance(&self) -> bool {
+        let has_crashed = self.exit.is_some_and(|exit| exit.how == How::Signaled);
+        self.verdict == Verdict::Fail && (self.reason == Some(Reason::Timeout) || has_crashed)
+    }
+
+    /// The outcome of a second start, after a first one that [may have failed by chance](Self::may_be_chance).
+    #[must_use]
+    pub fn after_failure(mut self) -> Self {
+        self.is_flaky = self.verdict == Verdict::Pass;
+        self
     }
 
     pub(super) fn judge(&mut self, judgement: Result<(), Failure>) {

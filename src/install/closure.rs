@@ -60,8 +60,8 @@ impl Installer {
         let mut arguments: Vec<String> = flags.map(ToOwned::to_owned).into();
         arguments.push(directory.to_string_lossy().into_owned());
         let environment = self.environment_with(&self.npm);
-        let timeout = self.timeout;
-        Tool { name: "npm", program, arguments, environment, directory, temporary, timeout }.run().await?;
+        let (timeout, launcher) = (self.timeout, self.launcher.clone());
+        Tool { name: "npm", program, arguments, environment, directory, temporary, timeout, launcher }.run().await?;
         let packages = read(&directory.join("package-lock.json"))?;
         Ok(Closure { integrity: integrity_in(packages.as_bytes(), &name), packages })
     }
@@ -86,8 +86,8 @@ impl Installer {
         }
         arguments.push("wanted.txt".to_owned());
         let environment = self.environment_with(&self.uv);
-        let timeout = self.timeout;
-        Tool { name: "uv", program, arguments, environment, directory, temporary, timeout }.run().await?;
+        let (timeout, launcher) = (self.timeout, self.launcher.clone());
+        Tool { name: "uv", program, arguments, environment, directory, temporary, timeout, launcher }.run().await?;
         Ok(Closure { integrity: None, packages: read(&directory.join("packages.txt"))? })
     }
 }

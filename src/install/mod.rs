@@ -228,6 +228,9 @@ pub struct Installer {
     pub platform: Option<Platform>,
     /// How long an installation may take.
     pub timeout: Duration,
+    /// The `acp-registry` executable, which sets the limits of package managers; see
+    /// [`Launch::launcher`](crate::sys::process::Launch::launcher).
+    pub launcher: Option<PathBuf>,
 }
 
 impl Installer {
@@ -244,6 +247,7 @@ impl Installer {
             limits: Limits::default(),
             platform: Platform::host(),
             timeout: Duration::from_mins(30),
+            launcher: None,
         }
     }
 

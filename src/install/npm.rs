@@ -39,9 +39,9 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
     arguments.extend([directory.to_string_lossy().into_owned(), "--".to_owned()]);
     arguments.extend_from_slice(wanted);
     let environment = installer.environment_with(&installer.npm);
-    let (temporary, timeout) = (work.temporary, installer.timeout);
+    let (temporary, timeout, launcher) = (work.temporary, installer.timeout, installer.launcher.clone());
     (work.progress)(Progress::Running("npm"));
-    Tool { name: "npm", program: npm, arguments, environment, directory, temporary, timeout }.run().await?;
+    Tool { name: "npm", program: npm, arguments, environment, directory, temporary, timeout, launcher }.run().await?;
     let integrity = integrity(&name, directory);
     let file =
         command_file(&name, directory).map_err(|problem| Error::NoCommand { package: package.to_owned(), problem })?;

@@ -27,6 +27,8 @@ pub(super) struct Tool<'a> {
     /// Where its home is made.
     pub(super) temporary: &'a Path,
     pub(super) timeout: Duration,
+    /// Sets its limits.
+    pub(super) launcher: Option<PathBuf>,
 }
 
 impl Tool<'_> {
@@ -40,6 +42,8 @@ impl Tool<'_> {
             directory: Some(self.directory.to_owned()),
             environment: self.environment,
             isolation: Isolation::Environment,
+            readable: Vec::new(),
+            launcher: self.launcher,
         };
         let (mut tree, Pipes { stdin, stdout, stderr }) = Tree::start(&launch, &sandbox).await?;
         drop(stdin);

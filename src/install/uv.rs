@@ -21,8 +21,8 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
     // What uv fetches must outlive its home.
     environment.set("UV_PYTHON_INSTALL_DIR", directory.join("python"));
     let run = |arguments: Vec<String>, environment: Environment| {
-        let (program, timeout) = (program.clone(), installer.timeout);
-        Tool { name: "uv", program, arguments, environment, directory, temporary, timeout }.run()
+        let (program, timeout, launcher) = (program.clone(), installer.timeout, installer.launcher.clone());
+        Tool { name: "uv", program, arguments, environment, directory, temporary, timeout, launcher }.run()
     };
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     (work.progress)(Progress::Running("uv"));

@@ -57,6 +57,8 @@ pub struct Verified {
     reason: Option<String>,
     message: Option<String>,
     #[serde(default)]
+    flaky: bool,
+    #[serde(default)]
     reused: bool,
     #[serde(default)]
     stderr_tail: String,
@@ -241,7 +243,7 @@ impl Verified {
     }
 
     fn reason(&self) -> &str {
-        self.reason.as_deref().unwrap_or_default()
+        self.reason.as_deref().unwrap_or(if self.flaky { "flaky" } else { "" })
     }
 }
 

@@ -92,7 +92,9 @@ fn times(outcome: &Outcome) -> String {
 
 pub(super) fn isolation(name: &str) -> &str {
     match name {
-        "bwrap" => "bwrap: the host's files and processes were hidden",
+        "bwrap" => "bwrap: the host's files and processes were hidden; the network was shared",
+        "bwrap-no-network" => "bwrap: the host's files, processes and network were hidden",
+        "user" => "own user, environment, home and session; what every user of the host can read was within reach",
         _ => "own environment, home and session; the host's files were within reach",
     }
 }

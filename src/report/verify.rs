@@ -1,5 +1,6 @@
 //! What came of all agents, for people: a table, and the details of what has not passed.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ pub fn verify(rows: &[Row], duration: Duration, color: bool) -> String {
         out.push('\n');
         out.push_str(&details(row, color));
     }
-    let _ = writeln!(out, "\n{}{}", isolation(rows), summary(rows, duration));
+    let _ = writeln!(out, "\n{}{}", notes(rows), summary(rows, duration));
     out
 }
 
@@ -44,14 +45,25 @@ pub fn verify_markdown(rows: &[Row], duration: Duration) -> String {
         let text: String = details(row, false).lines().map(|line| format!("    {line}\n")).collect();
         let _ = write!(out, "\n{text}");
     }
-    let _ = write!(out, "\n{}", isolation(rows));
+    let _ = write!(out, "\n{}", notes(rows));
     out
 }
 
-/// How the agents were kept apart, which is the same for all.
-fn isolation(rows: &[Row]) -> String {
-    let name = rows.iter().find_map(Row::isolation);
-    name.map_or_else(String::new, |name| format!("isolation: {}\n", super::outcome::isolation(name)))
+/// How the agents were kept apart, and what `flaky` means where it is in the table.
+fn notes(rows: &[Row]) -> String {
+    let names: BTreeSet<&str> = rows.iter().filter_map(Row::isolation).collect();
+    let mut out = String::new();
+    for name in &names {
+        let ids: BTreeSet<&str> =
+            rows.iter().filter(|row| row.isolation() == Some(name)).map(|row| row.id.as_str()).collect();
+        // Where all are alike, their names say nothing.
+        let ids = if names.len() > 1 { format!(" ({})", cut(&Vec::from_iter(ids).join(", "))) } else { String::new() };
+        let _ = writeln!(out, "isolation: {}{ids}", super::outcome::isolation(name));
+    }
+    if rows.iter().any(Row::is_flaky) {
+        out.push_str("flaky: passed only when it was started again, while no other agent ran\n");
+    }
+    out
 }
 
 fn summary(rows: &[Row], duration: Duration) -> String {
@@ -80,10 +92,16 @@ fn cells(row: &Row) -> [String; 7] {
         cut(&row.version),
         row.distribution().to_owned(),
         verdict.to_owned(),
-        row.reason().or_else(|| row.setup_required().map(|_| "setup_required")).unwrap_or_default().to_owned(),
+        note(row).to_owned(),
         seconds(install),
         seconds(answer),
     ]
+}
+
+/// Why a row has not passed, or what else its agent needs or did.
+fn note(row: &Row) -> &'static str {
+    let other = if row.is_flaky() { "flaky" } else { "" };
+    row.reason().or_else(|| row.setup_required().map(|_| "setup_required")).unwrap_or(other)
 }
 
 fn line(cells: &[String; 7], widths: &[usize; 7], code: Option<&str>) -> String {

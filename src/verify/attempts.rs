@@ -80,7 +80,7 @@ impl Verifier {
         let ready = self.set_up(source, place).await?;
         for arguments in lists {
             trying(Some(arguments));
-            let outcome = self.start(&ready, arguments, place).await?;
+            let outcome = self.start(&self.launch(&ready, arguments, place), place).await?;
             let has_passed = outcome.verdict == Verdict::Pass;
             tried.push(Attempt { arguments: arguments.clone(), outcome });
             if has_passed {

@@ -7,6 +7,7 @@
 //!
 //! * [`plan()`]: which agents, distributions and channels are checked, and which are skipped, and why
 //! * [`Verifier`]: does the tasks, some at once; one bad agent never stops the others
+//! * [`Turns`]: which work is done beside other work, and which alone
 //! * [`Attempts`]: how an agent is started, found out by trying
 //! * [`Row`]: what came of one task, with its JSON form
 //! * [`Snapshot`]: what agents can do, as a file that the next run and the catalog read
@@ -21,6 +22,7 @@ mod row;
 mod run;
 mod snapshot;
 mod sources;
+mod turns;
 
 pub use attempts::{Attempt, Attempts};
 pub use held::{Advice, Held};
@@ -30,3 +32,4 @@ pub use row::{Row, State, Summary, Verdict};
 pub use run::{Event, Verifier};
 pub use snapshot::{LIMIT as SNAPSHOT_LIMIT, SCHEMA, Snapshot, SnapshotError};
 pub use sources::Sources;
+pub use turns::Turns;

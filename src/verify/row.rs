@@ -213,6 +213,12 @@ impl Row {
         if let State::Checked { outcome, .. } = &self.state { Some(outcome.isolation) } else { None }
     }
 
+    /// Whether the agent passed only when it was started again.
+    #[must_use]
+    pub fn is_flaky(&self) -> bool {
+        matches!(&self.state, State::Checked { outcome, .. } if outcome.is_flaky)
+    }
+
     /// The kind of distribution, or a dash.
     #[must_use]
     pub fn distribution(&self) -> &'static str {
@@ -225,7 +231,8 @@ impl Row {
         let mut row = json!({
             "id": self.id, "version": self.version, "channel": self.channel.as_str(),
             "distribution": self.kind.map(Kind::as_str), "verdict": self.verdict(), "reason": self.reason(),
-            "message": self.message(), "reused": matches!(self.state, State::Reused(_)),
+            "message": self.message(), "flaky": self.is_flaky(),
+            "reused": matches!(self.state, State::Reused(_)),
             "quarantine": self.held.as_ref().map(|held| held.to_json(self.verdict())),
         });
         let found = match &self.state {

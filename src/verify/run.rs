@@ -9,12 +9,12 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
 use super::sources::Sources;
-use super::{Row, State, Task, Verdict, Work};
+use super::{Row, State, Task, Turns, Verdict, Work};
 use crate::handshake::{Options, Outcome, check, set_variables};
 use crate::install::{self, Installed, Installer, Kind, Source};
 use crate::sys::fs::PathError;
 use crate::sys::lock::mark_used;
-use crate::sys::process::{Environment, INSTALLED, Isolation, Launch, Scratch};
+use crate::sys::process::{Environment, INSTALLED, Isolation, Launch, Scratch, make_readable};
 
 /// Installs and checks agents.
 #[derive(Debug, Clone)]
@@ -23,8 +23,8 @@ pub struct Verifier {
     pub installer: Installer,
     /// What agents may see of the host.
     pub environment: Environment,
-    /// Whether agents run in bubblewrap, where they see of the host's files the system alone. Package managers do not.
-    pub is_sandboxed: bool,
+    /// What keeps agents apart; package managers are not. The place of [`Isolation::OwnUser`] is set for each agent.
+    pub isolation: Isolation,
     /// The home of the person, of which such an agent must not see all, even where an interpreter lies in it.
     pub home: Option<PathBuf>,
     /// How the handshake is made; its `temporary` is where all places are made.
@@ -33,6 +33,8 @@ pub struct Verifier {
     pub keep: Option<PathBuf>,
     /// What is known of the package sources.
     pub sources: Sources,
+    /// Which work is done alone.
+    pub turns: Turns,
 }
 
 /// How far the work is. Numbers are those of the tasks, from 0.
@@ -58,7 +60,9 @@ struct Done {
 pub(super) struct Ready {
     installed: Installed,
     environment: Environment,
-    isolation: Isolation,
+    readable: Vec<PathBuf>,
+    /// How long the installation took, without waiting for others.
+    took: Duration,
 }
 
 /// What came of a task before its agent could be started.
@@ -201,11 +205,8 @@ impl Verifier {
         result
     }
 
-    /// What keeps an agent apart that was installed in this directory.
-    fn isolation(&self, kind: Kind, directory: &Path) -> Isolation {
-        if !self.is_sandboxed {
-            return Isolation::Environment;
-        }
+    /// What an agent that was installed in this directory needs of the host's files.
+    fn readable(&self, kind: Kind, directory: &Path) -> Vec<PathBuf> {
         let interpreters = match kind {
             Kind::Npx => self.environment.find("node").into_iter().collect(),
             Kind::Uvx => pythons(directory),
@@ -215,7 +216,7 @@ impl Verifier {
         let folders = interpreters.iter().flat_map(|interpreter| folders_of(interpreter));
         let shows_home = |folder: &PathBuf| self.home.as_ref().is_some_and(|home| home.starts_with(folder));
         readable.extend(folders.filter(|folder| !shows_home(folder)));
-        Isolation::Bwrap { readable }
+        readable
     }
 
     async fn in_place(
@@ -228,10 +229,24 @@ impl Verifier {
     ) -> Result<Outcome, Stop> {
         let started = Instant::now();
         let ready = self.set_up(source, place).await;
-        *install = started.elapsed();
+        *install = ready.as_ref().map_or_else(|_| started.elapsed(), |ready| ready.took);
         let ready = ready?;
         progress(Event::Checking(number));
-        self.start(&ready, &[], place).await
+        let launch = self.launch(&ready, &[], place);
+        let is_apart = match &launch.isolation {
+            Isolation::Environment => false,
+            Isolation::OwnUser { .. } => launch.gets_own_user(place.path()),
+            Isolation::Bwrap { .. } => true,
+        };
+        let outcome = {
+            let _turn = if is_apart { self.turns.beside_others().await } else { self.turns.alone().await };
+            self.start(&launch, place).await?
+        };
+        if !outcome.may_be_chance() {
+            return Ok(outcome);
+        }
+        let _turn = self.turns.alone().await;
+        Ok(self.start(&launch, place).await?.after_failure())
     }
 
     /// Installs an agent in its place.
@@ -242,25 +257,42 @@ impl Verifier {
             .map_err(|error| Stop { verdict: Verdict::Fail, ..Stop::error("spawn_failed", &error) })?;
         let directory = place.path().join(INSTALLED);
         fs::create_dir(&directory).map_err(PathError::at(&directory))?;
+        let turn = self.turns.beside_others().await;
+        let started = Instant::now();
         let installed = self.installer.install(source, &directory, place.path()).await;
         let installed = installed.map_err(|error| Stop::install(&error, source))?;
-        let isolation = self.isolation(source.kind(), &directory);
-        Ok(Ready { installed, environment, isolation })
+        drop(turn);
+        let readable = self.readable(source.kind(), &directory);
+        if self.isolation != Isolation::Environment && self.installer.launcher.is_some() {
+            // Packages have tens of thousands of files.
+            let _ = spawn_blocking(move || make_readable(&directory)).await;
+        }
+        Ok(Ready { installed, environment, readable, took: started.elapsed() })
     }
 
-    /// Starts an agent with these further arguments, and speaks to it.
-    pub(super) async fn start(&self, ready: &Ready, arguments: &[String], place: &Scratch) -> Result<Outcome, Stop> {
-        let Ready { installed, environment, isolation } = ready;
-        let launch = Launch {
+    /// How an agent is started with these further arguments.
+    pub(super) fn launch(&self, ready: &Ready, arguments: &[String], place: &Scratch) -> Launch {
+        let Ready { installed, environment, readable, .. } = ready;
+        let isolation = match &self.isolation {
+            Isolation::OwnUser { .. } => Isolation::OwnUser { place: Some(place.path().to_owned()) },
+            other => other.clone(),
+        };
+        Launch {
             program: installed.program.clone().into(),
             arguments: installed.arguments.iter().chain(arguments).map(Into::into).collect(),
             directory: None,
             environment: environment.clone(),
-            isolation: isolation.clone(),
-        };
+            isolation,
+            readable: readable.clone(),
+            launcher: self.installer.launcher.clone(),
+        }
+    }
+
+    /// Starts an agent, and speaks to it.
+    pub(super) async fn start(&self, launch: &Launch, place: &Scratch) -> Result<Outcome, Stop> {
         let options =
             Options { temporary: place.path().to_owned(), keep: self.keep.is_some(), ..self.handshake.clone() };
-        let mut outcome = check(&launch, &options).await.map_err(|error| Stop::error("spawn_failed", &error))?;
+        let mut outcome = check(launch, &options).await.map_err(|error| Stop::error("spawn_failed", &error))?;
         outcome.hide_path(place.path());
         Ok(outcome)
     }

@@ -185,6 +185,8 @@ fn launch(case: &[&str]) -> Launch {
         directory: None,
         environment: Environment::from_host(env::vars_os()),
         isolation: Isolation::Environment,
+        readable: Vec::new(),
+        launcher: Some(env!("CARGO_BIN_EXE_acp-registry").into()),
     }
 }
 

@@ -66,6 +66,14 @@ pub(crate) fn run(arguments: &[String]) {
         }
         "exit-if-there" => exit(if fs::exists(argument(1)).unwrap() { 5 } else { 6 }),
         "crash" => std::process::abort(),
+        // The first time only: the file is there from then on.
+        "crash-once" | "deaf-once" if fs::File::create_new(argument(1)).is_ok() => {
+            if argument(0) == "deaf-once" {
+                forever();
+            }
+            std::process::abort()
+        }
+        "crash-once" | "deaf-once" => serve(&good()),
         "stderr" => {
             let line = format!("{}\n", "e".repeat(99));
             for _ in 0..number(1) / 100 {
@@ -79,8 +87,8 @@ pub(crate) fn run(arguments: &[String]) {
         },
         "ask-first" => ask_first(),
         "environment" => {
-            // Limits come a moment after the start, but before the first request.
-            io::stdin().lock().fill_buf().unwrap();
+            // Before anything else is opened.
+            let descriptors = descriptors();
             let variables: serde_json::Map<String, Value> = env::vars_os()
                 .map(|(name, value)| (name.to_string_lossy().into(), value.to_string_lossy().into()))
                 .collect();
@@ -90,6 +98,8 @@ pub(crate) fn run(arguments: &[String]) {
                 "directory": env::current_dir().unwrap(),
                 "limits": fs::read_to_string("/proc/self/limits").unwrap_or_default(),
                 "stat": fs::read_to_string("/proc/self/stat").unwrap_or_default(),
+                "descriptors": descriptors,
+                "status": fs::read_to_string("/proc/self/status").unwrap_or_default(),
                 "oom_score_adj": fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default(),
             });
             serve(&result);
@@ -107,6 +117,14 @@ pub(crate) fn run(arguments: &[String]) {
         #[cfg(not(unix))]
         other => panic!("no such case: {other}"),
     }
+}
+
+/// The files that this process has got from the one that started it.
+fn descriptors() -> Vec<String> {
+    let items = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    // But for the directory that is just being read.
+    let is_other = |path: &std::path::Path| !fs::read_link(path).is_ok_and(|to| to.starts_with("/proc"));
+    items.filter(|item| is_other(&item.path())).map(|item| item.file_name().to_string_lossy().into()).collect()
 }
 
 fn text(template: &str) -> String {
@@ -301,15 +319,54 @@ fn words(arguments: &[String]) -> Vec<&str> {
 /// Processes beyond the first.
 #[cfg(unix)]
 mod family {
-    use nix::sys::signal::{SigSet, Signal};
-    use nix::unistd::{dup2_stdout, setsid};
+    use nix::sys::signal::{SigSet, Signal, kill};
+    use nix::unistd::{Pid, dup2_stdout, setsid};
+    use rustix::process::getuid;
+    use serde_json::{Value, json};
 
-    use super::{Stdio, forever, fs, good, serve, start, words};
+    use super::{Command, Stdio, env, forever, fs, good, serve, start, words};
+
+    /// The first user that no account has: below it, an attack would meet real processes.
+    const FIRST: u32 = 61_184;
+
+    /// Does to its host what it can, and tells what came of it. `secret` is looked for in the environments of others.
+    fn attack(secret: &str) -> Value {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
+        let me = std::process::id();
+        let items = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let others: Vec<u32> = items.filter_map(|item| item.file_name().to_str()?.parse().ok()).collect();
+        let others = others.into_iter().filter(|pid| *pid != me);
+        let knows = |pid: &u32| {
+            let found = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            found.windows(secret.len()).any(|part| part == secret.as_bytes())
+        };
+        let learned: Vec<u32> = others.clone().filter(knows).collect();
+        // Never as a user who owns anything else.
+        let is_nobody = getuid().as_raw() >= FIRST;
+        let end = |pid: &u32| kill(Pid::from_raw(i32::try_from(*pid).unwrap()), Signal::SIGKILL).is_ok();
+        let killed: Vec<u32> = if is_nobody { others.clone().filter(end).collect() } else { Vec::new() };
+        let device = env::temp_dir().join("device");
+        let works = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+        json!({
+            "user": getuid().as_raw(), "seen": others.count(), "learned": learned, "killed": killed,
+            "capabilities": line("CapEff:"), "groups": line("Groups:"),
+            "remounts": is_nobody && works(Command::new("mount").args(["-o", "remount,rw", "/usr"])),
+            "makes_devices": works(Command::new("mknod").arg(device).args(["c", "1", "3"])),
+            "reads_shadow": fs::read("/etc/shadow").is_ok(),
+            "network": fs::read_to_string("/proc/self/net/dev").unwrap_or_default().lines().count().saturating_sub(2),
+        })
+    }
 
     #[expect(clippy::zombie_processes, reason = "nobody is waited for: that is the point")]
     pub(super) fn run(case: &str, arguments: &[String]) {
         let argument = |at: usize| arguments.get(at).map_or("", String::as_str);
         match case {
+            "attack" => {
+                let mut result = good();
+                result["agentInfo"] = attack(argument(1));
+                serve(&result);
+            }
             // For roles of grandchildren.
             "sleep" => forever(),
             "setsid" => {

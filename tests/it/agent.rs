@@ -69,6 +69,8 @@ pub(crate) fn check_with(
         directory: None,
         environment,
         isolation: Isolation::Environment,
+        readable: Vec::new(),
+        launcher: Some(PROGRAM.into()),
     };
     change(&mut launch);
     let mut settings = Options::new(temporary.path().to_owned());

@@ -296,6 +296,8 @@ fn the_end_of_stderr_is_kept() {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_agent_has_limits_and_a_session_of_its_own() {
+    // As a shell or a runner of CI leaves files open for all that they start.
+    let _open = nix::unistd::dup(std::fs::File::open("/dev/null").unwrap()).unwrap();
     let info = check_case(&["environment"], Duration::from_secs(30)).outcome.handshake.agent_info;
     let text = |name: &str| info[name].as_str().unwrap().to_owned();
     let limits = text("limits");
@@ -309,6 +311,10 @@ fn an_agent_has_limits_and_a_session_of_its_own() {
     let memory: Vec<u64> = limit("Max data size").iter().map(|number| number.parse().unwrap()).collect();
     assert!(memory.iter().all(|size| (1..=16 << 30).contains(size)), "{memory:?}");
     assert_eq!(text("oom_score_adj"), "1000\n");
+    assert_eq!(info["descriptors"], json!(["0", "1", "2"]));
+    let status = text("status");
+    let of = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
+    assert_eq!((of("NoNewPrivs:"), of("Umask:")), ("1", "0077"));
     // Process, parent, group, session.
     let stat: Vec<String> = text("stat").split(' ').map(ToOwned::to_owned).collect();
     assert_eq!((&stat[4], &stat[5]), (&stat[0], &stat[0]));
@@ -333,6 +339,8 @@ fn a_dropped_check_leaves_nothing() {
         directory: None,
         environment,
         isolation: Isolation::Environment,
+        readable: Vec::new(),
+        launcher: Some(crate::support::PROGRAM.into()),
     };
     let options = Options::new(temporary.path().to_owned());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

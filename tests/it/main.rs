@@ -31,6 +31,7 @@ mod handshake;
 mod history;
 mod index;
 mod init;
+mod isolation;
 #[cfg(unix)]
 mod journey;
 mod library;

@@ -153,6 +153,62 @@ fn a_real_native_program_is_started_from_its_archive() {
     assert_eq!(row["handshake"]["agent_info"]["name"], "codex-acp", "{row}");
 }
 
+/// Bun reserves much memory when it starts, and dies by a signal when a limit falls meanwhile.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn agents_on_bun_start_every_time_on_a_busy_machine() {
+    const TEST: &str = "agents_on_bun_start_every_time_on_a_busy_machine";
+    const STARTS: usize = 50;
+    const AGENT: &str = r#"
+        let text = "";
+        for await (const chunk of Bun.stdin.stream()) {
+            text += new TextDecoder().decode(chunk);
+            const lines = text.split("\n");
+            text = lines.pop();
+            for (const { id, method } of lines.map((line) => JSON.parse(line))) {
+                const result = { protocolVersion: 1, authMethods: [{ id: "a", name: "A" }] };
+                const error = { code: -32601, message: "Method not found" };
+                const answer = method === "initialize" ? { result } : { error };
+                console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+            }
+        }
+    "#;
+    if !is_there("npm") {
+        return skipped(TEST, "npm is not installed");
+    }
+    let env = Env::empty();
+    let Some(archive) = pack("@oven/bun-linux-x64-baseline@1.4.5", &env.path("")) else {
+        return skipped(TEST, "the npm registry cannot be reached");
+    };
+    env.write("bun.tgz", archive);
+    let unpacked = Command::new("tar").args(["-xzf", "bun.tgz"]).current_dir(env.path("")).status().unwrap();
+    assert!(unpacked.success());
+    env.write("agent.js", AGENT);
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let busy = || {
+        while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    };
+    let failed = std::thread::scope(|scope| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        (0..cores).for_each(|_| drop(scope.spawn(busy)));
+        let agent = env.path("agent.js");
+        let start = |_| {
+            let change = |launch: &mut acp_registry::sys::process::Launch| {
+                launch.program = env.path("package/bin/bun").into();
+                launch.arguments = vec![agent.clone().into()];
+            };
+            crate::agent::check_with(&[], change, |_| ()).outcome
+        };
+        let failed = (0..STARTS).map(start).filter(|outcome| outcome.reason.is_some()).map(|one| one.message);
+        let failed: Vec<_> = failed.collect();
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        failed
+    });
+    assert!(failed.is_empty(), "{} of {STARTS}: {failed:?}", failed.len());
+}
+
 /// Takes minutes and gigabytes: `make test-real` asks for it.
 #[test]
 fn the_agents_of_the_bundled_registry_answer() {

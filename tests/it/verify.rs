@@ -435,6 +435,36 @@ fn after_its_last_day_an_agent_in_quarantine_is_tested_again() {
 }
 
 #[test]
+fn an_agent_that_fails_by_chance_is_started_again_and_called_flaky() {
+    let verify = Verify::new();
+    // Agents of root have users of their own.
+    verify.env.write("flags/c", "");
+    fs::set_permissions(verify.env.path("flags"), fs::Permissions::from_mode(0o777)).unwrap();
+    let once = |name: &str| verify.env.path("flags").join(name).to_str().unwrap().to_owned();
+    verify.npx("crashes-once", &["crash-once", &once("a")]).npx("hangs-once", &["deaf-once", &once("b")]);
+    verify.npx("crashes", &["crash"]).npx("good", &["ok"]);
+    let (code, document) = verify.json(&["--timeout", "5", "--out", "c.json"]);
+    let expected =
+        [("crashes", "fail", "exited"), ("crashes-once", "pass", ""), ("good", "pass", ""), ("hangs-once", "pass", "")];
+    assert_eq!((code, rows(&document)), (1, expected.to_vec()), "{document:#}");
+    let flaky = ["crashes", "crashes-once", "good", "hangs-once"].map(|id| row(&document, id)["flaky"].clone());
+    assert_eq!(flaky, [false, true, false, true].map(Value::from));
+    // A snapshot is the same, whatever chance does.
+    assert!(!verify.env.read("c.json").contains("flaky"));
+    // A job that may comment says so, too.
+    verify.env.write("d.json", document.to_string());
+    let run = Run::of(&mut verify.program(&["report", "d.json"]));
+    assert!(run.stdout.contains("| crashes-once | 1.0.0 | npx | pass | flaky |"), "{}", run.stdout);
+    for format in ["human", "markdown"] {
+        fs::remove_file(verify.env.path("flags/a")).unwrap();
+        let run = verify.run(&["crashes-once", "good", "--format", format]);
+        assert!(run.code == 0 && run.stdout.contains("flaky: passed only when"), "{}", run.stdout);
+        let line = run.stdout.lines().find(|line| line.contains("crashes-once")).unwrap();
+        assert!(line.contains("pass") && line.contains("flaky"), "{line}");
+    }
+}
+
+#[test]
 fn what_was_installed_can_be_kept() {
     let verify = Verify::new();
     verify.npx("good", &["litter"]);

@@ -63,12 +63,12 @@ fn is_sandbox(path: &Path) -> bool {
     })
 }
 
-/// Whether it belongs to this user, and nobody else can look into it.
+/// Whether it belongs to this user, and no other user can look into it. The agent's own user may enter it.
 #[cfg(unix)]
 fn is_private(metadata: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
 
-    metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o777 == 0o700
+    metadata.uid() == rustix::process::geteuid().as_raw() && [0o700, 0o710].contains(&(metadata.mode() & 0o777))
 }
 
 #[cfg(not(unix))]

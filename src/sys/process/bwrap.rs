@@ -1,11 +1,11 @@
-//! Bubblewrap: the host's files out of sight.
+//! What keeps a program apart, and bubblewrap, which hides the host's files.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::tree::Launch;
-use super::{Environment, Sandbox};
+use super::begin::Begin;
+use super::{Environment, Launch, Sandbox};
 
 /// What belongs to the system, as far as it exists.
 const SYSTEM: &[&str] =
@@ -16,12 +16,27 @@ const SYSTEM: &[&str] =
 pub enum Isolation {
     /// Nothing: it can read and write whatever the caller can.
     Environment,
-    /// Bubblewrap: it sees the system, read-only, its sandbox, and the paths given here, read-only; and no process of
-    /// the host.
-    Bwrap {
-        /// Files and directories that it may read.
-        readable: Vec<PathBuf>,
+    /// On Linux, where the caller is root: a user that no account and no other program has. It reads what every user can
+    /// read, and cannot touch processes of others. Where [`Launch::gets_own_user`] says no, the same as `Environment`.
+    OwnUser {
+        /// A directory of the caller's alone, with what the program needs in it: only the program's user is let in.
+        place: Option<PathBuf>,
     },
+    /// Bubblewrap: it sees the system, its sandbox, and what [`Launch::readable`] names, all but the sandbox read-only;
+    /// and no process of the host. Where the caller is root, it gets a user that nothing else has, without capabilities.
+    Bwrap {
+        /// Whether it reaches the network.
+        network: Network,
+    },
+}
+
+/// Whether a program in a sandbox reaches the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// That of the host, with what listens on its loopback addresses.
+    Shared,
+    /// None but a loopback device of its own.
+    None,
 }
 
 /// Why an isolation cannot be had.
@@ -36,12 +51,14 @@ pub enum IsolationError {
 }
 
 impl Isolation {
-    /// The isolation's name in reports.
+    /// The isolation's name in reports, but for a program that got a user of its own: see
+    /// [`Tree::isolation`](super::Tree::isolation).
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
-            Self::Environment => "environment",
-            Self::Bwrap { .. } => "bwrap",
+            Self::Environment | Self::OwnUser { .. } => "environment",
+            Self::Bwrap { network: Network::Shared } => "bwrap",
+            Self::Bwrap { network: Network::None } => "bwrap-no-network",
         }
     }
 
@@ -51,10 +68,15 @@ impl Isolation {
     /// [`IsolationError`]
     #[expect(clippy::disallowed_methods, reason = "this is where bwrap is started")]
     pub async fn check(&self, environment: &Environment) -> Result<(), IsolationError> {
-        let Self::Bwrap { .. } = self else { return Ok(()) };
+        let Self::Bwrap { network } = self else { return Ok(()) };
         let mut command = tokio::process::Command::new("bwrap");
         command.args(["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--ro-bind", "/", "/", "--proc", "/proc"]);
-        command.args(["--dev", "/dev", "--", "true"]).env_clear().envs(environment.iter()).kill_on_drop(true);
+        command
+            .args(network.arguments())
+            .args(["--dev", "/dev", "--", "true"])
+            .env_clear()
+            .envs(environment.iter())
+            .kill_on_drop(true);
         let output = command.output().await.map_err(IsolationError::Start)?;
         if output.status.success() {
             return Ok(());
@@ -63,65 +85,130 @@ impl Isolation {
         Err(IsolationError::Refused(crate::text::printable(text.lines().next().unwrap_or("no message")).into_owned()))
     }
 
-    /// The program to start, with its arguments.
-    pub(super) fn command(&self, launch: &Launch, sandbox: &Sandbox) -> (OsString, Vec<OsString>) {
-        let Self::Bwrap { readable } = self else { return (launch.program.clone(), launch.arguments.clone()) };
+    /// Puts the sandbox before the program.
+    pub(super) fn wrap(&self, begin: &mut Begin, launch: &Launch, sandbox: &Sandbox) -> io::Result<()> {
+        let Self::Bwrap { network } = self else { return Ok(()) };
+        #[cfg(unix)]
+        if begin.user.is_none() && rustix::process::geteuid().is_root() {
+            return Err(io::Error::other("as root, it would keep root's rights in bubblewrap without a launcher"));
+        }
         let mut arguments: Vec<OsString> = [
             "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
-            "--unshare-cgroup-try", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
+            "--unshare-cgroup-try", "--cap-drop", "ALL",
         ]
         .map(OsString::from)
         .to_vec();
-        let mut bind = |kind: &str, path: &Path| arguments.extend([kind.into(), path.into(), path.into()]);
+        arguments.extend(network.arguments().iter().map(OsString::from));
+        if begin.user.is_some() {
+            // The launcher needs them to give up root, and they are gone with root.
+            arguments.extend(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"].map(OsString::from));
+        }
+        arguments.extend(["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"].map(OsString::from));
+        let has_user = begin.user.is_some();
+        let mut bind = |kind: &str, path: &Path| {
+            // Those that bubblewrap makes by itself may be for root alone.
+            let mut above: Vec<&Path> = path.ancestors().skip(1).filter(|_| has_user).collect();
+            above.reverse();
+            let above = above.into_iter().skip(1);
+            arguments.extend(above.flat_map(|path| [OsString::from("--dir"), path.into()]));
+            arguments.extend([kind.into(), path.into(), path.into()]);
+        };
         for path in SYSTEM {
             bind("--ro-bind-try", Path::new(path));
         }
-        for path in readable {
+        for path in launch.readable.iter().chain(begin.report.as_ref().and(launch.launcher.as_ref())) {
             bind("--ro-bind-try", path);
         }
         // Last, so that nothing lies over it.
         bind("--bind", sandbox.path());
-        arguments.extend(["--chdir".into(), launch.directory(sandbox).into(), "--".into(), launch.program.clone()]);
-        arguments.extend(launch.arguments.iter().cloned());
-        ("bwrap".into(), arguments)
+        let program = std::mem::replace(&mut begin.program, "bwrap".into());
+        if begin.report.is_none() {
+            // Else the launcher goes there, as the user to whom the directory may be open alone.
+            arguments.extend(["--chdir".into(), launch.directory(sandbox).into()]);
+        }
+        arguments.extend(["--".into(), program]);
+        arguments.append(&mut begin.arguments);
+        begin.arguments = arguments;
+        Ok(())
     }
 }
 
-#[cfg(all(test, unix))]
+impl Network {
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Shared => &[],
+            Self::None => &["--unshare-net"],
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::process::Home;
 
-    #[test]
-    fn the_sandbox_comes_last_and_the_agent_behind_the_dashes() {
-        let temporary = tempfile::tempdir().unwrap();
-        let sandbox = Sandbox::below(temporary.path(), crate::sys::process::Home::Empty).unwrap();
+    fn begin(isolation: Isolation, parent: &Path) -> (Sandbox, io::Result<Begin>) {
+        let sandbox = Sandbox::below(parent, Home::Empty).unwrap();
         let launch = Launch {
             program: "/place/install/agent".into(),
             arguments: vec!["--bind".into(), "/".into()],
             directory: None,
             environment: Environment::default(),
-            isolation: Isolation::Bwrap { readable: vec!["/place/install".into()] },
+            isolation,
+            readable: vec!["/place/install".into()],
+            launcher: Some("/opt/acp-registry".into()),
         };
-        let (program, arguments) = launch.isolation.command(&launch, &sandbox);
-        assert_eq!(program, "bwrap");
-        let text: Vec<&str> = arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let begin = runtime.block_on(async { Begin::of(&launch, &sandbox) });
+        (sandbox, begin)
+    }
+
+    #[test]
+    fn the_sandbox_comes_last_and_the_agent_behind_the_dashes() {
+        let temporary = tempfile::tempdir().unwrap();
+        let (sandbox, begun) = begin(Isolation::Bwrap { network: Network::Shared }, temporary.path());
+        let begun = begun.unwrap();
+        assert_eq!((begun.program.to_str(), begun.isolation), (Some("bwrap"), "bwrap"));
+        let text: Vec<&str> = begun.arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
         let at = |words: &[&str]| text.windows(words.len()).position(|window| window == words);
         let own = sandbox.path().to_str().unwrap();
         let (temporary, install) =
             (at(&["--tmpfs", "/tmp"]), at(&["--ro-bind-try", "/place/install", "/place/install"]));
-        let (writable, work) = (at(&["--bind", own, own]), sandbox.work());
-        assert!(temporary.is_some() && temporary < install && install < writable, "{text:?}");
-        let end = ["--chdir", work.to_str().unwrap(), "--", "/place/install/agent", "--bind", "/"];
-        assert!(text.ends_with(&end), "{text:?}");
-        // The agent's own words are no option of bwrap.
-        let options = &text[..text.len() - 3];
+        let launcher = at(&["--ro-bind-try", "/opt/acp-registry", "/opt/acp-registry"]);
+        let writable = at(&["--bind", own, own]);
+        assert!(temporary.is_some() && temporary < install && install < launcher && launcher < writable, "{text:?}");
+        let dashes = at(&["--"]).unwrap();
+        // The launcher becomes the agent, whose own words are no option of bwrap.
+        assert_eq!(text[dashes + 1..dashes + 3], ["/opt/acp-registry", super::super::LAUNCH]);
+        assert!(text[dashes + 3..].contains(&sandbox.work().to_str().unwrap()), "{text:?}");
+        assert!(text.ends_with(&["--", "/place/install/agent", "--bind", "/"]), "{text:?}");
+        let options = &text[..dashes];
         assert_eq!(options.iter().filter(|word| **word == "--bind").count(), 1);
         for needed in ["--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc"] {
             assert!(options.contains(&needed), "{needed}");
         }
-        // The network is how an agent reaches its service.
+        assert!(options.windows(2).any(|pair| pair == ["--cap-drop", "ALL"]));
+        // Most agents reach their service through the network.
         assert!(!options.contains(&"--unshare-net"));
-        let plain = Isolation::Environment.command(&launch, &sandbox);
-        assert_eq!(plain, (launch.program.clone(), launch.arguments.clone()));
+    }
+
+    #[test]
+    fn the_network_can_be_left_out_and_reports_say_so() {
+        let temporary = tempfile::tempdir().unwrap();
+        let (_sandbox, begun) = begin(Isolation::Bwrap { network: Network::None }, temporary.path());
+        let begun = begun.unwrap();
+        assert_eq!(begun.isolation, "bwrap-no-network");
+        let dashes = begun.arguments.iter().position(|word| word == "--").unwrap();
+        assert!(begun.arguments[..dashes].iter().any(|word| word == "--unshare-net"));
+    }
+
+    #[test]
+    fn without_bubblewrap_the_launcher_becomes_the_agent() {
+        let temporary = tempfile::tempdir().unwrap();
+        let (_sandbox, begun) = begin(Isolation::Environment, temporary.path());
+        let begun = begun.unwrap();
+        assert_eq!((begun.program.to_str(), begun.isolation), (Some("/opt/acp-registry"), "environment"));
+        assert!(begun.arguments.ends_with(&["--", "/place/install/agent", "--bind", "/"].map(Into::into)));
     }
 }

@@ -9,16 +9,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use process_wrap::tokio::ChildWrapper;
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
+use rustix::process::{Pid, Signal, WaitOptions};
 
+pub(super) use super::own_user::OwnUser;
+use super::own_user::user_of;
+pub use super::reach::make_readable;
+pub(super) use super::report::Report;
 use super::sandbox::MARKER;
-
-/// The memory that each process may write to, in bytes. What runtimes only reserve does not
-/// count, as it would for a limit on address space.
-const MEMORY: u64 = 16 << 30;
-
-/// The largest file that a program may write, in bytes. Agents unpack browsers and models of several hundred MB.
-const FILE_SIZE: u64 = 4 << 30;
 
 /// How much of an environment is looked through, in bytes; the kernel allows 6 MiB at most by default.
 const ENVIRONMENT: u64 = 8 << 20;
@@ -34,6 +31,8 @@ pub(super) struct Identity {
     started: u64,
     /// The entry of the environment that all descendants inherit; without it, only the session counts.
     marker: Option<Vec<u8>>,
+    /// The user that nothing else on this system has.
+    user: Option<u32>,
 }
 
 /// One line of the process table.
@@ -50,10 +49,10 @@ struct Process {
 
 impl Identity {
     /// Call it while the root has not been waited for.
-    pub(super) fn new(root: u32, sandbox: Option<&Path>) -> Self {
+    pub(super) fn new(root: u32, sandbox: Option<&Path>, user: Option<u32>) -> Self {
         let started = read(root).map_or(0, |process| process.started);
         let marker = sandbox.map(|path| [MARKER.as_bytes(), b"=", path.as_os_str().as_bytes(), b"\0"].concat());
-        Self { root, started, marker }
+        Self { root, started, marker, user }
     }
 
     /// How many processes of the tree are alive.
@@ -84,7 +83,7 @@ impl Identity {
     }
 
     /// Calls for every living process of the tree, at the moment when it is seen: the root, its session and its group,
-    /// whoever has its environment, and all their descendants.
+    /// those with its environment or its own user, and all their descendants.
     fn each(&self, mut call: impl FnMut(&Process)) -> Vec<Process> {
         // Once nothing is left of the tree, the system may give the root's number to a stranger.
         let is_reused = read(self.root).is_some_and(|process| process.started != self.started);
@@ -112,6 +111,9 @@ impl Identity {
     }
 
     fn marks(&self, process: &Process) -> bool {
+        if self.user.is_some() && user_of(process.pid) == self.user {
+            return true;
+        }
         let Some(marker) = &self.marker else { return false };
         environment(process.pid).split_inclusive(|byte| *byte == 0).any(|entry| entry == marker)
     }
@@ -173,18 +175,6 @@ fn send(number: u32, signal: Signal) {
     }
 }
 
-/// Bounds what a process, and all that it starts, can do to the host. Comes a moment after its start, which is good
-/// enough against accidents.
-pub(super) fn limit(number: u32) {
-    let Some(pid) = pid(number) else { return };
-    for (resource, most) in [(Resource::Fsize, FILE_SIZE), (Resource::Data, MEMORY), (Resource::Core, 0)] {
-        // Fails where the caller's own limit is lower, which then holds.
-        let _ = rustix::process::prlimit(Some(pid), resource, Rlimit { current: Some(most), maximum: Some(most) });
-    }
-    // When memory runs out, the agent goes and not the caller.
-    let _ = fs::write(format!("/proc/{number}/oom_score_adj"), "1000");
-}
-
 /// Ends all processes of launches whose sandboxes lie below a folder: what this program has started there and, because it
 /// was killed itself, has not ended. Returns whether none is left.
 #[must_use]
@@ -207,6 +197,13 @@ pub fn end_launches_below(folder: &Path) -> bool {
         }
         thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Keeps other processes of the same user from reading the memory and the environment of this one, until it ends. For a
+/// program that starts agents; core dumps and debuggers of this user are kept out, too.
+pub fn hide_from_agents() {
+    // Fails on no kernel that this program runs on.
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
 }
 
 /// Whether a living process works below a sandbox of this path, or was started in it.

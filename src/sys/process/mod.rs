@@ -4,14 +4,15 @@
 //! * [`Sandbox`]: a home and temporary directories of its own, removed afterwards, unless it works in the person's
 //! * [`remove_abandoned`]: those that were never removed, because this program was killed
 //! * [`Scratch`]: a directory that is removed whatever was done to it
-//! * [`Isolation`]: what else keeps it apart: nothing, or bubblewrap
+//! * [`Isolation`]: what else keeps it apart: nothing, a user of its own, or bubblewrap
+//! * [`launch()`]: the `acp-registry` executable becomes a program, under limits that hold from its first instruction on
 //! * [`Tree`]: the program with its descendants, from start to end
 //!
 //! What each system gives:
 //!
 //! | system | session of its own | descendants that left the session | limits |
 //! |---|---|---|---|
-//! | Linux | yes | found by their environment, by their parents, and as orphans ([`adopt_orphans`]) | file size, memory, no core files, first victim when memory runs out |
+//! | Linux | yes | found by their environment, their user, by their parents, and as orphans ([`adopt_orphans`]) | file size, memory, no core files, no new rights, no inherited descriptors, first victim when memory runs out |
 //! | other Unix | yes | not found | none |
 //! | Windows | a job object | cannot leave it | none |
 //!
@@ -20,9 +21,19 @@
 //! session, and whose parent is gone, is found as an orphan only.
 
 mod abandoned;
+mod begin;
 mod bwrap;
 mod environment;
 mod exit;
+mod launch;
+#[cfg(target_os = "linux")]
+mod launcher;
+#[cfg(target_os = "linux")]
+mod own_user;
+#[cfg(target_os = "linux")]
+mod reach;
+#[cfg(target_os = "linux")]
+mod report;
 mod sandbox;
 mod scratch;
 mod tail;
@@ -33,11 +44,14 @@ mod tree;
 mod platform;
 
 pub use abandoned::{INSTALLED, remove_abandoned};
-pub use bwrap::{Isolation, IsolationError};
+pub use bwrap::{Isolation, IsolationError, Network};
 pub use environment::{Environment, is_executable};
 pub use exit::{Exit, How};
-pub use platform::{Orphans, adopt_orphans, end_launches_below};
+pub use launch::Launch;
+#[cfg(target_os = "linux")]
+pub use launcher::{LAUNCH, launch};
+pub use platform::{Orphans, adopt_orphans, end_launches_below, hide_from_agents, make_readable};
 pub use sandbox::{Home, Sandbox};
 pub use scratch::Scratch;
 pub use tail::Tail;
-pub use tree::{Ending, Launch, Pipes, SpawnError, Tree};
+pub use tree::{Ending, Pipes, SpawnError, Tree};

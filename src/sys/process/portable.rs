@@ -1,6 +1,8 @@
 //! Trees of processes where there is no `/proc`: a process group on Unix, a job object on Windows.
 #![allow(clippy::unused_self, reason = "the same calls as on Linux")]
 
+use std::convert::Infallible;
+use std::io;
 use std::path::Path;
 
 use process_wrap::tokio::ChildWrapper;
@@ -13,7 +15,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    pub(super) fn new(root: u32, _sandbox: Option<&Path>) -> Self {
+    pub(super) fn new(root: u32, _sandbox: Option<&Path>, _user: Option<u32>) -> Self {
         Self { root }
     }
 
@@ -43,8 +45,44 @@ impl Identity {
     }
 }
 
-/// No limits are known here that would harm nobody.
-pub(super) fn limit(_pid: u32) {}
+/// The launcher's report: no launcher is used here.
+#[derive(Debug)]
+pub(super) struct Report(Infallible);
+
+impl Report {
+    #[expect(clippy::unused_async, reason = "the same call as on Linux")]
+    pub(super) async fn read(&mut self) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    pub(super) fn read_rest(&mut self) -> io::Result<()> {
+        match self.0 {}
+    }
+}
+
+/// A user of a program's own: no program gets one here.
+#[derive(Debug)]
+pub(super) struct OwnUser(Infallible);
+
+impl OwnUser {
+    pub(super) fn number(&self) -> u32 {
+        match self.0 {}
+    }
+}
+
+impl super::Launch {
+    /// Whether the program gets a user of its own, which no program does on this system.
+    #[must_use]
+    pub fn gets_own_user(&self, _temporary: &Path) -> bool {
+        false
+    }
+}
+
+/// Lets every user read what is below a directory, for programs that get users of their own, which none does here.
+pub fn make_readable(_directory: &Path) {}
+
+/// Keeps other processes of the same user from reading the memory of this one, where the system can: this one cannot.
+pub fn hide_from_agents() {}
 
 /// Ends what an earlier run has started and not ended, where such processes can be found: here they cannot, and on Windows
 /// they have ended with that run.

@@ -12,8 +12,11 @@ use crate::sys::lock::mark_used;
 /// exists once.
 pub(super) const MARKER: &str = "ACP_REGISTRY_SANDBOX";
 
+/// The FIFO by which a launch says why the program was not started. It is gone when the program begins.
+pub(super) const REPORT: &str = "start";
+
 /// All that is in a sandbox, the first in each of them.
-pub(super) const PARTS: [&str; 4] = ["work", "home", "tmp", "run"];
+pub(super) const PARTS: [&str; 5] = ["work", "home", "tmp", "run", REPORT];
 
 /// The home and the temporary directories of one launch: empty at first, and removed at the end.
 ///
@@ -116,6 +119,24 @@ impl Sandbox {
         variables
     }
 
+    /// Gives all directories to a user of this number. No other user can enter them, nor can this one leave anything
+    /// beside them.
+    #[cfg(target_os = "linux")]
+    pub(super) fn give_to(&self, user: u32) -> io::Result<()> {
+        let mut waiting = vec![self.path().to_owned()];
+        while let Some(directory) = waiting.pop() {
+            for item in fs::read_dir(&directory)? {
+                let item = item?;
+                // Nothing has run here yet, so that all of it is this program's.
+                if item.file_type()?.is_dir() {
+                    std::os::unix::fs::lchown(item.path(), Some(user), Some(user))?;
+                    waiting.push(item.path());
+                }
+            }
+        }
+        let_in(self.path(), user)
+    }
+
     /// Removes everything.
     ///
     /// # Errors
@@ -130,6 +151,13 @@ impl Sandbox {
         let _ = fs::write(self.path().join("kept"), "");
         self.directory.keep();
     }
+}
+
+/// Lets a user of this number enter a directory of root's, without seeing what else is in it.
+#[cfg(target_os = "linux")]
+pub(super) fn let_in(directory: &Path, user: u32) -> io::Result<()> {
+    std::os::unix::fs::lchown(directory, None, Some(user))?;
+    fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o710))
 }
 
 /// Makes a directory, with those above it, that nobody else can look into.

@@ -1,8 +1,7 @@
 //! A program with its descendants.
 
-use std::ffi::OsString;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -11,8 +10,9 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::platform::{self, Identity};
-use super::{Environment, Exit, Home, How, Isolation, Sandbox};
+use super::begin::Begin;
+use super::platform::{Identity, OwnUser};
+use super::{Exit, Home, How, Isolation, Launch, Sandbox};
 
 /// How long a program may take to end after its stdin was closed, and again after it was asked to end.
 const GRACE: Duration = Duration::from_secs(2);
@@ -20,26 +20,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long killing is repeated: some descendants may be making others all the time.
 const HUNT: Duration = Duration::from_secs(5);
 
-/// What is to be started.
-#[derive(Debug, Clone)]
-pub struct Launch {
-    /// A path, or a name to be found in the environment's `PATH`.
-    pub program: OsString,
-    /// Its arguments.
-    pub arguments: Vec<OsString>,
-    /// Where it works; in the sandbox's own directory when there is none.
-    pub directory: Option<PathBuf>,
-    /// Its variables, to which those of the sandbox are added.
-    pub environment: Environment,
-    /// What keeps it apart.
-    pub isolation: Isolation,
-}
-
-impl Launch {
-    pub(super) fn directory(&self, sandbox: &Sandbox) -> PathBuf {
-        self.directory.clone().unwrap_or_else(|| sandbox.work())
-    }
-}
+/// How long the launcher is waited for. What bubblewrap does before may take long; it is judged like the program then.
+const BEGINNING: Duration = Duration::from_secs(30);
 
 /// Why a program was not started.
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +64,17 @@ pub struct Tree {
     /// Whether nothing that it has started belongs to anybody else.
     is_apart: bool,
     is_over: bool,
+    isolation: &'static str,
+    /// Until the end, no other program gets it.
+    _user: Option<OwnUser>,
+}
+
+/// Why a program did not begin.
+enum Trouble {
+    /// The system did not start what is before the program, or the program where there is nothing before it.
+    Spawn(io::Error),
+    /// The launcher could not become the program.
+    Launcher(io::Error),
 }
 
 impl Tree {
@@ -90,24 +83,53 @@ impl Tree {
     /// # Errors
     /// [`SpawnError`], which says what may be wrong.
     pub async fn start(launch: &Launch, sandbox: &Sandbox) -> Result<(Self, Pipes), SpawnError> {
-        let failed = |error: io::Error| SpawnError {
-            program: launch.program.to_string_lossy().into_owned(),
-            hint: hint(&error, launch, sandbox),
-            error,
-        };
-        let mut child = spawn(launch, sandbox).await.map_err(failed)?;
+        let mut attempts = 0;
+        loop {
+            let trouble = match Self::try_start(launch, sandbox).await {
+                Ok(started) => return Ok(started),
+                Err(trouble) => trouble,
+            };
+            let (Trouble::Spawn(error) | Trouble::Launcher(error)) = &trouble;
+            // A program that was just unpacked: another thread that starts a process holds its file for a moment.
+            if error.kind() != ErrorKind::ExecutableFileBusy || attempts == 20 {
+                let hint = hint(&trouble, launch, sandbox);
+                let (Trouble::Spawn(error) | Trouble::Launcher(error)) = trouble;
+                return Err(SpawnError { program: launch.program.to_string_lossy().into_owned(), hint, error });
+            }
+            attempts += 1;
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn try_start(launch: &Launch, sandbox: &Sandbox) -> Result<(Self, Pipes), Trouble> {
+        let begin = Begin::of(launch, sandbox).map_err(Trouble::Spawn)?;
+        let mut child = spawn(&begin, &launch.directory(sandbox)).map_err(Trouble::Spawn)?;
         let root = child.id().unwrap_or_default();
         let is_apart = sandbox.home() == Home::Empty;
-        if is_apart {
-            platform::limit(root);
-        }
-        let identity = Identity::new(root, is_apart.then(|| sandbox.path()));
+        let user = begin.user.as_ref().map(OwnUser::number);
+        let identity = Identity::new(root, is_apart.then(|| sandbox.path()), user);
         let pipes = (child.stdin().take(), child.stdout().take(), child.stderr().take());
-        let tree = Self { child, identity, exit: None, is_apart, is_over: false };
+        let (isolation, exit) = (begin.isolation, None);
+        let mut tree = Self { child, identity, exit, is_apart, is_over: false, isolation, _user: begin.user };
+        if let Some(mut report) = begin.report {
+            let said = tokio::select! {
+                said = report.read() => said,
+                // The launcher has said why, or what is before it has, on stderr.
+                _ = tree.wait() => report.read_rest(),
+                () = sleep(BEGINNING) => Ok(()),
+            };
+            said.map_err(Trouble::Launcher)?;
+        }
         match pipes {
             (Some(stdin), Some(stdout), Some(stderr)) => Ok((tree, Pipes { stdin, stdout, stderr })),
-            _ => Err(failed(io::Error::other("it was started without pipes"))),
+            _ => Err(Trouble::Spawn(io::Error::other("it was started without pipes"))),
         }
+    }
+
+    /// The name of what keeps the program apart, for reports.
+    #[must_use]
+    pub fn isolation(&self) -> &'static str {
+        self.isolation
     }
 
     /// Waits until the program itself has ended; its descendants may live on. May be given up and called again.
@@ -198,42 +220,40 @@ impl Drop for Tree {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is where programs are started")]
-async fn spawn(launch: &Launch, sandbox: &Sandbox) -> io::Result<Box<dyn ChildWrapper>> {
-    let (program, arguments) = launch.isolation.command(launch, sandbox);
-    let mut attempts = 0;
-    loop {
-        let mut command = Command::new(&program);
-        command.args(&arguments).current_dir(launch.directory(sandbox));
-        command.env_clear().envs(launch.environment.iter()).envs(sandbox.variables());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut command = CommandWrap::from(command);
-        #[cfg(unix)]
-        command.wrap(process_wrap::tokio::ProcessSession);
-        #[cfg(windows)]
-        command.wrap(process_wrap::tokio::JobObject);
-        match command.spawn() {
-            // A program that was just unpacked: another thread that starts a process holds its file for a moment.
-            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && attempts < 20 => {
-                attempts += 1;
-                sleep(Duration::from_millis(10)).await;
-            }
-            other => return other,
-        }
-    }
+fn spawn(begin: &Begin, directory: &Path) -> io::Result<Box<dyn ChildWrapper>> {
+    let mut command = Command::new(&begin.program);
+    command.args(&begin.arguments).current_dir(directory);
+    command.env_clear().envs(begin.variables.iter().map(|(name, value)| (name, value)));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = CommandWrap::from(command);
+    #[cfg(unix)]
+    command.wrap(process_wrap::tokio::ProcessSession);
+    #[cfg(windows)]
+    command.wrap(process_wrap::tokio::JobObject);
+    command.spawn()
 }
 
 /// What may be wrong when a program does not start.
-fn hint(error: &io::Error, launch: &Launch, sandbox: &Sandbox) -> &'static str {
+fn hint(trouble: &Trouble, launch: &Launch, sandbox: &Sandbox) -> &'static str {
     /// "Exec format error" on every Unix.
     const NO_PROGRAM: i32 = 8;
     let directory = launch.directory(sandbox);
     if !directory.is_dir() {
         return "the directory that it is to work in is not there";
     }
+    let error = match trouble {
+        Trouble::Spawn(error) if error.kind() == ErrorKind::NotFound => match &launch.isolation {
+            Isolation::Bwrap { .. } => return "`bwrap` is not installed",
+            _ if cfg!(target_os = "linux") && launch.launcher.as_ref().is_some_and(|launcher| !launcher.exists()) => {
+                return "acp-registry itself is not where it was any more";
+            }
+            _ => error,
+        },
+        Trouble::Spawn(error) | Trouble::Launcher(error) => error,
+    };
     let program = Path::new(&launch.program);
     let has_path = program.components().count() > 1;
     match error.kind() {
-        ErrorKind::NotFound if matches!(launch.isolation, Isolation::Bwrap { .. }) => "`bwrap` is not installed",
         ErrorKind::NotFound if has_path && directory.join(program).exists() => {
             "the file is there, but not the interpreter that its first line names, or not the loader that it needs"
         }

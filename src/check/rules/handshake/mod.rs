@@ -86,6 +86,7 @@ fn started(survey: &mut Survey, failure: Option<(Reason, &str)>, handshake: Hand
         stderr_tail: String::new(),
         isolation: "environment",
         left: None,
+        is_flaky: false,
     };
     put(survey, State::Checked { outcome: Box::new(outcome), at: std::time::SystemTime::UNIX_EPOCH });
 }

@@ -1,0 +1,168 @@
+//! Which files a user without an account can reach, on Linux.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::thread::{CapabilitySet, capabilities};
+
+use super::own_user::OwnUser;
+use super::{Isolation, Launch};
+
+const READ: u32 = 0o004;
+const ENTER: u32 = 0o001;
+
+/// How much of a script is read for the name of its interpreter, in bytes.
+const FIRST_LINE: u64 = 512;
+
+impl Launch {
+    /// Whether the program gets a user of its own: this process is root, the launcher is known, and a user that has no
+    /// account can reach the program, the files that it needs, and `temporary`, where its sandbox is made.
+    #[must_use]
+    pub fn gets_own_user(&self, temporary: &Path) -> bool {
+        let Isolation::OwnUser { place } = &self.isolation else { return false };
+        if self.launcher.is_none() || !rustix::process::geteuid().is_root() {
+            return false;
+        }
+        let place = place.as_ref().and_then(|place| place.canonicalize().ok());
+        let place = place.as_deref();
+        let directory = self.directory.as_deref().unwrap_or(temporary);
+        let program = self.file(directory);
+        let interpreter = program.as_deref().and_then(|program| self.interpreter(program));
+        let arguments = self.arguments.iter().map(|argument| directory.join(argument));
+        let read = self.readable.iter().cloned().chain(arguments);
+        can_use(temporary, ENTER, place)
+            && can_use(directory, ENTER, place)
+            && may_switch()
+            && program.into_iter().chain(interpreter).all(|program| can_use(&program, ENTER, place))
+            && read.into_iter().all(|path| can_use(&path, READ, place))
+    }
+
+    /// What the first line of a script names.
+    fn interpreter(&self, program: &Path) -> Option<PathBuf> {
+        let mut line = Vec::new();
+        File::open(program).ok()?.take(FIRST_LINE).read_to_end(&mut line).ok()?;
+        let line = line.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let first = Path::new(std::ffi::OsStr::from_bytes(words.next()?));
+        if !first.ends_with("env") {
+            return Some(first.to_owned());
+        }
+        let name = words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='))?;
+        self.environment.find(std::str::from_utf8(name).ok()?)
+    }
+}
+
+/// Whether this process, which is root, has all of root's rights that are needed: in containers, it may not.
+fn may_switch() -> bool {
+    let needed = CapabilitySet::SETUID
+        | CapabilitySet::SETGID
+        | CapabilitySet::CHOWN
+        | CapabilitySet::KILL
+        | CapabilitySet::FOWNER
+        | CapabilitySet::DAC_OVERRIDE;
+    capabilities(None).is_ok_and(|sets| sets.effective.contains(needed)) && OwnUser::exist()
+}
+
+/// Lets every user read what is below a directory, as far as possible: package managers and archives make files for their
+/// owner alone where the caller's umask or the archive wants that. Only for root, whose programs get users of their own;
+/// for others, nothing is changed. Who gets to the directory is another matter.
+pub fn make_readable(directory: &Path) {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        let mode = metadata.mode();
+        let rights = if metadata.is_dir() || mode & 0o100 != 0 { READ | ENTER } else { READ };
+        if !metadata.is_symlink() && mode & rights != rights {
+            // An agent that needs it says so.
+            let _ = fs::set_permissions(&path, fs::Permissions::from_mode((mode | rights) & 0o7777));
+        }
+        if metadata.is_dir() {
+            waiting.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|item| item.path()));
+        }
+    }
+}
+
+/// Whether everybody can use a path in this way, which needs all directories above it. `place` is let in later. What is
+/// not there keeps nobody from anything.
+fn can_use(path: &Path, way: u32, place: Option<&Path>) -> bool {
+    let Ok(real) = path.canonicalize() else { return true };
+    let Ok(metadata) = fs::metadata(&real) else { return false };
+    let way = if metadata.is_dir() { way | ENTER } else { way };
+    let may = |path: &Path, way: u32| {
+        let is_place = || place.is_some() && path.canonicalize().ok().as_deref() == place;
+        fs::metadata(path).is_ok_and(|metadata| metadata.mode() & way == way) || is_place()
+    };
+    // A link is followed through the directories of both its ends.
+    may(&real, way) && [path, &real].iter().all(|path| path.ancestors().skip(1).all(|above| may(above, ENTER)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+    use crate::sys::process::Environment;
+
+    #[test]
+    fn what_lies_in_a_closed_directory_is_out_of_reach() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let (inner, outside) = (root.join("inner"), tempfile::tempdir().unwrap());
+        fs::create_dir(&inner).unwrap();
+        let file = inner.join("file");
+        fs::write(&file, "").unwrap();
+        symlink(outside.path(), root.join("link")).unwrap();
+        for (of_root, of_inner, of_file, expected) in [
+            (0o711, 0o755, 0o644, true),
+            (0o700, 0o755, 0o644, false),
+            (0o711, 0o700, 0o644, false),
+            (0o711, 0o755, 0o640, false),
+        ] {
+            set(&root, of_root);
+            set(&inner, of_inner);
+            set(&file, of_file);
+            assert_eq!(can_use(&file, READ, None), expected, "{of_root:o} {of_inner:o} {of_file:o}");
+        }
+        set(&file, 0o644);
+        set(&root, 0o700);
+        assert!(can_use(&file, READ, Some(&root)) && !can_use(&inner, ENTER, None));
+        set(&root, 0o711);
+        // The other end of the link is closed.
+        assert!(!can_use(&root.join("link"), ENTER, None));
+        assert!(can_use(&root.join("nowhere"), READ, None));
+    }
+
+    #[test]
+    fn the_interpreter_of_a_script_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("script");
+        let mut environment = Environment::default();
+        environment.set("PATH", "/bin");
+        let launch = Launch {
+            program: "a".into(),
+            arguments: Vec::new(),
+            directory: None,
+            environment,
+            isolation: Isolation::Environment,
+            readable: Vec::new(),
+            launcher: None,
+        };
+        for (text, expected) in [
+            ("#!/usr/bin/env sh\nx", Some("/bin/sh")),
+            ("#! /usr/bin/env -S A=1 sh -e", Some("/bin/sh")),
+            ("#!/opt/python -I\n", Some("/opt/python")),
+            ("\x7fELF", None),
+            ("#!/usr/bin/env no-such-program\n", None),
+        ] {
+            fs::write(&script, text).unwrap();
+            assert_eq!(launch.interpreter(&script).as_deref(), expected.map(Path::new), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Hostile agents: what they can do to the host, to other agents, and to the program that has started them.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+
+use acp_registry::manifest::Platform;
+use rustix::process::geteuid;
+use serde_json::{Value, json};
+
+use crate::agent::{bwrap_works, fake_agent, tag};
+use crate::archives::{gz, sha256, tar};
+use crate::server::{Server, ok};
+use crate::support::{Env, Run, skipped};
+use crate::verify::{Verify, row, rows};
+
+/// Where the numbers begin that no account has.
+const FIRST_OWN_USER: u64 = 61_184;
+
+/// A registry whose agents every user can reach, installed from archives: one that attacks, and others beside it.
+struct Attack {
+    verify: Verify,
+    server: Server,
+    /// A variable's value that no agent may learn.
+    secret: String,
+}
+
+impl Attack {
+    fn new() -> Self {
+        let verify = Verify::new();
+        open(&verify.env.path(""), 0o711);
+        open(&verify.env.path("tmp"), 0o1777);
+        let archive = gz(&tar(&[("agent", &fs::read(fake_agent()).unwrap())]));
+        let digest = sha256(&archive);
+        let server = Server::answering(move |_| ok(archive.clone()));
+        let secret = tag();
+        let target = |case: &[&str]| {
+            let env = json!({ "FAKE_AGENT_TAG": verify.tag });
+            json!({ "archive": server.url("/agent.tgz"), "sha256": digest, "cmd": "./agent", "args": case, "env": env })
+        };
+        let host = Platform::host().unwrap().as_str();
+        for (id, case) in [("attack", &["attack", &secret][..]), ("a", &["ok"]), ("b", &["litter"]), ("c", &["ok"])] {
+            verify.agent(id, &json!({ "binary": { host: target(case) } }));
+        }
+        Self { verify, server, secret }
+    }
+
+    /// The document of `verify` with these flags, where all agents pass, and what the attacker tells.
+    fn run(&self, flags: &[&str]) -> (Value, Value) {
+        let arguments = [&["--allow-host", &self.server.host, "--jobs", "4", "--timeout", "120", "--json"], flags];
+        let run = Run::of(self.verify.command(&arguments.concat()).env("NPM_TOKEN", &self.secret));
+        self.verify.assert_clean();
+        let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
+        let passed = ["a", "attack", "b", "c"].map(|id| (id, "pass", ""));
+        assert_eq!(rows(&document), passed, "{document:#}");
+        let told = row(&document, "attack")["handshake"]["agent_info"].clone();
+        (document, told)
+    }
+}
+
+fn open(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn assert_powerless(told: &Value) {
+    for name in ["remounts", "makes_devices", "reads_shadow"] {
+        assert_eq!(told[name], false, "{name}: {told:#}");
+    }
+    for name in ["learned", "killed"] {
+        assert_eq!(told[name], json!([]), "{name}: {told:#}");
+    }
+    assert_eq!(told["capabilities"], "0000000000000000", "{told:#}");
+}
+
+#[test]
+fn agents_of_root_are_users_of_their_own_and_cannot_touch_each_other() {
+    const TEST: &str = "agents_of_root_are_users_of_their_own_and_cannot_touch_each_other";
+    if !geteuid().is_root() || Platform::host().is_none() {
+        return skipped(TEST, "only root can give each agent a user");
+    }
+    let attack = Attack::new();
+    let (document, told) = attack.run(&[]);
+    for id in ["a", "attack", "b", "c"] {
+        assert_eq!(row(&document, id)["isolation"], "user", "{id}");
+    }
+    assert_powerless(&told);
+    assert_eq!(told["groups"], "", "{told:#}");
+    // It met this test and the program, at the least.
+    assert!(told["user"].as_u64().unwrap() >= FIRST_OWN_USER && told["seen"].as_u64().unwrap() > 2, "{told:#}");
+    let run = attack.verify.run(&["--allow-host", &attack.server.host]);
+    assert!(run.stdout.contains("isolation: own user, environment, home and session"), "{}", run.stdout);
+}
+
+#[test]
+fn an_agent_that_its_user_cannot_reach_runs_as_before_and_reports_say_so() {
+    let attack = Attack::new();
+    open(&attack.verify.env.path(""), 0o700);
+    let run = attack.verify.run(&["--allow-host", &attack.server.host, "a", "b"]);
+    assert!(run.stdout.contains("isolation: own environment, home and session"), "{}", run.stdout);
+}
+
+#[test]
+fn in_bubblewrap_an_agent_has_no_rights_even_where_root_starts_it() {
+    const TEST: &str = "in_bubblewrap_an_agent_has_no_rights_even_where_root_starts_it";
+    if !bwrap_works() || Platform::host().is_none() {
+        return skipped(TEST, "bwrap is not installed, or does not work here");
+    }
+    let attack = Attack::new();
+    // The directories above the sandbox need not be open to its user.
+    open(&attack.verify.env.path(""), 0o700);
+    let (document, told) = attack.run(&["--sandbox", "bwrap"]);
+    assert_eq!(row(&document, "attack")["isolation"], "bwrap");
+    assert_powerless(&told);
+    if geteuid().is_root() {
+        assert!(told["user"].as_u64().unwrap() >= FIRST_OWN_USER, "{told:#}");
+    }
+    let (document, told) = attack.run(&["--sandbox", "bwrap", "--network", "none"]);
+    assert_eq!(row(&document, "attack")["isolation"], "bwrap-no-network");
+    assert_powerless(&told);
+    assert_eq!(told["network"], 1, "only the loopback device is there: {told:#}");
+}
+
+#[test]
+fn the_network_can_be_left_out_only_in_a_sandbox() {
+    let env = Env::empty();
+    for command in [&["verify"][..], &["validate", "--handshake"], &["bump", "--verify"]] {
+        assert_eq!(env.run(&[command, &["--network", "none"]].concat()).code, 2, "{command:?}");
+    }
+    assert_eq!(env.run(&["probe", "--network", "none", "--", "true"]).code, 2);
+}
+
+#[test]
+fn an_agent_of_the_same_user_cannot_read_the_environment_of_the_program() {
+    const TEST: &str = "an_agent_of_the_same_user_cannot_read_the_environment_of_the_program";
+    /// Below the users that the attacker takes for its own, or it would end the program under test.
+    const USER: u32 = 54_321;
+    let env = Env::empty();
+    open(&env.path(""), 0o711);
+    fs::create_dir(env.path("tmp")).unwrap();
+    open(&env.path("tmp"), 0o1777);
+    let (agent, secret) = (fake_agent(), tag());
+    let mut command = env.command(&["probe", "--json", "--", agent.to_str().unwrap(), "attack", &secret]);
+    command.env("TMPDIR", env.path("tmp")).env("NPM_TOKEN", &secret);
+    if geteuid().is_root() {
+        // Root can read everything.
+        command.uid(USER).gid(USER);
+    }
+    let run = match Run::try_of(&mut command) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return skipped(TEST, "other users cannot reach the program under test");
+        }
+        run => run.unwrap(),
+    };
+    let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
+    assert_eq!(document["verdict"], "pass", "{document:#}");
+    assert_eq!(document["handshake"]["agent_info"]["learned"], json!([]), "{document:#}");
+}
+
+#[test]
+fn with_a_token_the_bot_starts_agents_in_a_sandbox_only() {
+    let env = Env::with(&["a"]);
+    for name in ["GITHUB_TOKEN", "GH_TOKEN"] {
+        let run = Run::of(env.command(&["bump", "--verify"]).env(name, "x"));
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+        assert!(run.stderr.contains(name) && run.stderr.contains("--sandbox bwrap"), "{}", run.stderr);
+    }
+}
