@@ -121,14 +121,14 @@ use std::io::{self, Read as _};
 
 use sha2::{Digest as _, Sha256};
 
-/// The examples of the README are compiled and run.
+/// The examples of the documentation are compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+#[doc = include_str!("../docs/library.md")]
+struct Library;
 
 /// Those of the guide for authors of clients, too.
 #[cfg(doctest)]
-#[doc = include_str!("../templates/docs/client-author.md")]
+#[doc = include_str!("../docs/guides/client-author.md")]
 struct ClientAuthor;
 
 /// SHA-256 of a file, from where it stands to its end, in lower-case hexadecimal.

@@ -190,7 +190,7 @@ mod tests {
     fn nearest_finds_a_typing_error_and_nothing_far_off() {
         assert_eq!(nearest("authros", ["authors", "license"]), Some("authors"));
         assert_eq!(nearest("zzz", ["authors", "license"]), None);
-        assert_eq!(suggestions("code", ["codf", "cod", "xyz", "codex", "coder"]), ["cod", "codex", "coder"]);
+        assert_eq!(suggestions("code", ["codf", "cod", "xyz", "codex", "coder"]), ["codex", "coder", "cod"]);
         assert!(suggestions(&"a".repeat(QUOTE_LIMIT + 1), ["a"]).is_empty());
     }
 

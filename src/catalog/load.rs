@@ -93,7 +93,8 @@ pub async fn load(
     let url = match place {
         Place::Path(path) => {
             let mut catalog = from_path(path, options)?;
-            catalog.origin = origin(SystemTime::now(), false);
+            let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified());
+            catalog.origin = origin(changed.unwrap_or_else(|_| SystemTime::now()), false);
             return Ok(Loaded { catalog, warning: None });
         }
         Place::Url(url) => url,

@@ -36,7 +36,7 @@ pub struct Catalog {
 pub struct Origin {
     /// Its address without secrets, or its path; empty for a text that a program handed over.
     pub source: String,
-    /// When its host sent it, or last confirmed it; for a file, when it was read.
+    /// When its host sent it, or last confirmed it; for a file or a directory, when that last changed.
     pub fetched_at: Option<SystemTime>,
     /// Whether its host may have a newer one: it could not be asked, or it was not to be asked for longer than it allows.
     pub is_stale: bool,

@@ -23,11 +23,12 @@ pub(super) struct Section {
 }
 
 /// Files of the repository that have a page; a link to them works in both places. From a page below `docs/`.
-const PAGES: [(&str, &str); 6] = [
+const PAGES: [(&str, &str); 7] = [
     ("user.md", "../user/"),
     ("contributor.md", "../contributor/"),
     ("maintainer.md", "../maintainer/"),
     ("client-author.md", "../client-author/"),
+    ("guides/maintainer.md", "../maintainer/"),
     ("../../src/check/rules/", "../rules/"),
     ("../../src/site/contents.rs", "../../api/"),
 ];
@@ -164,7 +165,7 @@ fn slug(title: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::guides::GUIDES;
+    use crate::site::guides::{GUIDES, REFERENCE};
 
     fn html(markdown: &str) -> String {
         render(markdown, &|text| text.replace("HERE", "<b>\"&")).body
@@ -204,13 +205,13 @@ mod tests {
     #[test]
     fn every_link_of_a_guide_leads_somewhere() {
         let mut seen = 0;
-        for guide in GUIDES {
+        for (guide, folder) in GUIDES.iter().map(|guide| (guide, "docs/guides")).chain(REFERENCE.iter().map(|page| (page, "docs"))) {
             for event in Parser::new(guide.text) {
                 let Event::Start(Tag::Link { dest_url, .. }) = event else { continue };
                 assert!(!open_link(&dest_url).contains("#main"), "{}: {dest_url}", guide.id);
                 seen += 1;
                 if !dest_url.starts_with("https://") {
-                    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("templates/docs").join(&*dest_url);
+                    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(&*dest_url);
                     assert!(file.exists(), "{}: {dest_url}", guide.id);
                 }
             }
@@ -220,8 +221,10 @@ mod tests {
 
     #[test]
     fn a_guide_begins_with_its_title() {
-        for guide in GUIDES {
+        for guide in GUIDES.iter().chain(&REFERENCE) {
             assert!(guide.text.starts_with(&format!("# {}\n\n", guide.title)), "{}", guide.id);
+        }
+        for guide in &GUIDES {
             assert!(PAGES.iter().any(|(_, page)| *page == format!("../{}/", guide.id)));
         }
     }

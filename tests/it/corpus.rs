@@ -54,7 +54,7 @@ fn the_public_registry_is_reproduced_byte_for_byte() {
     );
 }
 
-/// The recipe of the README: one file, and the checkout is a registry of this program.
+/// The recipe of the documentation: one file, and the checkout is a registry of this program.
 #[test]
 fn the_public_registry_can_move() {
     let Some(corpus) = corpus("the_public_registry_can_move") else { return };
@@ -62,8 +62,8 @@ fn the_public_registry_can_move() {
     for (name, bytes) in tree(&corpus.join("registry-2026-10")) {
         env.write(&format!("r/{name}"), bytes);
     }
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let (_, recipe) = readme.split_once("## Move a registry\n").unwrap();
+    let guide = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/registries.md")).unwrap();
+    let (_, recipe) = guide.split_once("## Move an existing registry\n").unwrap();
     let (_, config) = recipe.split_once("```toml\n").unwrap();
     let config = config.split("```").next().unwrap();
     env.write("r/registry.toml", config);

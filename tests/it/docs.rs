@@ -39,6 +39,20 @@ fn the_help_of_every_command_is_known() {
 }
 
 #[test]
+fn the_reference_of_commands_is_what_the_help_says() {
+    let env = Env::empty();
+    let run = env.run(&["man", "--markdown", "--out", "commands"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let committed = tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/commands"));
+    let written = tree(&env.path("commands"));
+    let names = |tree: &[(String, Vec<u8>)]| tree.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&written), names(&committed));
+    for ((name, now), (_, then)) in written.iter().zip(&committed) {
+        assert!(now == then, "docs/commands/{name} is old: run `cargo run -- man --markdown --out docs/commands`");
+    }
+}
+
+#[test]
 fn every_command_has_a_manual_page_that_is_in_order() {
     let env = Env::empty();
     let run = env.run(&["man", "--out", "new/man1"]);
@@ -80,14 +94,16 @@ fn the_commands_of_the_readme_are_recipes() {
 }
 
 #[test]
-fn the_configuration_in_the_readme_obeys_its_schema() {
+fn the_configuration_in_the_documentation_obeys_its_schema() {
     let schema: Value = serde_json::from_str(acp_registry::check::schema::CONFIG).unwrap();
     let validator = jsonschema::draft7::new(&schema).unwrap();
-    let mut examples: Vec<String> = blocks(&text("README.md"), "toml").into_iter().map(ToOwned::to_owned).collect();
-    assert!(!examples.is_empty());
+    let documents = ["docs/configuration.md", "docs/registries.md", "docs/bumping.md"].map(text);
+    let of = |document: &String| blocks(document, "toml").into_iter().map(ToOwned::to_owned).collect::<Vec<_>>();
+    let mut examples: Vec<String> = documents.iter().flat_map(of).collect();
+    assert!(examples.len() >= 3);
     examples.push(text("tests/fixtures/public-registry.toml"));
     for example in examples {
-        let config = acp_registry::registry::Config::parse(Path::new("README.md"), &example).unwrap();
+        let config = acp_registry::registry::Config::parse(Path::new("registry.toml"), &example).unwrap();
         let value: Value = toml::from_str(&example).unwrap();
         let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
         assert_eq!(errors, [] as [String; 0], "{example}");

@@ -23,10 +23,20 @@ use crate::publish_s3::{Moto, bucket};
 use crate::server::{not_found, ok, write};
 use crate::support::{Env, ICON, PROGRAM, Run, manifest, skipped};
 
-const DOCUMENTS: [&str; 5] = [
-    "README.md", "templates/docs/user.md", "templates/docs/contributor.md", "templates/docs/maintainer.md",
-    "templates/docs/client-author.md",
+const GUIDES: [&str; 5] = [
+    "README.md", "docs/guides/user.md", "docs/guides/contributor.md", "docs/guides/maintainer.md",
+    "docs/guides/client-author.md",
 ];
+
+/// The reference, which is one scenario.
+const REFERENCE: [&str; 7] = [
+    "docs/registries.md", "docs/checking.md", "docs/publishing.md", "docs/verifying.md", "docs/installing.md",
+    "docs/bumping.md", "docs/configuration.md",
+];
+
+fn documents() -> impl Iterator<Item = &'static str> {
+    GUIDES.into_iter().chain(REFERENCE)
+}
 
 /// How lines begin that nobody runs here, and why.
 const NOT_RUN: [(&str, &str); 3] = [
@@ -35,9 +45,8 @@ const NOT_RUN: [(&str, &str); 3] = [
     ("cargo install ", "compiles the program"),
 ];
 
-/// Sections of the README that show what real agents print, which are not here.
-const OTHERS: [&str; 4] =
-    ["Check all agents of a registry", "Check an agent", "Use agents", "Keep a registry up to date"];
+/// Documents that show what real agents print, which are not here.
+const OTHERS: [&str; 3] = ["docs/verifying.md", "docs/installing.md", "docs/bumping.md"];
 
 const NPM: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo 11.0.0 && exit
@@ -261,7 +270,7 @@ impl World {
             agent["description"] = "Writes code".into();
             agent
         };
-        let index = json!({ "version": "1.0.0", "agents": [agent("someagent", version), agent("other", "2.0.0")] });
+        let index = json!({ "version": "1.0.0", "agents": [agent("someagent", version), agent("other", "2.0.0"), agent("gemini", version)] });
         self.people.serve("/index/registry.json", index.to_string());
     }
 
@@ -315,6 +324,12 @@ impl World {
 
     /// Runs a document. `before` is asked before each block with commands.
     fn follow(&mut self, path: &str, before: impl Fn(&mut Self, &Block)) {
+        let seen = self.run_blocks(path, &before);
+        assert!(seen >= 8 || path == "README.md", "{path}: only {seen} blocks");
+    }
+
+    /// Runs the blocks of a document, and counts those with commands.
+    fn run_blocks(&mut self, path: &str, before: &impl Fn(&mut Self, &Block)) -> usize {
         let mut last: Option<Run> = None;
         let mut seen = 0;
         for block in blocks(&document(path)) {
@@ -340,12 +355,12 @@ impl World {
             assert_eq!(run.code, block.exit(), "{place}\n{all}\nasked: {:?}", self.people.server.asked());
             let is_printed = |line: &&str| all.lines().any(|printed| printed.trim_end() == *line);
             let untrue: Vec<&str> = block.shown().filter(|line| !is_printed(line)).collect();
-            let is_other = path == "README.md" && OTHERS.contains(&block.section.as_str());
+            let is_other = OTHERS.contains(&path);
             assert!(is_other || untrue.is_empty(), "{place}does not print {untrue:#?}\n{all}");
             last = Some(run);
             seen += 1;
         }
-        assert!(seen >= 8, "{path}: only {seen} blocks");
+        seen
     }
 }
 
@@ -385,7 +400,7 @@ fn orange() -> String {
 #[test]
 fn the_guide_for_users_is_true() {
     let mut world = World::new("users");
-    world.follow("templates/docs/user.md", |world, block| {
+    world.follow("docs/guides/user.md", |world, block| {
         if block.section == "Update, or stay" && block.exit() == 1 {
             world.publish("1.3.0");
             // The copy of the index is fresh for five minutes.
@@ -399,7 +414,7 @@ fn the_guide_for_users_is_true() {
 fn the_guide_for_contributors_is_true() {
     let mut world = World::new("contributors");
     world.write("README.md", "a registry");
-    world.follow("templates/docs/contributor.md", |world, block| match block.section.as_str() {
+    world.follow("docs/guides/contributor.md", |world, block| match block.section.as_str() {
         "Check it" => world.write("someagent/icon.svg", &if block.exit() == 1 { orange() } else { ICON.to_owned() }),
         "Later versions" if block.exit() == 1 => world.release("1.3.0"),
         _ => (),
@@ -412,7 +427,7 @@ fn the_guide_for_contributors_is_true() {
 #[test]
 fn the_guide_for_maintainers_is_true() {
     let mut world = World::new("maintainers");
-    world.follow("templates/docs/maintainer.md", |world, block| match block.section.as_str() {
+    world.follow("docs/guides/maintainer.md", |world, block| match block.section.as_str() {
         "See whether agents work" => {
             world.write("otheragent/agent.json", &manifest("otheragent"));
             world.write("otheragent/icon.svg", ICON);
@@ -427,7 +442,7 @@ fn the_guide_for_maintainers_is_true() {
 #[test]
 fn the_guide_for_authors_of_clients_is_true() {
     let mut world = World::new("authors");
-    world.follow("templates/docs/client-author.md", |world, block| match block.section.as_str() {
+    world.follow("docs/guides/client-author.md", |world, block| match block.section.as_str() {
         "Ask for the command line" if block.text.contains("resolve") => {
             world.prepare("acp-registry uninstall someagent");
         }
@@ -441,25 +456,32 @@ fn the_guide_for_authors_of_clients_is_true() {
 
 #[test]
 fn the_readme_is_true() {
-    let mut world = World::new("readme");
-    world.follow("README.md", |world, block| match block.section.as_str() {
+    World::new("readme").follow("README.md", |_, _| ());
+}
+
+#[test]
+fn the_reference_is_true() {
+    let mut world = World::new("reference");
+    let before = |world: &mut World, block: &Block| match block.section.as_str() {
         "Add an agent" => world.prepare("cd my-registry"),
         "Check a registry" => world.write("someagent/icon.svg", &orange()),
         "Ask the world outside" => world.write("someagent/icon.svg", ICON),
-        "Check all agents of a registry" => {
+        "All agents of a registry" => {
             let mut other: Value = serde_json::from_str(&manifest("other")).unwrap();
             other["distribution"] = json!({ "uvx": { "package": "other==1.0.0" } });
             world.write("other/agent.json", &other.to_string());
         }
-        "Keep a registry up to date" => world.release("1.3.0"),
+        "Update a registry" => world.release("1.3.0"),
         _ => (),
-    });
+    };
+    let seen: usize = REFERENCE.iter().map(|path| world.run_blocks(path, &before)).sum();
+    assert!(seen >= 12, "only {seen} blocks");
 }
 
 #[test]
 fn what_is_not_run_stands_in_a_document() {
     let all: Vec<String> =
-        DOCUMENTS.iter().flat_map(|path| blocks(&document(path))).map(|block| block.commands().join("\n")).collect();
+        documents().flat_map(|path| blocks(&document(path))).map(|block| block.commands().join("\n")).collect();
     for (start, why) in NOT_RUN {
         let stands = all.iter().flat_map(|text| text.lines()).any(|line| line.starts_with(start));
         assert!(stands && !why.is_empty(), "no document has a line that begins with `{start}`");
@@ -488,7 +510,7 @@ fn every_command_in_a_sentence_is_one() {
         .filter(|word| word.starts_with("--"))
         .collect();
     let mut seen = 0;
-    for path in DOCUMENTS {
+    for path in documents() {
         for span in spans(path) {
             let first = span.split(' ').next().unwrap();
             let is_part = COMMANDS.contains(&first) && span.contains(" --");

@@ -184,7 +184,9 @@ fn what_was_found_in_a_large_index_is_found_again_until_it_changes() {
             let id = if command == "list" { vec![] } else { vec!["a-400"] };
             let run = people.run(&[&[command, "--json", "--index", index], &id[..]].concat());
             assert!(run.code == 0 || command == "resolve", "{}", run.stderr);
-            (run.stdout, run.stderr)
+            // When the host last confirmed its index moves on.
+            let lines = run.stdout.lines().filter(|line| !line.contains("\"fetched_at\""));
+            (lines.collect::<Vec<_>>().join("\n"), run.stderr)
         })
     };
     for (index, is_copied) in [(url.as_str(), true), ("large.json", false)] {
