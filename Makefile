@@ -8,7 +8,7 @@ OUT ?= dist
 # The port of `make serve`.
 PORT ?= 8017
 
-.PHONY: help setup tools serve demo test browser budgets test-real lint ci check-platforms bench fuzz deny
+.PHONY: help setup tools serve demo test browser pictures budgets test-real lint ci check-platforms bench fuzz deny
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -59,6 +59,10 @@ browser: tools $(BROWSER_MODULES) ## the site in a real browser; TESTS="search.t
 	cargo build --quiet --all-features
 	@if command -v node >/dev/null; then node tests/browser/run.mjs $(TESTS); \
 		else echo "SKIPPED: browser tests: no Node.js"; [ -z "$$CI" ]; fi
+
+pictures: tools $(BROWSER_MODULES) ## make the pictures of the README anew, in docs/images; needs npm and a browser
+	cargo build --quiet --all-features
+	node tests/browser/pictures.mjs
 
 budgets: ## what the site takes to load and to answer, with 37 and with 10,000 agents; fails when a budget is missed
 	BUDGETS=strict $(MAKE) --no-print-directory browser TESTS="measure-interaction.test.mjs measure-lighthouse.test.mjs"

@@ -16,7 +16,7 @@ const images = path.join(project, 'docs/images');
 const SESSION = [
   ['search', 'gemini'],
   ['install', 'gemini'],
-  ['config', 'zed', 'gemini'],
+  ['info', 'gemini'],
   ['update', '--dry-run'],
 ];
 const COLUMNS = 96;
@@ -61,7 +61,7 @@ const session = () => {
         },
       });
       lines.push(`\x1b[32m$\x1b[0m \x1b[1macp-registry ${words.join(' ')}\x1b[0m`);
-      const output = (stdout + stderr).replaceAll(home, '~').trimEnd();
+      const output = (stdout + stderr).replaceAll(home, '~').replaceAll(project, '.').trimEnd();
       lines.push(...output.split('\n').flatMap(wrapped), '');
     }
   } finally {
@@ -69,7 +69,7 @@ const session = () => {
   }
   const [width, height] = [Math.ceil(COLUMNS * CHARACTER) + 2 * MARGIN, (lines.length - 1) * LINE + 2 * MARGIN];
   const font = 'font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14" fill="#e6edf3"';
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="A terminal session: an agent is found, installed and set up in an editor">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="A terminal session: an agent is found, installed and described">
 <rect width="${width}" height="${height}" rx="8" fill="#0d1117"/>
 <g ${font}>
 ${lines.map(line).join('\n')}
