@@ -205,7 +205,9 @@ mod tests {
     #[test]
     fn every_link_of_a_guide_leads_somewhere() {
         let mut seen = 0;
-        for (guide, folder) in GUIDES.iter().map(|guide| (guide, "docs/guides")).chain(REFERENCE.iter().map(|page| (page, "docs"))) {
+        for (guide, folder) in
+            GUIDES.iter().map(|guide| (guide, "docs/guides")).chain(REFERENCE.iter().map(|page| (page, "docs")))
+        {
             for event in Parser::new(guide.text) {
                 let Event::Start(Tag::Link { dest_url, .. }) = event else { continue };
                 assert!(!open_link(&dest_url).contains("#main"), "{}: {dest_url}", guide.id);

@@ -77,7 +77,10 @@ pub const CONTENTS: &[Published] = &[
     pages("editors/index.html", "Editors and other clients."),
     pages("editors/{…}/index.html", "How agents are added to one of them."),
     pages("docs/index.html", "The documentation."),
-    pages("docs/{…}/index.html", "A guide for users, contributors, maintainers or client authors, or a page of the reference."),
+    pages(
+        "docs/{…}/index.html",
+        "A guide for users, contributors, maintainers or client authors, or a page of the reference.",
+    ),
     pages("docs/commands/index.html", "The commands of the program."),
     pages("docs/commands/{…}/index.html", "One command with its flags."),
     pages("docs/rules/index.html", "What is checked in a registry."),

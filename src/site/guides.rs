@@ -168,7 +168,8 @@ pub(super) fn pages(site: &Site) -> Result<Vec<File>, SiteError> {
         files.push(document(site, &format!("docs/{}/", guide.id), guide.title, guide.about, guide.text)?);
     }
     let commands: Vec<CommandPage> = COMMANDS.iter().map(CommandPage::of).collect();
-    let f = Frame::new(site, "docs/commands/", "Commands – ACP agents", "Every command of acp-registry with its flags.");
+    let f =
+        Frame::new(site, "docs/commands/", "Commands – ACP agents", "Every command of acp-registry with its flags.");
     files.push(page("docs/commands/", &Commands { f, commands: &commands })?);
     for command in &commands {
         files.push(document(site, &command.path, command.title, command.about, command.text)?);
@@ -177,13 +178,7 @@ pub(super) fn pages(site: &Site) -> Result<Vec<File>, SiteError> {
 }
 
 /// A page from Markdown, in which addresses below the public registry's are those of this one.
-fn document(
-    site: &Site,
-    path: &str,
-    title: &'static str,
-    about: &str,
-    markdown: &str,
-) -> Result<File, SiteError> {
+fn document(site: &Site, path: &str, title: &'static str, about: &str, markdown: &str) -> Result<File, SiteError> {
     let base = site.registry_url.as_deref().and_then(|url| url.strip_suffix("/registry.json"));
     let f = Frame::new(site, path, &format!("{title} – ACP agents"), about);
     let text = render(markdown, &|text| match base {
