@@ -330,7 +330,7 @@ mod tests {
     fn every_command_has_a_role_and_examples_that_parse() {
         let program = super::super::command();
         let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
-        for name in shown.map(|command| command.get_name()) {
+        for name in shown.map(Command::get_name) {
             assert_eq!(ROLES.iter().filter(|(_, names)| names.contains(&name)).count(), 1, "{name}");
             let (_, examples) =
                 EXAMPLES.iter().find(|(command, _)| *command == name).unwrap_or_else(|| panic!("{name}"));
