@@ -66,7 +66,12 @@ test('a link shows what the one who copied it saw', () => open('', async (page) 
   await page.locator('#q').fill('agent');
   await page.locator('input[value="npx"]').check();
   await page.locator('#sort').selectOption('name-desc');
-  await page.waitForTimeout(400);
+  // The last change is answered when all cards are in its order.
+  await page.waitForFunction(() => {
+    const names = [...document.querySelectorAll('#list h3')].map((title) => title.textContent.toLowerCase());
+    return location.search.includes('name-desc') && +document.getElementById('count').textContent.match(/\d+/) === names.length
+      && names.every((name, at) => !at || names[at - 1] >= name);
+  });
   const seen = [await cards(page), await count(page)];
   await page.goto(page.url());
   await settled(page, seen[1].total);

@@ -27,7 +27,7 @@ export const site = (name = 'bundled') => servers.get(name);
 export const open = async (address, use, { name = 'bundled', allow, ...options } = {}) => {
   const { url } = site(name);
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(60_000);
   const wrong = [];
   const note = (text) => { if (!allow?.test(text)) wrong.push(text); };
   try {
@@ -63,8 +63,16 @@ export const cards = (page) => page.locator('#list .card h3 a').allTextContents(
 export const showing = async (page, ids) => {
   const links = page.locator('#list h3 a');
   const shown = () => links.evaluateAll((list) => list.map((link) => link.getAttribute('href').split('/')[2]));
-  for (const end = Date.now() + 10_000; Date.now() < end && String(await shown()) !== String(ids);) await page.waitForTimeout(20);
+  for (const end = Date.now() + 60_000; Date.now() < end && String(await shown()) !== String(ids);) await page.waitForTimeout(20);
   assert.deepEqual(await shown(), ids);
+};
+
+/// Waits until the names of the agents that are shown are as `test` wants them.
+export const named = async (page, test) => {
+  const limit = Date.now() + 60_000;
+  let names = await cards(page);
+  while (!test(names) && Date.now() < limit) { await page.waitForTimeout(20); names = await cards(page); }
+  assert.ok(test(names), `${test}: ${names}`);
 };
 
 /// What the page says of its results: how many are shown, and of how many.
