@@ -1,17 +1,22 @@
 //! Several processes at work on the same agent, and those that are killed.
 #![cfg(unix)]
 
+use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
-use std::process::Stdio;
-use std::sync::mpsc;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::{Mutex, mpsc};
+use std::time::{Duration, SystemTime};
 
 use nix::sys::signal::Signal;
 
 use crate::agents::{people, text};
 use crate::archives::{gz, sha256, tar};
 use crate::people::{People, archive};
+use crate::support::wait_until;
+
+/// Ends a test that hangs.
+const LONG: Duration = Duration::from_mins(2);
 
 #[test]
 fn a_running_agent_is_left_alone() {
@@ -39,25 +44,41 @@ fn a_running_agent_is_left_alone() {
     assert!(!people.root().exists());
 }
 
-#[test]
-fn two_installations_at_once_fetch_once() {
-    let bytes = archive("a");
+/// A server whose archive at this path waits for leave, how to hear that it was asked for, and how to give leave.
+fn held(path: &'static str) -> (People, mpsc::Receiver<()>, mpsc::Sender<()>) {
+    let ((reached, waiting), (allow, allowed)) = (mpsc::channel(), mpsc::channel());
+    let allowed = Mutex::new(allowed);
     let people = People::with_root("data", move |asked, _| {
-        if asked.path.ends_with("a.tar.gz") {
-            sleep(Duration::from_millis(800));
+        if asked.path == path {
+            let _ = reached.send(());
+            let _ = allowed.lock().unwrap().recv();
         }
         Ok(false)
     });
+    (people, waiting, allow)
+}
+
+#[test]
+fn two_installations_at_once_fetch_once() {
+    let bytes = archive("a");
+    let (people, waiting, allow) = held("/1.0.0/a.tar.gz");
     people.publish(&[people.agent_of("a", "1.0.0", &bytes, Some(&sha256(&bytes)))]);
-    let start = || people.command(&["install", "a"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let (one, two) = (start(), start());
-    let ends = [one, two].map(|child| child.wait_with_output().unwrap());
-    for end in &ends {
-        assert!(end.status.success(), "{}", String::from_utf8_lossy(&end.stderr));
+    let talk = people.env.path("talk");
+    let start = || {
+        let file = File::options().create(true).append(true).open(&talk).unwrap();
+        people.command(&["install", "a"]).stdout(Stdio::null()).stderr(file).spawn().unwrap()
+    };
+    let one = start();
+    waiting.recv_timeout(LONG).unwrap();
+    let two = start();
+    let told = || fs::read_to_string(&talk).unwrap();
+    wait_until("the second one waits for the first", || told().contains("waiting for process"));
+    allow.send(()).unwrap();
+    for mut child in [one, two] {
+        assert!(child.wait().unwrap().success(), "{}", told());
     }
     assert_eq!(people.server.asked().iter().filter(|path| path.ends_with("a.tar.gz")).count(), 1);
-    let talk = ends.map(|end| String::from_utf8(end.stderr).unwrap()).concat();
-    assert!(talk.contains("waiting for process") && talk.contains("installing a 1.0.0"), "{talk}");
+    assert!(told().contains("installing a 1.0.0"), "{}", told());
 }
 
 #[test]
@@ -78,39 +99,73 @@ fn a_process_that_holds_the_lock_for_ever_is_named() {
     assert_eq!(people.run(&["install", "a"]).code, 0);
 }
 
+/// What is in a directory: each path, with its length and when it was changed. What goes away meanwhile is left out.
+fn listing(directory: &Path) -> Vec<(PathBuf, u64, Option<SystemTime>)> {
+    let mut found = Vec::new();
+    for path in fs::read_dir(directory).into_iter().flatten().flatten().map(|item| item.path()) {
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        if metadata.is_dir() {
+            found.extend(listing(&path));
+        }
+        found.push((path, metadata.len(), metadata.modified().ok()));
+    }
+    found.sort();
+    found
+}
+
+/// Kills a program once it has been seen to change a directory this often. Returns whether it has ended before.
+fn kill_at_change(child: &mut Child, directory: &Path, changes: usize) -> bool {
+    let (mut last, mut seen) = (listing(directory), 0);
+    while seen < changes {
+        if child.try_wait().unwrap().is_some() {
+            return true;
+        }
+        let now = listing(directory);
+        seen += usize::from(now != last);
+        last = now;
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    false
+}
+
 #[test]
 fn an_interrupted_installation_leaves_the_old_state_or_the_new_one() {
-    let people = people();
+    let (people, waiting, allow) = held("/1.1.0/a.tar.gz");
+    people.publish(&[people.agent("a", "1.0.0")]);
     assert_eq!(people.run(&["install", "a"]).code, 0);
     people.publish(&[people.agent("a", "1.1.0")]);
     assert_eq!(people.run(&["list", "--refresh"]).code, 0);
-    let time = |arguments: &[&str]| {
-        let started = Instant::now();
-        assert_eq!(people.run(arguments).code, 0);
-        started.elapsed()
-    };
-    let mut usual = time(&["install", "a"]);
-    let mut seen = [0, 0];
-    for round in 0..100_u32 {
-        // Back to the old version, as if the new one had never been there.
-        let run = people.run(&["install", "a@1.0.0"]);
-        assert_eq!(run.code, 0, "round {round}: {}", run.stderr);
-        people.run(&["gc"]);
-        let mut child =
-            people.command(&["install", "a@1.1.0"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        sleep(usual * (round % 10) / 8);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let run = people.run(&["run", "a"]);
-        let at = ["a-1.0.0 acp\n", "a-1.1.0 acp\n"].iter().position(|words| *words == run.stdout);
-        let at = at.unwrap_or_else(|| panic!("round {round}: {}{}", run.stdout, run.stderr));
-        seen[at] += 1;
-        if round % 10 == 9 && at == 0 {
-            // The machine has more to do than when it was timed.
-            usual = usual * 3 / 2;
+    // Each change is where it is killed several times, as not every one is seen.
+    for _ in 0..3 {
+        for changes in 0.. {
+            // Back to the old version, as if the new one had never been there.
+            let run = people.run(&["install", "a@1.0.0"]);
+            assert_eq!(run.code, 0, "{changes} changes: {}", run.stderr);
+            people.run(&["gc"]);
+            let mut command = people.command(&["install", "a@1.1.0"]);
+            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            waiting.recv_timeout(LONG).unwrap();
+            let has_ended = if changes == 0 {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                allow.send(()).unwrap();
+                false
+            } else {
+                allow.send(()).unwrap();
+                kill_at_change(&mut child, &people.root(), changes)
+            };
+            let run = people.run(&["run", "a"]);
+            let is_new = run.stdout == "a-1.1.0 acp\n";
+            assert!(is_new || run.stdout == "a-1.0.0 acp\n", "{changes} changes: {}{}", run.stdout, run.stderr);
+            assert!(!is_new || changes > 0, "it has not even got the archive");
+            if has_ended {
+                assert!(is_new, "{changes} changes: {}", run.stderr);
+                break;
+            }
         }
     }
-    assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}: the kills were all too early or too late");
+    allow.send(()).unwrap();
     let run = people.run(&["install", "a@1.1.0"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     people.run(&["gc"]);
@@ -148,8 +203,8 @@ fn an_empty_folder_is_no_agent() {
     let people = people();
     assert_eq!(people.run(&["install", "a"]).code, 0);
     let empty = people.root().join("agents/b");
-    std::fs::create_dir(&empty).unwrap();
-    std::fs::write(people.root().join("agents/.b.lock"), "").unwrap();
+    fs::create_dir(&empty).unwrap();
+    fs::write(people.root().join("agents/.b.lock"), "").unwrap();
     let (_, document) = people.json(&["doctor"]);
     assert_eq!(document["agents"].as_array().unwrap().len(), 1, "{document}");
     assert!(people.run(&["uninstall", "b"]).stderr.contains("`b` is not installed"));

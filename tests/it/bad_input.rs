@@ -1,15 +1,13 @@
 //! What strangers and disks do: each ends in a finding or an error with the right exit code, and nothing is lost.
 
+#[cfg(unix)]
+use crate::support::{Env, ICON, manifest, tree};
+#[cfg(unix)]
+use crate::support::{PROGRAM, Run, scrub, skipped};
 use std::fs;
 use std::path::Path;
 #[cfg(unix)]
 use std::process::Command;
-#[cfg(unix)]
-use std::time::{Duration, Instant};
-
-use crate::support::{Env, ICON, manifest, tree};
-#[cfg(unix)]
-use crate::support::{PROGRAM, Run, scrub, skipped};
 
 fn found(rule: &str, file: &str) -> (i32, Vec<(String, String)>) {
     (1, vec![(rule.to_owned(), file.to_owned())])
@@ -100,9 +98,7 @@ fn symbolic_links_may_not_leave_the_registry() {
 fn a_fifo_does_not_make_it_wait() {
     let env = with_folder();
     assert!(Command::new("mkfifo").arg(env.path("r/bad/agent.json")).status().unwrap().success());
-    let started = Instant::now();
     assert_eq!(env.findings(), found("registry/unreadable-file", "bad/agent.json"));
-    assert!(started.elapsed() < Duration::from_secs(20));
 }
 
 /// Root may read and write everything, so that these tests run the program as nobody when they are run by root.
@@ -116,20 +112,14 @@ fn unprivileged(env: &Env, arguments: &[&str]) -> Option<Run> {
         return Some(env.run(arguments));
     }
     let program = env.path("program");
-    fs::copy(PROGRAM, &program).unwrap();
+    // By another process: a test that starts a program at this moment would hand on a copy that is open for writing here,
+    // and the system starts no such program.
+    assert!(Command::new("cp").arg(PROGRAM).arg(&program).status().unwrap().success());
     fs::set_permissions(env.path("."), fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(program);
     command.args(["--registry-dir", "r"]).args(arguments).current_dir(env.path(".")).uid(65534).gid(65534);
     scrub(&mut command);
-    // Another test that starts a program at this moment may still hold the copy open for writing.
-    loop {
-        match Run::try_of(&mut command) {
-            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            run => return run.ok(),
-        }
-    }
+    Run::try_of(&mut command).ok()
 }
 
 #[cfg(unix)]

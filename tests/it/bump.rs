@@ -481,19 +481,23 @@ fn a_source_that_hangs_delays_nobody_else() {
     let package = json!({ "dist-tags": { "latest": "1.1.0" }, "versions": {
         "1.0.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } }, "1.1.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } },
     } });
-    // It sends nothing until the client has given up, and is asked first.
+    let (tell, told) = std::sync::mpsc::channel();
+    let told = std::sync::Mutex::new(told);
+    // It is asked first, and sends nothing: it breaks off once the others are done, or when the client has given up.
     let server = Server::raw(move |asked, stream| {
         if asked.path == "/npm/a-hangs" {
-            return std::io::copy(stream, &mut std::io::sink()).map(drop);
+            let others = told.lock().unwrap();
+            for _ in 0..3 {
+                let _ = others.recv_timeout(Duration::from_mins(2));
+            }
+            return stream.shutdown(std::net::Shutdown::Both);
         }
         crate::server::write(stream, asked, &ok(package.to_string()))
     });
     let env = Env::with(&["a-hangs", "b", "c", "d"]);
     let registry = Registry::load(&env.path("r")).unwrap();
     let allowed = AllowedHosts::parse([&server.host]).unwrap();
-    let idle_timeout = Duration::from_millis(1500);
-    let client =
-        Client::new(Settings { allowed: allowed.clone(), idle_timeout, attempts: 1, ..Settings::default() }).unwrap();
+    let client = Client::new(Settings { allowed: allowed.clone(), attempts: 1, ..Settings::default() }).unwrap();
     let sources = Sources {
         npm: Some(npm::Registry { default: url::Url::parse(&server.url("/npm/")).unwrap(), scopes: BTreeMap::new() }),
         pypi: None,
@@ -510,7 +514,10 @@ fn a_source_that_hangs_delays_nobody_else() {
     };
     let entries: Vec<_> = registry.entries.iter().collect();
     let order = std::sync::Mutex::new(Vec::new());
-    let done = |id: &str| order.lock().unwrap().push(id.to_owned());
+    let done = |id: &str| {
+        order.lock().unwrap().push(id.to_owned());
+        let _ = tell.send(());
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let found = runtime.block_on(bumper.run(&registry, &entries, &[Channel::Stable], &done));
     let order = order.into_inner().unwrap();

@@ -2,15 +2,16 @@
 #![cfg(unix)]
 
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::archives::{gz, sha256, tar};
 use crate::people::{People, archive, host};
+use crate::support::wait_until;
 
 /// Agent `a` in version 1.0.0, installed, and the folder of the version.
 fn installed() -> (People, PathBuf) {
@@ -255,17 +256,17 @@ fn installing_and_uninstalling_at_once_is_no_error() {
 
 #[test]
 fn what_an_interrupted_first_installation_leaves_goes_with_the_garbage() {
-    let people = People::with_root("data", |asked, _| {
-        if asked.path.ends_with(".tar.gz") {
-            std::thread::sleep(Duration::from_secs(2));
+    let people = People::with_root("data", |asked, stream| {
+        if !asked.path.ends_with(".tar.gz") {
+            return Ok(false);
         }
-        Ok(false)
+        // Until the program has gone away.
+        let _ = stream.read(&mut [0]);
+        Ok(true)
     });
     people.publish(&[people.agent("a", "1.0.0")]);
     let mut child = people.command(&["install", "a"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while !people.root().join("agents/a").exists() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the agent has a folder", || people.root().join("agents/a").exists());
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(people.run(&["gc"]).code, 0);

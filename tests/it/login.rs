@@ -4,8 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::agent::left_with;
 use crate::people::People;
-use crate::support::Run;
+use crate::support::{Run, wait_until};
 
 /// The agent `a`, installed, with a home of its person.
 struct Person {
@@ -510,11 +509,7 @@ fn what_a_killed_login_has_left_goes_with_the_garbage_or_the_next_login() {
         assert!(directory.is_dir());
         child.kill().unwrap();
         child.wait().unwrap();
-        let until = Instant::now() + Duration::from_secs(10);
-        while !left_with("environ", &person.tag).is_empty() {
-            assert!(Instant::now() < until);
-            sleep(Duration::from_millis(5));
-        }
+        wait_until("the agent has ended", || left_with("environ", &person.tag).is_empty());
         assert!(directory.is_dir());
         let run = person.people.run(next);
         assert!(run.stderr.contains("runs that were killed, now removed: 1\n"), "{}", run.stderr);
@@ -531,10 +526,6 @@ fn the_persons_browser_lives_on() {
     let left = left_with("environ", &person.tag);
     assert_eq!(left.len(), 1, "{left:?}");
     kill(Pid::from_raw(left[0].cast_signed()), Signal::SIGKILL).unwrap();
-    let until = Instant::now() + Duration::from_secs(10);
-    while !left_with("environ", &person.tag).is_empty() {
-        assert!(Instant::now() < until);
-        sleep(Duration::from_millis(5));
-    }
+    wait_until("the browser has ended", || left_with("environ", &person.tag).is_empty());
     person.assert_clean();
 }

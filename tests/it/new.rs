@@ -4,8 +4,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -14,7 +12,7 @@ use serde_json::{Value, json};
 use crate::agent::fake_agent;
 use crate::archives::{gz, sha256, tar};
 use crate::server::{Answer, Server, ok, status};
-use crate::support::{Run, tree};
+use crate::support::{Run, tree, wait_until};
 use crate::verify::Verify;
 
 /// Puts a package below its prefix; its program is an agent when it is told so in the way that its name says.
@@ -28,7 +26,7 @@ folder=$prefix/node_modules/$name
 mkdir -p "$folder"
 case $name in
   broken) echo 'npm error 404 no such tarball' >&2; exit 1 ;;
-  endless) exec sleep 600 ;;
+  endless) echo > "${0%/*}/started"; exec sleep 600 ;;
 esac
 echo '{"bin":"run.sh"}' > "$folder/package.json"
 cat > "$folder/run.sh" <<SCRIPT
@@ -337,12 +335,7 @@ fn what_cannot_become_an_agent_leaves_nothing() {
 fn an_interrupted_run_leaves_nothing() {
     let new = Place::with([("/npm/endless", package(&usual()))]);
     let mut child = new.command(&["agent-x", "--npm", "endless"]).spawn().unwrap();
-    let until = Instant::now() + Duration::from_mins(1);
-    // It is installing when the place for that is there.
-    while fs::read_dir(new.verify.env.path("tmp")).unwrap().count() == 0 && Instant::now() < until {
-        sleep(Duration::from_millis(20));
-    }
-    sleep(Duration::from_millis(300));
+    wait_until("the package manager is started", || new.verify.env.path("bin/started").exists());
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     new.verify.assert_clean();

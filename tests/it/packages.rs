@@ -4,14 +4,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::agents::text;
 use crate::people::{People, entry};
-use crate::support::Run;
+use crate::support::{Run, wait_until};
 
 /// Puts a package below its prefix after a while, or never.
 const NPM: &str = r#"#!/bin/sh
@@ -79,9 +77,7 @@ fn no_package_manager_survives_its_installation() {
         people.env.write("bin/slow", "");
         let mut child =
             npm_command(&people, &["install", "p"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        while !people.env.path("bin/started").exists() {
-            sleep(Duration::from_millis(5));
-        }
+        wait_until("npm is started", || people.env.path("bin/started").exists());
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id().cast_signed()), signal).unwrap();
         let status = child.wait().unwrap();
         if signal == nix::sys::signal::Signal::SIGINT {
@@ -89,21 +85,21 @@ fn no_package_manager_survives_its_installation() {
         } else if !cfg!(target_os = "linux") {
             continue;
         }
+        let folder = people.env.path("").canonicalize().unwrap();
+        let running = || crate::agent::left_with("environ", folder.to_str().unwrap());
         if signal == nix::sys::signal::Signal::SIGKILL {
             // It goes on, until the next one comes.
             let run = people.run(&["uninstall", "--all"]);
             assert_eq!(run.code, 0, "{}", run.stderr);
-            sleep(Duration::from_millis(100));
+            assert_eq!(running(), [] as [u32; 0]);
             assert!(!people.root().exists(), "{:?}", people.left());
         }
         fs::remove_file(people.env.path("bin/slow")).unwrap();
         let run = Run::of(&mut npm_command(&people, &["install", "p"]));
         assert_eq!(run.code, 0, "{}", run.stderr);
-        // Nobody writes into the new installation.
-        sleep(Duration::from_millis(50));
+        // Nothing is left that could write into the new installation.
+        assert_eq!(running(), [] as [u32; 0]);
         let left = people.left();
         assert!(left.iter().all(|name| !name.contains("late") && !name.contains("/.")), "{left:?}");
-        let folder = people.env.path("").canonicalize().unwrap();
-        assert_eq!(crate::agent::left_with("environ", folder.to_str().unwrap()), [] as [u32; 0]);
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::agent::{bwrap_works, fake_agent, left_with, tag};
-use crate::support::{Env, Run};
+use crate::support::{Env, Run, wait_until};
 
 /// The program on the fake agent in a case, with a temporary directory of its own, which must be empty afterwards.
 struct Probe {
@@ -250,8 +250,6 @@ fn processes_that_follow_each_other_are_caught_or_at_least_not_waited_for() {
 #[test]
 fn a_signal_ends_everything() {
     use std::process::Stdio;
-    use std::thread::sleep;
-    use std::time::Duration;
 
     use nix::sys::signal::{Signal, kill};
     use nix::unistd::Pid;
@@ -260,10 +258,13 @@ fn a_signal_ends_everything() {
         let probe = Probe::new();
         let mut command = probe.command(&["--json"], &["ignores-term"]);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        while left_with("environ", &probe.tag).is_empty() {
-            sleep(Duration::from_millis(5));
-        }
-        sleep(Duration::from_millis(100));
+        // Bit 14 stands for SIGTERM.
+        let blocks_term = |pid: &u32| {
+            let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap_or("0");
+            u64::from_str_radix(mask.trim(), 16).unwrap() & (1 << 14) != 0
+        };
+        wait_until("the agent blocks SIGTERM", || left_with("environ", &probe.tag).iter().any(blocks_term));
         kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{signal}");

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -162,6 +164,15 @@ pub(crate) fn tree(directory: &Path) -> Vec<(String, Vec<u8>)> {
     }
     files.sort();
     files
+}
+
+/// Waits until something is so. The limit ends a test that hangs; it is no measure of how fast anything has to be.
+pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_mins(2);
+    while !is_so() {
+        assert!(Instant::now() < until, "waited in vain: {what}");
+        sleep(Duration::from_millis(5));
+    }
 }
 
 /// Says that a test did not run, and why. Written past the test runner, which would keep it to itself.

@@ -4,8 +4,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -14,7 +12,7 @@ use serde_json::{Value, json};
 use crate::agent::{fake_agent, left_with, tag};
 use crate::archives::{gz, link, sha256, tar};
 use crate::server::{Server, not_found, ok};
-use crate::support::{Env, Run, manifest};
+use crate::support::{Env, Run, manifest, wait_until};
 
 /// Puts a package below its prefix, or fails, as the name of the package says.
 const NPM: &str = r#"#!/bin/sh
@@ -535,13 +533,7 @@ fn a_signal_ends_all_jobs() {
             "endless" => left_with("environ", &place).len() >= 2,
             _ => !left_with("environ", &verify.tag).is_empty(),
         };
-        for _ in 0..4000 {
-            if is_started() {
-                break;
-            }
-            sleep(Duration::from_millis(5));
-        }
-        assert!(is_started(), "{id} was not started");
+        wait_until("the package manager or the agent is started", is_started);
         kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));

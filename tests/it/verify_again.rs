@@ -4,13 +4,13 @@
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
-use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
+use crate::support::wait_until;
 use crate::verify::{Verify, row, rows};
 
 fn snapshot(verify: &Verify, path: &str) -> Value {
@@ -141,13 +141,7 @@ fn a_signal_leaves_what_was_found() {
     let mut command = verify.command(&["--jobs", "1", "--out", "c.json"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
     let found = || fs::read_to_string(verify.env.path("c.json")).is_ok_and(|text| text.contains("\"pass\""));
-    for _ in 0..12_000 {
-        if found() {
-            break;
-        }
-        sleep(Duration::from_millis(5));
-    }
-    assert!(found(), "the first agent was not written");
+    wait_until("the first agent is written", found);
     kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGTERM).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(143), "{}", String::from_utf8_lossy(&output.stderr));
