@@ -135,6 +135,7 @@ mod tests {
         assert!(can_use(&file, READ, Some(&root)) && !can_use(&inner, ENTER, None));
         set(&root, 0o711);
         // The other end of the link is closed.
+        set(outside.path(), 0o700);
         assert!(!can_use(&root.join("link"), ENTER, None));
         assert!(can_use(&root.join("nowhere"), READ, None));
     }
