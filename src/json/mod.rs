@@ -2,7 +2,7 @@
 //! parts.
 //!
 //! * [`to_string`] writes
-//! * [`List`], [`Object`]: foreign documents whose parts stay text; [`object`], [`text`], [`flag`] read one part
+//! * [`List`], [`Object`]: foreign documents whose parts stay text; [`object()`], [`text`], [`flag`] read one part
 //! * [`whole`]: a foreign document as a whole, if it has not too many values
 //!
 //! Published indexes have had this form from the start, and clients compare them byte by byte. In reports it also keeps

@@ -2,7 +2,7 @@
 //!
 //! * [`Repository`]: where it is, found so that no file of a checkout can say so
 //! * [`changed_paths`]: which files differ from a revision
-//! * [`log`], [`blobs`]: what happened to files, commit by commit
+//! * [`log()`], [`blobs`]: what happened to files, commit by commit
 //! * [`Remote`]: branches of a remote; commits are made from objects, not from files
 
 mod changes;
