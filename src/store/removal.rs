@@ -52,6 +52,8 @@ impl Store {
         }
         let lock = self.lock(id, &format!("uninstalling {id}"), waiting).await?;
         if !agent.is_dir() {
+            // Another process has uninstalled the agent while this one waited.
+            lock.remove();
             return Ok(Freed::default());
         }
         // First: a package manager that is still at work would look as if the agent was running, and go on afterwards.
@@ -103,6 +105,11 @@ impl Store {
     async fn collect_garbage_of(&self, id: &str, even_named: bool, freed: &mut Freed) -> Result<(), Error> {
         let lock = self.lock(id, "collecting garbage", &|_| ()).await?;
         let agent = self.directory(id);
+        if !agent.is_dir() {
+            // Another process has uninstalled the agent since the store was listed.
+            lock.remove();
+            return Ok(());
+        }
         let current = Current::read(&agent)?.map(|current| current.folder);
         freed.bytes += leftovers::clear(&agent)?;
         freed.foreign.extend(foreign(&agent)?);
@@ -181,4 +188,19 @@ pub(super) fn size(directory: &Path) -> u64 {
         }
     }
     size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_agent_that_goes_meanwhile_is_no_error_and_leaves_no_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(&folder.path().join("data")).unwrap();
+        let mut freed = Freed::default();
+        store.collect_garbage_of("gone", false, &mut freed).await.unwrap();
+        assert_eq!(freed, Freed::default());
+        assert_eq!(fs::read_dir(store.agents()).unwrap().count(), 0);
+    }
 }
