@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use acp_registry::doctor::{self, Check, Examined, Status};
 use acp_registry::handshake::Options;
+use acp_registry::store::Version;
 use acp_registry::sys::process::{self, Orphans};
 use serde_json::json;
 
@@ -14,6 +15,8 @@ use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::live;
 use super::place::{PlaceArgs, Session, environment};
+use super::progress::Installs;
+use super::repair;
 use super::resolve::Named;
 use super::signals;
 use super::ui::Ui;
@@ -24,6 +27,11 @@ pub(super) struct Args {
     /// Installed agents, which are also started and spoken to [default: all, which are only looked at]
     #[arg(value_name = "ID", add = candidates::installed())]
     agents: Vec<Named>,
+
+    /// Repair what can be: agents that are damaged are installed again in their version, and what starts an agent is
+    /// found again when it has moved
+    #[arg(long)]
+    fix: bool,
 
     /// How long an agent may take to answer `initialize` [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
@@ -45,6 +53,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut ids = if named.is_empty() { known } else { named.clone() };
     ids.sort_unstable();
     ids.dedup();
+    if args.fix {
+        fix(&ids, &session)?;
+    }
     let mut agents = Vec::new();
     for id in &ids {
         ui.detail(&format!("looking at {id}"));
@@ -65,6 +76,23 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     };
     ui.result(&text)?;
     Ok(if is_well(&checks, &agents) { Exit::Success } else { Exit::Findings })
+}
+
+/// Repairs what can be. What cannot is said, and looked at afterwards as everything else.
+fn fix(ids: &[String], session: &Session<'_>) -> Result<(), Failure> {
+    // What cannot be read has no version that could be repaired.
+    let versions = ids.iter().filter_map(|id| Some(session.store.agent(id).ok()??.current));
+    let broken: Vec<Version> = versions.filter(repair::is_needed).collect();
+    signals::run_with_threads(1, async {
+        let bars = Installs::new(session.ui());
+        for version in broken {
+            let id = &version.receipt.id;
+            match repair::repair(&version, session, &bars).await {
+                Ok(()) => session.ui().note(&format!("repaired {id}")),
+                Err(failure) => session.ui().warning(&format!("{id} was not repaired: {failure}")),
+            }
+        }
+    })
 }
 
 /// The handshake with every agent, one after the other.

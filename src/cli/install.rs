@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use acp_registry::catalog::Catalog;
 use acp_registry::install::Kind;
+use acp_registry::install::remedy::newer;
 use acp_registry::lockfile::NAME;
 use acp_registry::manifest::Platform;
 use acp_registry::resolve::Plan;
-use acp_registry::store::{Done, Order, Pin, Start};
-use acp_registry::text::quote;
+use acp_registry::store::{Done, Order, Pin, Start, StoredInterpreter};
+use acp_registry::text::{printable, quote};
 use futures_util::stream::{self, StreamExt as _};
 use serde_json::{Map, Value};
 
@@ -169,6 +170,7 @@ fn report(results: &[Outcome], index: Option<Value>, is_json: bool, ui: &Ui) -> 
         match done {
             Ok(done) => {
                 lines.push_str(&line(done));
+                warn(done, ui);
                 agents.push(launch::installed(&done.version)?);
                 if *is_pinned {
                     let version = &done.version.receipt.version;
@@ -203,10 +205,28 @@ fn report(results: &[Outcome], index: Option<Value>, is_json: bool, ui: &Ui) -> 
     Ok(exit)
 }
 
+/// What may keep an agent from working that was just installed.
+pub(super) fn warn(done: &Done, ui: &Ui) {
+    let receipt = &done.version.receipt;
+    let id = &receipt.id;
+    if let Some(shortfall) = receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall) {
+        ui.warning(&format!("{id} {shortfall}; if it does not start, {}", newer(shortfall.runtime)));
+    }
+    if !receipt.scripts_not_run.is_empty() && !done.was_there {
+        let packages = receipt.scripts_not_run.join(", ");
+        ui.warning(&format!("{id}: npm has not run the install scripts of {packages}, which the agent may need"));
+    }
+}
+
 /// What has happened, for people.
 pub(super) fn line(done: &Done) -> String {
     let receipt = &done.version.receipt;
     let (id, version) = (&receipt.id, &receipt.version);
+    if done.is_repaired && done.replaces.is_none() {
+        let program = receipt.interpreter.as_ref().map(|interpreter| interpreter.program.display().to_string());
+        let program = program.as_deref().map(printable).unwrap_or_default();
+        return format!("repaired {id} {version}, which is started by {program} from now on\n");
+    }
     if done.was_there && done.replaces.is_none() {
         return format!("{id} {version} is installed\n");
     }

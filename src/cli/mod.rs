@@ -40,6 +40,7 @@ mod propose;
 mod publish;
 mod reference;
 mod relay;
+mod repair;
 mod report;
 mod resolve;
 mod rules;

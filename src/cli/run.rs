@@ -77,20 +77,24 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Err(Failure::unable(format!("{} is being removed by another process", quote(&args.agent.id))))
 }
 
+/// The plan by which a version is installed again as it was, whatever the index has now; `None` for a version of a kind that
+/// this program does not know.
+pub(super) fn plan_again(version: &Version, session: &Session<'_>) -> Result<Option<Plan>, Failure> {
+    let Some(offer) = version.offer() else { return Ok(None) };
+    let receipt = &version.receipt;
+    let named = Named::exact(&receipt.id, &receipt.version);
+    Ok(Some(resolve(&[offer], &wanted(&named, receipt.kind(), session), &host())?))
+}
+
 /// Installs what is to be run: the same again where there is something, whatever the index has now.
 fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Result<Version, Failure> {
     let done = signals::run_with_threads(1, async {
-        let mut named = args.agent.clone();
-        let mut kind = args.dist.map(Kind::from);
         // A version that is asked for by name changes nothing for those who ask for none.
-        let start = if named.has_version() { Start::Earlier } else { Start::This };
-        let plan: Plan = match damaged.and_then(|version| Some((version, version.offer()?))) {
-            Some((version, offer)) => {
-                named.version = Some(version.receipt.version.clone());
-                kind = version.receipt.kind();
-                resolve(&[offer], &wanted(&named, kind, session), &host())?
-            }
-            None => plan(&named, kind, &session.catalog().await?, session)?,
+        let start = if args.agent.has_version() { Start::Earlier } else { Start::This };
+        let again = damaged.map(|version| plan_again(version, session)).transpose()?.flatten();
+        let plan = match again {
+            Some(plan) => plan,
+            None => plan(&args.agent, args.dist.map(Kind::from), &session.catalog().await?, session)?,
         };
         // What is there, is not installed.
         if let Some(version) = session.store.installed(&plan)? {

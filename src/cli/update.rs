@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use acp_registry::catalog::Catalog;
 use acp_registry::net::Client;
 use acp_registry::resolve::{Offer, Plan};
-use acp_registry::store::{Agent, Pin, Start};
+use acp_registry::store::{Agent, Pin, Start, Version};
 use acp_registry::survey::Sources;
 use acp_registry::text::quote;
 use acp_registry::update::{Status, compare, published};
@@ -22,7 +22,9 @@ use super::install::{Task, install_all};
 use super::launch;
 use super::list::agents;
 use super::network::{Needs, connect};
-use super::place::{PlaceArgs, Session, host};
+use super::place::{PlaceArgs, Session, environment, host};
+use super::progress::Installs;
+use super::repair::repair;
 use super::resolve::Named;
 use super::signals;
 use super::ui::Ui;
@@ -62,6 +64,9 @@ struct Report {
     held: Vec<Value>,
     pinned: Vec<Value>,
     up_to_date: Vec<String>,
+    /// Agents of which only what starts them has changed.
+    repairs: Vec<Version>,
+    repaired: Vec<String>,
     gone: Vec<String>,
     errors: Vec<(String, Failure)>,
     /// The member `index` of the document.
@@ -129,7 +134,7 @@ fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap
 /// Compares every agent with the index. What is wrong with one never stops the others.
 fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report {
     let mut report = Report { index: launch::index(catalog), ..Report::default() };
-    let host = host();
+    let (host, environment) = (host(), environment());
     for agent in installed {
         let (id, from) = (agent.id.clone(), agent.current.receipt.version.clone());
         let entry = match catalog.agent(&id) {
@@ -152,6 +157,7 @@ fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report
             Err(error) => report.errors.push((id, error.into())),
             Ok(Status::UpToDate(plan)) => match session.store.refuse_changed(&plan) {
                 Err(error) => report.errors.push((id, error.into())),
+                Ok(()) if agent.current.is_repairable(&environment) => report.repairs.push(agent.current.clone()),
                 Ok(()) => report.up_to_date.push(id),
             },
             Ok(Status::Newer(plan) | Status::Other(plan)) => {
@@ -200,6 +206,14 @@ async fn apply(report: &mut Report, session: &Session<'_>) {
             Err(failure) => report.errors.push((update.id, failure)),
         }
     }
+    let bars = Installs::new(session.ui());
+    for version in std::mem::take(&mut report.repairs) {
+        let id = version.receipt.id.clone();
+        match repair(&version, session, &bars).await {
+            Ok(()) => report.repaired.push(id),
+            Err(failure) => report.errors.push((id, failure)),
+        }
+    }
 }
 
 fn show(report: &Report, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
@@ -234,7 +248,7 @@ fn document(report: &Report) -> Value {
     let errors = report.errors.iter().map(|(id, failure)| failure.of_agent(id));
     json!({
         "schema": 1, "command": "update", "updates": updates.collect::<Vec<Value>>(), "held": report.held,
-        "pinned": report.pinned, "up_to_date": report.up_to_date, "gone": report.gone,
+        "pinned": report.pinned, "repaired": report.repaired, "up_to_date": report.up_to_date, "gone": report.gone,
         "errors": errors.collect::<Vec<Value>>(), "index": report.index,
     })
 }
@@ -245,6 +259,12 @@ fn text(report: &Report) -> String {
     for Update { id, from, plan, applied } in &report.updates {
         let verb = if applied.is_some() { "updated" } else { "update" };
         text.push_str(&format!("{verb} {id} {from} -> {}\n", plan.version));
+    }
+    for id in &report.repaired {
+        text.push_str(&format!("repaired {id}: what starts it had changed\n"));
+    }
+    for version in &report.repairs {
+        text.push_str(&format!("repair {}: what starts it has changed\n", version.receipt.id));
     }
     for held in &report.held {
         let until =
@@ -259,7 +279,8 @@ fn text(report: &Report) -> String {
         text.push_str(&format!("gone {id}: it is not in the index any more\n"));
     }
     if report.updates.is_empty() && report.held.is_empty() && report.errors.is_empty() {
-        let is_all = report.pinned.is_empty() && report.gone.is_empty();
+        let is_all = report.pinned.is_empty() && report.gone.is_empty() && report.repaired.is_empty();
+        let is_all = is_all && report.repairs.is_empty();
         text.push_str(match (is_all, report.up_to_date.is_empty()) {
             (true, true) => "no agents are installed\n",
             (true, false) => "everything is up to date\n",

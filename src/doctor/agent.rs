@@ -2,7 +2,7 @@
 
 use super::{Check, Examined, Status};
 use crate::install::{Verified, remedy};
-use crate::store::{Damage, Error, Found, Store, Version, remedy as repair};
+use crate::store::{Damage, Error, Found, Store, StoredInterpreter, Version, remedy as repair};
 use crate::sys::fs::PathError;
 use crate::sys::process::{Environment, is_executable};
 use crate::text::{printable, quote};
@@ -74,7 +74,7 @@ fn look_at(found: Found, current: Option<&String>, environment: &Environment, ex
         examined.version = Some(receipt.version.clone());
     }
     let problem = program(&version, &help)
-        .or_else(|| interpreter(&version, environment))
+        .or_else(|| interpreter(&version, environment, &help))
         .or_else(|| damages(&version, &help))
         .map(|(name, message, help)| Check::error(name, format!("{}: {message}", quote(&receipt.version)), help));
     if let Some(check) = problem {
@@ -83,6 +83,7 @@ fn look_at(found: Found, current: Option<&String>, environment: &Environment, ex
     let message = format!("{} is as it was installed; {}", quote(&receipt.version), proof(&version));
     examined.add(Check::ok("files", message));
     if is_current {
+        remarks(&version, environment, examined);
         examined.startable = Some(version);
     }
 }
@@ -122,7 +123,32 @@ fn program(version: &Version, help: &str) -> Option<Problem> {
     }
 }
 
-fn interpreter(version: &Version, environment: &Environment) -> Option<Problem> {
+/// What may keep the version that is started from working, although it is what was installed.
+fn remarks(version: &Version, environment: &Environment, examined: &mut Examined) {
+    let receipt = &version.receipt;
+    let shown = quote(&receipt.version);
+    if let Some(interpreter) = &receipt.interpreter
+        && version.is_repairable(environment)
+        && let Ok(start) = version.launch(|| environment.clone())
+    {
+        let (now, then) = (start.program.display().to_string(), interpreter.program.display().to_string());
+        let message = format!("{shown} is started by {}, no longer by {}", printable(&now), printable(&then));
+        examined.add(Check::warning("runtime", message, "`acp-registry doctor --fix` keeps that in its receipt"));
+    } else if let Some(shortfall) = receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall) {
+        let help = format!("{}: the next start uses it", remedy::newer(shortfall.runtime));
+        examined.add(Check::warning("runtime", format!("{shown} {shortfall}"), help));
+    }
+    if !receipt.scripts_not_run.is_empty() {
+        let message = format!("npm has not run the install scripts of {}", receipt.scripts_not_run.join(", "));
+        let help = "if the agent does not start, its makers may have to name that package; npm 11 runs such scripts";
+        examined.add(Check::warning("scripts", message, help));
+    }
+}
+
+fn interpreter(version: &Version, environment: &Environment, help: &str) -> Option<Problem> {
+    if version.has_lost_python() {
+        return Some(("runtime", "the Python that it was installed with is gone".to_owned(), help.to_owned()));
+    }
     let missing = version.launch(|| environment.clone()).err()?;
     let message = format!("it needs {}, which is not in PATH any more", quote(&missing));
     let help = if missing == "node" { remedy::NODE.to_owned() } else { format!("install {}", name(&missing)) };

@@ -49,6 +49,12 @@ pub async fn start(
     if outcome.may_be_chance() {
         outcome = check(&launch, options).await?.after_failure();
     }
+    if let Some(shortfall) = version.receipt.interpreter.as_ref().and_then(|interpreter| {
+        // Another one may have started it.
+        interpreter.shortfall().filter(|_| interpreter.program.as_os_str() == launch.program)
+    }) {
+        outcome.blame_runtime(&shortfall.to_string());
+    }
     drop(mark);
     examined.add(explain(&outcome));
     examined.handshake = Some(outcome);
@@ -127,6 +133,10 @@ fn words(reason: Reason) -> (&'static str, &'static str) {
             "what it wrote to stderr may say why; update it, or tell its makers",
         ),
         Reason::ProtocolVersion => ("it speaks a version of the protocol that editors do not", "update it"),
+        Reason::RuntimeTooOld => (
+            "it did not answer, and asks for another version of what starts it",
+            "put a newer Node.js first in PATH: the next start uses it",
+        ),
         Reason::SpawnFailed => (
             "the system cannot start it",
             "the program may be for another system or lack a library; try `acp-registry install --dist npx` or uvx, if \

@@ -5,7 +5,7 @@
 //! * [`start`]: the handshake with one, in the same isolation as [`check`](crate::handshake::check())
 //! * [`explain`]: what came of a handshake, in plain words
 //!
-//! Nothing is changed or repaired.
+//! Nothing is changed or repaired here.
 
 mod agent;
 mod live;

@@ -42,6 +42,8 @@ pub enum Reason {
     ProtocolVersion,
     /// The system could not start it.
     SpawnFailed,
+    /// It did not answer, and does not run on the version of the runtime that started it.
+    RuntimeTooOld,
 }
 
 impl Reason {
@@ -57,11 +59,12 @@ impl Reason {
             Self::AgentError => "agent_error",
             Self::ProtocolVersion => "protocol_version",
             Self::SpawnFailed => "spawn_failed",
+            Self::RuntimeTooOld => "runtime_too_old",
         }
     }
 
     fn verdict(self) -> Verdict {
-        if self == Self::SpawnFailed { Verdict::Error } else { Verdict::Fail }
+        if matches!(self, Self::SpawnFailed | Self::RuntimeTooOld) { Verdict::Error } else { Verdict::Fail }
     }
 }
 
@@ -152,6 +155,20 @@ impl Outcome {
     pub fn after_failure(mut self) -> Self {
         self.is_flaky = self.verdict == Verdict::Pass;
         self
+    }
+
+    /// Gives the runtime the blame where the agent has not answered. `shortfall` says which version is there, and which is
+    /// wanted, as a printable part of a sentence.
+    pub fn blame_runtime(&mut self, shortfall: &str) {
+        let no_answer =
+            [Reason::AgentError, Reason::Exited, Reason::InvalidResponse, Reason::SpawnFailed, Reason::Timeout];
+        if self.reason.is_none_or(|reason| !no_answer.contains(&reason)) {
+            return;
+        }
+        let said = self.message.take().map_or_else(String::new, |message| format!("; without that, {message}"));
+        self.verdict = Reason::RuntimeTooOld.verdict();
+        self.reason = Some(Reason::RuntimeTooOld);
+        self.message = Some(format!("the agent {shortfall}{said}"));
     }
 
     pub(super) fn judge(&mut self, judgement: Result<(), Failure>) {

@@ -9,7 +9,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use url::Url;
 
-use super::{Error, Installer, Placed, Progress, Proof, Verified, Work};
+use super::{Error, Installer, Placed, Progress, Proof, Remarks, Verified, Work};
 use crate::archive::{self, Limits, unpack};
 use crate::manifest::archive::format;
 use crate::manifest::{BinaryTarget, Platform};
@@ -52,7 +52,12 @@ pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Pl
     let unpacked = spawn_blocking(move || unpack_program(&file, &cmd, platform, &limits, &into)).await;
     let program = unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))?;
     let verified = wanted.first().map_or(Verified::None, |(verified, _)| *verified);
-    Ok(Placed { program, interpreter: None, proof: Proof { verified, sha256: Some(found), integrity: None } })
+    Ok(Placed {
+        program,
+        interpreter: None,
+        proof: Proof { verified, sha256: Some(found), integrity: None },
+        remarks: Remarks::default(),
+    })
 }
 
 /// The archive of an earlier run, with its digest, if that is still the wanted one. What may not be fetched is not taken

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::Verified;
+use super::{Shortfall, Verified, remedy};
 use crate::archive::{self, CmdNotFound, Mismatch};
 use crate::cause;
 use crate::manifest::{Platform, SpecError};
@@ -30,6 +30,16 @@ pub enum Error {
         program: &'static str,
         /// What to do.
         remedy: &'static str,
+    },
+    /// The package does not run on the runtime that is there.
+    #[error("the package {} {shortfall}; {}", quote(package), remedy::newer(shortfall.runtime))]
+    RuntimeTooOld {
+        /// The package.
+        package: String,
+        /// Which runtime is there, and which is wanted.
+        shortfall: Shortfall,
+        /// What the package manager wrote to stderr.
+        stderr: String,
     },
     /// The package manager could not be started.
     #[error(transparent)]
@@ -122,6 +132,7 @@ impl Error {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::MissingRuntime { .. } => "missing_runtime",
+            Self::RuntimeTooOld { .. } => "runtime_too_old",
             Self::UnsupportedPlatform { .. } => "unsupported_platform",
             Self::DigestMismatch { .. } => "digest_mismatch",
             Self::Tool(failure) if failure.is_of_integrity() => "digest_mismatch",
@@ -162,7 +173,11 @@ impl Error {
     /// What the package manager has said, as it was written: escape it before it is shown.
     #[must_use]
     pub fn stderr(&self) -> &str {
-        if let Self::Tool(failure) = self { &failure.stderr } else { "" }
+        match self {
+            Self::Tool(failure) => &failure.stderr,
+            Self::RuntimeTooOld { stderr, .. } => stderr,
+            _ => "",
+        }
     }
 }
 

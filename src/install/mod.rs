@@ -39,12 +39,15 @@
 
 mod binary;
 mod closure;
+mod engines;
 mod error;
 mod npm;
 mod progress;
 mod proof;
+mod refusal;
 pub mod remedy;
 mod same;
+mod scripts;
 mod tool;
 mod uv;
 
@@ -60,6 +63,8 @@ use crate::upstream::github::Github;
 
 pub use binary::github_digest;
 pub use closure::Closure;
+pub use engines::Shortfall;
+pub(crate) use engines::better_node;
 pub use error::{Error, ToolFailure};
 pub use progress::Progress;
 pub use proof::{Proof, Verified};
@@ -174,6 +179,17 @@ pub struct Installed {
     pub program: PathBuf,
     /// Its arguments: the agent's file where the program is an interpreter, then those of the manifest.
     pub arguments: Vec<String>,
+    /// What may keep it from working.
+    pub remarks: Remarks,
+}
+
+/// What an installation that succeeded has met that may keep the agent from working.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remarks {
+    /// Packages, each with its version, whose install scripts npm has not run. Printable.
+    pub scripts_not_run: Vec<String>,
+    /// How the runtime falls short of what the package asks for, which many packages do not insist on.
+    pub shortfall: Option<Shortfall>,
 }
 
 /// An interpreter that starts a program.
@@ -196,6 +212,8 @@ pub struct Placed {
     pub interpreter: Option<Interpreter>,
     /// By what is known that the bytes are the right ones.
     pub proof: Proof,
+    /// What may keep the agent from working.
+    pub remarks: Remarks,
 }
 
 /// What is known beforehand of the bytes that will come.
@@ -270,7 +288,7 @@ impl Installer {
             }
         };
         arguments.extend_from_slice(source.arguments());
-        Ok(Installed { program, arguments })
+        Ok(Installed { program, arguments, remarks: placed.remarks })
     }
 
     /// The same, for those who want to know more, and who know more: what comes must be as `expected`, too.

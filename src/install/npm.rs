@@ -5,46 +5,59 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::task::spawn_blocking;
 
 use super::closure::{manifest, write};
 use super::tool::Tool;
-use super::{Error, Installer, Interpreter, Placed, Progress, Proof, Verified, Work, remedy};
+use super::{
+    Error, Installer, Interpreter, Placed, Progress, Proof, Remarks, Verified, Work, engines, refusal, remedy, scripts,
+};
 use crate::archive::Program;
 use crate::manifest::{NpmSpec, Pin};
-use crate::sys::fs::{read_bounded, resolve_below};
+use crate::sys::fs::{PathError, read_bounded, resolve_below};
 use crate::text::quote;
 use crate::upstream::npm::{Bin, file_of_command};
 
 /// The largest `package.json` that is read, in bytes.
 const LIMIT: u64 = 8 << 20;
 
+/// How npm is told to install. At its usual level of words, whatever the person has configured, it names the scripts that
+/// it has not run.
+const FLAGS: &[&str] = &[
+    "--location=project", "--loglevel=notice", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier",
+    "--prefix",
+];
+
 /// Installs a package with npm.
 pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Error> {
     let (installer, directory) = (work.installer, work.directory);
     let (name, version) = exact(package)?;
     let (npm, node) = (find(installer, "npm")?, find(installer, "node")?);
+    // npm 12 runs no install script that this file does not allow. The manifest vouches for the package that it names.
+    write(&directory.join("package.json"), &manifest(&name, &version))?;
     let spec = [format!("{name}@{version}")];
     let (command, more, wanted): (_, &[&str], &[String]) = match &work.expected.packages {
         // By the list, and nothing else.
         Some(packages) => {
-            write(&directory.join("package.json"), &manifest(&name, &version))?;
             write(&directory.join("package-lock.json"), packages)?;
             ("ci", &["--omit-lockfile-registry-resolved"], &[])
         }
         None => ("install", &["--no-save", "--no-package-lock"], &spec),
     };
-    let flags = ["--location=project", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--prefix"];
     let mut arguments = vec![command.to_owned()];
-    arguments.extend(more.iter().chain(&flags).map(|flag| (*flag).to_owned()));
+    arguments.extend(more.iter().chain(FLAGS).map(|flag| (*flag).to_owned()));
     arguments.extend([directory.to_string_lossy().into_owned(), "--".to_owned()]);
     arguments.extend_from_slice(wanted);
     let environment = installer.environment_with(&installer.npm);
     let (temporary, timeout, launcher) = (work.temporary, installer.timeout, installer.launcher.clone());
     (work.progress)(Progress::Running("npm"));
-    Tool { name: "npm", program: npm, arguments, environment, directory, temporary, timeout, launcher }.run().await?;
+    let ran =
+        Tool { name: "npm", program: npm, arguments, environment, directory, temporary, timeout, launcher }.run().await;
+    let stderr = ran.map_err(|error| refused(error, &name, package))?;
     let integrity = integrity(&name, directory);
-    let file =
-        command_file(&name, directory).map_err(|problem| Error::NoCommand { package: package.to_owned(), problem })?;
+    let no_command = |problem| Error::NoCommand { package: package.to_owned(), problem };
+    let own = package_json(&name, directory).map_err(no_command)?;
+    let file = command_file(&name, &own, directory).map_err(no_command)?;
     let flags = match File::open(&file).map(Program::examine) {
         Ok(Program::Other) => Some(Vec::new()),
         Ok(Program::Script { interpreter }) => flags_of_node(&interpreter),
@@ -55,11 +68,31 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
         (None, Some(_)) => Verified::Npm,
         (None, None) => Verified::None,
     };
-    Ok(Placed {
-        program: file,
-        interpreter: flags.map(|flags| Interpreter { name: "node", program: node, flags }),
-        proof: Proof { verified, sha256: None, integrity },
-    })
+    let mut remarks = Remarks { scripts_not_run: scripts::blocked(&stderr), shortfall: None };
+    let interpreter = match flags {
+        Some(flags) => {
+            let range = own.node();
+            let environment = installer.environment.clone();
+            let choice = spawn_blocking(move || engines::choose_node(&environment, node, range.as_deref())).await;
+            let (program, shortfall) =
+                choice.map_err(|error| PathError::at(directory)(std::io::Error::other(error)))?;
+            remarks.shortfall = shortfall;
+            Some(Interpreter { name: "node", program, flags })
+        }
+        None => None,
+    };
+    Ok(Placed { program: file, interpreter, proof: Proof { verified, sha256: None, integrity }, remarks })
+}
+
+/// What npm's failure means for the package.
+fn refused(error: Error, name: &str, package: &str) -> Error {
+    match error {
+        Error::Tool(failure) => match refusal::of_node(&failure.stderr, name) {
+            Some(shortfall) => Error::RuntimeTooOld { package: package.to_owned(), shortfall, stderr: failure.stderr },
+            None => Error::Tool(failure),
+        },
+        error => error,
+    }
 }
 
 /// Name and version of a package that is pinned to one version.
@@ -91,19 +124,43 @@ fn integrity(name: &str, directory: &Path) -> Option<String> {
 
 /// What is asked of a package's `package.json`.
 #[derive(Deserialize)]
-struct Bins<'a> {
-    #[serde(borrow, default)]
-    bin: Option<&'a RawValue>,
+struct Own {
+    #[serde(default)]
+    bin: Option<Box<RawValue>>,
+    #[serde(default)]
+    engines: Option<Box<RawValue>>,
+}
+
+impl Own {
+    /// The range of Node.js versions that the package asks for.
+    fn node(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Engines {
+            node: String,
+        }
+        let engines: Engines = serde_json::from_str(self.engines.as_ref()?.get()).ok()?;
+        Some(engines.node)
+    }
+}
+
+fn unreadable(error: &dyn std::fmt::Display) -> String {
+    format!("has no package.json that can be read: {error}")
+}
+
+/// The `package.json` of an installed package, or what is wrong as the rest of a sentence about it.
+fn package_json(name: &str, directory: &Path) -> Result<Own, String> {
+    let path = directory.join("node_modules").join(name).join("package.json");
+    let directory = directory.canonicalize().map_err(|error| unreadable(&error))?;
+    let path = resolve_below(&path, &directory).map_err(|error| unreadable(&error))?;
+    let text = read_bounded(&path, &directory, LIMIT).map_err(|error| unreadable(&error))?;
+    serde_json::from_slice(&text).map_err(|error| unreadable(&error))
 }
 
 /// The file that `npx` would start, or what is wrong as the rest of a sentence about the package.
-fn command_file(name: &str, directory: &Path) -> Result<PathBuf, String> {
+fn command_file(name: &str, manifest: &Own, directory: &Path) -> Result<PathBuf, String> {
     let folder = directory.join("node_modules").join(name);
-    let unreadable = |error: &dyn std::fmt::Display| format!("has no package.json that can be read: {error}");
     let directory = directory.canonicalize().map_err(|error| unreadable(&error))?;
-    let path = resolve_below(&folder.join("package.json"), &directory).map_err(|error| unreadable(&error))?;
-    let text = read_bounded(&path, &directory, LIMIT).map_err(|error| unreadable(&error))?;
-    let Bins { bin } = serde_json::from_slice(&text).map_err(|error| unreadable(&error))?;
+    let bin = manifest.bin.as_deref();
     let command = match Bin::of(name, bin) {
         Bin::One(command) => command,
         Bin::None => return Err("has no command, so that npx has nothing to start".to_owned()),

@@ -7,3 +7,13 @@ pub const NODE: &str =
 /// uv, which brings Python where there is none.
 pub const UV: &str =
     "install uv, from https://docs.astral.sh/uv/getting-started/installation/ or with your system's package manager";
+
+/// A newer runtime of this name.
+#[must_use]
+pub fn newer(runtime: &str) -> &'static str {
+    if runtime == "Python" {
+        "`uv python install` brings another Python, for instance `uv python install 3.13`"
+    } else {
+        "put a newer Node.js first in PATH, from https://nodejs.org/en/download or with your version manager"
+    }
+}

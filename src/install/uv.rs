@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::closure::write;
 use super::tool::Tool;
-use super::{Error, Installer, Placed, Progress, Proof, Verified, Work, remedy};
+use super::{Error, Installer, Placed, Progress, Proof, Remarks, Shortfall, Verified, Work, refusal, remedy};
 use crate::manifest::{Pin, PypiSpec};
 use crate::sys::fs::PathError;
 use crate::sys::process::Environment;
@@ -31,7 +31,16 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
             let programs = directory.join("bin");
             environment.set("UV_TOOL_DIR", directory.join("tools"));
             environment.set("UV_TOOL_BIN_DIR", &programs);
-            run(words(&["tool", "install", "--no-progress", "--", &spec]), environment).await?;
+            let install =
+                |more: &[&str]| words(&[&["tool", "install", "--no-progress"], more, &["--", &spec]].concat());
+            if let Err(error) = run(install(&[]), environment.clone()).await {
+                let Some(shortfall) = shortfall(&error) else { return Err(error) };
+                // As uvx does: with a Python of this machine, or one that uv fetches, that the package wants.
+                let python = &["--python", shortfall.wanted.as_str()];
+                run(install(python), environment)
+                    .await
+                    .map_err(|again| too_old(again, error, package, shortfall.clone()))?;
+            }
             let names = list(&programs)?;
             (programs, names)
         }
@@ -47,7 +56,8 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
             make.extend(words(&["--", &place]));
             run(make, environment.clone()).await?;
             let flags = ["pip", "install", "--no-progress", "--require-hashes", "--python", &place];
-            run(words(&[&flags[..], &["--requirements", "packages.txt"]].concat()), environment).await?;
+            let ran = run(words(&[&flags[..], &["--requirements", "packages.txt"]].concat()), environment).await;
+            ran.map_err(|error| refused(error, package))?;
             let programs = directory.join("tools").join(if cfg!(windows) { "Scripts" } else { "bin" });
             let names = commands(directory, &name)?;
             (programs, names)
@@ -56,7 +66,32 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
     let problem = |problem| Error::NoCommand { package: package.to_owned(), problem };
     let program = programs.join(choose(&name, names).map_err(problem)?);
     let verified = if work.expected.packages.is_some() { Verified::Lock } else { Verified::Pypi };
-    Ok(Placed { program, interpreter: None, proof: Proof { verified, sha256: None, integrity: None } })
+    let proof = Proof { verified, sha256: None, integrity: None };
+    Ok(Placed { program, interpreter: None, proof, remarks: Remarks::default() })
+}
+
+/// How Python falls short of what a package wants, where uv has refused it for that.
+fn shortfall(error: &Error) -> Option<Shortfall> {
+    if let Error::Tool(failure) = error { refusal::of_python(&failure.stderr) } else { None }
+}
+
+/// What uv's failure means for the package.
+fn refused(error: Error, package: &str) -> Error {
+    match shortfall(&error) {
+        Some(shortfall) => {
+            Error::RuntimeTooOld { package: package.to_owned(), shortfall, stderr: error.stderr().to_owned() }
+        }
+        None => error,
+    }
+}
+
+/// What a second failure means, when uv was to use a Python that the package wants: without one, the first counts.
+fn too_old(again: Error, first: Error, package: &str, shortfall: Shortfall) -> Error {
+    let has_python = again.stderr().lines().any(|line| line.trim_start().starts_with("Resolved "));
+    if has_python {
+        return again;
+    }
+    Error::RuntimeTooOld { package: package.to_owned(), shortfall, stderr: first.stderr().to_owned() }
 }
 
 fn parse(package: &str) -> Result<PypiSpec, Error> {

@@ -76,7 +76,10 @@ fn summary(rows: &[Row], duration: Duration) -> String {
 }
 
 fn has_details(row: &Row) -> bool {
-    row.verdict() != Verdict::Pass || row.advice().is_some() || row.setup_required().is_some()
+    row.verdict() != Verdict::Pass
+        || row.advice().is_some()
+        || row.setup_required().is_some()
+        || !row.scripts_not_run.is_empty()
 }
 
 fn cells(row: &Row) -> [String; 7] {
@@ -128,6 +131,9 @@ fn code(verdict: Verdict) -> &'static str {
 
 fn details(row: &Row, color: bool) -> String {
     let mut out = state(row, color);
+    if !row.scripts_not_run.is_empty() {
+        let _ = writeln!(out, "  scripts   npm has not run the install scripts of {}", row.scripts_not_run.join(", "));
+    }
     if let (Some(held), Some(advice)) = (&row.held, row.advice()) {
         let _ = write!(out, "  held      {}\n            {}\n", cut(&held.hold.reason), printable(&advice));
     }

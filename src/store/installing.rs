@@ -13,7 +13,7 @@ use crate::install::{Installer, Kind, Placed, Progress};
 use crate::resolve::Plan;
 use crate::sys::fs::PathError;
 use crate::sys::lock::Lock;
-use crate::sys::process::Scratch;
+use crate::sys::process::{Environment, Scratch};
 use crate::sys::rename::rename;
 
 /// An order to install.
@@ -48,6 +48,8 @@ pub struct Done {
     pub version: Version,
     /// Whether it was there already.
     pub was_there: bool,
+    /// Whether it was there, and is started by another interpreter from now on.
+    pub is_repaired: bool,
     /// The version that was started until now, if that is another one.
     pub replaces: Option<String>,
 }
@@ -78,8 +80,10 @@ impl Store {
         let place = agent.join(plan.folder());
         let there = undamaged(&place).await;
         let was_there = there.is_some();
+        let mut is_repaired = false;
         let version = if let Some(mut version) = there {
-            if version.receipt.follow(plan) {
+            is_repaired = version.follow_interpreter(&order.installer.environment);
+            if version.receipt.follow(plan) || is_repaired {
                 version.write_receipt()?;
             }
             version
@@ -103,7 +107,7 @@ impl Store {
         }
         let earlier = before.map(|before| before.folder).filter(|folder| *folder != current.folder);
         let replaces = earlier.and_then(|folder| Some(Version::read(&agent.join(folder)).ok()??.receipt.version));
-        Ok(Done { version, was_there, replaces })
+        Ok(Done { version, was_there, is_repaired, replaces })
     }
 
     async fn install_new(&self, order: &Order<'_>, agent: &Path, place: &Path) -> Result<Version, Error> {
@@ -152,6 +156,25 @@ impl Store {
         let agent = self.directory(id);
         let current = Current::read(&agent)?.ok_or_else(|| Error::NotInstalled(id.to_owned()))?;
         Current::new(current.folder, false).write(&agent)
+    }
+
+    /// Puts what starts an agent now into its receipt. Returns whether that is anything new.
+    ///
+    /// # Errors
+    /// [`Error`]; the agent is then as before.
+    pub async fn follow_interpreter(
+        &self,
+        id: &str,
+        environment: &Environment,
+        waiting: &(dyn Fn(&str) + Sync),
+    ) -> Result<bool, Error> {
+        let _lock = self.lock(id, &format!("repairing {id}"), waiting).await?;
+        let mut version = self.agent(id)?.ok_or_else(|| Error::NotInstalled(id.to_owned()))?.current;
+        let is_other = version.follow_interpreter(environment);
+        if is_other {
+            version.write_receipt()?;
+        }
+        Ok(is_other)
     }
 
     /// Notes that settings of a client name the program of a version, which garbage collection leaves from now on.

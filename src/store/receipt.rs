@@ -1,13 +1,13 @@
 //! What was installed, as a file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::Stamp;
+use super::{Stamp, StoredInterpreter};
 use crate::install::{Kind, Placed, Source, Verified};
 use crate::manifest::{Platform, env_name};
 use crate::resolve::Plan;
@@ -63,17 +63,9 @@ pub struct Receipt {
     pub installed_at: String,
     /// The bytes of all files.
     pub size: u64,
-}
-
-/// An interpreter, as a receipt has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoredInterpreter {
-    /// Its name, by which it is found again when it has moved.
-    pub name: String,
-    /// Where it was when the agent was installed.
-    pub program: PathBuf,
-    /// What it is told before the program's file.
-    pub flags: Vec<String>,
+    /// Packages, each with its version, whose install scripts npm has not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scripts_not_run: Vec<String>,
 }
 
 impl Receipt {
@@ -82,11 +74,9 @@ impl Receipt {
             Source::Npx(package) | Source::Uvx(package) => (Some(package.package.clone()), None, None),
             Source::Binary(target) => (None, Some(target.archive.clone()), Some(target.cmd.clone())),
         };
-        let interpreter = placed.interpreter.as_ref().map(|interpreter| StoredInterpreter {
-            name: interpreter.name.to_owned(),
-            program: interpreter.program.clone(),
-            flags: interpreter.flags.clone(),
-        });
+        let interpreter = placed.interpreter.as_ref();
+        let interpreter =
+            interpreter.map(|interpreter| StoredInterpreter::of(interpreter, placed.remarks.shortfall.as_ref()));
         Ok(Self {
             schema: SCHEMA,
             id: plan.id.clone(),
@@ -109,6 +99,7 @@ impl Receipt {
             index_sha256: plan.index_sha256.clone(),
             installed_at: now(),
             size,
+            scripts_not_run: placed.remarks.scripts_not_run.clone(),
         })
     }
 
@@ -138,6 +129,7 @@ impl Receipt {
         }
         let interpreter = self.interpreter.as_ref();
         let program = interpreter.map(|interpreter| interpreter.program.to_string_lossy());
+        let shortfall = interpreter.and_then(|interpreter| interpreter.shortfall.as_ref());
         let words = [
             ("id", Some(self.id.as_str())),
             ("version", Some(&self.version)),
@@ -152,6 +144,8 @@ impl Receipt {
             ("program", Some(&self.program)),
             ("interpreter", interpreter.map(|interpreter| interpreter.name.as_str())),
             ("interpreter", program.as_deref()),
+            ("shortfall", shortfall.map(|shortfall| shortfall.wanted.as_str())),
+            ("shortfall", shortfall.map(|shortfall| shortfall.found.as_str())),
             ("index_sha256", self.index_sha256.as_deref()),
             ("installed_at", Some(&self.installed_at)),
         ];
@@ -159,6 +153,7 @@ impl Receipt {
         let flags = interpreter.into_iter().flat_map(|interpreter| &interpreter.flags);
         let args =
             self.args.iter().map(|text| ("args", text)).chain(self.named_by.iter().map(|text| ("named_by", text)));
+        let args = args.chain(self.scripts_not_run.iter().map(|text| ("scripts_not_run", text)));
         let mut texts =
             args.chain(self.env.values().map(|text| ("env", text))).chain(flags.map(|text| ("flags", text)));
         // An instruction for an agent may have several lines.

@@ -94,6 +94,7 @@ impl Version {
         let program = self.program();
         fs::metadata(&program).is_ok_and(|file| file.is_file() && file.len() == self.receipt.program_size)
             && (self.receipt.interpreter.is_some() || !self.is_for_here() || is_executable(&program))
+            && !(self.is_for_here() && self.has_lost_python())
     }
 
     /// Whether this was installed for the system that this program runs on.
@@ -101,8 +102,9 @@ impl Version {
         self.receipt.platform().is_none_or(|platform| Some(platform) == Platform::host())
     }
 
-    /// How it is started. An interpreter that is no longer where it was is looked for in the environment's `PATH`; when
-    /// it is nowhere, its name is the error.
+    /// How it is started. An interpreter that is no longer where it was is looked for in the environment's `PATH`, and so is
+    /// a better one when it falls short of what the package asks for, which takes as long as asking those for their versions;
+    /// when there is none, its name is the error.
     ///
     /// # Errors
     /// The name of the interpreter that is missing.
@@ -112,11 +114,7 @@ impl Version {
         let Some(interpreter) = &self.receipt.interpreter else {
             return Ok(Launch { program, args: self.receipt.args.clone(), env });
         };
-        let path = if interpreter.program.is_file() {
-            interpreter.program.clone()
-        } else {
-            environment().find(&interpreter.name).ok_or_else(|| interpreter.name.clone())?
-        };
+        let (path, _) = interpreter.find(environment)?;
         let mut args = interpreter.flags.clone();
         args.push(OsString::from(program).to_string_lossy().into_owned());
         args.extend_from_slice(&self.receipt.args);

@@ -26,6 +26,8 @@ pub struct Row {
     pub held: Option<Held>,
     /// How long the installation took; zero without one.
     pub install: Duration,
+    /// Packages, each with its version, whose install scripts npm has not run. Printable.
+    pub scripts_not_run: Vec<String>,
     /// What of its temporary files could not be removed.
     pub left: Option<PathError>,
     /// How far it came.
@@ -242,6 +244,9 @@ impl Row {
             State::NotStarted { stderr, .. } => not_started(stderr),
         };
         if let Value::Object(row) = &mut row {
+            if !self.scripts_not_run.is_empty() {
+                row.insert("scripts_not_run".to_owned(), json!(self.scripts_not_run));
+            }
             for (name, value) in found {
                 row.entry(name).or_insert(value);
             }

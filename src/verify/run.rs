@@ -52,6 +52,7 @@ pub enum Event {
 #[derive(Default)]
 struct Done {
     install: Duration,
+    scripts_not_run: Vec<String>,
     left: Option<PathError>,
     is_source_down: bool,
 }
@@ -123,6 +124,7 @@ impl Verifier {
                 Some(Ok((number, (done, state)))) => {
                     if let Some(row) = rows.get_mut(number) {
                         (row.install, row.left, row.state) = (done.install, done.left, state);
+                        row.scripts_not_run = done.scripts_not_run;
                         row.is_source_down = done.is_source_down;
                         finished(row);
                     }
@@ -194,7 +196,7 @@ impl Verifier {
         // As long as this program lives, no other run takes the place for abandoned.
         let _mark = mark_used(place.path());
         progress(Event::Installing(number));
-        let result = self.in_place(number, source, &place, progress, &mut done.install).await;
+        let result = self.in_place(number, source, &place, progress, done).await;
         if self.keep.is_some() {
             place.keep();
             return result;
@@ -205,10 +207,14 @@ impl Verifier {
         result
     }
 
-    /// What an agent that was installed in this directory needs of the host's files.
-    fn readable(&self, kind: Kind, directory: &Path) -> Vec<PathBuf> {
+    /// What an agent that was installed in this directory, and is started by this program, needs of the host's files.
+    fn readable(&self, kind: Kind, directory: &Path, program: &Path) -> Vec<PathBuf> {
         let interpreters = match kind {
-            Kind::Npx => self.environment.find("node").into_iter().collect(),
+            // One that the agent was installed for, and the one that it finds itself.
+            Kind::Npx => {
+                let own = Some(program.to_owned()).filter(|program| !program.starts_with(directory));
+                own.into_iter().chain(self.environment.find("node")).collect()
+            }
             Kind::Uvx => pythons(directory),
             Kind::Binary => Vec::new(),
         };
@@ -225,12 +231,13 @@ impl Verifier {
         source: &Source,
         place: &Scratch,
         progress: &(dyn Fn(Event) + Send + Sync),
-        install: &mut Duration,
+        done: &mut Done,
     ) -> Result<Outcome, Stop> {
         let started = Instant::now();
         let ready = self.set_up(source, place).await;
-        *install = ready.as_ref().map_or_else(|_| started.elapsed(), |ready| ready.took);
+        done.install = ready.as_ref().map_or_else(|_| started.elapsed(), |ready| ready.took);
         let ready = ready?;
+        done.scripts_not_run.clone_from(&ready.installed.remarks.scripts_not_run);
         progress(Event::Checking(number));
         let launch = self.launch(&ready, &[], place);
         let is_apart = match &launch.isolation {
@@ -238,15 +245,18 @@ impl Verifier {
             Isolation::OwnUser { .. } => launch.gets_own_user(place.path()),
             Isolation::Bwrap { .. } => true,
         };
-        let outcome = {
+        let mut outcome = {
             let _turn = if is_apart { self.turns.beside_others().await } else { self.turns.alone().await };
             self.start(&launch, place).await?
         };
-        if !outcome.may_be_chance() {
-            return Ok(outcome);
+        if outcome.may_be_chance() {
+            let _turn = self.turns.alone().await;
+            outcome = self.start(&launch, place).await?.after_failure();
         }
-        let _turn = self.turns.alone().await;
-        Ok(self.start(&launch, place).await?.after_failure())
+        if let Some(shortfall) = &ready.installed.remarks.shortfall {
+            outcome.blame_runtime(&shortfall.to_string());
+        }
+        Ok(outcome)
     }
 
     /// Installs an agent in its place.
@@ -262,7 +272,7 @@ impl Verifier {
         let installed = self.installer.install(source, &directory, place.path()).await;
         let installed = installed.map_err(|error| Stop::install(&error, source))?;
         drop(turn);
-        let readable = self.readable(source.kind(), &directory);
+        let readable = self.readable(source.kind(), &directory, &installed.program);
         if self.isolation != Isolation::Environment && self.installer.launcher.is_some() {
             // Packages have tens of thousands of files.
             let _ = spawn_blocking(move || make_readable(&directory)).await;
@@ -323,6 +333,7 @@ fn unfinished(task: &Task) -> Row {
         kind: task.kind,
         held: task.held.clone(),
         install: Duration::ZERO,
+        scripts_not_run: Vec::new(),
         left: None,
         state: State::NotStarted { verdict: Verdict::Error, reason: "spawn_failed", message, stderr: String::new() },
         basis: task.basis.clone(),

@@ -66,6 +66,8 @@ mod real;
 mod report;
 mod reports;
 mod rules;
+#[cfg(unix)]
+mod runtimes;
 mod serve;
 mod server;
 mod settings;

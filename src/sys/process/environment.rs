@@ -51,12 +51,17 @@ impl Environment {
     /// The path of a program in the environment's `PATH`; nothing in a relative folder counts.
     #[must_use]
     pub fn find(&self, program: &str) -> Option<PathBuf> {
+        self.find_all(program).next()
+    }
+
+    /// The paths of all programs of this name in the environment's `PATH`, in its order.
+    pub fn find_all(&self, program: &str) -> impl Iterator<Item = PathBuf> {
         let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat"] } else { &[""] };
-        let path = self.0.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATH"))?.1;
-        let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+        let path = self.0.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATH")).map(|(_, path)| path);
+        let folders = path.into_iter().flat_map(std::env::split_paths).filter(|folder| folder.is_absolute());
         folders
-            .flat_map(|folder| endings.iter().map(move |ending| folder.join(format!("{program}{ending}"))))
-            .find(|file| is_executable(file))
+            .flat_map(move |folder| endings.iter().map(move |ending| folder.join(format!("{program}{ending}"))))
+            .filter(|file| is_executable(file))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&OsString, &OsString)> {

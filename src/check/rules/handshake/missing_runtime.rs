@@ -7,9 +7,9 @@ use crate::survey::Survey;
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/missing-runtime",
     level: Level::Error,
-    summary: "an agent was not started, for this machine has no npm or uv",
+    summary: "an agent was not checked: npm or uv is missing, or Node.js or Python is too old",
     why: "Nothing is known of the agent. Without this finding, a machine that lacks a program would pass every agent that needs it.",
-    fix: "Install Node.js with npm, or uv; or switch the rule off on machines that are not meant to check such agents.",
+    fix: "Install Node.js with npm, or uv, or a newer version of what is too old; or switch the rule off on machines that are not meant to check such agents.",
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "npm is not installed.",
@@ -24,7 +24,7 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Online(check),
 };
 
-pub(super) const REASONS: &[&str] = &["missing_runtime"];
+pub(super) const REASONS: &[&str] = &["missing_runtime", "runtime_too_old"];
 
 fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
     report(subject, survey, REASONS, "install it, or allow handshake/missing-runtime on this machine", reporter);

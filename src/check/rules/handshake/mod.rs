@@ -110,6 +110,7 @@ fn put(survey: &mut Survey, state: State) {
         kind: Some(Kind::Npx),
         held: None,
         install: std::time::Duration::ZERO,
+        scripts_not_run: Vec::new(),
         left: None,
         state,
         basis: None,
@@ -138,7 +139,7 @@ mod tests {
         let known = [
             "agent_error", "cmd_not_found", "digest_mismatch", "exited", "install_failed", "invalid_response",
             "missing_runtime", "no_auth_methods", "no_supported_auth_type", "package_not_found", "protocol_version",
-            "spawn_failed", "timeout", "unsafe_archive",
+            "runtime_too_old", "spawn_failed", "timeout", "unsafe_archive",
         ];
         assert_eq!(reasons, known);
     }
