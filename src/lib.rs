@@ -69,6 +69,7 @@
 //! | `registry.toml` | [`registry::Config::read`] | rule levels, the site, published views and withdrawn agents |
 //! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents came, changed and went |
 //! | `~/.cache/acp-registry` | [`net::Cache`] | answers of earlier runs |
+//! | `~/.cache/acp-registry/npm`, `uv` | [`install::PackageCache`] | what npm and uv have fetched |
 //! | `~/.cache/acp-registry/indexes` | [`catalog::Copies`] | indexes as they were fetched last, and what was found in large ones |
 //! | `~/.local/share/acp-registry` | [`store`] | installed agents |
 //! | `acp-registry.lock` | [`lockfile::LockFile`] | versions with all their digests |

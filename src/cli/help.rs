@@ -181,6 +181,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 28] = [
         "gc",
         &[
             ("acp-registry gc", "Remove versions that are neither current nor running"),
+            ("acp-registry gc --cache", "Remove also what npm and uv have kept"),
             ("acp-registry gc --json", "Remove them and report the freed space as JSON"),
         ],
     ),
@@ -189,6 +190,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 28] = [
         &[
             ("acp-registry doctor", "Check the runtimes and all installed agents"),
             ("acp-registry doctor gemini", "Start one agent too and check its answer"),
+            ("acp-registry doctor --fix", "Repair what is damaged"),
         ],
     ),
     (

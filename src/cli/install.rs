@@ -9,17 +9,19 @@ use acp_registry::lockfile::NAME;
 use acp_registry::manifest::Platform;
 use acp_registry::resolve::Plan;
 use acp_registry::store::{Done, Order, Pin, Start, StoredInterpreter};
+use acp_registry::sys::process::{self, Orphans};
 use acp_registry::text::{printable, quote};
 use futures_util::stream::{self, StreamExt as _};
 use serde_json::{Map, Value};
 
+use super::answer;
 use super::candidates;
 use super::code::Code;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
 use super::lock;
-use super::place::{Dist, PlaceArgs, Session};
+use super::place::{Dist, PackageArgs, PlaceArgs, Session};
 use super::progress::Installs;
 use super::resolve::{Named, plan};
 use super::signals;
@@ -47,6 +49,13 @@ pub(super) struct Args {
     #[arg(long)]
     locked: bool,
 
+    /// Do not start the agents to see whether they answer
+    #[arg(long)]
+    no_check: bool,
+
+    #[command(flatten)]
+    packages: PackageArgs,
+
     #[command(flatten)]
     place: PlaceArgs,
 
@@ -70,8 +79,12 @@ pub(super) struct Outcome {
 }
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let (results, index) = signals::run_with_threads(JOBS, async {
+    let mut session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    session.packages = args.packages;
+    let session = session;
+    // Before any child, and ended after all: what hides from its tree comes here.
+    let orphans = if args.no_check { None } else { process::adopt_orphans() };
+    let mut results = signals::run_with_threads(JOBS, async {
         if args.locked {
             let path = args.lock.as_deref().unwrap_or(Path::new(NAME));
             let tasks = lock::tasks(path, &args.agents, args.dist.map(Kind::from), &session)?;
@@ -86,7 +99,13 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             lock::write(path, installed, &catalog, &session).await?;
         }
         Ok::<_, Failure>((results, Some(launch::index(&catalog))))
-    })??;
+    });
+    if let (Ok(Ok((results, _))), false) = (&mut results, args.no_check) {
+        answer::ask_all(results, &session)?;
+    }
+    // The number of hidden processes is of no use here.
+    let _ = orphans.map(Orphans::end);
+    let (results, index) = results??;
     report(&results, index, args.format.is_json(), ui)
 }
 
@@ -153,7 +172,9 @@ pub(super) async fn install_one(session: &Session<'_>, task: &Task, bars: &Insta
         let failure = Failure::usage(format!("{}: a distribution by {kind} {message}", plan.id));
         return Err(failure.code(Code::UnsupportedPlatform));
     }
-    let installer = session.installer(plan.platform)?;
+    let mut installer = session.installer(plan.platform)?;
+    // Allowed once, it stays so for the agent's next versions.
+    installer.allow_build |= session.store.versions(&plan.id)?.iter().any(|version| version.receipt.may_build);
     let bar = bars.start(&plan.id, &plan.version);
     let progress = |progress| bar.show(progress);
     let waiting = |holder: &str| session.waiting(holder);
@@ -239,5 +260,6 @@ pub(super) fn line(done: &Done) -> String {
         _ => "checked by the package manager",
     };
     let verb = if done.was_there { "switched to" } else { "installed" };
-    format!("{verb} {id} {version}{instead} ({}, {}; {checked})\n", receipt.distribution, bytes(receipt.size))
+    let answers = if receipt.answers == Some(true) { " and answers" } else { "" };
+    format!("{verb} {id} {version}{instead}{answers} ({}, {}; {checked})\n", receipt.distribution, bytes(receipt.size))
 }

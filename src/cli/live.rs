@@ -49,12 +49,20 @@ pub(super) struct LiveArgs {
     /// With --sandbox, whether the agents reach the network [default: shared]
     #[arg(long, value_name = "NETWORK", requires = "sandbox")]
     network: Option<NetworkKind>,
+
+    /// Let uv build Python packages from source, which runs code of these packages outside of any sandbox
+    #[arg(long)]
+    allow_build: bool,
 }
 
 impl LiveArgs {
     /// Whether any of the flags was given.
     pub(super) fn is_set(&self) -> bool {
-        self.jobs.is_some() || self.timeout.is_some() || self.install_timeout.is_some() || self.sandbox.is_some()
+        self.jobs.is_some()
+            || self.timeout.is_some()
+            || self.install_timeout.is_some()
+            || self.sandbox.is_some()
+            || self.allow_build
     }
 
     /// Whether agents are kept from the host's files and processes.
@@ -153,6 +161,8 @@ pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
         platform: Platform::host(),
         timeout: args.install_timeout.unwrap_or(Duration::from_mins(5)),
         launcher: launcher(),
+        packages: network::package_cache().filter(|_| use_cache),
+        allow_build: args.allow_build,
     };
     let isolation = isolation(args.sandbox, args.network);
     let (sources, turns) = (Sources::default(), Turns::default());

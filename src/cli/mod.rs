@@ -3,6 +3,7 @@
 //! One file a command. A command has its flags and one function that calls the library and hands the result to [`Ui`].
 
 mod abandoned;
+mod answer;
 mod build;
 mod bump;
 mod candidates;

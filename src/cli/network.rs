@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use acp_registry::install::PackageCache;
 use acp_registry::net::{AllowedHosts, Cache, Client, Credentials, Problem, Secret, Settings};
 use acp_registry::survey::Sources;
 use acp_registry::sys::command;
@@ -126,6 +127,11 @@ pub(super) fn cache(ui: &Ui) -> Option<Cache> {
 
 pub(super) fn cache_dir() -> Option<PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("acp-registry"))
+}
+
+/// Where package managers keep what they have fetched.
+pub(super) fn package_cache() -> Option<PackageCache> {
+    cache_dir().map(|directory| PackageCache::at(&directory))
 }
 
 /// Hosts of the proxies that the HTTP client takes from the environment. It ignores what it cannot read, and would go

@@ -128,6 +128,20 @@ pub(super) struct Session<'a> {
     ui: &'a Ui,
     pub(super) store: Store,
     client: OnceLock<(Arc<Client>, Github)>,
+    /// What the package managers may do.
+    pub(super) packages: PackageArgs,
+}
+
+/// Flags about package managers.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(super) struct PackageArgs {
+    /// Fetch packages anew, and keep none for the next installation
+    #[arg(long)]
+    no_cache: bool,
+
+    /// Let uv build Python packages from source, which runs code of these packages
+    #[arg(long)]
+    allow_build: bool,
 }
 
 impl<'a> Session<'a> {
@@ -135,7 +149,7 @@ impl<'a> Session<'a> {
         let mut store = Store::at(&root(args)?)?;
         store.patience = args.wait.unwrap_or(store.patience);
         store.trusts_others = args.trust_root;
-        Ok(Self { args, allowed, ui, store, client: OnceLock::new() })
+        Ok(Self { args, allowed, ui, store, client: OnceLock::new(), packages: PackageArgs::default() })
     }
 
     pub(super) fn ui(&self) -> &'a Ui {
@@ -251,6 +265,8 @@ impl<'a> Session<'a> {
             github: Some(github),
             platform,
             launcher: live::launcher(),
+            packages: network::package_cache().filter(|_| !self.packages.no_cache),
+            allow_build: self.packages.allow_build,
             ..Installer::new(client, environment())
         })
     }

@@ -57,7 +57,9 @@ pub(super) fn run(
 ) -> Result<Option<Survey>, Failure> {
     let wants_handshake = args.handshake || args.all;
     if args.live.is_set() && !wants_handshake {
-        return Err(Failure::usage("--jobs, --timeout, --install-timeout and --sandbox need --handshake or --all"));
+        return Err(Failure::usage(
+            "--jobs, --timeout, --install-timeout, --sandbox and --allow-build need --handshake or --all",
+        ));
     }
     let archives = (args.archives || args.all).then(|| limits(&config.archive_limits));
     let scope = Scope { urls: args.urls || args.all, archives };

@@ -7,12 +7,16 @@ use serde_json::{Value, json};
 use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
+use super::network;
 use super::place::{PlaceArgs, Session};
 use super::resolve::Named;
 use super::signals;
 use super::table::bytes;
 use super::ui::Ui;
 use super::versions;
+
+/// How many bytes npm and uv may keep before `gc` removes them.
+const PACKAGES_LIMIT: u64 = 8 << 30;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -40,6 +44,10 @@ pub(super) struct GcArgs {
     /// Also versions whose program is named by settings that `config --direct` has printed
     #[arg(long)]
     direct: bool,
+
+    /// Remove also what npm and uv have kept for later installations, whatever its size
+    #[arg(long)]
+    cache: bool,
 
     #[command(flatten)]
     place: PlaceArgs,
@@ -83,8 +91,10 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
     let (freed, failed) = signals::run(session.store.collect_garbage(args.direct))??;
     let failed: Vec<(String, Failure)> = failed.into_iter().map(|(id, error)| (id, error.into())).collect();
     super::abandoned::clear(ui);
+    let limit = if args.cache { 0 } else { PACKAGES_LIMIT };
+    let cache = network::package_cache().map_or(Ok(0), |cache| cache.shrink(limit))?;
     if args.format.is_json() {
-        return end(&freed, &failed, Some(document("gc", &[], &freed)), ui);
+        return end(&freed, &failed, Some(with_cache(document("gc", &[], &freed), cache)), ui);
     }
     let mut text = String::new();
     for Removed { id, version, bytes: size } in &freed.removed {
@@ -100,8 +110,16 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
     }
     let count = plural(freed.removed.len(), "version");
     text.push_str(&format!("{count} removed, {} freed\n", bytes(freed.bytes)));
+    if cache > 0 {
+        text.push_str(&format!("packages kept by npm and uv removed, {} freed\n", bytes(cache)));
+    }
     ui.result(&text)?;
     end(&freed, &failed, None, ui)
+}
+
+fn with_cache(mut document: Value, bytes: u64) -> Value {
+    document["freed_cache_bytes"] = bytes.into();
+    document
 }
 
 /// Says what stays, and why.

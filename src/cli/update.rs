@@ -8,12 +8,14 @@ use acp_registry::net::Client;
 use acp_registry::resolve::{Offer, Plan};
 use acp_registry::store::{Agent, Pin, Start, Version};
 use acp_registry::survey::Sources;
+use acp_registry::sys::process::{self, Orphans};
 use acp_registry::text::quote;
 use acp_registry::update::{Status, compare, published};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::answer;
 use super::candidates;
 use super::duration;
 use super::exit::{Exit, Failure};
@@ -22,7 +24,7 @@ use super::install::{Task, install_all};
 use super::launch;
 use super::list::agents;
 use super::network::{Needs, connect};
-use super::place::{PlaceArgs, Session, environment, host};
+use super::place::{PackageArgs, PlaceArgs, Session, environment, host};
 use super::progress::Installs;
 use super::repair::repair;
 use super::resolve::Named;
@@ -49,6 +51,13 @@ pub(super) struct Args {
     /// Let agents be updated again that were installed as ID@VERSION
     #[arg(long)]
     unpin: bool,
+
+    /// Do not start the agents to see whether they answer
+    #[arg(long)]
+    no_check: bool,
+
+    #[command(flatten)]
+    packages: PackageArgs,
 
     #[command(flatten)]
     place: PlaceArgs,
@@ -88,8 +97,12 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let ids: Vec<String> = args.agents.iter().map(|named| named.id.clone()).collect();
     let allowed = global.allowed_hosts()?;
-    let session = Session::new(&args.place, allowed.clone(), ui)?;
+    let mut session = Session::new(&args.place, allowed.clone(), ui)?;
+    session.packages = args.packages;
+    let session = session;
     let (mut installed, damaged) = chosen(&ids, &session)?;
+    // Before any child, and ended after all: what hides from its tree comes here.
+    let orphans = if args.dry_run || args.no_check { None } else { process::adopt_orphans() };
     let report = signals::run_with_threads(JOBS, async {
         if args.unpin {
             for agent in installed.iter_mut().filter(|agent| agent.is_pinned) {
@@ -107,10 +120,13 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             hold(&mut report, age, &client, &sources).await;
         }
         if !args.dry_run {
-            apply(&mut report, &session).await;
+            apply(&mut report, !args.no_check, &session).await;
         }
         Ok::<_, Failure>(report)
-    })??;
+    });
+    // The number of hidden processes is of no use here.
+    let _ = orphans.map(Orphans::end);
+    let report = report??;
     show(&report, args, ui)
 }
 
@@ -192,7 +208,7 @@ async fn hold(report: &mut Report, age: Duration, client: &Client, sources: &Sou
     }
 }
 
-async fn apply(report: &mut Report, session: &Session<'_>) {
+async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
     let tasks = report
         .updates
         .iter()
@@ -200,8 +216,12 @@ async fn apply(report: &mut Report, session: &Session<'_>) {
         .collect();
     let outcomes = install_all(session, tasks).await;
     for (update, outcome) in std::mem::take(&mut report.updates).into_iter().zip(outcomes) {
-        let installed = outcome.done.and_then(|done| launch::installed(&done.version));
-        match installed {
+        let mut installed = outcome.done;
+        if is_checked && let Ok(done) = &mut installed {
+            let asked = answer::ask(done, session).await;
+            installed = asked.and(installed);
+        }
+        match installed.and_then(|done| launch::installed(&done.version)) {
             Ok(members) => report.updates.push(Update { applied: Some(Value::Object(members)), ..update }),
             Err(failure) => report.errors.push((update.id, failure)),
         }

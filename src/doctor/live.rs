@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Check, Examined};
 use crate::handshake::{Options, Outcome, Probe, Reason, SetupError, check, set_variables};
+use crate::store::{StoredInterpreter, Version};
 use crate::sys::process::{Environment, Isolation, Launch};
 use crate::text::{printable, quote};
 
@@ -26,13 +27,39 @@ pub async fn start(
         examined.add(Check::error("handshake", "it was not started, because of what is said above", help));
         return Ok(());
     };
-    let Ok(start) = version.launch(|| environment.clone()) else { return Ok(()) };
+    let version = version.clone();
+    match speak(&version, environment, launcher, options).await? {
+        Ok(outcome) => {
+            examined.add(explain(&outcome));
+            examined.handshake = Some(outcome);
+        }
+        Err(problem) => {
+            let help = "tell the people who keep the registry";
+            examined.add(Check::error("handshake", format!("it was not started: {problem}"), help));
+        }
+    }
+    Ok(())
+}
+
+/// Starts an installed version as [`start`] does. The inner error says why it cannot be started at all, as a part of a
+/// sentence. Printable.
+///
+/// # Errors
+/// [`SetupError`] when there is no place for the handshake.
+pub async fn speak(
+    version: &Version,
+    environment: &Environment,
+    launcher: Option<&Path>,
+    options: &Options,
+) -> Result<Result<Outcome, String>, SetupError> {
+    let start = match version.launch(|| environment.clone()) {
+        Ok(start) => start,
+        Err(name) => return Ok(Err(format!("{} is not in PATH", quote(&name)))),
+    };
     let mut environment = environment.clone();
     let variables = start.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     if let Err(error) = set_variables(&mut environment, variables) {
-        let help = "tell the people who keep the registry";
-        examined.add(Check::error("handshake", format!("it was not started: {error}"), help));
-        return Ok(());
+        return Ok(Err(error.to_string()));
     }
     let launch = Launch {
         program: start.program.into(),
@@ -43,22 +70,20 @@ pub async fn start(
         readable: Vec::new(),
         launcher: launcher.map(Path::to_owned),
     };
-    // As long as it runs, nobody removes it.
+    // As long as it runs, it is not removed.
     let mark = version.mark_used();
     let mut outcome = check(&launch, options).await?;
     if outcome.may_be_chance() {
         outcome = check(&launch, options).await?.after_failure();
     }
-    if let Some(shortfall) = version.receipt.interpreter.as_ref().and_then(|interpreter| {
-        // Another one may have started it.
-        interpreter.shortfall().filter(|_| interpreter.program.as_os_str() == launch.program)
-    }) {
+    drop(mark);
+    let interpreter = version.receipt.interpreter.as_ref();
+    // Another one may have started it.
+    let own = interpreter.filter(|interpreter| interpreter.program.as_os_str() == launch.program);
+    if let Some(shortfall) = own.and_then(StoredInterpreter::shortfall) {
         outcome.blame_runtime(&shortfall.to_string());
     }
-    drop(mark);
-    examined.add(explain(&outcome));
-    examined.handshake = Some(outcome);
-    Ok(())
+    Ok(Ok(outcome))
 }
 
 /// An outcome in plain words.

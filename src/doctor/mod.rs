@@ -17,7 +17,7 @@ use std::path::Path;
 use serde::Serialize;
 
 pub use agent::installed;
-pub use live::{explain, start};
+pub use live::{explain, speak, start};
 
 use crate::handshake::Outcome;
 use crate::store::{Store, Version};

@@ -59,7 +59,8 @@ impl Installer {
         ];
         let mut arguments: Vec<String> = flags.map(ToOwned::to_owned).into();
         arguments.push(directory.to_string_lossy().into_owned());
-        let environment = self.environment_with(&self.npm);
+        let cache = self.open_cache();
+        let environment = self.npm_environment(cache.as_ref());
         let (timeout, launcher) = (self.timeout, self.launcher.clone());
         Tool { name: "npm", program, arguments, environment, directory, temporary, timeout, launcher }.run().await?;
         let packages = read(&directory.join("package-lock.json"))?;
@@ -84,10 +85,14 @@ impl Installer {
         if let Some(python) = python {
             arguments.extend(["--python-version".to_owned(), python.to_owned()]);
         }
+        arguments.extend(uv::build_flags(self).iter().map(|flag| (*flag).to_owned()));
         arguments.push("wanted.txt".to_owned());
-        let environment = self.environment_with(&self.uv);
+        let cache = self.open_cache();
+        let environment = self.uv_environment(cache.as_ref());
         let (timeout, launcher) = (self.timeout, self.launcher.clone());
-        Tool { name: "uv", program, arguments, environment, directory, temporary, timeout, launcher }.run().await?;
+        let ran =
+            Tool { name: "uv", program, arguments, environment, directory, temporary, timeout, launcher }.run().await;
+        ran.map_err(|error| uv::refused(error, package))?;
         Ok(Closure { integrity: None, packages: read(&directory.join("packages.txt"))? })
     }
 }

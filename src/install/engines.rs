@@ -55,13 +55,11 @@ pub(super) fn choose_node(
     let Some(found) = version_of(&first).filter(|version| is_met(range, version) == Some(false)) else {
         return (first, None);
     };
-    match better_node(environment, &first, range) {
-        Some(better) => (better, None),
-        None => {
-            let (wanted, place) = (range.to_owned(), Some(first.clone()));
-            (first, Some(Shortfall { runtime: "Node.js", wanted, found, place }))
-        }
+    if let Some(better) = better_node(environment, &first, range) {
+        return (better, None);
     }
+    let (wanted, place) = (range.to_owned(), Some(first.clone()));
+    (first, Some(Shortfall { runtime: "Node.js", wanted, found, place }))
 }
 
 /// The first Node.js whose version meets the range: `known`, or one in `PATH`.
@@ -107,7 +105,7 @@ fn meets_all(part: &str, version: Numbers) -> Option<bool> {
             operator = of_word;
             continue;
         }
-        let operator = std::mem::replace(&mut operator, "");
+        let operator = std::mem::take(&mut operator);
         is_in &= meets(if of_word.is_empty() { operator } else { of_word }, digits, version)?;
     }
     operator.is_empty().then_some(is_in)

@@ -32,14 +32,20 @@ pub enum Error {
         remedy: &'static str,
     },
     /// The package does not run on the runtime that is there.
-    #[error("the package {} {shortfall}; {}", quote(package), remedy::newer(shortfall.runtime))]
-    RuntimeTooOld {
-        /// The package.
+    #[error("the package {} {}; {}", quote(&.0.package), .0.shortfall, remedy::newer(.0.shortfall.runtime))]
+    RuntimeTooOld(Box<TooOld>),
+    /// uv would have to build a package, which runs code of that package.
+    #[error(
+        "the package {} cannot be installed without building {} from source, which runs code of that package; \
+         `--allow-build` allows that",
+        quote(package),
+        built.as_deref().map_or_else(|| "a package".to_owned(), quote)
+    )]
+    NeedsBuild {
+        /// The package that the manifest names.
         package: String,
-        /// Which runtime is there, and which is wanted.
-        shortfall: Shortfall,
-        /// What the package manager wrote to stderr.
-        stderr: String,
+        /// The one that has no wheel, if uv tells.
+        built: Option<String>,
     },
     /// The package manager could not be started.
     #[error(transparent)]
@@ -132,7 +138,7 @@ impl Error {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::MissingRuntime { .. } => "missing_runtime",
-            Self::RuntimeTooOld { .. } => "runtime_too_old",
+            Self::RuntimeTooOld(_) => "runtime_too_old",
             Self::UnsupportedPlatform { .. } => "unsupported_platform",
             Self::DigestMismatch { .. } => "digest_mismatch",
             Self::Tool(failure) if failure.is_of_integrity() => "digest_mismatch",
@@ -175,10 +181,21 @@ impl Error {
     pub fn stderr(&self) -> &str {
         match self {
             Self::Tool(failure) => &failure.stderr,
-            Self::RuntimeTooOld { stderr, .. } => stderr,
+            Self::RuntimeTooOld(too_old) => &too_old.stderr,
             _ => "",
         }
     }
+}
+
+/// A package that does not run on the runtime that is there.
+#[derive(Debug, Clone)]
+pub struct TooOld {
+    /// The package.
+    pub package: String,
+    /// Which runtime is there, and which is wanted.
+    pub shortfall: Shortfall,
+    /// What the package manager wrote to stderr.
+    pub stderr: String,
 }
 
 /// How a package manager has failed.

@@ -38,6 +38,7 @@
 //! ```
 
 mod binary;
+mod cache;
 mod closure;
 mod engines;
 mod error;
@@ -62,10 +63,11 @@ use crate::sys::process::Environment;
 use crate::upstream::github::Github;
 
 pub use binary::github_digest;
+pub use cache::PackageCache;
 pub use closure::Closure;
 pub use engines::Shortfall;
 pub(crate) use engines::better_node;
-pub use error::{Error, ToolFailure};
+pub use error::{Error, TooOld, ToolFailure};
 pub use progress::Progress;
 pub use proof::{Proof, Verified};
 pub use same::is_same_package;
@@ -190,6 +192,8 @@ pub struct Remarks {
     pub scripts_not_run: Vec<String>,
     /// How the runtime falls short of what the package asks for, which many packages do not insist on.
     pub shortfall: Option<Shortfall>,
+    /// Whether packages could be built from source, which runs their code.
+    pub may_build: bool,
 }
 
 /// An interpreter that starts a program.
@@ -249,11 +253,15 @@ pub struct Installer {
     /// The `acp-registry` executable, which sets the limits of package managers; see
     /// [`Launch::launcher`](crate::sys::process::Launch::launcher).
     pub launcher: Option<PathBuf>,
+    /// Where npm and uv keep what they have fetched; without, each installation fetches everything.
+    pub packages: Option<PackageCache>,
+    /// Whether uv may build packages from source, which runs code of these packages.
+    pub allow_build: bool,
 }
 
 impl Installer {
-    /// An installer for this machine that asks nobody for digests and tells package managers nothing. An installation may
-    /// take 30 minutes.
+    /// An installer for this machine that asks nobody for digests, tells package managers nothing, keeps nothing that they
+    /// fetch and builds no package from source. An installation may take 30 minutes.
     #[must_use]
     pub fn new(client: Arc<Client>, environment: Environment) -> Self {
         Self {
@@ -266,6 +274,8 @@ impl Installer {
             platform: Platform::host(),
             timeout: Duration::from_mins(30),
             launcher: None,
+            packages: None,
+            allow_build: false,
         }
     }
 
@@ -309,6 +319,29 @@ impl Installer {
             Source::Uvx(package) => uv::install(&work, &package.package).await,
             Source::Binary(target) => binary::install(&work, target).await,
         }
+    }
+
+    /// The shared caches, for as long as the result lives.
+    fn open_cache(&self) -> Option<cache::Open> {
+        self.packages.as_ref()?.open()
+    }
+
+    /// The environment of npm.
+    fn npm_environment(&self, cache: Option<&cache::Open>) -> Environment {
+        let mut environment = self.environment_with(&self.npm);
+        if let Some(cache) = cache {
+            environment.set("npm_config_cache", &cache.npm);
+        }
+        environment
+    }
+
+    /// The environment of uv.
+    fn uv_environment(&self, cache: Option<&cache::Open>) -> Environment {
+        let mut environment = self.environment_with(&self.uv);
+        if let Some(cache) = cache {
+            environment.set("UV_CACHE_DIR", &cache.uv);
+        }
+        environment
     }
 
     /// The host's environment with further variables.

@@ -10,7 +10,8 @@ use tokio::task::spawn_blocking;
 use super::closure::{manifest, write};
 use super::tool::Tool;
 use super::{
-    Error, Installer, Interpreter, Placed, Progress, Proof, Remarks, Verified, Work, engines, refusal, remedy, scripts,
+    Error, Installer, Interpreter, Placed, Progress, Proof, Remarks, TooOld, Verified, Work, engines, refusal, remedy,
+    scripts,
 };
 use crate::archive::Program;
 use crate::manifest::{NpmSpec, Pin};
@@ -48,7 +49,8 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
     arguments.extend(more.iter().chain(FLAGS).map(|flag| (*flag).to_owned()));
     arguments.extend([directory.to_string_lossy().into_owned(), "--".to_owned()]);
     arguments.extend_from_slice(wanted);
-    let environment = installer.environment_with(&installer.npm);
+    let cache = installer.open_cache();
+    let environment = installer.npm_environment(cache.as_ref());
     let (temporary, timeout, launcher) = (work.temporary, installer.timeout, installer.launcher.clone());
     (work.progress)(Progress::Running("npm"));
     let ran =
@@ -68,7 +70,7 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
         (None, Some(_)) => Verified::Npm,
         (None, None) => Verified::None,
     };
-    let mut remarks = Remarks { scripts_not_run: scripts::blocked(&stderr), shortfall: None };
+    let mut remarks = Remarks { scripts_not_run: scripts::blocked(&stderr), ..Remarks::default() };
     let interpreter = match flags {
         Some(flags) => {
             let range = own.node();
@@ -88,7 +90,10 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
 fn refused(error: Error, name: &str, package: &str) -> Error {
     match error {
         Error::Tool(failure) => match refusal::of_node(&failure.stderr, name) {
-            Some(shortfall) => Error::RuntimeTooOld { package: package.to_owned(), shortfall, stderr: failure.stderr },
+            Some(shortfall) => {
+                let (package, stderr) = (package.to_owned(), failure.stderr);
+                Error::RuntimeTooOld(Box::new(TooOld { package, shortfall, stderr }))
+            }
             None => Error::Tool(failure),
         },
         error => error,

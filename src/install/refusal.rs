@@ -48,6 +48,19 @@ pub(super) fn of_python(stderr: &str) -> Option<Shortfall> {
     is_plain.then(|| Shortfall { runtime: "Python", wanted: wanted.to_owned(), found: found.to_owned(), place: None })
 }
 
+/// Whether uv has found nothing but the source of a package, which it may not build.
+pub(super) fn is_of_build(stderr: &str) -> bool {
+    stderr.split_whitespace().collect::<Vec<_>>().join(" ").contains("building from source is disabled")
+}
+
+/// The package that uv would have to build.
+pub(super) fn needs_build(stderr: &str) -> Option<String> {
+    let words: Vec<&str> = stderr.split_whitespace().collect();
+    let (_, rest) =
+        words.join(" ").split_once("Wheels are required for `").map(|(a, b)| (a.to_owned(), b.to_owned()))?;
+    rest.split_once('`').map(|(name, _)| name.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +97,19 @@ npm warn EBADENGINE }
         for odd in ["", "npm error code EBADENGINE\n", "npm error code EBADENGINE\nnpm error notsup Required: {\n"] {
             assert_eq!(told(odd, "p"), None, "{odd}");
         }
+    }
+
+    #[test]
+    fn uv_says_what_it_would_have_to_build() {
+        let refusal = "error: No solution found when resolving dependencies
+  cause: Because docopt==0.6.2 has no usable wheels and you require docopt==0.6.2, we can conclude that \
+                       your requirements are unsatisfiable.
+
+hint: Wheels are required for `docopt` because building from
+      source is disabled for all packages (i.e., with `--no-build`)";
+        assert!(is_of_build(refusal) && !is_of_build("error: no"));
+        assert_eq!(needs_build(refusal).as_deref(), Some("docopt"));
+        assert_eq!(needs_build("building from source is disabled"), None);
     }
 
     #[test]

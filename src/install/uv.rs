@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::closure::write;
 use super::tool::Tool;
-use super::{Error, Installer, Placed, Progress, Proof, Remarks, Shortfall, Verified, Work, refusal, remedy};
+use super::{Error, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld, Verified, Work, refusal, remedy};
 use crate::manifest::{Pin, PypiSpec};
 use crate::sys::fs::PathError;
 use crate::sys::process::Environment;
@@ -17,7 +17,9 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
     let Work { installer, directory, temporary, .. } = *work;
     let (spec, program) = (exact(package)?, find(installer)?);
     let name = parse(package)?.name;
-    let mut environment = installer.environment_with(&installer.uv);
+    let cache = installer.open_cache();
+    let mut environment = installer.uv_environment(cache.as_ref());
+    let build = build_flags(installer);
     // What uv fetches must outlive its home.
     environment.set("UV_PYTHON_INSTALL_DIR", directory.join("python"));
     let run = |arguments: Vec<String>, environment: Environment| {
@@ -32,14 +34,12 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
             environment.set("UV_TOOL_DIR", directory.join("tools"));
             environment.set("UV_TOOL_BIN_DIR", &programs);
             let install =
-                |more: &[&str]| words(&[&["tool", "install", "--no-progress"], more, &["--", &spec]].concat());
+                |more: &[&str]| words(&[&["tool", "install", "--no-progress"], build, more, &["--", &spec]].concat());
             if let Err(error) = run(install(&[]), environment.clone()).await {
-                let Some(shortfall) = shortfall(&error) else { return Err(error) };
+                let Some(shortfall) = shortfall(&error) else { return Err(refused(error, package)) };
                 // As uvx does: with a Python of this machine, or one that uv fetches, that the package wants.
-                let python = &["--python", shortfall.wanted.as_str()];
-                run(install(python), environment)
-                    .await
-                    .map_err(|again| too_old(again, error, package, shortfall.clone()))?;
+                let again = run(install(&["--python", &shortfall.wanted]), environment).await;
+                again.map_err(|again| refused_again(again, error, package))?;
             }
             let names = list(&programs)?;
             (programs, names)
@@ -56,7 +56,7 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
             make.extend(words(&["--", &place]));
             run(make, environment.clone()).await?;
             let flags = ["pip", "install", "--no-progress", "--require-hashes", "--python", &place];
-            let ran = run(words(&[&flags[..], &["--requirements", "packages.txt"]].concat()), environment).await;
+            let ran = run(words(&[&flags[..], build, &["--requirements", "packages.txt"]].concat()), environment).await;
             ran.map_err(|error| refused(error, package))?;
             let programs = directory.join("tools").join(if cfg!(windows) { "Scripts" } else { "bin" });
             let names = commands(directory, &name)?;
@@ -67,7 +67,13 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
     let program = programs.join(choose(&name, names).map_err(problem)?);
     let verified = if work.expected.packages.is_some() { Verified::Lock } else { Verified::Pypi };
     let proof = Proof { verified, sha256: None, integrity: None };
-    Ok(Placed { program, interpreter: None, proof, remarks: Remarks::default() })
+    let remarks = Remarks { may_build: installer.allow_build, ..Remarks::default() };
+    Ok(Placed { program, interpreter: None, proof, remarks })
+}
+
+/// What keeps uv from building packages, which runs their code, unless that is allowed.
+pub(super) fn build_flags(installer: &Installer) -> &'static [&'static str] {
+    if installer.allow_build { &[] } else { &["--no-build"] }
 }
 
 /// How Python falls short of what a package wants, where uv has refused it for that.
@@ -76,22 +82,23 @@ fn shortfall(error: &Error) -> Option<Shortfall> {
 }
 
 /// What uv's failure means for the package.
-fn refused(error: Error, package: &str) -> Error {
+pub(super) fn refused(error: Error, package: &str) -> Error {
     match shortfall(&error) {
         Some(shortfall) => {
-            Error::RuntimeTooOld { package: package.to_owned(), shortfall, stderr: error.stderr().to_owned() }
+            let (package, stderr) = (package.to_owned(), error.stderr().to_owned());
+            Error::RuntimeTooOld(Box::new(TooOld { package, shortfall, stderr }))
+        }
+        None if refusal::is_of_build(error.stderr()) => {
+            Error::NeedsBuild { package: package.to_owned(), built: refusal::needs_build(error.stderr()) }
         }
         None => error,
     }
 }
 
 /// What a second failure means, when uv was to use a Python that the package wants: without one, the first counts.
-fn too_old(again: Error, first: Error, package: &str, shortfall: Shortfall) -> Error {
+fn refused_again(again: Error, first: Error, package: &str) -> Error {
     let has_python = again.stderr().lines().any(|line| line.trim_start().starts_with("Resolved "));
-    if has_python {
-        return again;
-    }
-    Error::RuntimeTooOld { package: package.to_owned(), shortfall, stderr: first.stderr().to_owned() }
+    refused(if has_python || refusal::is_of_build(again.stderr()) { again } else { first }, package)
 }
 
 fn parse(package: &str) -> Result<PypiSpec, Error> {

@@ -13,6 +13,7 @@ use url::Url;
 use super::Document;
 use crate::hex;
 use crate::sys::fs::{PathError, write_atomic};
+use crate::sys::private::make_private;
 
 /// The largest document that is kept, in bytes.
 const DOCUMENT_LIMIT: u64 = 64 << 20;
@@ -145,18 +146,6 @@ impl Cache {
 fn touch(path: &Path) {
     // Only the order of deletion hangs on this.
     let _ = File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
-}
-
-#[cfg(unix)]
-fn make_private(directory: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
-}
-
-#[cfg(not(unix))]
-fn make_private(directory: &Path) -> io::Result<()> {
-    fs::create_dir_all(directory)
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ impl Store {
         let before = Current::read(agent).ok().flatten();
         let is_there = |before: &Current| matches!(Version::read(&agent.join(&before.folder)), Ok(Some(_)));
         if order.start == Start::Earlier && before.as_ref().is_some_and(is_there) {
-            return Ok(Done { version, was_there, replaces: None });
+            return Ok(Done { version, was_there, is_repaired, replaces: None });
         }
         let is_pinned = match order.pin {
             Pin::Keep => before.as_ref().is_some_and(|before| before.is_pinned),
@@ -175,6 +175,26 @@ impl Store {
             version.write_receipt()?;
         }
         Ok(is_other)
+    }
+
+    /// Writes down whether an installed version has answered.
+    ///
+    /// # Errors
+    /// [`Error`]; the receipt is then as before.
+    pub async fn note_answer(
+        &self,
+        version: &mut Version,
+        answers: bool,
+        waiting: &(dyn Fn(&str) + Sync),
+    ) -> Result<(), Error> {
+        let id = version.receipt.id.clone();
+        let _lock = self.lock(&id, &format!("checking {id}"), waiting).await?;
+        // Meanwhile another process may have removed or changed it.
+        let Some(mut there) = Version::read(&version.directory)? else { return Err(Error::NotInstalled(id)) };
+        there.receipt.answers = Some(answers);
+        there.write_receipt()?;
+        version.receipt.answers = Some(answers);
+        Ok(())
     }
 
     /// Notes that settings of a client name the program of a version, which garbage collection leaves from now on.

@@ -66,6 +66,12 @@ pub struct Receipt {
     /// Packages, each with its version, whose install scripts npm has not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scripts_not_run: Vec<String>,
+    /// Whether packages could be built from source.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_build: bool,
+    /// Whether the agent has answered `initialize` after it was installed; `None` when it was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<bool>,
 }
 
 impl Receipt {
@@ -100,6 +106,8 @@ impl Receipt {
             installed_at: now(),
             size,
             scripts_not_run: placed.remarks.scripts_not_run.clone(),
+            may_build: placed.remarks.may_build,
+            answers: None,
         })
     }
 

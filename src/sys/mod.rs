@@ -18,6 +18,7 @@ pub mod git;
 pub mod host;
 pub mod lock;
 pub mod owner;
+pub(crate) mod private;
 pub mod process;
 pub mod rename;
 pub mod start;

@@ -20,6 +20,7 @@ mod bump;
 mod generate;
 mod handshake;
 mod network;
+mod packages;
 mod people;
 mod site;
 
@@ -89,6 +90,9 @@ fn main() {
     }
     if is_wanted("install") {
         people::install(&folder);
+    }
+    if is_wanted("packages") {
+        packages::compare(&folder);
     }
     if is_wanted("index") {
         people::large_index(&folder);

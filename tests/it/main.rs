@@ -63,6 +63,7 @@ mod publish_s3_reader;
 mod publish_takeover;
 mod published;
 mod real;
+mod real_npm;
 mod report;
 mod reports;
 mod rules;

@@ -22,6 +22,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 cp "$prefix/package.json" "$here/project.json"
+mkdir -p "$npm_config_cache"; echo fetched > "$npm_config_cache/tarball"
 [ -e "$here/says" ] && cat "$here/says" >&2
 [ -e "$here/fails" ] && exit 1
 mkdir -p "$prefix/node_modules/p"
@@ -40,7 +41,12 @@ case "$*" in
   cause: Because the current Python version (3.11.7) does not satisfy Python>=3.12,<3.16 and q==1.0.0 depends on
          Python>=3.12,<3.16, we can conclude that q==1.0.0 cannot be used." >&2; exit 1 ;;
 esac
-mkdir -p "$UV_TOOL_BIN_DIR"
+case "$*" in *--no-build*) [ -e "$here/source" ] && { echo "error: No solution found when resolving dependencies
+
+hint: Wheels are required for \`deep\` because building from source is disabled for all packages (i.e., with \`--no-build\`)" >&2
+  exit 1; } ;; esac
+mkdir -p "$UV_TOOL_BIN_DIR" "$UV_CACHE_DIR"
+echo fetched > "$UV_CACHE_DIR/wheel"
 printf '#!/bin/sh\nexec "AGENT" ok\n' > "$UV_TOOL_BIN_DIR/q"; chmod +x "$UV_TOOL_BIN_DIR/q"
 "#;
 
@@ -243,4 +249,79 @@ fn install_scripts_that_npm_has_not_run_are_named_everywhere() {
     assert_eq!((code, &row["scripts_not_run"]), (0, &json!(["deep@2.0.0"])), "{row}");
     let run = scene.run(&["bin", "new"], &["verify", "p"]);
     assert!(run.stdout.contains("npm has not run the install scripts of deep@2.0.0"), "{}", run.stdout);
+}
+
+#[test]
+fn packages_are_built_only_when_that_is_allowed_and_then_for_later_versions_too() {
+    let scene = Scene::new();
+    scene.0.env.write("bin/source", "");
+    let folders = ["bin", "old"];
+    let run = scene.run(&folders, &["install", "q"]);
+    assert!(run.code == 3 && run.stderr.contains("`q==1.0.0`") && run.stderr.contains("`deep`"), "{}", run.stderr);
+    assert!(run.stderr.contains("`--allow-build`"), "{}", run.stderr);
+    let (_, row) = scene.row(&folders, &["q"]);
+    assert_eq!((text(&row, "verdict"), text(&row, "reason")), ("error", "install_failed"), "{row}");
+    let (_, row) = scene.row(&folders, &["q", "--allow-build"]);
+    assert_eq!(text(&row, "verdict"), "pass", "{row}");
+    let run = scene.run(&folders, &["install", "q", "--allow-build"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    // The same agent in its next version needs no new leave; another agent would.
+    let uvx = json!({ "uvx": { "package": "q==1.0.1" } });
+    scene.0.publish(&[entry("q", "1.0.1", &uvx)]);
+    let run = scene.run(&folders, &["update", "--refresh"]);
+    assert!(run.code == 0 && run.stdout.contains("updated q 1.0.0 -> 1.0.1"), "{}{}", run.stdout, run.stderr);
+}
+
+#[test]
+fn what_package_managers_fetch_is_kept_for_the_next_installation_and_removed_by_gc() {
+    let scene = Scene::new();
+    scene.program("new/node", NEW);
+    let folders = ["bin", "new"];
+    let kept = |name: &str| fs::exists(scene.path(&format!("home/.cache/acp-registry/{name}"))).unwrap();
+    assert_eq!(scene.run(&folders, &["verify", "--no-cache"]).code, 0);
+    assert_eq!(scene.run(&folders, &["install", "p", "q", "--no-cache"]).code, 0);
+    assert!(!kept("npm") && !kept("uv"));
+    assert_eq!(scene.run(&folders, &["verify"]).code, 0);
+    assert!(kept("npm/tarball") && kept("uv/wheel"));
+    assert_eq!(scene.run(&folders, &["gc"]).code, 0);
+    assert!(kept("npm/tarball") && kept("uv/wheel"));
+    let run = scene.run(&folders, &["gc", "--cache", "--json"]);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((run.code, &document["freed_cache_bytes"]), (0, &json!(16)), "{document}");
+    assert!(!kept("npm") && !kept("uv"));
+    assert_eq!(scene.run(&folders, &["uninstall", "--all"]).code, 0);
+    assert_eq!(scene.run(&folders, &["install", "p"]).code, 0);
+    assert!(kept("npm/tarball"));
+    // Agents have another home, in which they see nothing of it.
+    let run = scene.run(&folders, &["verify", "q", "--json"]);
+    assert!(!run.stdout.contains(".cache/acp-registry"), "{}", run.stdout);
+}
+
+#[test]
+fn an_installation_says_whether_the_agent_answers() {
+    let scene = Scene::new();
+    scene.program("new/node", NEW);
+    let answers = |run: &Run| serde_json::from_str::<Value>(&run.stdout).unwrap()["answers"].clone();
+    let run = scene.run(&["bin", "new"], &["install", "p", "--no-check", "--json"]);
+    assert_eq!((run.code, answers(&run)), (0, Value::Null));
+    // It is asked when that was left out.
+    let run = scene.run(&["bin", "new"], &["install", "p", "--json"]);
+    assert_eq!((run.code, answers(&run)), (0, json!(true)), "{}", run.stderr);
+    let run = scene.run(&["bin", "new"], &["which", "p", "--json"]);
+    assert_eq!(answers(&run), json!(true));
+    assert_eq!(scene.run(&["bin", "new"], &["uninstall", "p"]).code, 0);
+    let run = scene.run(&["bin", "new"], &["install", "p"]);
+    assert!(run.stdout.starts_with("installed p 1.0.0 and answers ("), "{}", run.stdout);
+    assert_eq!(scene.run(&["bin", "new"], &["uninstall", "p"]).code, 0);
+    // An agent that does not answer is installed, and says why it does not.
+    let run = scene.run(&["bin", "old"], &["install", "p"]);
+    assert!(run.code == 0 && run.stdout.starts_with("installed p 1.0.0 ("), "{}{}", run.stdout, run.stderr);
+    assert!(run.stderr.contains("p is installed, but does not answer: "), "{}", run.stderr);
+    let run = scene.run(&["bin", "old"], &["which", "p", "--json"]);
+    assert_eq!(answers(&run), json!(false));
+    // A new version is asked as well.
+    scene.0.publish(&[entry("p", "1.0.1", &json!({ "npx": { "package": "p@1.0.1" } }))]);
+    let run = scene.run(&["bin", "new"], &["update", "--refresh", "--json"]);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(document["updates"][0]["installed"]["answers"], json!(true), "{document}");
 }

@@ -7,6 +7,7 @@ use std::{fs, io};
 use super::Scratch;
 use crate::sys::fs::PathError;
 use crate::sys::lock::mark_used;
+use crate::sys::private::make_private;
 
 /// Name of the variable by which the processes of a launch are found again. Its value is the path of the sandbox, which
 /// exists once.
@@ -161,14 +162,6 @@ pub(super) fn let_in(directory: &Path, user: u32) -> io::Result<()> {
 }
 
 /// Makes a directory, with those above it, that nobody else can look into.
-fn make_private(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,138 @@
+//! Where npm and uv keep what they have fetched from one installation to the next.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::sys::fs::PathError;
+use crate::sys::lock::{Answer, Lock, mark_used};
+use crate::sys::private::make_private;
+use crate::sys::process::Scratch;
+
+/// The caches of npm and uv below one directory, shared by all installations and by nothing else.
+///
+/// npm compares what it takes from there with the package's integrity value. uv does not look again at what it has
+/// unpacked, and links files into environments instead of copying them: agents in a sandbox, and those that run as other
+/// users, can write neither; one that runs as you can, as it can write everything else that is yours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageCache {
+    directory: PathBuf,
+}
+
+/// The caches during an installation.
+pub(super) struct Open {
+    pub(super) npm: PathBuf,
+    pub(super) uv: PathBuf,
+    /// Keeps [`PackageCache::shrink`] away.
+    _mark: fs::File,
+}
+
+impl PackageCache {
+    /// The caches below a directory, which is made when something is installed.
+    #[must_use]
+    pub fn at(directory: &Path) -> Self {
+        Self { directory: directory.to_owned() }
+    }
+
+    /// Makes the caches, for their owner only, and marks them as used; `None` where that cannot be done, for nothing needs
+    /// a cache.
+    pub(super) fn open(&self) -> Option<Open> {
+        let [npm, uv] = self.folders();
+        for folder in [&npm, &uv] {
+            make_private(folder).ok()?;
+        }
+        let marker = self.marker();
+        if !marker.exists() {
+            fs::write(&marker, "").ok()?;
+        }
+        Some(Open { npm, uv, _mark: mark_used(&marker)? })
+    }
+
+    /// Removes the caches when they have more bytes than `limit`, unless something is being installed. Returns how many
+    /// bytes are free now.
+    ///
+    /// # Errors
+    /// [`PathError`] when something cannot be read or removed.
+    pub fn shrink(&self, limit: u64) -> Result<u64, PathError> {
+        if !self.marker().exists() {
+            return Ok(0);
+        }
+        let Answer::Mine(_lock) = Lock::ask(&self.marker(), "emptying the caches of npm and uv")? else { return Ok(0) };
+        let mut size = 0;
+        for folder in self.folders() {
+            size += size_of(&folder)?;
+        }
+        if size <= limit {
+            return Ok(0);
+        }
+        for folder in self.folders() {
+            Scratch::adopt(&folder).remove()?;
+        }
+        Ok(size)
+    }
+
+    fn folders(&self) -> [PathBuf; 2] {
+        ["npm", "uv"].map(|name| self.directory.join(name))
+    }
+
+    fn marker(&self) -> PathBuf {
+        self.directory.join("packages.lock")
+    }
+}
+
+/// The bytes of all files below a directory; links are not followed.
+fn size_of(directory: &Path) -> Result<u64, PathError> {
+    let mut size = 0;
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        let items = match fs::read_dir(&directory) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            items => items.map_err(PathError::at(&directory))?,
+        };
+        for item in items {
+            let item = item.map_err(PathError::at(&directory))?;
+            let kind = item.file_type().map_err(PathError::at(&directory))?;
+            if kind.is_dir() {
+                waiting.push(item.path());
+            } else if kind.is_file() {
+                size += item.metadata().map_err(PathError::at(&directory))?.len();
+            }
+        }
+    }
+    Ok(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_is_emptied_when_it_is_too_large_and_not_in_use() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = PackageCache::at(&folder.path().join("a/b"));
+        assert_eq!(cache.shrink(0).unwrap(), 0);
+        let open = cache.open().unwrap();
+        fs::create_dir(open.npm.join("x")).unwrap();
+        fs::write(open.npm.join("x/y"), [0; 60]).unwrap();
+        fs::write(open.uv.join("z"), [0; 40]).unwrap();
+        assert_eq!(cache.shrink(10).unwrap(), 0);
+        drop(open);
+        assert_eq!(cache.shrink(100).unwrap(), 0);
+        assert_eq!(cache.shrink(99).unwrap(), 100);
+        assert!(!folder.path().join("a/b/npm").exists() && !folder.path().join("a/b/uv").exists());
+        assert!(cache.open().is_some());
+        fs::write(folder.path().join("file"), "").unwrap();
+        assert!(PackageCache::at(&folder.path().join("file")).open().is_none());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_look_into_it() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let open = PackageCache::at(&folder.path().join("a")).open().unwrap();
+        for path in [&open.npm, &open.uv] {
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        }
+    }
+}
