@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use acp_registry::report::{DOCUMENT_LIMIT, Document, Format, Report, verified_markdown};
 use acp_registry::sys::fs::read_bounded;
-use acp_registry::text::escape_markdown;
+use acp_registry::text::prose;
 use clap::ValueEnum;
 
 use super::exit::{Exit, Failure};
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
         Document::Verify(rows) if format == Format::Markdown => Ok(verified_markdown(rows)),
         Document::Failed { command, message } if format == Format::Markdown => {
-            Ok(format!("**`{command}` failed:** {}\n", escape_markdown(message)))
+            Ok(format!("**`{command}` failed:** {}\n", prose(message)))
         }
         Document::Verify(_) | Document::Failed { .. } => {
             Err(Failure::usage("SARIF is made of findings; name one document of `validate` that has some"))

@@ -2,7 +2,7 @@
 
 use super::Wanted;
 use crate::manifest::Channel;
-use crate::text::{escape_markdown, printable};
+use crate::text::{cell, code_span, printable, prose};
 
 /// How many bytes of a value are shown: GitHub refuses texts above 65,536 characters.
 const VALUE: usize = 500;
@@ -29,8 +29,14 @@ pub(super) fn body(wanted: &Wanted<'_>) -> String {
     );
     out.push_str("| in `agent.json` | old | new |\n|---|---|---|\n");
     for change in &update.changes {
-        let value = |value: &Option<String>| value.as_deref().map_or_else(|| "–".to_owned(), shown);
-        out.push_str(&format!("| {} | {} | {} |\n", shown(&change.pointer), value(&change.from), value(&change.to)));
+        let value =
+            |value: &Option<String>| value.as_deref().map_or_else(|| "–".to_owned(), |value| cell(&shown(value)));
+        out.push_str(&format!(
+            "| {} | {} | {} |\n",
+            cell(&shown(&change.pointer)),
+            value(&change.from),
+            value(&change.to)
+        ));
     }
     if update.is_straightforward() {
         out.push_str(
@@ -39,7 +45,7 @@ pub(super) fn body(wanted: &Wanted<'_>) -> String {
     } else {
         out.push_str("\nA person should look at it:\n\n");
         for reason in &update.reasons {
-            out.push_str(&format!("- {}\n", shown(reason)));
+            out.push_str(&format!("- {}\n", prose(cut(&printable(reason)))));
         }
     }
     let words = ["Release notes", "All changes"];
@@ -55,7 +61,12 @@ pub(super) fn body(wanted: &Wanted<'_>) -> String {
 
 fn shown(text: &str) -> String {
     let text = printable(text);
-    let end = text.floor_char_boundary(VALUE);
-    let cut = if end < text.len() { "…" } else { "" };
-    format!("{}{cut}", escape_markdown(&text[..end]))
+    let end = cut(&text);
+    let more = if end.len() < text.len() { "…" } else { "" };
+    code_span(&format!("{end}{more}"))
+}
+
+/// The beginning of a text.
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(VALUE)]
 }

@@ -6,12 +6,11 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::markdown::escape;
 use super::plural;
 use crate::bump::{Bumped, Held, Outcome, Trouble, Troubles, Update};
 use crate::manifest::Channel;
 use crate::propose::{Done, Proposal};
-use crate::text::printable;
+use crate::text::{cell, code_span, printable, prose};
 use crate::verify::Row;
 
 /// What came of all agents.
@@ -220,19 +219,24 @@ impl BumpReport<'_> {
                 }
                 _ => String::new(),
             };
-            let text = escape(&format!("{text}{}{reasons}", self.duration(&one.id, one.channel)));
-            Some(format!("| {} | {} | {word} | {text} |\n", escape(&one.id), one.channel.as_str()))
+            let text = cell(&prose(&format!("{text}{}{reasons}", self.duration(&one.id, one.channel))));
+            Some(format!("| {} | {} | {word} | {text} |\n", cell(&code_span(&one.id)), one.channel.as_str()))
         });
         let mut rows: String = rows.collect();
         for (one, note) in self.notes() {
-            rows.push_str(&format!("| {} | {} | note | {} |\n", escape(&one.id), one.channel.as_str(), escape(note)));
+            rows.push_str(&format!(
+                "| {} | {} | note | {} |\n",
+                cell(&code_span(&one.id)),
+                one.channel.as_str(),
+                cell(&prose(note))
+            ));
         }
         for (word, id, text) in self.quarantine() {
-            rows.push_str(&format!("| {} | | {word} | {} |\n", escape(id), escape(&text)));
+            rows.push_str(&format!("| {} | | {word} | {} |\n", cell(&code_span(id)), cell(&prose(&text))));
         }
         for one in self.proposals {
-            let text = escape(&Self::proposal(one));
-            rows.push_str(&format!("| {} | {} | pull request | {text} |\n", escape(&one.id), one.channel.as_str()));
+            let (id, text) = (cell(&code_span(&one.id)), cell(&prose(&Self::proposal(one))));
+            rows.push_str(&format!("| {id} | {} | pull request | {text} |\n", one.channel.as_str()));
         }
         if !rows.is_empty() {
             out.push_str(&format!("\n| agent | channel | | |\n|---|---|---|---|\n{rows}"));
@@ -290,7 +294,7 @@ pub fn handshake_notes(row: &Row, earlier: Option<&Map<String, Value>>) -> Strin
     let result = row.to_json();
     let handshake = &result["handshake"];
     let types = handshake["auth_methods"].as_array().into_iter().flatten().filter_map(|method| method["type"].as_str());
-    let types: Vec<String> = types.map(escape).collect();
+    let types: Vec<String> = types.map(code_span).collect();
     let mut out =
         format!("Started with {}: {}, sign in by {}.\n", row.distribution(), row.verdict().as_str(), types.join(", "));
     let now = handshake["features"].as_object();
@@ -300,7 +304,7 @@ pub fn handshake_notes(row: &Row, earlier: Option<&Map<String, Value>>) -> Strin
     let names = now.into_iter().chain(earlier).flat_map(Map::keys).collect::<BTreeSet<_>>();
     let changed = names.into_iter().filter(|name| earlier.is_some() && is_on(now, name) != is_on(earlier, name));
     for name in changed {
-        out.push_str(&format!("- {} {}\n", if is_on(now, name) { "new:" } else { "gone:" }, escape(name)));
+        out.push_str(&format!("- {} {}\n", if is_on(now, name) { "new:" } else { "gone:" }, code_span(name)));
     }
     out
 }

@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::markdown::escape;
 use super::plural;
 use crate::diff::{Changes, Listed, Updated};
-use crate::text::printable;
+use crate::text::{code_span, printable, prose};
 
 /// Release notes on GitHub may have 125,000 characters.
 const LIMIT: usize = 100_000;
@@ -65,17 +64,17 @@ pub fn diff_markdown(changes: &Changes) -> String {
         return "No agent has changed.\n".to_owned();
     }
     let name = |one: &Listed| {
-        let (name, id) = (escape(&one.name), escape(&one.id));
-        if one.name == one.id { format!("**{id}**") } else { format!("**{name}** ({id})") }
+        let (name, id) = (prose(&one.name), code_span(&one.id));
+        if one.name == one.id || name.is_empty() { format!("**{id}**") } else { format!("**{name}** ({id})") }
     };
-    let plain = |one: &Listed| format!("- {} {}\n", name(one), escape(version(&one.version)));
+    let plain = |one: &Listed| format!("- {} {}\n", name(one), prose(version(&one.version)));
     let (releases, edits): (Vec<_>, Vec<_>) = changes.updated.iter().partition(|one| one.is_new_version());
     let (older, newer): (Vec<&Updated>, Vec<&Updated>) = releases.into_iter().partition(|one| one.is_older_version());
     let release = |one: &&Updated| {
         let (from, to) = (version(&one.from), version(&one.agent.version));
-        format!("- {} {} → {}\n", name(&one.agent), escape(from), escape(to))
+        format!("- {} {} → {}\n", name(&one.agent), prose(from), prose(to))
     };
-    let edit = |one: &&Updated| format!("- {}: {}\n", name(&one.agent), escape(&fields(one)));
+    let edit = |one: &&Updated| format!("- {}: {}\n", name(&one.agent), prose(&fields(one)));
     let mut out = String::new();
     let mut left_out = 0;
     for (title, lines) in [

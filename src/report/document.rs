@@ -8,14 +8,13 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::markdown::escape;
 use super::outcome::{cut, stderr};
 use super::plural;
 use crate::check::{AgentStatus, Checked, Status, find};
 use crate::finding::{Finding, Level};
 use crate::json;
 use crate::source::Span;
-use crate::text::{printable, quote};
+use crate::text::{cell, printable, prose, quote};
 
 /// The largest document that is read, in bytes.
 pub const DOCUMENT_LIMIT: u64 = 64 << 20;
@@ -216,7 +215,7 @@ pub fn verified_markdown(rows: &[Verified]) -> String {
     };
     for row in rows {
         let cells = [&row.id, &row.version, row.distribution(), row.verdict.as_str(), row.reason()];
-        push(&format!("| {} |\n", cells.map(|cell| escape(&cut(cell))).join(" | ")));
+        push(&format!("| {} |\n", cells.map(|text| cell(&prose(&cut(text)))).join(" | ")));
     }
     for row in rows.iter().filter(|row| row.verdict != Verdict::Pass) {
         let name = format!("{} {} ({})", row.id, row.version, row.distribution());

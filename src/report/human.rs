@@ -1,5 +1,7 @@
 //! For people at a terminal: the source line with the place underlined.
 
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use annotate_snippets::{AnnotationKind, Level as Title, Origin, Renderer, Snippet};
@@ -13,14 +15,26 @@ use crate::text::{begins_command, is_hidden, printable};
 /// How many characters of a source line are shown.
 const WIDTH: usize = 120;
 
+/// In how many files equal findings are shown one by one.
+const SINGLE: usize = 3;
+
+/// How many places of equal findings are named.
+const PLACES: usize = 10;
+
 /// How many of them stand before the place.
 const LEAD: usize = 40;
 
 pub(super) fn render(report: &Report<'_>) -> String {
     let renderer = if report.color { Renderer::styled() } else { Renderer::plain() };
     let mut out = String::new();
+    let equal = equal(&report.checked.findings);
     for finding in &report.checked.findings {
-        out.push_str(&one(finding, (report.text)(&finding.file), &renderer));
+        let others = match equal.get(&key(finding)).map(Vec::as_slice) {
+            Some([first, others @ ..]) if std::ptr::eq(*first, finding) => others,
+            Some(_) => continue,
+            None => &[],
+        };
+        out.push_str(&one(finding, others, (report.text)(&finding.file), &renderer));
         out.push_str("\n\n");
     }
     let checked = report.checked;
@@ -37,7 +51,42 @@ pub(super) fn render(report: &Report<'_>) -> String {
     out
 }
 
-fn one(finding: &Finding, text: Option<&str>, renderer: &Renderer) -> String {
+/// What equal findings have in common.
+type Key<'a> = (&'a str, Level, Cow<'a, str>, Option<&'a str>);
+
+fn key(finding: &Finding) -> Key<'_> {
+    // One dead network is one trouble, whatever the addresses are.
+    let message: Cow<'_, str> = if finding.rule.starts_with("url/") {
+        finding.message.split('`').step_by(2).collect::<Vec<_>>().join("`").into()
+    } else {
+        finding.message.as_str().into()
+    };
+    (finding.rule, finding.level, message, finding.help.as_deref())
+}
+
+/// Findings that are equal in so many files that one of them is shown for all.
+fn equal(findings: &[Finding]) -> BTreeMap<Key<'_>, Vec<&Finding>> {
+    let mut groups: BTreeMap<Key<'_>, Vec<&Finding>> = BTreeMap::new();
+    for finding in findings {
+        groups.entry(key(finding)).or_default().push(finding);
+    }
+    let files = |group: &[&Finding]| group.iter().map(|finding| finding.file.as_str()).collect::<BTreeSet<_>>().len();
+    groups.retain(|_, group| files(group) > SINGLE);
+    groups
+}
+
+/// Where else a finding applies.
+fn places(others: &[&Finding]) -> String {
+    let place = |finding: &&Finding| {
+        let at = finding.span.map_or_else(String::new, |span| format!(":{}:{}", span.line, span.column));
+        format!("{}{at}", printable(&finding.file))
+    };
+    let shown: Vec<String> = others.iter().take(PLACES).map(place).collect();
+    let more = if others.len() > PLACES { ", …" } else { "" };
+    format!("and {} more: {}{more}", others.len(), shown.join(", "))
+}
+
+fn one(finding: &Finding, others: &[&Finding], text: Option<&str>, renderer: &Renderer) -> String {
     let level = if finding.level == Level::Error { Title::ERROR } else { Title::WARNING };
     let file = printable(&finding.file);
     let origin = Origin::path(&*file);
@@ -57,6 +106,9 @@ fn one(finding: &Finding, text: Option<&str>, renderer: &Renderer) -> String {
     };
     if let Some(help) = &finding.help {
         group = group.element(Title::HELP.message(&**help));
+    }
+    if !others.is_empty() {
+        group = group.element(Title::NOTE.message(places(others)));
     }
     renderer.render(&[group])
 }

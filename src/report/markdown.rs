@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use super::{Report, plural};
 use crate::check::Status;
 use crate::finding::{Finding, Level};
-pub(super) use crate::text::escape_markdown as escape;
-use crate::text::printable;
+use crate::text::{cell, code_span, prose};
 
 /// GitHub refuses comments above 65,536 characters.
 const LIMIT: usize = 60_000;
@@ -21,7 +20,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
         plural(checked.count(Level::Warning), "warning"),
     );
     for note in &checked.notes {
-        out.push_str(&format!("\n⚠️ {}\n", escape(&printable(note))));
+        out.push_str(&format!("\n⚠️ {}\n", prose(note)));
     }
     let mut left_out = 0;
     for group in checked.findings.chunk_by(|a, b| a.agent == b.agent) {
@@ -49,13 +48,14 @@ pub(super) fn render(report: &Report<'_>) -> String {
 }
 
 fn title(finding: &Finding) -> String {
-    finding.agent.as_deref().map_or_else(|| "The registry".to_owned(), escape)
+    finding.agent.as_deref().map_or_else(|| "The registry".to_owned(), code_span)
 }
 
 fn row(finding: &Finding) -> String {
     let sign = if finding.level == Level::Error { "❌ error" } else { "⚠️ warning" };
     let name = finding.file.rsplit('/').next().unwrap_or_default();
     let place = finding.span.map_or(String::new(), |span| format!(":{}:{}", span.line, span.column));
-    let help = finding.help.as_ref().map_or(String::new(), |help| format!("<br>{}", escape(help)));
-    format!("| {sign} | `{}` | {}{place} | {}{help} |\n", finding.rule, escape(name), escape(&finding.message))
+    let help = finding.help.as_ref().map_or(String::new(), |help| format!("<br>{}", cell(&prose(help))));
+    let (place, message) = (cell(&code_span(&format!("{name}{place}"))), cell(&prose(&finding.message)));
+    format!("| {sign} | `{}` | {place} | {message}{help} |\n", finding.rule)
 }

@@ -6,7 +6,7 @@
 //! | [`Format::Json`] | programs | everything outside ASCII |
 //! | [`Format::Sarif`] | code scanning | everything outside ASCII, file names as URIs |
 //! | [`Format::Github`] | annotations of GitHub Actions | what would begin another workflow command |
-//! | [`Format::Markdown`] | a comment on a pull request | Markdown, HTML, mentions and links |
+//! | [`Format::Markdown`] | a comment on a pull request | nothing: what is not plain prose is in code spans |
 
 mod bump;
 mod diff;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::outcome::{cut, outcome, stderr};
-use crate::text::printable;
+use crate::text::{cell, printable, prose};
 use crate::verify::{Row, State, Summary, Verdict};
 
 const HEAD: [&str; 7] = ["agent", "version", "dist", "verdict", "reason", "install s", "answer s"];
@@ -38,7 +38,7 @@ pub fn verify_markdown(rows: &[Row], duration: Duration) -> String {
     let mut out =
         format!("### Agents: {}\n\n| {} |\n|{}\n", summary(rows, duration), HEAD.join(" | "), "---|".repeat(7));
     for row in rows {
-        let _ = writeln!(out, "| {} |", cells(row).map(|cell| super::markdown::escape(&cell)).join(" | "));
+        let _ = writeln!(out, "| {} |", cells(row).map(|text| cell(&prose(&text))).join(" | "));
     }
     for row in rows.iter().filter(|row| has_details(row)) {
         // Indented by four, a text is shown as it is, whatever is in it.

@@ -35,13 +35,13 @@ fn two_trees_are_compared_by_agent() {
 }
 
 #[test]
-fn release_notes_escape_what_strangers_wrote() {
+fn release_notes_quote_what_strangers_wrote() {
     let env = env();
     let run = env.run(&["diff", "old", "new", "--format", "markdown"]);
-    let expected = "### New agents\n\n- **Agent \\*E\\* &lt;img src=x&gt; @\u{200b}all** (e) 1.0.0\n\n\
-                    ### New versions\n\n- **An agent** (d) 1.0.0 → 1.1.0\n\n\
-                    ### Changed entries\n\n- **An agent** (c): /description\n\n\
-                    ### Withdrawn agents\n\n- **An agent** (b) 1.0.0\n";
+    let expected = "### New agents\n\n- **Agent `*E* <img src=x> @all`** (`e`) 1.0.0\n\n\
+                    ### New versions\n\n- **An agent** (`d`) 1.0.0 → 1.1.0\n\n\
+                    ### Changed entries\n\n- **An agent** (`c`): /description\n\n\
+                    ### Withdrawn agents\n\n- **An agent** (`b`) 1.0.0\n";
     assert_eq!((run.code, run.stdout.as_str()), (0, expected));
     assert_eq!(env.run(&["diff", "new", "new", "--format", "markdown"]).stdout, "No agent has changed.\n");
     let many: Vec<String> = (0..5000).map(|number| format!(r#"{{"id":"agent-{number}","name":"{number}"}}"#)).collect();
@@ -90,8 +90,8 @@ fn what_cannot_be_read_has_not_gone_and_what_goes_back_is_marked() {
     assert_eq!((run.code, run.stdout.as_str()), (0, expected));
     assert!(run.stderr.contains("old.json: entry 3 is passed over: `deep` cannot be read"), "{}", run.stderr);
     let run = env.run(&["diff", "new.json", "old.json", "--format", "markdown"]);
-    let expected = "### New versions\n\n- **odd** \\(no version\\) → 1.0.0\n\n\
-                    ### Back to older versions\n\n- **up** 1.10.0 → 1.9.0\n";
+    let expected = "### New versions\n\n- **`odd`** (no version) → 1.0.0\n\n\
+                    ### Back to older versions\n\n- **`up`** 1.10.0 → 1.9.0\n";
     assert_eq!((run.code, run.stdout.as_str()), (0, expected));
     let run = env.run(&["diff", "old.json", "new.json"]);
     let expected = "~ odd 1.0.0 → (no version) (/version)\n~ up 1.9.0 → 1.10.0 (/version)\n\

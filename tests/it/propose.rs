@@ -148,7 +148,7 @@ fn one_request_an_agent_however_often_it_runs() {
     assert_eq!((&pulls[0]["title"], &pulls[0]["base"]["ref"]), (&json!("Update a to 1.1.0"), &json!("main")));
     assert_eq!(pulls[0]["labels"], json!([{ "name": "bot" }]));
     let body = pulls[0]["body"].as_str().unwrap();
-    assert!(body.contains("straightforward") && body.contains("a@\u{200b}1.1.0"), "{body}");
+    assert!(body.contains("straightforward") && body.contains("`a@1.1.0`"), "{body}");
     // The checkout is as it was.
     assert!(scene.env.read("r/a/agent.json").contains("a@1.0.0"));
 

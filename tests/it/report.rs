@@ -68,7 +68,7 @@ fn a_forged_document_is_refused() {
 }
 
 #[test]
-fn texts_of_strangers_are_escaped() {
+fn texts_of_strangers_are_quoted() {
     let text = "<img src=x>\n# Approved\n@someone ![x](https://evil.example) \u{1b}[31m\u{202e} ##[command] ```";
     let finding = json!({
         "rule": "icon/size", "level": "error", "agent": text, "file": "a/x\n# Approved", "line": null, "column": null,
@@ -91,6 +91,7 @@ fn texts_of_strangers_are_escaped() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     // Indented lines are shown as they are.
     for line in run.stdout.lines().filter(|line| !line.starts_with("    ")) {
+        let line = crate::support::outside_code(line);
         for live in ["<img", "# Approved", "@someone", "](", "##[", "```"] {
             assert!(!line.contains(live), "{live}: {line}");
         }

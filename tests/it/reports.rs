@@ -114,3 +114,21 @@ fn sarif_obeys_its_schema() {
     assert_eq!(errors, [] as [String; 0]);
     assert!(!validator.is_valid(&serde_json::json!({ "version": "2.1.0" })));
 }
+
+#[test]
+fn people_see_equal_findings_once_and_programs_all() {
+    let broken = |id: &str| manifest(id).replace("\"MIT\"", "\"Nonsense\"");
+    let with = |count: usize| {
+        let ids = (10..10 + count).map(|number| format!("agent-{number}"));
+        ids.fold(Env::empty(), |env, id| env.file(&format!("r/{id}/agent.json"), broken(&id)))
+    };
+    let env = with(14);
+    let findings = |text: &str| text.matches("[manifest/license]").count();
+    let text = env.run(&["validate"]).stdout;
+    assert_eq!(findings(&text), 1, "{text}");
+    assert!(text.contains("note: and 13 more: agent-11/agent.json:") && text.contains(", …\n"), "{text}");
+    let (_, report) = env.json(&["validate"]);
+    let all = report["findings"].as_array().unwrap().iter().filter(|finding| finding["rule"] == "manifest/license");
+    assert_eq!(all.count(), 14);
+    assert_eq!(findings(&with(3).run(&["validate"]).stdout), 3);
+}

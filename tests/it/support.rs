@@ -184,3 +184,24 @@ pub(crate) fn skipped(test: &str, why: &str) {
 pub(crate) fn told(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
+
+/// Markdown without its code spans: a span ends at the next run of backticks that is as long as the one that opens it.
+pub(crate) fn outside_code(markdown: &str) -> String {
+    let run = |text: &str| text.len() - text.trim_start_matches('`').len();
+    let mut out = String::new();
+    let mut rest = markdown;
+    while let Some(at) = rest.find('`') {
+        let length = run(&rest[at..]);
+        let behind = &rest[at + length..];
+        let mut from = 0;
+        let mut end = None;
+        while let (None, Some(start)) = (end, behind[from..].find('`').map(|start| start + from)) {
+            let found = run(&behind[start..]);
+            from = start + found;
+            end = (found == length).then_some(from);
+        }
+        out.push_str(&rest[..at + if end.is_none() { length } else { 0 }]);
+        rest = &behind[end.unwrap_or_default()..];
+    }
+    out + rest
+}

@@ -285,7 +285,7 @@ fn the_gate_is_shut_unless_all_is_well() {
     }
 }
 
-/// The job that posts a comment takes nothing from a stranger's job but findings, in its own words and escaped.
+/// The job that posts a comment takes nothing from a stranger's job but findings, in its own words and quoted.
 #[test]
 fn a_report_is_bounded_and_holds_no_markdown_of_strangers() {
     let write = script("report", "Write the report");
@@ -313,7 +313,7 @@ fn a_report_is_bounded_and_holds_no_markdown_of_strangers() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     let comment = env.read("temp/comment.md");
     assert!(comment.starts_with("<!-- acp-registry report -->\n**1 agent checked: 1 error"), "{comment}");
-    assert!(comment.contains("&lt;img src=x&gt;") && comment.contains("@\u{200b}someone"), "{comment}");
+    assert!(comment.contains("| `<img src=x> [sign in](https://evil.example) @someone` |"), "{comment}");
     assert!(comment.contains("1000 failed") && comment.len() <= 65_000 && !comment.contains("other"));
     assert!(comment.lines().all(|line| !line.starts_with('#') || line.starts_with("### ")), "{comment}");
 

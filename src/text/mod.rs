@@ -1,7 +1,11 @@
 //! Text from strangers: what must not reach a terminal, a page or a reader's eye as it is.
 
+mod markdown;
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
+
+pub use self::markdown::{cell, code_span, prose};
 
 /// The longest piece of somebody else's text that a message quotes or that is compared, in Unicode scalar values.
 const QUOTE_LIMIT: usize = 120;
@@ -127,32 +131,6 @@ pub fn suggestions<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>
     near.into_iter().take(MOST).map(|(_, candidate)| candidate).collect()
 }
 
-/// Escapes a text for GitHub: Markdown, HTML and GitHub's mentions, references and automatic links leave it alone; what is hidden
-/// is shown as [`printable`] does.
-#[must_use]
-pub fn escape_markdown(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in printable(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            // A zero-width space keeps people and issues from being called, and addresses from becoming links.
-            '@' | '#' => {
-                out.push(c);
-                out.push('\u{200b}');
-            }
-            ':' => out.push_str("&#58;"),
-            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '!' | '|' | '~' | '$' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c => out.push(c),
-        }
-    }
-    out.replace("www.", "www&#46;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,14 +170,5 @@ mod tests {
         assert_eq!(nearest("zzz", ["authors", "license"]), None);
         assert_eq!(suggestions("code", ["codf", "cod", "xyz", "codex", "coder"]), ["codex", "coder", "cod"]);
         assert!(suggestions(&"a".repeat(QUOTE_LIMIT + 1), ["a"]).is_empty());
-    }
-
-    #[test]
-    fn nothing_keeps_its_meaning() {
-        assert_eq!(
-            escape_markdown("@a #1 <img> [x](https://h) `c` a|b *b* www.x.example"),
-            "@\u{200b}a #\u{200b}1 &lt;img&gt; \\[x\\]\\(https&#58;//h\\) \\`c\\` a\\|b \\*b\\* www&#46;x.example"
-        );
-        assert_eq!(escape_markdown("a\nb\u{202e}"), "a\\\\u\\{a\\}b\\\\u\\{202e\\}");
     }
 }
