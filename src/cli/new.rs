@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use acp_registry::check::Options;
+use acp_registry::finding::Finding;
 use acp_registry::handshake::Verdict;
 use acp_registry::install::{Kind, Source};
 use acp_registry::manifest::{Agent, Distribution, NpmSpec, Platform, PypiSpec};
@@ -12,7 +13,7 @@ use acp_registry::registry::{Config, Registry};
 use acp_registry::scaffold::{self, Draft, GithubSpec, Origin, Proposal, Scaffolder};
 use acp_registry::sys::process::{self, Orphans};
 use acp_registry::text::{nearest, quote};
-use acp_registry::verify::{Attempt, Attempts};
+use acp_registry::verify::{Attempt, Attempts, Trying};
 use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
@@ -100,9 +101,14 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let proposal = scaffold::propose(&draft, &registry.root, &options);
     scaffold::place(&registry.root, &args.id, &proposal)?;
     left.extend(proposal.left_out.iter().cloned());
-    left.extend(
-        proposal.errors.iter().map(|finding| format!("put right, as {} wants it: {}", finding.rule, finding.message)),
-    );
+    // What is to be done about a member already is not said twice.
+    let is_new = |finding: &&Finding| {
+        let member = finding.pointer.as_deref().and_then(|pointer| pointer.split('/').nth(1)).unwrap_or_default();
+        let written = [format!("write `{member}`"), format!("add `{member}`")];
+        !left.iter().any(|item| written.iter().any(|start| item.starts_with(start)))
+    };
+    let errors: Vec<&Finding> = proposal.errors.iter().filter(is_new).collect();
+    left.extend(errors.iter().map(|finding| format!("put right, as {} wants it: {}", finding.rule, finding.message)));
     left.push(format!("draw `{}/icon.svg`, which is the initial letter now: 16×16, with currentColor", args.id));
     left.push(format!("run `acp-registry validate {} --all`, which is what the registry's own check runs", args.id));
 
@@ -193,10 +199,11 @@ fn try_ways(
     if !args.live.has_timeout() {
         verifier.handshake.timeout = PATIENCE;
     }
-    let trying = |list: Option<&[String]>| match list {
-        None => ui.note(&format!("installing {}, to find out how it is started", quote(source.name()))),
-        Some([]) => ui.note("trying no arguments"),
-        Some(arguments) => ui.note(&format!("trying {}", quote(&arguments.join(" ")))),
+    let ways: Vec<String> = lists.iter().map(|list| shown(list)).collect();
+    let trying = |what: Trying| match what {
+        Trying::Installing => ui.note(&format!("installing {}, to find out how it is started", quote(source.name()))),
+        Trying::Starting => ui.note(&format!("starting it with {}", all_of(&ways))),
+        Trying::Ended { count, of } => ui.note(&format!("{count} of {of} tried")),
     };
     // Before any child, and ended after all: what hides from its tree comes here.
     let orphans = process::adopt_orphans();
@@ -255,14 +262,32 @@ fn of_start(args: &Args, attempts: Option<&Attempts>) -> Vec<String> {
             left.push(format!("let people sign in: with {} it answers, but {message}", shown(&attempt.arguments)));
         }
         None => {
-            let tried = attempts.tried.iter().map(|attempt| {
-                let message = attempt.outcome.message.as_deref().unwrap_or_default();
-                format!("say how it is started, in `args`: with {}, {message}", shown(&attempt.arguments))
-            });
-            left.extend(tried);
+            // One thing to do for each cause, however many ways have it.
+            let mut causes: Vec<(&str, Vec<String>)> = Vec::new();
+            for attempt in &attempts.tried {
+                let (message, way) =
+                    (attempt.outcome.message.as_deref().unwrap_or_default(), shown(&attempt.arguments));
+                match causes.iter_mut().find(|(cause, _)| *cause == message) {
+                    Some((_, ways)) => ways.push(way),
+                    None => causes.push((message, vec![way])),
+                }
+            }
+            let causes: Vec<String> =
+                causes.into_iter().map(|(cause, ways)| format!("with {}, {cause}", all_of(&ways))).collect();
+            if !causes.is_empty() {
+                left.push(format!("say how it is started, in `args`: {}", causes.join("; ")));
+            }
         }
     }
     left
+}
+
+/// Several ways in one sentence.
+fn all_of(ways: &[String]) -> String {
+    match ways {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => ways.join(", "),
+    }
 }
 
 fn shown(arguments: &[String]) -> String {

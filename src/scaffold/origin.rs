@@ -109,7 +109,7 @@ impl Scaffolder<'_> {
             Origin::Github(spec) => self.github(id, spec).await?,
         };
         let Found { version, distribution, about, mut notes } = found;
-        let name = words::title(id);
+        let name = about.name.as_deref().and_then(words::title_of).unwrap_or_else(|| words::title(id));
         let description = about.description.as_deref().and_then(|text| words::line(text, DESCRIPTION));
         notes.push(match &description {
             Some(_) => {

@@ -17,6 +17,9 @@ const FORGES: [&str; 4] = ["github.com", "gitlab.com", "bitbucket.org", "codeber
 /// Words of ids that are written in capitals.
 const CAPITALS: [&str; 5] = ["acp", "ai", "api", "cli", "ide"];
 
+/// Names of packages that say nothing without their scope.
+const GENERAL: [&str; 6] = ["acp", "agent", "app", "cli", "code", "server"];
+
 /// A text as one line of at most `limit` characters, without anything that cannot be seen. A longer one ends with `…`.
 pub(super) fn line(text: &str, limit: usize) -> Option<String> {
     let visible = text.chars().take(LOOKED_AT).map(|c| if c.is_whitespace() || c.is_control() { ' ' } else { c });
@@ -96,10 +99,25 @@ pub(super) fn license(text: &str) -> Option<String> {
     spdx::imprecise_license_id(text).filter(|(_, length)| *length == text.len()).map(|(id, _)| id.name.to_owned())
 }
 
+/// A name for people, from what a publisher calls a package or a repository: a title as it is, the words of a name. `None`
+/// where that says nothing.
+pub(super) fn title_of(name: &str) -> Option<String> {
+    const LONGEST: usize = 60;
+    let (scope, bare) = name.strip_prefix('@').and_then(|name| name.split_once('/')).unwrap_or(("", name));
+    let is_name = !bare.is_empty() && bare.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+    if !is_name {
+        return line(bare, LONGEST);
+    }
+    // `@someone/cli` is somebody's, among many.
+    let is_general = GENERAL.contains(&bare.to_ascii_lowercase().as_str());
+    let words = if is_general && !scope.is_empty() { format!("{scope}-{bare}") } else { bare.to_owned() };
+    line(&title(&words.replace(['_', '.'], "-")), LONGEST)
+}
+
 /// A name for people, from an id.
 pub(super) fn title(id: &str) -> String {
     let word = |word: &str| {
-        if CAPITALS.contains(&word) {
+        if CAPITALS.contains(&word.to_ascii_lowercase().as_str()) {
             return word.to_ascii_uppercase();
         }
         let mut letters = word.chars();
@@ -177,6 +195,22 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(license(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_package_becomes_a_title() {
+        for (name, expected) in [
+            ("@google/gemini-cli", Some("Gemini CLI")),
+            ("pi-acp", Some("Pi ACP")),
+            ("fast_agent.acp", Some("Fast Agent ACP")),
+            ("@some-one/cli", Some("Some One CLI")),
+            ("OpenHands", Some("OpenHands")),
+            ("Codex: the  agent", Some("Codex: the agent")),
+            ("\u{202e}", None),
+            ("--", None),
+        ] {
+            assert_eq!(title_of(name).as_deref(), expected, "{name}");
         }
     }
 

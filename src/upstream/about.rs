@@ -10,9 +10,11 @@ use crate::json::{self, List, Object};
 /// What a publisher says, word for word: it may hold anything. Of long texts the beginning is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct About {
+    /// What it is called: a title, or the name of the package or the repository.
+    pub name: Option<String>,
     /// What it is.
     pub description: Option<String>,
-    /// Persons and organisations, perhaps with addresses behind their names.
+    /// Persons and organisations, perhaps with addresses behind their names; without those that are only a placeholder.
     pub authors: Vec<String>,
     /// Its licence, or several texts of which the first that is a licence counts.
     pub licenses: Vec<String>,
@@ -36,21 +38,26 @@ impl About {
         #[derive(Default, Deserialize)]
         #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Form<'a> {
+            name: Part<'a>,
+            #[serde(rename = "displayName")]
+            display_name: Part<'a>,
             description: Part<'a>,
             author: Part<'a>,
             contributors: Part<'a>,
+            maintainers: Part<'a>,
             license: Part<'a>,
             licenses: Part<'a>,
             homepage: Part<'a>,
             repository: Part<'a>,
         }
         let form: Form<'_> = json::object(Some(version)).unwrap_or_default();
-        let named = |part, key| text(part).or_else(|| text(member(part, key)));
-        let people = form.author.into_iter().chain(items(form.contributors));
+        let people = form.author.into_iter().chain(items(form.contributors)).collect();
+        let person = |people: Vec<&RawValue>| people.into_iter().filter_map(|one| named(Some(one), "name")).collect();
         let licenses = form.license.into_iter().chain(items(form.licenses));
         Self {
+            name: text(form.display_name).or_else(|| text(form.name)),
             description: text(form.description),
-            authors: people.filter_map(|person| named(Some(person), "name")).collect(),
+            authors: first_named([person(people), person(items(form.maintainers))]),
             licenses: licenses.filter_map(|license| named(Some(license), "type")).collect(),
             license_url: None,
             website: text(form.homepage),
@@ -74,11 +81,13 @@ impl About {
             let words = words.strip_prefix("License :: ")?;
             Some(words.rsplit(" :: ").next().unwrap_or(words).to_owned())
         });
-        let people = ["author", "author_email", "maintainer", "maintainer_email"].into_iter().find_map(own);
+        // One text may name several people.
+        let people =
+            |key: &str| own(key).iter().flat_map(|all| all.split(',')).map(ToOwned::to_owned).take(MOST).collect();
         Self {
+            name: own("name"),
             description: own("summary"),
-            // Several people stand in one text.
-            authors: people.iter().flat_map(|people| people.split(',')).map(ToOwned::to_owned).take(MOST).collect(),
+            authors: first_named(["author", "author_email", "maintainer", "maintainer_email"].map(people)),
             licenses: own("license_expression").into_iter().chain(own("license")).chain(classified).collect(),
             license_url: None,
             website: own("home_page").or_else(|| link(&["homepage", "home", "website", "documentation"])),
@@ -92,6 +101,7 @@ impl About {
         #[derive(Default, Deserialize)]
         #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Form<'a> {
+            name: Part<'a>,
             description: Part<'a>,
             owner: Part<'a>,
             license: Part<'a>,
@@ -100,6 +110,7 @@ impl About {
         }
         let form: Form<'_> = json::object(Some(repository)).unwrap_or_default();
         Self {
+            name: text(form.name),
             description: text(form.description),
             authors: text(member(form.owner, "login")).into_iter().collect(),
             // What GitHub says of a licence that it does not know.
@@ -116,6 +127,23 @@ pub(super) fn license_url(license: &RawValue) -> Option<String> {
     text(member(Some(license), "html_url"))
 }
 
+/// The first list that names anybody.
+fn first_named<const COUNT: usize>(lists: [Vec<String>; COUNT]) -> Vec<String> {
+    let named = lists.into_iter().map(|mut list| {
+        list.retain(|person| !is_placeholder(person));
+        list
+    });
+    named.into_iter().find(|list| !list.is_empty()).unwrap_or_default()
+}
+
+/// Whether tools write this for a person of whom they know nothing.
+fn is_placeholder(person: &str) -> bool {
+    const PLACEHOLDERS: [&str; 10] =
+        ["user", "username", "author", "author name", "your name", "name", "unknown", "root", "admin", "n/a"];
+    let name = person.split(['<', '(']).next().unwrap_or_default().trim().to_lowercase();
+    PLACEHOLDERS.contains(&name.as_str())
+}
+
 fn members(part: Part<'_>) -> Vec<(Cow<'_, str>, &RawValue)> {
     let object: Object<'_, MOST> = json::object(part).unwrap_or_default();
     object.members
@@ -123,6 +151,11 @@ fn members(part: Part<'_>) -> Vec<(Cow<'_, str>, &RawValue)> {
 
 fn member<'a>(part: Part<'a>, key: &str) -> Part<'a> {
     members(part).into_iter().find(|(name, _)| name == key).map(|(_, part)| part)
+}
+
+/// A text, or that of a member.
+fn named(part: Part<'_>, key: &str) -> Option<String> {
+    text(part).or_else(|| text(member(part, key)))
 }
 
 fn items(part: Part<'_>) -> Vec<&RawValue> {
@@ -156,6 +189,9 @@ mod tests {
         assert_eq!((about.authors, about.licenses), (vec!["A".into(), "B".into(), "C".into()], vec!["MIT".into()]));
         assert_eq!((about.description, about.website, about.repository.as_deref()), (None, None, Some("u")));
         assert_eq!(About::of_npm(&raw(&json!([]))), About::default());
+        let named = |about: Value| About::of_npm(&raw(&about)).name;
+        assert_eq!(named(json!({ "name": "@s/a-b", "displayName": "A B!" })).as_deref(), Some("A B!"));
+        assert_eq!(named(json!({ "name": "@s/a-b" })).as_deref(), Some("@s/a-b"));
     }
 
     #[test]
@@ -168,6 +204,21 @@ mod tests {
         assert_eq!(about.licenses, ["the whole text", "MIT License"]);
         assert_eq!((about.website.as_deref(), about.repository.as_deref()), (Some("h"), Some("c")));
         assert_eq!(About::of_pypi(&raw(&json!({ "project_urls": null }))), About::default());
+    }
+
+    #[test]
+    fn a_placeholder_is_no_author() {
+        let people = json!([{ "name": "owner", "email": "o@h.example" }]);
+        for author in [json!("User"), json!({ "name": "Your Name <you@h.example>" }), json!(null)] {
+            assert_eq!(
+                About::of_npm(&raw(&json!({ "author": author, "maintainers": people }))).authors,
+                ["owner"],
+                "{author}"
+            );
+        }
+        let info = json!({ "author": "User", "author_email": "user <u@h.example>", "maintainer": "M" });
+        assert_eq!(About::of_pypi(&raw(&info)).authors, ["M"]);
+        assert!(About::of_npm(&raw(&json!({ "author": "root" }))).authors.is_empty());
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Finding out how an agent is started.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::stream::{self, StreamExt as _};
 use tokio::task::spawn_blocking;
 
 use super::Verifier;
@@ -8,6 +11,22 @@ use crate::handshake::{Outcome, Verdict};
 use crate::install::Source;
 use crate::sys::lock::mark_used;
 use crate::sys::process::Scratch;
+
+/// What is done to find out how an agent is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trying {
+    /// It is installed.
+    Installing,
+    /// It is started in all ways.
+    Starting,
+    /// So many of the ways are known.
+    Ended {
+        /// How many.
+        count: usize,
+        /// Of how many.
+        of: usize,
+    },
+}
 
 /// What came of starting an agent in one way.
 #[derive(Debug)]
@@ -40,14 +59,14 @@ impl Attempts {
 }
 
 impl Verifier {
-    /// Installs an agent once, and starts it with one list of arguments after the other until it passes. `trying` is told
-    /// what is done: installing (`None`), then each list. When the future is dropped, all processes are killed and all files
-    /// removed before the runtime is gone, which must have several threads.
+    /// Installs an agent once, and starts it with all lists of arguments until it is known which is the first that passes:
+    /// at once, unless root gives each start a user of its own. `trying` is told what is done. When the future is dropped,
+    /// all processes are killed and all files removed before the runtime is gone, which must have several threads.
     pub async fn attempt(
         &self,
         source: &Source,
         lists: &[Vec<String>],
-        trying: &(dyn Fn(Option<&[String]>) + Send + Sync),
+        trying: &(dyn Fn(Trying) + Send + Sync),
     ) -> Attempts {
         let mut attempts = Attempts::default();
         let place = match Scratch::below(&self.handshake.temporary) {
@@ -58,7 +77,7 @@ impl Verifier {
             }
         };
         let _mark = mark_used(place.path());
-        trying(None);
+        trying(Trying::Installing);
         if let Err(Stop { reason, message, .. }) =
             self.try_all(source, lists, trying, &place, &mut attempts.tried).await
         {
@@ -73,14 +92,25 @@ impl Verifier {
         &self,
         source: &Source,
         lists: &[Vec<String>],
-        trying: &(dyn Fn(Option<&[String]>) + Send + Sync),
+        trying: &(dyn Fn(Trying) + Send + Sync),
         place: &Scratch,
         tried: &mut Vec<Attempt>,
     ) -> Result<(), Stop> {
         let ready = self.set_up(source, place).await?;
-        for arguments in lists {
-            trying(Some(arguments));
-            let outcome = self.start(&self.launch(&ready, arguments, place), place).await?;
+        trying(Trying::Starting);
+        let (ended, of, ready) = (&AtomicUsize::new(0), lists.len(), &ready);
+        let starts = lists.iter().map(|arguments| async move {
+            let outcome = self.start(&self.launch(ready, arguments, place), place).await;
+            trying(Trying::Ended { count: ended.fetch_add(1, Ordering::Relaxed) + 1, of });
+            (arguments, outcome)
+        });
+        // The place lets in one user of its own only, so that each has to wait for the one before it.
+        let is_alone = self.launch(ready, &[], place).gets_own_user(place.path());
+        let at_once = if is_alone { 1 } else { of.max(1) };
+        // In their order, whichever ends first: the result does not depend on how fast they are.
+        let mut starts = stream::iter(starts.collect::<Vec<_>>()).buffered(at_once);
+        while let Some((arguments, outcome)) = starts.next().await {
+            let outcome = outcome?;
             let has_passed = outcome.verdict == Verdict::Pass;
             tried.push(Attempt { arguments: arguments.clone(), outcome });
             if has_passed {

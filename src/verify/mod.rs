@@ -24,7 +24,7 @@ mod snapshot;
 mod sources;
 mod turns;
 
-pub use attempts::{Attempt, Attempts};
+pub use attempts::{Attempt, Attempts, Trying};
 pub use held::{Advice, Held};
 pub use merge::{MergeError, Merged, Part, Unknown, merge};
 pub use plan::{Earlier, Selection, Shard, ShardError, Task, WhenHeld, Work, plan};

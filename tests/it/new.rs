@@ -161,6 +161,30 @@ fn every_way_to_start_an_agent_is_tried() {
 }
 
 #[test]
+fn the_publisher_says_what_it_is_called_and_who_made_it() {
+    let about = json!({
+        "name": "@example/flag-acp", "description": "An agent", "license": "MIT", "author": "User",
+        "maintainers": [{ "name": "owner", "email": "o@h.example" }],
+    });
+    let new = Place::with([("/npm/flag", package(&about))]);
+    assert_eq!(new.json(&["some-agent", "--npm", "flag@latest"]).0, 0);
+    let manifest = new.manifest("some-agent");
+    assert_eq!((&manifest["name"], &manifest["authors"]), (&json!("Flag ACP"), &json!(["owner"])));
+    assert_eq!(manifest["distribution"]["npx"]["package"], "flag@1.2.0");
+}
+
+#[test]
+fn all_ways_to_start_it_are_named_and_counted() {
+    let new = Place::with([("/npm/mute", package(&usual()))]);
+    let run = new.run(&["mute", "--npm", "mute"]);
+    let all = "note: starting it with no arguments, `--acp`, `acp` and `--experimental-acp`\n";
+    assert!(run.stderr.contains(all), "{}", run.stderr);
+    for count in 1..=4 {
+        assert!(run.stderr.contains(&format!("note: {count} of 4 tried\n")), "{}", run.stderr);
+    }
+}
+
+#[test]
 fn a_person_may_say_how_it_is_started() {
     let new = Place::with([("/npm/own", package(&usual()))]);
     let run = new.run(&["agent-x", "--npm", "own", "--args", "serve --stdio"]);
@@ -188,7 +212,9 @@ fn an_agent_that_does_not_start_is_written_and_said() {
     let (code, document) = new.json(&["mute", "--npm", "mute"]);
     assert_eq!((code, &document["probe"]["args"]), (0, &Value::Null));
     assert_eq!(document["probe"]["tried"].as_array().unwrap().len(), 4);
-    assert!(left(&document).contains("say how it is started, in `args`: with `acp`, the agent ended"), "{document}");
+    let said = left(&document);
+    assert!(said.contains("; with `acp`, the agent ended"), "{document}");
+    assert_eq!(said.matches("say how it is started, in `args`: with no arguments, the agent ended").count(), 1);
     let (_, document) = new.json(&["shy", "--npm", "shy"]);
     assert_eq!((&document["probe"]["verdict"], &document["probe"]["args"]), (&json!("fail"), &json!(["--acp"])));
     assert!(left(&document).contains("let people sign in: with `--acp` it answers, but"), "{document}");
