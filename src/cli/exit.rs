@@ -9,6 +9,7 @@ use acp_registry::handshake::{ReservedVariable, SetupError};
 use acp_registry::index::{BuildError, PublishedError, TreeError};
 use acp_registry::install;
 use acp_registry::lockfile;
+use acp_registry::net::Problem;
 use acp_registry::publish;
 use acp_registry::registry::{ConfigError, LoadError};
 use acp_registry::resolve;
@@ -101,6 +102,16 @@ impl Failure {
         self
     }
 
+    /// Adds what to do about it, unless something is known already.
+    pub(super) fn or_help(&mut self, help: impl fmt::Display) {
+        self.help.get_or_insert_with(|| help.to_string());
+    }
+
+    /// Whether fetching or unpacking what was to be installed has failed, without anything that was refused.
+    pub(super) fn is_of_installing(&self) -> bool {
+        matches!(self.code, Code::InstallFailed | Code::CmdNotFound)
+    }
+
     /// Adds the names that were probably meant, the nearest first.
     pub(super) fn suggest<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.suggestions = names.into_iter().map(ToOwned::to_owned).collect();
@@ -170,7 +181,11 @@ impl From<catalog::Error> for Failure {
             catalog::Error::Offline(_) => Code::Offline,
             _ => Code::IndexUnavailable,
         };
-        Self::unable(error).code(code)
+        let help = match &error {
+            catalog::Error::Fetch(error) => of_network(&error.problem),
+            _ => None,
+        };
+        Self { help, ..Self::unable(error).code(code) }
     }
 }
 
@@ -215,12 +230,16 @@ impl From<store::Error> for Failure {
             Error::NotInstalled(_) => Code::NotInstalled,
             Error::Path(_) | Error::Link(_) => Code::Failed,
         };
-        match &error {
+        let help = match &error {
+            Error::Install { error: install::Error::Fetch(error), .. } => of_network(&error.problem),
+            _ => None,
+        };
+        let failure = match &error {
             Error::NotInstalled(_) => Self::usage(error),
             _ if error.is_of_integrity() => Self::refused(error),
             _ => Self::unable(error),
-        }
-        .code(code)
+        };
+        Self { help, ..failure.code(code) }
     }
 }
 
@@ -331,6 +350,17 @@ impl From<TreeError> for Failure {
             _ => Self::usage(error),
         }
     }
+}
+
+/// What to do where the network is the trouble.
+fn of_network(problem: &Problem) -> Option<String> {
+    let help = match problem {
+        Problem::NoSuchHost => {
+            "check the network and the name server of this machine; if other hosts can be reached, correct the address"
+        }
+        _ => return None,
+    };
+    Some(help.to_owned())
 }
 
 fn of_install(error: &install::Error) -> Code {

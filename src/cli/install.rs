@@ -21,7 +21,7 @@ use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
 use super::lock;
-use super::place::{Dist, PackageArgs, PlaceArgs, Session};
+use super::place::{Dist, PackageArgs, PlaceArgs, Session, host};
 use super::progress::Installs;
 use super::resolve::{Named, plan};
 use super::signals;
@@ -93,7 +93,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let catalog = session.catalog().await?;
         let tasks = tasks(args, &catalog, &session)?;
         let plans: Vec<Plan> = tasks.iter().map(|task| task.plan.clone()).collect();
-        let results = install_all(&session, tasks).await;
+        let mut results = install_all(&session, tasks).await;
+        for (outcome, plan) in results.iter_mut().zip(&plans) {
+            suggest_package(outcome, plan, &catalog);
+        }
         if let Some(path) = &args.lock {
             let installed = plans.iter().filter(|plan| is_done(&results, &plan.id));
             lock::write(path, installed, &catalog, &session).await?;
@@ -106,7 +109,31 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     // The number of hidden processes is of no use here.
     let _ = orphans.map(Orphans::end);
     let (results, index) = results??;
-    report(&results, index, args.format.is_json(), ui)
+    let exit = report(&results, index, args.format.is_json(), ui)?;
+    if let ([Outcome { id, done: Ok(_), .. }], false) = (results.as_slice(), args.format.is_json())
+        && ui.is_watched()
+    {
+        ui.note(&format!(
+            "`acp-registry config CLIENT {id}` prints settings for an editor, and `acp-registry run {id}` starts it"
+        ));
+    }
+    Ok(exit)
+}
+
+/// Names the package where the archive of an agent could not be installed.
+fn suggest_package(outcome: &mut Outcome, plan: &Plan, catalog: &Catalog) {
+    let Err(failure) = &mut outcome.done else { return };
+    if plan.kind() != Kind::Binary || !failure.is_of_installing() {
+        return;
+    }
+    let Ok(Some(agent)) = catalog.agent(&plan.id) else { return };
+    let here = host();
+    let package = agent.distribution.packages().map(|(kind, _)| kind.as_str());
+    let kinds = [(Kind::Npx, here.has_npm), (Kind::Uvx, here.has_uv)].into_iter().filter(|(_, is_there)| *is_there);
+    let offered: Vec<&str> = package.collect();
+    if let Some(kind) = kinds.map(|(kind, _)| kind.as_str()).find(|kind| offered.contains(kind)) {
+        failure.or_help(format!("it is a package as well: `acp-registry install {} --dist {kind}`", plan.id));
+    }
 }
 
 /// Everything is planned before anything is installed: a wrong name costs nothing.

@@ -39,6 +39,11 @@ impl Ui {
         is_wanted && io::stderr().is_terminal() && env::var_os("CI").is_none()
     }
 
+    /// Whether notes are read by a person at a terminal.
+    pub(super) fn is_watched(&self) -> bool {
+        !self.quiet && !self.sends_events() && io::stderr().is_terminal()
+    }
+
     /// Whether a program reads how far the work is: stderr then holds one JSON object a line.
     pub(super) fn sends_events(&self) -> bool {
         self.progress == ProgressChoice::Json

@@ -1,17 +1,18 @@
 //! `acp-registry verify`
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use acp_registry::check::Selection as Changed;
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
-use acp_registry::registry::{Registry, today};
+use acp_registry::registry::{Entry, Registry, today};
 use acp_registry::report;
 use acp_registry::sys::fs::{PathError, ReadError, write_atomic};
 use acp_registry::sys::git;
-use acp_registry::text::suggestions;
+use acp_registry::text::{quote, suggestions};
 use acp_registry::verify::{
     Earlier, Row, Selection, Shard, Snapshot, SnapshotError, State, Summary, Task, WhenHeld, plan,
 };
@@ -114,6 +115,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if let (false, Some(out)) = (args.merge.is_empty(), &args.out) {
         return merge::run(&args.merge, out, &registry, &selection(args, &registry)?, ui, args.is_json());
     }
+    refuse_other_kinds(args, &registry)?;
     let tasks = tasks(args, &registry, ui)?;
     if let Some(folder) = &args.keep_sandboxes {
         std::fs::create_dir_all(folder).map_err(PathError::at(folder))?;
@@ -217,7 +219,7 @@ pub(super) fn load(wanted: &[String], global: &Global) -> Result<Registry, Failu
     refuse_empty(&registry, &directory)?;
     let ids = || registry.entries.iter().map(|entry| entry.id.as_str());
     if let Some(id) = wanted.iter().find(|id| registry.entry(id).is_none()) {
-        let message = format!("there is no agent {}", acp_registry::text::quote(id));
+        let message = format!("there is no agent {}", quote(id));
         return Err(Failure::usage(message).code(Code::UnknownAgent).suggest(suggestions(id, ids())));
     }
     if !live::knows_quarantine(&registry) {
@@ -241,6 +243,37 @@ fn tasks(args: &Args, registry: &Registry, ui: &Ui) -> Result<Vec<Task>, Failure
     let not_before = now.checked_sub(max_age).unwrap_or(SystemTime::UNIX_EPOCH);
     let earlier = earlier.as_ref().map(|snapshot| Earlier { snapshot, not_before, now });
     Ok(plan(registry, &selection(args, registry)?, earlier))
+}
+
+/// Refuses kinds of distributions that a named agent does not have, or no agent: nothing would be checked.
+fn refuse_other_kinds(args: &Args, registry: &Registry) -> Result<(), Failure> {
+    let wanted: Vec<&str> = args.dist.iter().map(|kind| Kind::from(*kind).as_str()).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let offered = |entry: &Entry| {
+        let manifest = entry.manifest.present()?;
+        let declares = |kind: Kind| {
+            let mut releases = manifest.agent().releases();
+            releases.any(|release| !matches!(kind.source(release.distribution, None), Ok(None)))
+        };
+        let kinds: BTreeSet<&str> = Kind::ALL.into_iter().filter(|kind| declares(*kind)).map(Kind::as_str).collect();
+        Some(kinds)
+    };
+    // Of a manifest that cannot be read, the check itself tells.
+    let lacks = |entry: &&Entry| offered(entry).is_some_and(|kinds| wanted.iter().all(|kind| !kinds.contains(kind)));
+    let kinds = wanted.join(" or ");
+    let named = args.ids.iter().filter_map(|id| registry.entry(id));
+    if let Some(entry) = named.into_iter().find(lacks) {
+        let there = offered(entry).unwrap_or_default().into_iter().collect::<Vec<_>>().join(", ");
+        let message = format!("{} has no distribution {kinds}; there is {there}", quote(&entry.id));
+        return Err(Failure::usage(message).code(Code::UnsupportedDistribution));
+    }
+    if args.ids.is_empty() && args.changed_since.is_none() && registry.entries.iter().all(|entry| lacks(&entry)) {
+        let message = format!("no agent of the registry has a distribution {kinds}");
+        return Err(Failure::usage(message).code(Code::UnsupportedDistribution));
+    }
+    Ok(())
 }
 
 fn selection(args: &Args, registry: &Registry) -> Result<Selection, Failure> {

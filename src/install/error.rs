@@ -104,6 +104,18 @@ pub enum Error {
     /// The archive was not unpacked.
     #[error("the archive {0}")]
     Archive(#[from] archive::Error),
+    /// npm has no such version of the package.
+    #[error("npm has no version {version} of {}{}", quote(name), newest.as_ref().map_or_else(String::new, |newest| format!("; newest {newest}")))]
+    NoVersion {
+        /// The package.
+        name: String,
+        /// What was asked for.
+        version: String,
+        /// The newest version, if npm says.
+        newest: Option<String>,
+        /// What npm has written.
+        failure: Box<ToolFailure>,
+    },
     /// The archive does not hold what is to be started.
     #[error("{0}")]
     CmdNotFound(#[from] CmdNotFound),
@@ -143,6 +155,7 @@ impl Error {
             Self::DigestMismatch { .. } => "digest_mismatch",
             Self::Tool(failure) if failure.is_of_integrity() => "digest_mismatch",
             Self::Tool(failure) if failure.lacks_package() => "package_not_found",
+            Self::NoVersion { .. } => "package_not_found",
             Self::Archive(archive::Error::Unsafe { .. } | archive::Error::TooLarge(_)) => "unsafe_archive",
             Self::CmdNotFound(_) => "cmd_not_found",
             _ => "install_failed",
@@ -180,7 +193,7 @@ impl Error {
     #[must_use]
     pub fn stderr(&self) -> &str {
         match self {
-            Self::Tool(failure) => &failure.stderr,
+            Self::Tool(failure) | Self::NoVersion { failure, .. } => &failure.stderr,
             Self::RuntimeTooOld(too_old) => &too_old.stderr,
             _ => "",
         }
@@ -216,6 +229,12 @@ impl ToolFailure {
     /// Whether something was not what its digest says, in the words of npm and of uv.
     fn is_of_integrity(&self) -> bool {
         self.stderr.contains("code EINTEGRITY") || self.stderr.contains("Hash mismatch for ")
+    }
+
+    /// Whether npm has answered that it has no such version of this very package, and not of one that it needs.
+    pub(super) fn lacks_version(&self, name: &str, version: &str) -> bool {
+        let sentence = format!(" No matching version found for {name}@{version}.");
+        self.program == "npm" && self.stderr.lines().any(|line| line.starts_with("npm ") && line.ends_with(&sentence))
     }
 
     /// Whether the package registry has answered that it has no such package or version.
@@ -329,6 +348,8 @@ mod tests {
             let error = Error::Tool(Box::new(failure(program, &read(name))));
             let reason = if is_absent { "package_not_found" } else { "install_failed" };
             assert_eq!((error.reason(), error.is_of_manifest()), (reason, is_absent), "{name}: {error}");
+            let has_told = failure(program, &read(name)).lacks_version("pi-acp", "99.0.0");
+            assert_eq!(has_told, name.ends_with("etarget.txt"), "{name}");
         }
         for (program, name, package, is_down) in [
             ("npm", "npm-dead-dns.txt", "pi-acp@0.0.34", true),

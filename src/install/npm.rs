@@ -53,9 +53,19 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
     let environment = installer.npm_environment(cache.as_ref());
     let (temporary, timeout, launcher) = (work.temporary, installer.timeout, installer.launcher.clone());
     (work.progress)(Progress::Running("npm"));
-    let ran =
-        Tool { name: "npm", program: npm, arguments, environment, directory, temporary, timeout, launcher }.run().await;
-    let stderr = ran.map_err(|error| refused(error, &name, package))?;
+    let tool = |arguments| {
+        let (program, environment, launcher) = (npm.clone(), environment.clone(), launcher.clone());
+        Tool { name: "npm", program, arguments, environment, directory, temporary, timeout, launcher }
+    };
+    let ran = match tool(arguments).run().await {
+        Err(Error::Tool(failure)) if failure.lacks_version(&name, &version) => {
+            let arguments = ["view", &name, "version", "--no-update-notifier"].map(ToOwned::to_owned);
+            let said = tool(arguments.to_vec()).run().await.map(|ran| ran.stdout.trim().to_owned()).ok();
+            let newest = said.filter(|said| semver::Version::parse(said).is_ok());
+            return Err(Error::NoVersion { name, version, newest, failure });
+        }
+        ran => ran.map_err(|error| refused(error, &name, package))?,
+    };
     let integrity = integrity(&name, directory);
     let no_command = |problem| Error::NoCommand { package: package.to_owned(), problem };
     let own = package_json(&name, directory).map_err(no_command)?;
@@ -70,7 +80,7 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
         (None, Some(_)) => Verified::Npm,
         (None, None) => Verified::None,
     };
-    let mut remarks = Remarks { scripts_not_run: scripts::blocked(&stderr), ..Remarks::default() };
+    let mut remarks = Remarks { scripts_not_run: scripts::blocked(&ran.stderr), ..Remarks::default() };
     let interpreter = match flags {
         Some(flags) => {
             let range = own.node();

@@ -31,9 +31,15 @@ pub(super) struct Tool<'a> {
     pub(super) launcher: Option<PathBuf>,
 }
 
+/// The end of what a package manager that succeeded has written.
+pub(super) struct Output {
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
 impl Tool<'_> {
-    /// Runs it to its end, and ends all that it has started. Returns the end of what it wrote to stderr.
-    pub(super) async fn run(self) -> Result<String, Error> {
+    /// Runs it to its end, and ends all that it has started.
+    pub(super) async fn run(self) -> Result<Output, Error> {
         // Before the tree, so that it outlives it.
         let sandbox = Sandbox::below(self.temporary, Home::Empty)?;
         let launch = Launch {
@@ -57,7 +63,7 @@ impl Tool<'_> {
         let _ = timeout(LAST_WORDS, async { while readers.join_next().await.is_some() {} }).await;
         let mut stderr = told.text();
         if exit.is_some_and(|exit| exit.code == Some(0)) && !is_broken(&stderr) {
-            return Ok(stderr);
+            return Ok(Output { stdout: said.text(), stderr });
         }
         if stderr.trim().is_empty() {
             stderr = said.text();

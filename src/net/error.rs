@@ -25,7 +25,7 @@ pub enum Problem {
     #[error("is refused: {0}; --allow-host lifts this for a host")]
     Refused(&'static str),
     /// The name of the host has no address, as far as this machine can tell.
-    #[error("cannot be reached: the name of its host cannot be resolved")]
+    #[error("cannot be reached: this machine cannot resolve the name of its host")]
     NoSuchHost,
     /// The host's certificate is not valid, or it does not speak TLS.
     #[error("cannot be reached safely: {0}")]

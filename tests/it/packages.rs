@@ -13,10 +13,16 @@ use crate::support::{Run, wait_until};
 
 /// Puts a package below its prefix after a while, or never.
 const NPM: &str = r#"#!/bin/sh
+words="$*"
 while [ $# -gt 0 ]; do
   case "$1" in --prefix) prefix=$2; shift ;; esac
   shift
 done
+case "$words" in
+  *p@9.9.9*) echo "npm error code ETARGET
+npm error notarget No matching version found for p@9.9.9." >&2; exit 1 ;;
+  view*) echo 1.2.3; exit ;;
+esac
 if [ -e "${0%/*}/slow" ]; then
   echo > "${0%/*}/started"
   while :; do mkdir -p "$prefix/node_modules/late"; echo late > "$prefix/node_modules/late/file"; sleep 0.01; done
@@ -102,4 +108,30 @@ fn no_package_manager_survives_its_installation() {
         let left = people.left();
         assert!(left.iter().all(|name| !name.contains("late") && !name.contains("/.")), "{left:?}");
     }
+}
+
+#[test]
+fn a_version_that_npm_lacks_is_told_with_the_newest() {
+    let people = with_npm();
+    let run = Run::of(&mut npm_command(&people, &["install", "p@9.9.9"]));
+    assert_eq!((run.code, run.stdout.as_str()), (3, ""));
+    assert!(run.stderr.contains("npm has no version 9.9.9 of `p`; newest 1.2.3\n"), "{}", run.stderr);
+    assert_eq!(people.left(), [] as [&str; 0]);
+}
+
+#[test]
+fn an_archive_that_cannot_be_installed_leads_to_the_package() {
+    let people = with_npm();
+    let mut agent = people.agent_of("a", "1.0.0", b"no archive", None);
+    people.publish(&[agent.clone()]);
+    let run = Run::of(&mut npm_command(&people, &["install", "a"]));
+    assert!(run.code == 3 && !run.stderr.contains("--dist"), "{} {}", run.code, run.stderr);
+    agent["distribution"]["npx"] = json!({ "package": "p@1.0.0" });
+    people.publish(&[agent]);
+    let run = Run::of(&mut npm_command(&people, &["install", "a", "--refresh"]));
+    let help = "help: it is a package as well: `acp-registry install a --dist npx`\n";
+    assert!(run.code == 3 && run.stderr.ends_with(help), "{} {}", run.code, run.stderr);
+    let (_, without) = people.json(&["install", "a", "--dist", "binary"]);
+    assert_eq!(without["error"]["code"], "install_failed");
+    assert_eq!(Run::of(&mut npm_command(&people, &["install", "a", "--dist", "npx"])).code, 0);
 }

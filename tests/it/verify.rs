@@ -540,3 +540,20 @@ fn a_signal_ends_all_jobs() {
         verify.assert_clean();
     }
 }
+
+#[test]
+fn a_kind_that_is_not_there_is_no_success() {
+    let verify = Verify::new();
+    verify.npx("good", &["ok"]).npx("other", &["ok"]);
+    for (arguments, message) in [
+        (&["good", "--dist", "uvx"][..], "`good` has no distribution uvx; there is npx"),
+        (&["good", "--dist", "uvx", "--dist", "binary"], "`good` has no distribution uvx or binary; there is npx"),
+        (&["--dist", "uvx"], "no agent of the registry has a distribution uvx"),
+    ] {
+        let run = verify.run(arguments);
+        assert!(run.code == 2 && run.stdout.is_empty() && run.stderr.contains(message), "{arguments:?} {}", run.stderr);
+    }
+    let (code, document) = verify.json(&["good", "--dist", "uvx"]);
+    assert_eq!((code, &document["error"]["code"]), (2, &json!("unsupported_distribution")));
+    assert_eq!(verify.run(&["good", "--dist", "npx", "--dist", "uvx"]).code, 0);
+}

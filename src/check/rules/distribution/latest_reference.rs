@@ -1,4 +1,4 @@
-use super::{pin, pinned};
+use super::{help, pin, pinned};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
                     release.package_pointer(kind, "package"),
                     format!("{} moves from version to version", quote(&package.package)),
                 )
-                .help(format!("write {}", quote(&pinned(kind, package, release.version))));
+                .help(help(pinned(kind, package, release.version).as_deref()));
         }
     }
 }

@@ -1,4 +1,4 @@
-use super::{pin, pinned};
+use super::{help, pin, pinned};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
@@ -28,6 +28,6 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
         };
         report
             .value(release.package_pointer(kind, "package"), format!("{} {what}", quote(&package.package)))
-            .help(format!("write {}", quote(&pinned(kind, package, release.version))));
+            .help(help(pinned(kind, package, release.version).as_deref()));
     }
 }

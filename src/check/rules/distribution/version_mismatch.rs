@@ -47,7 +47,10 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
                     release.package_pointer(kind, "package"),
                     format!("the package has version {}, the manifest {}", quote(&found), quote(release.version)),
                 )
-                .help(format!("write {}, or change the version", quote(&pinned(kind, package, release.version))));
+                .help(format!(
+                    "write {}, or change the version",
+                    quote(&pinned(kind, package, release.version).unwrap_or_default())
+                ));
         }
     }
 }

@@ -1,4 +1,4 @@
-use super::{failed_pages, trouble};
+use super::{failed_pages, no_such_host, trouble};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
@@ -43,7 +43,12 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
                 | Problem::BadRedirect(_)
         );
         if is_gone {
-            report.value(pointer, trouble(error)).help("correct the address");
+            let help = match error.problem {
+                Problem::NoSuchHost => no_such_host(survey),
+                Problem::Tls(_) => "the host needs a certificate that is valid and complete",
+                _ => "correct the address",
+            };
+            report.value(pointer, trouble(error)).help(help);
         }
     }
 }

@@ -38,6 +38,15 @@ pub(super) fn trouble(error: &FetchError) -> String {
     format!("{}{} {}", quote(&error.url), by_way_of(&error.hops), error.problem)
 }
 
+/// What helps where a host's name has no address: whether others have one says where to look.
+pub(super) fn no_such_host(survey: &Survey) -> &'static str {
+    if survey.is_cut_off {
+        "no host was reached: check the network and the name server of this machine"
+    } else {
+        "other hosts were reached: correct the name of the host, or remove the address if the host is gone"
+    }
+}
+
 /// The redirects on the way, if there were any.
 pub(super) fn by_way_of(hops: &[String]) -> String {
     if hops.is_empty() {
@@ -45,4 +54,17 @@ pub(super) fn by_way_of(hops: &[String]) -> String {
     }
     let shown: Vec<String> = hops.iter().map(|hop| quote(hop)).collect();
     format!(", by way of {},", shown.join(" and "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_dead_name_and_a_dead_network_have_different_remedies() {
+        let mut survey = Survey::default();
+        assert!(no_such_host(&survey).starts_with("other hosts were reached: correct the name"));
+        survey.is_cut_off = true;
+        assert!(no_such_host(&survey).starts_with("no host was reached: check the network"));
+    }
 }

@@ -1,4 +1,4 @@
-use super::{archives, trouble};
+use super::{archives, no_such_host, trouble};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
@@ -41,7 +41,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
             continue;
         }
         let help = match error.problem {
-            Problem::NoSuchHost => "correct the host's name, or, if it is right, the name service of this machine",
+            Problem::NoSuchHost => no_such_host(survey),
             Problem::Tls(_) => "the host needs a certificate that is valid and complete",
             Problem::Status(401 | 403) => "the archive must be readable for everybody",
             _ => "publish the archive, or correct the address",
