@@ -60,6 +60,7 @@ fn an_empty_folder_becomes_a_registry_from_which_agents_are_installed() {
         let members = manifest.as_object_mut().unwrap();
         members.retain(|name, _| !["repository", "website"].contains(&name.as_str()));
         members.entry("license").or_insert_with(|| "MIT".into());
+        members.entry("authors").or_insert_with(|| serde_json::json!(["Its authors"]));
         env.write(&path, acp_registry::json::to_string(&manifest));
     }
     let report = json(&mut maintainer(&env, &["validate", "--all"]));

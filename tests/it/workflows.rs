@@ -364,8 +364,8 @@ fn an_agent_with_errors_stays_published_and_is_named() {
         assert!(list.contains(line), "{report}");
     }
     assert!(list.contains("- `newer` is left out") && list.contains("- `--?x??-?y` is left out"), "{report}");
-    assert!(findings.contains("### bad") && findings.contains("icon/syntax"), "{report}");
-    assert!(findings.contains("### newer") && findings.contains("manifest/syntax"), "{report}");
+    assert!(findings.contains("### `bad`") && findings.contains("icon/syntax"), "{report}");
+    assert!(findings.contains("### `newer`") && findings.contains("manifest/syntax"), "{report}");
     assert!(env.path("r/dist/bad.svg").exists(), "in its last form");
 }
 
