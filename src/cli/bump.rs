@@ -180,7 +180,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     } else if args.format == Format::Markdown {
         report.markdown()
     } else {
-        report.human()
+        report.human(ui.look())
     })?;
     ui.detail(&format!("answers from the network: {}", client.answers()));
     if proposals.iter().any(|proposal| proposal.result.is_err())

@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     } else if args.format == Format::Markdown {
         diff_markdown(&changes)
     } else {
-        diff_human(&changes)
+        diff_human(&changes, ui.look())
     })?;
     Ok(Exit::Success)
 }

@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let document = json!({ "schema": 1, "command": "doctor", "checks": checks, "agents": agents });
         acp_registry::json::to_string(&document)
     } else {
-        acp_registry::report::doctor(&checks, &agents, ui.color_stdout())
+        acp_registry::report::doctor(&checks, &agents, ui.look())
     };
     ui.result(&text)?;
     Ok(if is_well(&checks, &agents) { Exit::Success } else { Exit::Findings })

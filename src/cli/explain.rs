@@ -1,6 +1,7 @@
 //! `acp-registry explain`
 
 use acp_registry::check::{Example, Rule, UnknownRule, find};
+use acp_registry::report::terminal;
 use serde_json::{Value, json};
 
 use super::candidates;
@@ -20,14 +21,14 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let rule = find(&args.rule).ok_or_else(|| UnknownRule::new(&args.rule))?;
-    let text = if args.format.is_json() { as_json(rule) } else { as_text(rule) };
+    let text = if args.format.is_json() { as_json(rule) } else { terminal(&as_markdown(rule), ui.look()) };
     ui.result(&text)?;
     Ok(Exit::Success)
 }
 
-fn as_text(rule: &Rule) -> String {
+fn as_markdown(rule: &Rule) -> String {
     format!(
-        "# {}\n\n{} (default level: {})\n\n## Why\n\n{}\n\n## What to do\n\n{}\n\n## Reported\n\n{}\n\n## In order\n\n{}\n",
+        "# {}\n\n{} (default level: {})\n\n## Why\n\n{}\n\n## What to do\n\n{}\n\n## Reported\n\n{}\n\n## Correct\n\n{}\n",
         rule.name,
         sentence(rule.summary),
         rule.level,

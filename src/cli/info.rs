@@ -1,6 +1,7 @@
 //! `acp-registry info`
 
 use acp_registry::manifest::{Agent, BinaryTarget};
+use acp_registry::report::Look;
 use acp_registry::resolve::{Offer, Origin};
 use acp_registry::store::{self, Version};
 use acp_registry::text::printable;
@@ -14,6 +15,9 @@ use super::place::{PlaceArgs, Session, unknown};
 use super::resolve::{Named, in_version};
 use super::signals;
 use super::ui::Ui;
+
+/// Where values begin, in columns.
+const VALUES: usize = 15;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -63,7 +67,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         });
         ui.result(&acp_registry::json::to_string(&document))?;
     } else {
-        ui.result(&text(&agent, known, &versions, current.as_ref()))?;
+        ui.result(&text(&agent, known, &versions, current.as_ref(), ui.look()))?;
     }
     Ok(Exit::Success)
 }
@@ -80,11 +84,20 @@ fn known_from(offer: &Offer, agent: &Agent) -> &'static str {
     }
 }
 
-fn text(agent: &Agent, known: Option<&str>, versions: &[Version], current: Option<&store::Agent>) -> String {
-    let mut lines = vec![format!("{} {}", agent.name, agent.version), format!("  {}", agent.description)];
+fn text(
+    agent: &Agent,
+    known: Option<&str>,
+    versions: &[Version],
+    current: Option<&store::Agent>,
+    look: Look,
+) -> String {
+    let name = look.paint("1", &printable(&agent.name));
+    let mut text = look.wrap(&format!("{name} {}", printable(&agent.version)), 2);
+    text.push_str(&look.wrap(&format!("  {}", printable(&agent.description)), 2));
     let mut line = |name: &str, value: Option<&str>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
-            lines.push(format!("  {name:<12} {value}"));
+            let name = look.paint("2", &format!("{name:<12}"));
+            text.push_str(&look.wrap(&format!("  {name} {}", printable(value)), VALUES));
         }
     };
     line("id", Some(&agent.id));
@@ -112,7 +125,7 @@ fn text(agent: &Agent, known: Option<&str>, versions: &[Version], current: Optio
         };
         line("installed", Some(&format!("{} ({}{mark})", receipt.version, receipt.distribution)));
     }
-    lines.iter().map(|line| printable(line).into_owned() + "\n").collect()
+    text
 }
 
 fn platform(target: &BinaryTarget) -> String {

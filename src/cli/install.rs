@@ -7,6 +7,7 @@ use acp_registry::install::Kind;
 use acp_registry::install::remedy::newer;
 use acp_registry::lockfile::NAME;
 use acp_registry::manifest::Platform;
+use acp_registry::report::bytes;
 use acp_registry::resolve::Plan;
 use acp_registry::store::{Done, Order, Pin, Start, StoredInterpreter};
 use acp_registry::sys::process::{self, Orphans};
@@ -25,7 +26,6 @@ use super::place::{Dist, PackageArgs, PlaceArgs, Session, host};
 use super::progress::Installs;
 use super::resolve::{Named, plan};
 use super::signals;
-use super::table::bytes;
 use super::ui::Ui;
 
 /// How many agents are installed at once.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use acp_registry::catalog::{Catalog, Entry};
-use acp_registry::report::plural;
+use acp_registry::report::{Columns, bytes, plural, table};
 use acp_registry::store::{Agent, Store};
 use memchr::memmem;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,6 @@ use super::global::{FormatArgs, Global};
 use super::launch;
 use super::place::{PlaceArgs, Session};
 use super::signals;
-use super::table::{bytes, table};
 use super::ui::Ui;
 
 #[derive(Debug, clap::Args)]
@@ -143,7 +142,16 @@ fn show(
         ui.note("nothing was found");
         return Ok(());
     }
-    ui.result(&table(&["id", "version", "installed", "by", "description"], &rows))
+    let paint = |row: usize, column: usize| {
+        let is_newest = version_of(found[row]) == Some(found[row].version.as_str());
+        match column {
+            0 => Some("36"),
+            2 => Some(if is_newest { "32" } else { "33" }),
+            _ => None,
+        }
+    };
+    let header = ["id", "version", "installed", "by", "description"];
+    ui.result(&table(&Columns { ends_in_text: true, paint: &paint, ..Columns::plain(&header) }, &rows, ui.look()))
 }
 
 /// As much of a description as fits into a line.
@@ -224,7 +232,14 @@ fn list_installed(
         .collect();
     let total: u64 = installed.values().map(|agent| agent.current.receipt.size).sum();
     let all = format!("{} in all, {}\n", plural(rows.len(), "agent"), bytes(total));
-    ui.result(&(table(&["id", "version", "by", "verified", "size"], &rows) + &all))?;
+    let paint = |row: usize, column: usize| match column {
+        0 => Some("36"),
+        3 if rows[row][3] == "none" => Some("33"),
+        _ => None,
+    };
+    let header = ["id", "version", "by", "verified", "size"];
+    let of = Columns { numbers: &[4], paint: &paint, ..Columns::plain(&header) };
+    ui.result(&(table(&of, &rows, ui.look()) + &all))?;
     Ok(Exit::Success)
 }
 

@@ -149,7 +149,7 @@ fn tell(command: &str, attempt: &Attempt, is_json: bool, ui: &Ui) -> Result<Exit
         }
         acp_registry::json::to_string(&document)
     } else {
-        report::login(attempt, ui.color_stdout())
+        report::login(attempt, ui.look())
     };
     ui.result(&text)?;
     Ok(if attempt.status == Status::Failed { Exit::Findings } else { Exit::Success })

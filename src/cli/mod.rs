@@ -50,7 +50,6 @@ mod serve;
 mod signals;
 mod signing;
 mod survey;
-mod table;
 mod ui;
 mod uninstall;
 mod update;

@@ -95,7 +95,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let text = if args.format.is_json() {
         acp_registry::json::to_string(&document(&outcome))
     } else {
-        acp_registry::report::outcome(&outcome, &name, ui.color_stdout())
+        acp_registry::report::outcome(&outcome, &name, ui.look())
     };
     ui.result(&text)?;
     Ok(if outcome.verdict == Verdict::Pass { Exit::Success } else { Exit::Findings })

@@ -1,6 +1,8 @@
 //! `acp-registry rules`
 
 use acp_registry::check::RULES;
+use acp_registry::finding::Level;
+use acp_registry::report::{Columns, table};
 use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
@@ -22,8 +24,11 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
             &json!({ "schema": 1, "command": "rules", "rules": rules.collect::<Vec<Value>>() }),
         )
     } else {
-        let width = RULES.iter().map(|rule| rule.name.len()).max().unwrap_or_default();
-        RULES.iter().map(|rule| format!("{:width$}  {:7}  {}\n", rule.name, rule.level, rule.summary)).collect()
+        let rows: Vec<[&str; 3]> = RULES.iter().map(|rule| [rule.name, rule.level.as_str(), rule.summary]).collect();
+        let paint = |row: usize, column: usize| {
+            (column == 1).then(|| if RULES[row].level == Level::Error { "31" } else { "33" })
+        };
+        table(&Columns { paint: &paint, ..Columns::plain(&["rule", "level", "reports"]) }, &rows, ui.look())
     };
     ui.result(&text)?;
     Ok(Exit::Success)

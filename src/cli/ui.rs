@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::env;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
+use acp_registry::report::Look;
 use acp_registry::text::{json_for_log, printable};
 use serde_json::{Map, Value, json};
+use terminal_size::{Width, terminal_size_of};
 
 use super::exit::Failure;
 use super::global::{ColorChoice, Global, ProgressChoice};
@@ -26,6 +28,12 @@ impl Ui {
     /// Whether the result may have colours.
     pub(super) fn color_stdout(&self) -> bool {
         self.may_color(io::stdout().is_terminal())
+    }
+
+    /// How a result is shown to people.
+    pub(super) fn look(&self) -> Look {
+        let width = terminal_size_of(io::stdout()).map(|(Width(columns), _)| usize::from(columns));
+        Look { color: self.color_stdout(), width }
     }
 
     /// Whether notes may have colours.

@@ -1,6 +1,6 @@
 //! `acp-registry uninstall` and `acp-registry gc`
 
-use acp_registry::report::plural;
+use acp_registry::report::{bytes, plural};
 use acp_registry::store::{Freed, Removed};
 use serde_json::{Value, json};
 
@@ -11,7 +11,6 @@ use super::network;
 use super::place::{PlaceArgs, Session};
 use super::resolve::Named;
 use super::signals;
-use super::table::bytes;
 use super::ui::Ui;
 use super::versions;
 

@@ -248,7 +248,8 @@ fn show(report: &Report, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
         }
         ui.result(&acp_registry::json::to_string(&document))?;
     } else {
-        ui.result(&text(report))?;
+        let look = ui.look();
+        ui.result(&text(report).lines().map(|line| look.wrap(line, 4)).collect::<String>())?;
     }
     Ok(match worst {
         Some(failure) => failure.exit,

@@ -149,7 +149,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     } else if args.format == Format::Markdown {
         report::verify_markdown(&rows, duration)
     } else {
-        report::verify(&rows, duration, ui.color_stdout())
+        report::verify(&rows, duration, ui.look())
     })?;
     if live::lacks_package_managers(&rows) {
         ui.error("nothing could be installed: the package managers are missing");

@@ -6,12 +6,16 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::layout::Look;
 use super::plural;
 use crate::bump::{Bumped, Held, Outcome, Trouble, Troubles, Update};
 use crate::manifest::Channel;
 use crate::propose::{Done, Proposal};
 use crate::text::{cell, code_span, printable, prose};
 use crate::verify::Row;
+
+/// How far lines that go on are indented, in columns.
+const INDENT: usize = 10;
 
 /// What came of all agents.
 #[derive(Debug)]
@@ -163,7 +167,7 @@ impl BumpReport<'_> {
 
     /// A line for each agent with news, and the summary.
     #[must_use]
-    pub fn human(&self) -> String {
+    pub fn human(&self, look: Look) -> String {
         let mut out = String::new();
         for Bumped { id, channel, result, .. } in self.bumped {
             let Some((word, text)) = line(result) else { continue };
@@ -204,7 +208,8 @@ impl BumpReport<'_> {
         if !out.is_empty() {
             out.push('\n');
         }
-        out + &self.summary() + "\n"
+        out.push_str(&self.summary());
+        out.lines().map(|line| look.wrap(line, INDENT)).collect()
     }
 
     /// A table for GitHub.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::layout::Look;
 use super::plural;
 use crate::diff::{Changes, Listed, Updated};
 use crate::text::{code_span, printable, prose};
@@ -36,7 +37,7 @@ pub fn diff(changes: &Changes, notes: &[String]) -> Value {
 
 /// A line for each change, and the summary.
 #[must_use]
-pub fn diff_human(changes: &Changes) -> String {
+pub fn diff_human(changes: &Changes, look: Look) -> String {
     let mut out = String::new();
     let plain =
         |sign: &str, one: &Listed| format!("{sign} {} {}\n", printable(&one.id), printable(version(&one.version)));
@@ -54,7 +55,8 @@ pub fn diff_human(changes: &Changes) -> String {
         });
     }
     let [added, removed, updated] = [changes.added.len(), changes.removed.len(), changes.updated.len()];
-    out + &format!("{} added, {updated} updated, {removed} removed\n", plural(added, "agent"))
+    out.push_str(&format!("{} added, {updated} updated, {removed} removed\n", plural(added, "agent")));
+    out.lines().map(|line| look.wrap(line, 4)).collect()
 }
 
 /// Release notes: what is new for somebody who uses these agents.

@@ -2,22 +2,26 @@
 
 use std::fmt::Write as _;
 
+use super::layout::Look;
 use super::outcome::{cut, stderr};
 use crate::doctor::{Check, Examined, Status};
 
+/// Where messages begin, in columns.
+const INDENT: usize = 20;
+
 /// The checks in words, with the end of what failed agents wrote to stderr.
 #[must_use]
-pub fn doctor(checks: &[Check], agents: &[Examined], color: bool) -> String {
+pub fn doctor(checks: &[Check], agents: &[Examined], look: Look) -> String {
     let mut out = String::new();
     for check in checks {
-        line(&mut out, check, color);
+        line(&mut out, check, look);
     }
     for agent in agents {
         let version = agent.version.as_deref().map_or_else(String::new, |version| format!(" {}", cut(version)));
         // Writing to a String cannot fail.
         let _ = writeln!(out, "\n{}{version}", cut(&agent.id));
         for check in &agent.checks {
-            line(&mut out, check, color);
+            line(&mut out, check, look);
         }
         let is_told = agent.checks.iter().any(|check| check.name == "handshake" && check.status != Status::Ok);
         if let Some(outcome) = &agent.handshake
@@ -30,16 +34,15 @@ pub fn doctor(checks: &[Check], agents: &[Examined], color: bool) -> String {
     out
 }
 
-fn line(out: &mut String, check: &Check, color: bool) {
+fn line(out: &mut String, check: &Check, look: Look) {
     let (word, code) = match check.status {
         Status::Ok => ("ok", "32"),
         Status::Warning => ("warning", "33"),
         Status::Error => ("error", "31"),
     };
-    let word = format!("{word:7}");
-    let word = if color { format!("\u{1b}[1;{code}m{word}\u{1b}[0m") } else { word };
-    let _ = writeln!(out, "{word}  {:9}  {}", check.name, check.message);
+    let word = look.paint(&format!("1;{code}"), &format!("{word:7}"));
+    out.push_str(&look.wrap(&format!("{word}  {:9}  {}", check.name, check.message), INDENT));
     if let Some(help) = &check.help {
-        let _ = writeln!(out, "{:20}help: {help}", "");
+        out.push_str(&look.wrap(&format!("{:INDENT$}help: {help}", ""), INDENT + 2));
     }
 }

@@ -2,21 +2,22 @@
 
 use std::fmt::Write as _;
 
-use super::outcome::{cut, stderr};
+use super::layout::Look;
+use super::outcome::{INDENT, cut, stderr};
 use crate::handshake::AuthMethod;
 use crate::login::{Attempt, Needed, Status};
 use crate::text::quote;
 
 /// The attempt in words, with the agent's own words made printable.
 #[must_use]
-pub fn login(attempt: &Attempt, color: bool) -> String {
+pub fn login(attempt: &Attempt, look: Look) -> String {
     let (word, code) = match (attempt.status, attempt.reason) {
         (Status::SignedIn, _) => ("signed in", "32"),
         (Status::Unconfirmed, _) => ("not confirmed", "33"),
         (Status::SignedOut, _) => ("signed out", "32"),
         (Status::Failed, _) => ("failed", "31"),
     };
-    let head = if color { format!("\u{1b}[1;{code}m{word}\u{1b}[0m") } else { word.to_owned() };
+    let head = look.paint(&format!("1;{code}"), word);
     let mut out = format!("{head}: {} {}: {}\n", cut(&attempt.id), cut(&attempt.version), attempt.message);
     let mut line = |key: &str, text: &str| {
         // Writing to a String cannot fail.
@@ -37,7 +38,7 @@ pub fn login(attempt: &Attempt, color: bool) -> String {
     if attempt.status == Status::Failed && !attempt.stderr_tail.trim().is_empty() {
         out.push_str(&stderr(&attempt.stderr_tail));
     }
-    out
+    out.lines().map(|line| look.wrap(line, INDENT)).collect()
 }
 
 /// A method in one line.

@@ -15,11 +15,14 @@ mod document;
 mod github;
 mod human;
 mod json;
+mod layout;
 mod login;
 mod markdown;
 mod outcome;
 mod publish;
 mod sarif;
+mod table;
+mod terminal;
 mod verify;
 
 use std::str::FromStr;
@@ -30,9 +33,12 @@ pub use self::diff::{diff, diff_human, diff_markdown};
 pub use self::doctor::doctor;
 pub use self::document::{DOCUMENT_LIMIT, Document, Verified, verified_markdown};
 pub use self::json::finding as finding_json;
+pub use self::layout::Look;
 pub use self::login::{login, method};
 pub use self::outcome::outcome;
 pub use self::publish::{pruned, pruned_human, published, published_human};
+pub use self::table::{Columns, bytes, table};
+pub use self::terminal::terminal;
 pub use self::verify::{verify, verify_markdown};
 use crate::check::Checked;
 

@@ -2,8 +2,12 @@
 
 use std::fmt::Write as _;
 
+use super::layout::Look;
 use crate::handshake::{AuthMethod, Outcome, TypeSource, Verdict};
 use crate::text::{printable, quote};
+
+/// Where the values of the lines begin, in columns.
+pub(super) const INDENT: usize = 12;
 
 /// How many lines of stderr are shown.
 const LINES: usize = 20;
@@ -16,14 +20,13 @@ const ITEMS: usize = 20;
 
 /// An outcome in words, with the agent's own words made printable. `name` says which agent it is about.
 #[must_use]
-pub fn outcome(outcome: &Outcome, name: &str, color: bool) -> String {
+pub fn outcome(outcome: &Outcome, name: &str, look: Look) -> String {
     let (word, code) = match outcome.verdict {
         Verdict::Pass => ("pass", "32"),
         Verdict::Fail => ("fail", "31"),
         Verdict::Error => ("error", "31"),
     };
-    let head = if color { format!("\u{1b}[1;{code}m{word}\u{1b}[0m") } else { word.to_owned() };
-    let mut out = format!("{head}: {}\n", cut(name));
+    let mut out = format!("{}: {}\n", look.paint(&format!("1;{code}"), word), cut(name));
     let mut line = |key: &str, text: &str| {
         // Writing to a String cannot fail.
         let _ = writeln!(out, "  {key:9} {text}");
@@ -61,7 +64,7 @@ pub fn outcome(outcome: &Outcome, name: &str, color: bool) -> String {
     if outcome.verdict != Verdict::Pass && outcome.exit.is_some() {
         out.push_str(&stderr(&outcome.stderr_tail));
     }
-    out
+    out.lines().map(|line| look.wrap(line, INDENT)).collect()
 }
 
 fn agent(outcome: &Outcome) -> String {

@@ -62,7 +62,11 @@ pub fn published_human(done: &Published, to: &str, is_dry_run: bool) -> String {
     let stale = count(done, |what| matches!(what, What::Stale(_)));
     let removed = count(done, |what| what == What::Remove);
     let verb = if is_dry_run { "would be sent" } else { "sent" };
-    out.push_str(&format!("{} {verb} to {to} ({} bytes), {kept} unchanged", plural(sent, "file"), bytes(done)));
+    out.push_str(&format!(
+        "{} {verb} to {to} ({}), {kept} unchanged",
+        plural(sent, "file"),
+        super::table::bytes(bytes(done))
+    ));
     if stale > 0 {
         out.push_str(&format!(", {stale} stale"));
     }

@@ -4,31 +4,34 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::outcome::{cut, outcome, stderr};
+use super::layout::Look;
+use super::outcome::{INDENT, cut, outcome, stderr};
+use super::table::{Columns, table};
 use crate::text::{cell, printable, prose};
 use crate::verify::{Row, State, Summary, Verdict};
+
+/// Where the verdict is among the columns.
+const VERDICT: usize = 3;
+
+/// Where numbers are.
+const NUMBERS: [usize; 2] = [5, 6];
 
 const HEAD: [&str; 7] = ["agent", "version", "dist", "verdict", "reason", "install s", "answer s"];
 
 /// The rows as a table, and the details of failures.
 #[must_use]
-pub fn verify(rows: &[Row], duration: Duration, color: bool) -> String {
+pub fn verify(rows: &[Row], duration: Duration, look: Look) -> String {
     let cells: Vec<[String; 7]> = rows.iter().map(cells).collect();
-    let mut widths = HEAD.map(str::len);
-    for row in &cells {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let mut out = line(&HEAD.map(ToOwned::to_owned), &widths, None);
-    for (row, cells) in rows.iter().zip(&cells) {
-        out.push_str(&line(cells, &widths, color.then(|| code(row.verdict()))));
-    }
+    let paint = |row: usize, column: usize| (column == VERDICT).then(|| code(rows[row].verdict()));
+    let of = Columns { numbers: &NUMBERS, paint: &paint, ..Columns::plain(&HEAD) };
+    let mut out = table(&of, &cells, look);
     for row in rows.iter().filter(|row| has_details(row)) {
         out.push('\n');
-        out.push_str(&details(row, color));
+        out.push_str(&details(row, look));
     }
-    let _ = writeln!(out, "\n{}{}", notes(rows), summary(rows, duration));
+    let end = format!("{}{}", notes(rows), summary(rows, duration));
+    out.push('\n');
+    out.extend(end.lines().map(|line| look.wrap(line, 2)));
     out
 }
 
@@ -42,7 +45,7 @@ pub fn verify_markdown(rows: &[Row], duration: Duration) -> String {
     }
     for row in rows.iter().filter(|row| has_details(row)) {
         // Indented by four, a text is shown as it is, whatever is in it.
-        let text: String = details(row, false).lines().map(|line| format!("    {line}\n")).collect();
+        let text: String = details(row, Look::default()).lines().map(|line| format!("    {line}\n")).collect();
         let _ = write!(out, "\n{text}");
     }
     let _ = write!(out, "\n{}", notes(rows));
@@ -107,20 +110,6 @@ fn note(row: &Row) -> &'static str {
     row.reason().or_else(|| row.setup_required().map(|_| "setup_required")).unwrap_or(other)
 }
 
-fn line(cells: &[String; 7], widths: &[usize; 7], code: Option<&str>) -> String {
-    let mut out = String::new();
-    for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
-        let padding = " ".repeat(width - cell.chars().count());
-        let is_number = at >= 5;
-        let shown = match code.filter(|_| at == 3) {
-            Some(code) => format!("\u{1b}[{code}m{cell}\u{1b}[0m"),
-            None => cell.clone(),
-        };
-        out.push_str(&if is_number { format!("{padding}{shown}  ") } else { format!("{shown}{padding}  ") });
-    }
-    format!("{}\n", out.trim_end())
-}
-
 fn code(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "32",
@@ -129,21 +118,23 @@ fn code(verdict: Verdict) -> &'static str {
     }
 }
 
-fn details(row: &Row, color: bool) -> String {
-    let mut out = state(row, color);
+fn details(row: &Row, look: Look) -> String {
+    let mut out = state(row, look);
+    let mut more = String::new();
     if !row.scripts_not_run.is_empty() {
-        let _ = writeln!(out, "  scripts   npm has not run the install scripts of {}", row.scripts_not_run.join(", "));
+        let _ = writeln!(more, "  scripts   npm has not run the install scripts of {}", row.scripts_not_run.join(", "));
     }
     if let (Some(held), Some(advice)) = (&row.held, row.advice()) {
-        let _ = write!(out, "  held      {}\n            {}\n", cut(&held.hold.reason), printable(&advice));
+        let _ = write!(more, "  held      {}\n            {}\n", cut(&held.hold.reason), printable(&advice));
     }
+    out.extend(more.lines().map(|line| look.wrap(line, INDENT)));
     out
 }
 
-fn state(row: &Row, color: bool) -> String {
+fn state(row: &Row, look: Look) -> String {
     let name = format!("{} {} ({})", row.id, row.version, row.distribution());
     if let State::Checked { outcome: checked, .. } = &row.state {
-        return outcome(checked, &name, color);
+        return outcome(checked, &name, look);
     }
     let mut out = format!("{}: {}\n", row.verdict().as_str(), cut(&name));
     if let (Some(reason), Some(message)) = (row.reason(), row.message()) {
@@ -154,5 +145,5 @@ fn state(row: &Row, color: bool) -> String {
     {
         out.push_str(&stderr(text));
     }
-    out
+    out.lines().map(|line| look.wrap(line, INDENT)).collect()
 }

@@ -136,7 +136,7 @@ fn rules_and_explain_know_every_rule() {
         assert!(table.contains(&format!("{rule} ")));
         let run = env.run(&["explain", rule]);
         assert_eq!(run.code, 0);
-        assert!(run.stdout.starts_with(&format!("# {rule}\n")), "{}", run.stdout);
+        assert!(run.stdout.starts_with(&format!("{rule}\n\n")), "{}", run.stdout);
         assert_eq!(env.json(&["explain", rule]).1["rule"], rule);
     }
 }

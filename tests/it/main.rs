@@ -75,6 +75,7 @@ mod settings;
 mod site;
 mod snippets;
 mod support;
+mod terminal;
 mod trust;
 mod unchanged;
 mod urls;

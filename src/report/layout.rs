@@ -1,0 +1,126 @@
+//! Lines and colours of texts for people: wrapped to the width of a terminal, where there is one.
+
+use unicode_width::UnicodeWidthStr as _;
+
+/// The narrowest terminal that texts are laid out for, in columns.
+const NARROWEST: usize = 20;
+
+/// How a text is shown to people.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Whether colours may be used.
+    pub color: bool,
+    /// The columns of the terminal; `None` where there is none, and lines are as long as they are.
+    pub width: Option<usize>,
+}
+
+impl Look {
+    /// The text in a colour or weight, given as the parameters of the escape sequence, such as `1;31`.
+    #[must_use]
+    pub fn paint(self, code: &str, text: &str) -> String {
+        if self.color && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    /// The columns that lines may fill.
+    pub(super) fn columns(self) -> Option<usize> {
+        self.width.map(|width| width.max(NARROWEST))
+    }
+
+    /// One line broken between words where the terminal ends; its later lines are indented by `hang` columns. Words longer
+    /// than a line stay whole, so that they can be copied. Ends with a line end.
+    #[must_use]
+    pub fn wrap(self, line: &str, hang: usize) -> String {
+        let line = line.trim_end();
+        let Some(width) = self.columns().filter(|width| columns(line) > *width) else { return format!("{line}\n") };
+        // On a narrow terminal, a deep indentation would leave no room.
+        let hang = hang.min(width / 2);
+        let lead = line.len() - line.trim_start().len();
+        let (mut out, mut at, mut is_start) = (line[..lead].to_owned(), lead, true);
+        for (gap, word) in words(&line[lead..]) {
+            let length = columns(word);
+            if is_start {
+                at += length;
+            } else if at + gap.len() + length > width {
+                out.push('\n');
+                out.push_str(&" ".repeat(hang));
+                at = hang + length;
+            } else {
+                out.push_str(gap);
+                at += gap.len() + length;
+            }
+            out.push_str(word);
+            is_start = false;
+        }
+        out.push('\n');
+        out
+    }
+}
+
+/// The words of a line, each with the spaces before it.
+fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let start = rest.find(|c| c != ' ')?;
+        let end = rest[start..].find(' ').map_or(rest.len(), |end| start + end);
+        let found = (&rest[..start], &rest[start..end]);
+        rest = &rest[end..];
+        Some(found)
+    })
+}
+
+/// How many columns a text takes on a terminal. Our own colours take none.
+pub(super) fn columns(text: &str) -> usize {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.len();
+    }
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().width();
+    first + parts.map(|part| part.split_once('m').map_or(0, |(_, shown)| shown.width())).sum::<usize>()
+}
+
+/// The beginning of a text that takes at most so many columns, with `…` where something is left out.
+pub(super) fn cut_to(text: &str, most: usize) -> String {
+    if columns(text) <= most {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    for c in text.chars() {
+        out.push(c);
+        if out.width() + 1 > most {
+            out.pop();
+            break;
+        }
+    }
+    out.push('…');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words_and_words_stay_whole() {
+        let look = Look { color: false, width: Some(24) };
+        assert_eq!(look.wrap("  key   one two three four five", 8), "  key   one two three\n        four five\n");
+        assert_eq!(look.wrap("short", 4), "short\n");
+        let address = "https://h.example/a/very/long/address";
+        assert_eq!(look.wrap(&format!("see {address} now"), 4), format!("see\n    {address}\n    now\n"));
+        // Off a terminal, nothing is broken.
+        assert_eq!(Look::default().wrap(&"word ".repeat(100), 4).lines().count(), 1);
+        // A deep indentation leaves room.
+        assert!(look.wrap(&"word ".repeat(20), 80).lines().all(|line| columns(line) <= 24));
+    }
+
+    #[test]
+    fn colours_and_wide_characters_count_as_terminals_count_them() {
+        let look = Look { color: true, width: Some(20) };
+        let line = format!("{} {}", look.paint("32", "ok"), "word ".repeat(8));
+        assert!(look.wrap(&line, 2).lines().all(|line| columns(line) <= 20));
+        assert_eq!((columns("日本"), columns("\u{1b}[1;31merror\u{1b}[0m")), (4, 5));
+        assert_eq!(
+            (cut_to("日本語", 5), cut_to("abc", 3), cut_to("abcd", 3)),
+            ("日本…".into(), "abc".into(), "ab…".into())
+        );
+    }
+}

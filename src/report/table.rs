@@ -1,0 +1,201 @@
+//! Tables for people.
+
+use std::ops::Range;
+
+use super::layout::{Look, columns, cut_to};
+use crate::text::printable;
+
+/// The widest column that is not the last, in columns of the terminal, where there is room for everything.
+const WIDEST: usize = 40;
+
+/// The least room for a text in the last column. Where there is less, it has a line of its own.
+const ROOM: usize = 24;
+
+/// The spaces between columns.
+const GAP: usize = 2;
+
+/// How far lines that continue a row are indented.
+const INDENT: usize = 4;
+
+/// What the columns of a table are.
+pub struct Columns<'a> {
+    /// Their names.
+    pub header: &'a [&'a str],
+    /// Those with numbers, which end at the same place.
+    pub numbers: &'a [usize],
+    /// Whether the last one is a text, of which the beginning is enough.
+    pub ends_in_text: bool,
+    /// The colour of a cell by its row and column, as [`Look::paint`] takes it.
+    pub paint: &'a dyn Fn(usize, usize) -> Option<&'static str>,
+}
+
+impl<'a> Columns<'a> {
+    /// Columns of words, without colours.
+    #[must_use]
+    pub fn plain(header: &'a [&'a str]) -> Self {
+        Self { header, numbers: &[], ends_in_text: false, paint: &|_, _| None }
+    }
+}
+
+/// Rows with aligned columns, without hidden characters. On a terminal that is too narrow, a row goes on in lines below it;
+/// elsewhere it is one line.
+#[must_use]
+pub fn table<S: AsRef<str>>(of: &Columns<'_>, rows: &[impl AsRef<[S]>], look: Look) -> String {
+    let mut widths: Vec<usize> = of.header.iter().map(|name| columns(name)).collect();
+    // On a terminal, the width of a line must be known.
+    let widest = if look.width.is_some() { usize::MAX } else { WIDEST };
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row.as_ref()) {
+            *width = columns(&printable(cell.as_ref())).min(widest).max(*width);
+        }
+    }
+    let lines = fold(&mut widths, of.ends_in_text, look.columns());
+    let layout = Layout { of, look, widths, lines };
+    let mut out = String::new();
+    layout.row(&mut out, of.header, &|_| Some("1"));
+    for (number, cells) in rows.iter().enumerate() {
+        layout.row(&mut out, cells.as_ref(), &|at| (of.paint)(number, at));
+    }
+    out
+}
+
+/// Where the cells of every row are.
+struct Layout<'a> {
+    of: &'a Columns<'a>,
+    look: Look,
+    widths: Vec<usize>,
+    lines: Vec<Range<usize>>,
+}
+
+impl Layout<'_> {
+    fn row<S: AsRef<str>>(&self, out: &mut String, cells: &[S], paint: &dyn Fn(usize) -> Option<&'static str>) {
+        for (number, line) in self.lines.iter().enumerate() {
+            let start = out.len();
+            if number > 0 {
+                out.extend(std::iter::repeat_n(' ', INDENT));
+            }
+            for at in line.clone() {
+                self.cell(out, at, cells.get(at).map_or("", AsRef::as_ref), paint(at));
+            }
+            let length = out[start..].trim_end().len();
+            out.truncate(start + length);
+            // A continuation of nothing is left out; a row of nothing stays a line.
+            if number == 0 || length > 0 {
+                out.push('\n');
+            }
+        }
+    }
+
+    fn cell(&self, out: &mut String, at: usize, text: &str, color: Option<&str>) {
+        let (text, width) = (printable(text), self.widths[at]);
+        let shown = if self.look.width.is_some() { cut_to(&text, width) } else { text.into_owned() };
+        let padding = width.saturating_sub(columns(&shown));
+        let before = if self.of.numbers.contains(&at) { padding } else { 0 };
+        out.extend(std::iter::repeat_n(' ', before));
+        match color.filter(|_| self.look.color) {
+            Some(code) => out.push_str(&self.look.paint(code, &shown)),
+            None => out.push_str(&shown),
+        }
+        out.extend(std::iter::repeat_n(' ', padding - before + GAP));
+    }
+}
+
+/// The lines that a row takes, each with its columns, whose widths are reduced to what the terminal has.
+fn fold(widths: &mut [usize], ends_in_text: bool, terminal: Option<usize>) -> Vec<Range<usize>> {
+    let all = 0..widths.len();
+    let Some(terminal) = terminal else { return vec![all] };
+    let last = widths.len().saturating_sub(1);
+    let before: usize = widths[..last].iter().map(|width| width + GAP).sum();
+    if before + widths[last] <= terminal {
+        return vec![all];
+    }
+    if ends_in_text && before + ROOM <= terminal {
+        widths[last] = terminal - before;
+        return vec![all];
+    }
+    let (mut lines, mut start, mut used) = (Vec::new(), 0, 0);
+    for at in all.clone() {
+        if at > start && used + widths[at] > terminal {
+            lines.push(start..at);
+            (start, used) = (at, INDENT);
+        }
+        widths[at] = widths[at].min(terminal.saturating_sub(used));
+        used += widths[at] + GAP;
+    }
+    lines.push(start..all.end);
+    lines
+}
+
+/// Bytes, for people.
+#[must_use]
+pub fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if count < 1024 {
+        return format!("{count} B");
+    }
+    let mut unit = 0;
+    // Tenths, rounded down, so that nothing is ever more than there is.
+    let mut tenths = count * 10 / 1024;
+    while tenths >= 10_240 && unit + 1 < UNITS.len() {
+        tenths /= 1024;
+        unit += 1;
+    }
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn narrow(width: usize) -> Look {
+        Look { color: false, width: Some(width) }
+    }
+
+    #[test]
+    fn columns_are_aligned_and_nothing_hides() {
+        let rows =
+            [vec!["a".to_owned(), "é\u{1b}".to_owned(), String::new()], vec!["long".into(), "x".into(), "y".into()]];
+        let expected = "id    v        w\na     é\\u{1b}\nlong  x        y\n";
+        assert_eq!(table(&Columns::plain(&["id", "v", "w"]), &rows, Look::default()), expected);
+        // A row of nothing stays a line.
+        assert_eq!(table(&Columns::plain(&["id"]), &[["a"], [""], ["b"]], Look::default()), "id\na\n\nb\n");
+    }
+
+    #[test]
+    fn a_text_is_cut_or_has_a_line_of_its_own() {
+        let of = Columns { ends_in_text: true, ..Columns::plain(&["id", "version", "about"]) };
+        let rows = [["some-agent", "1.0.0", "What it does, in a sentence that goes on"], ["b", "2", ""]];
+        let expected = "id          version  about\nsome-agent  1.0.0    What it does, in a sent…\nb           2\n";
+        assert_eq!(table(&of, &rows, narrow(45)), expected);
+        let expected =
+            "id          version\n    about\nsome-agent  1.0.0\n    What it does, in a sentence…\nb           2\n";
+        assert_eq!(table(&of, &rows, narrow(32)), expected);
+        // Off a terminal, and where there is room, nothing is cut.
+        assert!(table(&of, &rows, Look::default()).contains("that goes on\n"));
+        assert!(table(&of, &rows, narrow(200)).contains("that goes on\n"));
+    }
+
+    #[test]
+    fn what_does_not_fit_goes_on_below_and_no_line_is_too_long() {
+        let paint = |_: usize, at: usize| (at == 1).then_some("32");
+        let of = Columns { numbers: &[3], paint: &paint, ..Columns::plain(&["agent", "verdict", "reason", "seconds"]) };
+        let rows = [["some-agent", "fail", "no_supported_auth_type", "1.5"], ["b", "pass", "", "12.0"]];
+        let expected = "agent       verdict\n    reason                  seconds\nsome-agent  \u{1b}[32mfail\u{1b}[0m\n    no_supported_auth_type      1.5\nb           \u{1b}[32mpass\u{1b}[0m\n                               12.0\n";
+        let look = Look { color: true, width: Some(36) };
+        assert_eq!(table(&of, &rows, look).replace("\u{1b}[1m", "").replacen("\u{1b}[0m", "", 4), expected);
+        for width in 20..120 {
+            let long = "x".repeat(300);
+            let text = table(&of, &[[long.as_str(), "fail", "日本語".repeat(9).as_str(), "1"]], narrow(width));
+            assert!(text.lines().all(|line| columns(line) <= width), "{width}: {text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_by_people() {
+        for (count, text) in
+            [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (805_000_000, "767.7 MiB"), (5 << 30, "5.0 GiB")]
+        {
+            assert_eq!(bytes(count), text);
+        }
+    }
+}

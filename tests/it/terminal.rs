@@ -1,0 +1,134 @@
+//! What people see on a terminal: lines that fit, and colours.
+#![cfg(unix)]
+
+use std::fs::File;
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+
+use nix::pty::{Winsize, openpty};
+use serde_json::json;
+
+use crate::people::{People, entry};
+use crate::support::Env;
+
+/// Runs a program whose result goes to a terminal of this width; returns the exit code and what is shown.
+fn shown(mut command: Command, columns: u16) -> (i32, String) {
+    let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let pty = openpty(&size, None).unwrap();
+    let mut child = command.stdout(Stdio::from(pty.slave)).stderr(Stdio::null()).spawn().unwrap();
+    // The other end stays open as long as this has a copy of it.
+    drop(command);
+    let mut shown = Vec::new();
+    // Linux reports an error where the other end is closed.
+    let _ = File::from(pty.master).read_to_end(&mut shown);
+    let code = child.wait().unwrap().code().unwrap_or(-1);
+    (code, String::from_utf8(shown).unwrap().replace("\r\n", "\n"))
+}
+
+/// The text without colours.
+fn plain(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |out, part| out + part.split_once('m').unwrap().1)
+}
+
+/// Whether every line fits, but those that are one long word, such as an address.
+fn assert_fits(text: &str, columns: u16, what: &str) {
+    for line in plain(text).lines() {
+        let is_word = line.split_whitespace().count() == 1;
+        assert!(line.chars().count() <= usize::from(columns) || is_word, "{what} at {columns}: {line}\n{text}");
+    }
+}
+
+/// An agent that is installed, and others with much to say.
+fn people() -> People {
+    let people = People::new();
+    let words = "A coding agent that reads, writes and explains code, and speaks to you about all of it for hours";
+    let mut installed = people.agent("first", "1.0.0");
+    installed["description"] = words.into();
+    installed["authors"] = json!(["A person with a name", "Another person with a longer name", "A company, Inc."]);
+    let mut other = entry("some-agent-with-a-long-id", "2026.11.21-nightly", &json!({ "npx": { "package": "p@1" } }));
+    other["description"] = words.into();
+    people.publish(&[installed, other]);
+    assert_eq!(people.run(&["install", "first", "--no-check"]).code, 0);
+    people
+}
+
+#[test]
+fn lines_of_results_fit_the_terminal() {
+    let people = people();
+    let env = Env::with(&["a", "b"]);
+    env.write("old.json", json!({ "version": "1.0.0", "agents": [entry("a", "1.0.0", &json!({}))] }).to_string());
+    let mut changed = entry("a", "1.0.0", &json!({ "npx": { "package": "p@1" } }));
+    for name in ["authors", "website", "repository", "icon", "license"] {
+        changed[name] = "changed".into();
+    }
+    env.write("new.json", json!({ "version": "1.0.0", "agents": [changed] }).to_string());
+    let with_people: [&[&str]; 7] = [
+        &["list"],
+        &["list", "--installed"],
+        &["search", "agent"],
+        &["info", "first"],
+        &["info", "some-agent-with-a-long-id"],
+        &["doctor"],
+        &["update", "--dry-run"],
+    ];
+    let with_registry: [&[&str]; 4] = [
+        &["rules"],
+        &["explain", "icon/size"],
+        &["diff", "old.json", "new.json"],
+        // Nothing is asked: the package is pinned to no version.
+        &["verify", "a", "--dist", "npx"],
+    ];
+    for columns in [60, 200] {
+        for arguments in with_people {
+            let (_, text) = shown(people.command(arguments), columns);
+            assert!(!text.is_empty(), "{arguments:?}");
+            assert_fits(&text, columns, &arguments.join(" "));
+        }
+        for arguments in with_registry {
+            let (_, text) = shown(env.command(arguments), columns);
+            // Code stays as it is, so that it can be copied.
+            let is_code = |line: &&str| arguments[0] == "explain" && plain(line).starts_with("    ");
+            let text: String = text.lines().filter(|line| !is_code(line)).map(|line| format!("{line}\n")).collect();
+            assert_fits(&text, columns, &arguments.join(" "));
+        }
+    }
+    // Nothing is lost where a row goes on below, and nothing is cut where there is no terminal.
+    let (_, narrow) = shown(people.command(&["list"]), 60);
+    for part in ["some-agent-with-a-long-id", "2026.11.21-nightly", "npx", "A coding agent that reads, writes"] {
+        assert!(plain(&narrow).contains(part), "{part} in {narrow}");
+    }
+    let piped = people.run(&["list"]).stdout;
+    assert!(piped.lines().count() == 3 && !piped.contains("\n    "), "{piped}");
+}
+
+#[test]
+fn a_terminal_has_colours_unless_they_are_unwanted() {
+    let people = people();
+    for (arguments, colored) in [
+        (["list"].as_slice(), "\u{1b}[36mfirst\u{1b}[0m"),
+        (&["info", "first"], "\u{1b}[1mThe first\u{1b}[0m"),
+        (&["explain", "icon/size"], "\u{1b}[36mwidth=\"16\" height=\"16\"\u{1b}[0m"),
+    ] {
+        let (code, text) = shown(people.command(arguments), 200);
+        assert_eq!(code, 0);
+        assert!(text.contains(colored), "{arguments:?}: {text:?}");
+        let mut command = people.command(arguments);
+        command.env("NO_COLOR", "1");
+        assert!(!shown(command, 200).1.contains('\u{1b}'), "{arguments:?}");
+        assert!(!shown(people.command(&[arguments, &["--color", "never"]].concat()), 200).1.contains('\u{1b}'));
+        assert!(!people.run(arguments).stdout.contains('\u{1b}'));
+        assert!(people.run(&[arguments, &["--color", "always"]].concat()).stdout.contains(colored));
+    }
+}
+
+#[test]
+fn a_rule_is_explained_without_markup() {
+    let env = Env::empty();
+    for text in [shown(env.command(&["explain", "icon/size"]), 80).1, env.run(&["explain", "icon/size"]).stdout] {
+        let text = plain(&text);
+        assert!(text.contains("\nWhy\n\n") && text.contains("    <svg xmlns="), "{text}");
+        assert!(!text.contains("```") && !text.contains("# "), "{text}");
+    }
+}
