@@ -76,6 +76,9 @@ pub async fn speak(
     if outcome.may_be_chance() {
         outcome = check(&launch, options).await?.after_failure();
     }
+    if outcome.has_silence() {
+        outcome = outcome.or_less_silent(check(&launch, &options.patient()).await?);
+    }
     drop(mark);
     let interpreter = version.receipt.interpreter.as_ref();
     // Another one may have started it.

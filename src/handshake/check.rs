@@ -27,7 +27,16 @@ pub struct Options {
     pub keep: bool,
 }
 
+/// How many times the limit for further requests an agent gets that is asked once more.
+const PATIENCE: u32 = 3;
+
 impl Options {
+    /// The same for an agent that has left a request unanswered: three times as long for what comes after `initialize`.
+    #[must_use]
+    pub fn patient(&self) -> Self {
+        Self { probe: self.probe.map(|limit| limit * PATIENCE), ..self.clone() }
+    }
+
     /// Version 1, 60 s for `initialize` and 5 s for the rest, with the sandbox made below this directory, and an empty
     /// home in it.
     #[must_use]

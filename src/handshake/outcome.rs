@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::answer::Handshake;
+use super::probes::Probe;
 use crate::sys::process::{Exit, How};
 
 /// The judgement.
@@ -155,6 +156,24 @@ impl Outcome {
     pub fn after_failure(mut self) -> Self {
         self.is_flaky = self.verdict == Verdict::Pass;
         self
+    }
+
+    /// Whether the agent has left a request unanswered that came after `initialize`, as it may do only because the machine is
+    /// busy.
+    #[must_use]
+    pub fn has_silence(&self) -> bool {
+        self.silences() > 0
+    }
+
+    fn silences(&self) -> usize {
+        self.handshake.probes.iter().filter(|(_, probe)| *probe == Probe::Timeout).count()
+    }
+
+    /// Chooses between two starts of the same agent: `again` where it was judged alike, and left fewer requests unanswered.
+    #[must_use]
+    pub fn or_less_silent(self, again: Self) -> Self {
+        let is_alike = again.verdict == self.verdict && again.reason == self.reason;
+        if is_alike && again.silences() < self.silences() { Self { is_flaky: self.is_flaky, ..again } } else { self }
     }
 
     /// Gives the runtime the blame where the agent has not answered. `shortfall` says which version is there, and which is

@@ -100,7 +100,7 @@ impl Verifier {
         trying(Trying::Starting);
         let (ended, of, ready) = (&AtomicUsize::new(0), lists.len(), &ready);
         let starts = lists.iter().map(|arguments| async move {
-            let outcome = self.start(&self.launch(ready, arguments, place), place).await;
+            let outcome = self.start(&self.launch(ready, arguments, place), place, &self.handshake).await;
             trying(Trying::Ended { count: ended.fetch_add(1, Ordering::Relaxed) + 1, of });
             (arguments, outcome)
         });

@@ -247,11 +247,17 @@ impl Verifier {
         };
         let mut outcome = {
             let _turn = if is_apart { self.turns.beside_others().await } else { self.turns.alone().await };
-            self.start(&launch, place).await?
+            self.start(&launch, place, &self.handshake).await?
         };
         if outcome.may_be_chance() {
             let _turn = self.turns.alone().await;
-            outcome = self.start(&launch, place).await?.after_failure();
+            outcome = self.start(&launch, place, &self.handshake).await?.after_failure();
+        }
+        // What a request comes to is published. An agent that was slow once must not look as if it could not do it.
+        if outcome.has_silence() {
+            let _turn = self.turns.alone().await;
+            let again = self.start(&launch, place, &self.handshake.patient()).await?;
+            outcome = outcome.or_less_silent(again);
         }
         if let Some(shortfall) = &ready.installed.remarks.shortfall {
             outcome.blame_runtime(&shortfall.to_string());
@@ -299,9 +305,8 @@ impl Verifier {
     }
 
     /// Starts an agent, and speaks to it.
-    pub(super) async fn start(&self, launch: &Launch, place: &Scratch) -> Result<Outcome, Stop> {
-        let options =
-            Options { temporary: place.path().to_owned(), keep: self.keep.is_some(), ..self.handshake.clone() };
+    pub(super) async fn start(&self, launch: &Launch, place: &Scratch, how: &Options) -> Result<Outcome, Stop> {
+        let options = Options { temporary: place.path().to_owned(), keep: self.keep.is_some(), ..how.clone() };
         let mut outcome = check(launch, &options).await.map_err(|error| Stop::error("spawn_failed", &error))?;
         outcome.hide_path(place.path());
         Ok(outcome)

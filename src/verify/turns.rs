@@ -8,7 +8,7 @@ use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 ///
 /// An agent that has the caller's user can end the processes of other agents, change what is being installed, and read
 /// the credentials that package managers have in their environment: it runs alone. So does an agent that is started
-/// again, because other work may have been why it failed. All others work beside each other.
+/// again, because other work may have been why it failed, or did not answer. All others work beside each other.
 #[derive(Debug, Clone, Default)]
 pub struct Turns(Arc<RwLock<()>>);
 

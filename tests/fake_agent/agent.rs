@@ -74,6 +74,12 @@ pub(crate) fn run(arguments: &[String]) {
             std::process::abort()
         }
         "crash-once" | "deaf-once" => serve(&good()),
+        // Opens no session the first time, and is silent about it.
+        "slow-once" => {
+            let mut result = good();
+            result["sessions"] = if fs::File::create_new(argument(1)).is_ok() { "silent" } else { "open" }.into();
+            serve(&result);
+        }
         "stderr" => {
             let line = format!("{}\n", "e".repeat(99));
             for _ in 0..number(1) / 100 {
@@ -175,6 +181,7 @@ fn serve(result: &Value) {
                 json!({ "error": { "code": -32603, "message": "Internal error", "data": { "details": details } } })
             }
             "session/new" if result["sessions"] == "exit" => exit(7),
+            "session/new" if result["sessions"] == "silent" => continue,
             "session/new" | "nes/start" => json!({ "error": { "code": -32000, "message": "Authentication required" } }),
             "providers/list" => continue,
             "session/delete" => json!({ "error": { "code": -32602, "message": "Invalid params" } }),

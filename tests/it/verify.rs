@@ -463,6 +463,20 @@ fn an_agent_that_fails_by_chance_is_started_again_and_called_flaky() {
 }
 
 #[test]
+fn a_request_without_an_answer_is_made_once_more() {
+    let verify = Verify::new();
+    verify.env.write("flags/c", "");
+    fs::set_permissions(verify.env.path("flags"), fs::Permissions::from_mode(0o777)).unwrap();
+    verify.npx("slow", &["slow-once", verify.env.path("flags/a").to_str().unwrap()]);
+    let (code, document) = verify.json(&["--out", "c.json"]);
+    let row = row(&document, "slow");
+    assert_eq!((code, &row["handshake"]["probes"]), (0, &json!({ "session/new": "ok" })), "{document:#}");
+    // The agent has passed both times.
+    assert_eq!(row["flaky"], false);
+    assert!(verify.env.read("c.json").contains("\"ask\""));
+}
+
+#[test]
 fn what_was_installed_can_be_kept() {
     let verify = Verify::new();
     verify.npx("good", &["litter"]);
