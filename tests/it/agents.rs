@@ -99,6 +99,35 @@ fn nothing_remains_between_the_caller_and_the_agent() {
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(15));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_finds_the_descriptors_free_that_programs_use_and_keeps_its_mark() {
+    let people = People::new();
+    // A shell has its script open as well, above 9.
+    let script =
+        "#!/bin/sh\nfor n in 3 4 5 6 7 8 9; do [ -e /proc/$$/fd/$n ] && echo $n; done\necho ready\nread line\n";
+    people.publish(&[people.agent_of("a", "1.0.0", &gz(&tar(&[("bin/agent", script.as_bytes())])), None)]);
+    assert_eq!(people.run(&["install", "a", "--no-check"]).code, 0);
+    let mut child = people.command(&["run", "a"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    let in_use = || {
+        let agents = people.root().join("agents/a");
+        let versions = fs::read_dir(agents).unwrap().map(|item| item.unwrap().path());
+        let versions: Vec<bool> = versions
+            .filter(|path| path.is_dir())
+            .map(|path| acp_registry::sys::lock::is_used(&path.join("in-use")))
+            .collect();
+        assert_eq!(versions.len(), 1);
+        versions[0]
+    };
+    assert!(in_use());
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert!(!in_use());
+}
+
 #[test]
 fn what_is_wrong_has_its_exit_code_and_leaves_nothing() {
     let good = archive("a");
