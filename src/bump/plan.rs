@@ -10,7 +10,9 @@ use super::gather::{ArchiveSource, Gathered, Repository};
 use super::newest::{Choice, Held, Policy, choose};
 use super::offer::Offers;
 use super::{Bumper, Error, ErrorKind, SourceKind};
-use crate::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PackageKind, Pin, PypiSpec, Release, Version};
+use crate::manifest::{
+    BinaryTarget, Channel, Manifest, NpmSpec, PackageKind, Pin, PypiSpec, Release, Version, extension,
+};
 use crate::net::shown;
 use crate::source::Edit;
 use crate::upstream::github;
@@ -154,7 +156,16 @@ impl Bumper<'_> {
             let offers = gathered.offers.iter().find(|offers| offers.source == source);
             let Some(offer) = offers.and_then(|offers| offers.of(version)) else { continue };
             match respecified(kind, &package.package, &offer.text) {
-                Some(spec) => update.set(manifest, &release.package_pointer(kind, "package"), Some(&spec))?,
+                Some(spec) => {
+                    update.set(manifest, &release.package_pointer(kind, "package"), Some(&spec))?;
+                    // uv would not find what was released after that day.
+                    if let Some(day) = &package.exclude_newer {
+                        update.set(manifest, &release.package_pointer(kind, extension::EXCLUDE_NEWER), None)?;
+                        update
+                            .reasons
+                            .push(format!("`{}` ({day}) was for the earlier version", extension::EXCLUDE_NEWER));
+                    }
+                }
                 None => update.reasons.push(format!(
                     "{} {:?} names no exact version, and stays",
                     kind.as_str(),

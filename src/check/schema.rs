@@ -165,6 +165,11 @@ fn expected_type(error: &jsonschema::ValidationError<'_>) -> &'static str {
 fn expected_form(place: &str, pattern: &str) -> (&'static str, String) {
     match place.rsplit('/').next() {
         Some("id") => ("a valid id", "use lower-case letters, digits and hyphens, and begin with a letter".to_owned()),
+        Some("command") => (
+            "the name of a command",
+            "use letters, digits, `.`, `_` and `-`, and begin with none of the last two".to_owned(),
+        ),
+        Some("exclude_newer") => ("a day", "write it as YYYY-MM-DD".to_owned()),
         Some("sha256") => ("a SHA-256 digest", "write 64 hexadecimal digits".to_owned()),
         _ => ("of the required form", format!("it must match {pattern}")),
     }

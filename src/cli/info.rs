@@ -108,7 +108,14 @@ fn text(
     let platforms: Vec<String> = agent.distribution.binary.iter().map(platform).collect();
     line("binary", Some(&platforms.join(", ")));
     for (kind, package) in agent.distribution.packages() {
-        line(kind.as_str(), Some(&package.package));
+        let mut words = package.package.clone();
+        if let Some(command) = &package.command {
+            words.push_str(&format!(", command {command}"));
+        }
+        if let Some(day) = &package.exclude_newer {
+            words.push_str(&format!(", as of {day}"));
+        }
+        line(kind.as_str(), Some(&words));
     }
     line(
         "known from",

@@ -49,8 +49,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "OWNER/REPO[@TAG]", group = "source")]
     github: Option<GithubSpec>,
 
-    /// The name of the program in the archives, where it cannot be told
-    #[arg(long, value_name = "NAME", requires = "github")]
+    /// The command of the package, or the program in the archives, that is the agent, where it cannot be told
+    #[arg(long, value_name = "NAME")]
     cmd: Option<String>,
 
     /// Arguments by which it is started as an agent, instead of trying none, --acp, acp and --experimental-acp; several

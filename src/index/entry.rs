@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::manifest::{Channel, Manifest, Version};
+use crate::manifest::{Channel, Manifest, PackageKind, Version, extension};
 use crate::registry::View;
 
 /// What an entry says of the icon.
@@ -14,7 +14,7 @@ pub(super) enum Icon<'a> {
     None,
 }
 
-/// The entry of an agent in a view.
+/// The entry of an agent in a view; `None` when nothing is left that clients of the view could start.
 pub(super) fn entry(manifest: &Manifest, icon: Icon<'_>, view: &View) -> Option<Value> {
     let mut entry = manifest.value().as_object()?.clone();
     let preview = entry.shift_remove("preview");
@@ -25,6 +25,9 @@ pub(super) fn entry(manifest: &Manifest, icon: Icon<'_>, view: &View) -> Option<
             }
         }
     }
+    if !view.package_extensions && !take_extensions(&mut entry) {
+        return None;
+    }
     set_icon(&mut entry, icon);
     if let Some(changes) = view.agents.get(&manifest.agent().id) {
         append_args(&mut entry, &changes.append_args);
@@ -34,6 +37,20 @@ pub(super) fn entry(manifest: &Manifest, icon: Icon<'_>, view: &View) -> Option<
         }
     }
     Some(Value::Object(entry))
+}
+
+/// Takes the members beyond the public form out of packages. A package whose command is named goes with it: a client that
+/// does not know the member would start another one. Returns whether a distribution is left.
+fn take_extensions(entry: &mut Map<String, Value>) -> bool {
+    let Some(distribution) = entry.get_mut("distribution").and_then(Value::as_object_mut) else { return true };
+    for kind in [PackageKind::Npx, PackageKind::Uvx].map(PackageKind::as_str) {
+        let Some(package) = distribution.get_mut(kind).and_then(Value::as_object_mut) else { continue };
+        package.shift_remove(extension::EXCLUDE_NEWER);
+        if package.contains_key(extension::COMMAND) {
+            distribution.shift_remove(kind);
+        }
+    }
+    !distribution.is_empty()
 }
 
 /// An entry that was published earlier, with the icon's address of today.
@@ -136,6 +153,20 @@ mod tests {
         };
         assert_eq!(keys(Icon::At("https://h.example/a.svg")), ["id", "icon", "version", "distribution"]);
         assert_eq!(keys(Icon::None), ["id", "version", "distribution"]);
+    }
+
+    #[test]
+    fn extensions_are_in_views_that_ask_for_them() {
+        let uvx = json!({ "package": "q==1", "exclude_newer": "2026-02-28" });
+        let distribution = json!({ "npx": { "package": "p@1", "command": "p-acp" }, "uvx": uvx });
+        let both = manifest(&json!({ "id": "a", "distribution": distribution }));
+        let asking = View { package_extensions: true, ..View::named("x.json") };
+        assert_eq!(entry(&both, Icon::None, &asking).unwrap()["distribution"], distribution);
+        let plain = entry(&both, Icon::None, &View::named("x.json")).unwrap();
+        assert_eq!(plain["distribution"], json!({ "uvx": { "package": "q==1" } }));
+        let one = manifest(&json!({ "id": "a", "distribution": { "npx": { "package": "p@1", "command": "p-acp" } } }));
+        assert_eq!(entry(&one, Icon::None, &View::named("x.json")), None);
+        assert!(entry(&one, Icon::None, &asking).is_some());
     }
 
     #[test]

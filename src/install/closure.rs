@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::tool::Tool;
 use super::{Error, Installer, Source, npm, uv};
 use crate::json::{self, Object};
+use crate::manifest::Package;
 use crate::sys::fs::{PathError, read_bounded};
 
 /// The longest list that is read, in bytes.
@@ -42,9 +43,7 @@ impl Installer {
         let directory = tempfile::tempdir_in(temporary).map_err(PathError::at(temporary))?;
         match source {
             Source::Npx(package) => self.npm_closure(&package.package, directory.path(), temporary).await.map(Some),
-            Source::Uvx(package) => {
-                self.uv_closure(&package.package, python, directory.path(), temporary).await.map(Some)
-            }
+            Source::Uvx(package) => self.uv_closure(package, python, directory.path(), temporary).await.map(Some),
             Source::Binary(_) => Ok(None),
         }
     }
@@ -69,12 +68,12 @@ impl Installer {
 
     async fn uv_closure(
         &self,
-        package: &str,
+        package: &Package,
         python: Option<&str>,
         directory: &Path,
         temporary: &Path,
     ) -> Result<Closure, Error> {
-        let spec = uv::exact(package)?;
+        let spec = uv::exact(&package.package)?;
         let program = uv::find(self)?;
         write(&directory.join("wanted.txt"), &spec)?;
         let flags = [
@@ -88,11 +87,11 @@ impl Installer {
         arguments.extend(uv::build_flags(self).iter().map(|flag| (*flag).to_owned()));
         arguments.push("wanted.txt".to_owned());
         let cache = self.open_cache();
-        let environment = self.uv_environment(cache.as_ref());
+        let environment = self.uv_environment(package, cache.as_ref())?;
         let (timeout, launcher) = (self.timeout, self.launcher.clone());
         let ran =
             Tool { name: "uv", program, arguments, environment, directory, temporary, timeout, launcher }.run().await;
-        ran.map_err(|error| uv::refused(error, package))?;
+        ran.map_err(|error| uv::refused(error, &package.package))?;
         Ok(Closure { integrity: None, packages: read(&directory.join("packages.txt"))? })
     }
 }
@@ -105,14 +104,14 @@ pub(super) fn integrity_in(list: &[u8], name: &str) -> Option<String> {
         packages: Object<'a, PACKAGES>,
     }
     #[derive(Deserialize)]
-    struct Package<'a> {
+    struct Entry<'a> {
         #[serde(borrow)]
         integrity: Option<&'a RawValue>,
     }
     let Form { packages } = serde_json::from_slice(list).ok()?;
     let path = format!("node_modules/{name}");
     let (_, package) = packages.members.into_iter().find(|(key, _)| *key == path)?;
-    let Package { integrity } = json::object(Some(package))?;
+    let Entry { integrity } = json::object(Some(package))?;
     json::text(integrity).map(Into::into)
 }
 

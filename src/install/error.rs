@@ -23,6 +23,12 @@ pub enum Error {
     /// The manifest leaves it to others which version is installed.
     #[error("the package {} is not pinned to one version", quote(.0))]
     Unpinned(String),
+    /// The manifest names something else than a day.
+    #[error("`exclude_newer` is {}, which is not a day; write it as YYYY-MM-DD", quote(day))]
+    Cutoff {
+        /// What it names.
+        day: String,
+    },
     /// A program that is needed is not there.
     #[error("{program} is not in PATH; {remedy}")]
     MissingRuntime {
@@ -176,6 +182,7 @@ impl Error {
                 self,
                 Self::Spec { .. }
                     | Self::Unpinned(_)
+                    | Self::Cutoff { .. }
                     | Self::NoCommand { .. }
                     | Self::Unfit { .. }
                     | Self::Format { .. }

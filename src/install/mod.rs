@@ -29,7 +29,7 @@
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let client = Arc::new(Client::new(Settings::default())?);
 //! let installer = Installer::new(client, Environment::from_host(std::env::vars_os()));
-//! let package = Package { package: "someagent@1.0.0".to_owned(), args: Vec::new(), env: Vec::new() };
+//! let package = Package { package: "someagent@1.0.0".to_owned(), ..Package::default() };
 //! let (place, temporary) = (std::path::absolute("empty")?, std::env::temp_dir());
 //! let installed = installer.install(&Source::Npx(package), &place, &temporary).await?;
 //! println!("{} {}", installed.program.display(), installed.arguments.join(" "));
@@ -57,7 +57,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::archive::Limits;
-use crate::manifest::{BinaryTarget, Distribution, Package, Platform};
+use crate::manifest::{BinaryTarget, Distribution, Package, Platform, extension};
 use crate::net::Client;
 use crate::sys::process::Environment;
 use crate::upstream::github::Github;
@@ -315,8 +315,8 @@ impl Installer {
     ) -> Result<Placed, Error> {
         let work = Work { installer: self, expected, directory, temporary, progress };
         match source {
-            Source::Npx(package) => npm::install(&work, &package.package).await,
-            Source::Uvx(package) => uv::install(&work, &package.package).await,
+            Source::Npx(package) => npm::install(&work, package).await,
+            Source::Uvx(package) => uv::install(&work, package).await,
             Source::Binary(target) => binary::install(&work, target).await,
         }
     }
@@ -335,13 +335,20 @@ impl Installer {
         environment
     }
 
-    /// The environment of uv.
-    fn uv_environment(&self, cache: Option<&cache::Open>) -> Environment {
+    /// The environment of uv for a package. A day that the person has set for uv counts for more than the manifest's.
+    fn uv_environment(&self, package: &Package, cache: Option<&cache::Open>) -> Result<Environment, Error> {
+        const CUTOFF: &str = "UV_EXCLUDE_NEWER";
         let mut environment = self.environment_with(&self.uv);
+        if let Some(day) = &package.exclude_newer
+            && self.uv.iter().all(|(name, _)| name != CUTOFF)
+        {
+            let end = extension::end_of_day(day);
+            environment.set(CUTOFF, end.ok_or_else(|| Error::Cutoff { day: day.clone() })?);
+        }
         if let Some(cache) = cache {
             environment.set("UV_CACHE_DIR", &cache.uv);
         }
-        environment
+        Ok(environment)
     }
 
     /// The host's environment with further variables.

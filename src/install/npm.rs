@@ -14,10 +14,10 @@ use super::{
     scripts,
 };
 use crate::archive::Program;
-use crate::manifest::{NpmSpec, Pin};
+use crate::manifest::{NpmSpec, Package, Pin};
 use crate::sys::fs::{PathError, read_bounded, resolve_below};
 use crate::text::quote;
-use crate::upstream::npm::{Bin, file_of_command};
+use crate::upstream::npm::{Bin, commands, file_of_command};
 
 /// The largest `package.json` that is read, in bytes.
 const LIMIT: u64 = 8 << 20;
@@ -30,14 +30,15 @@ const FLAGS: &[&str] = &[
 ];
 
 /// Installs a package with npm.
-pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Error> {
+pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed, Error> {
+    let package = wanted.package.as_str();
     let (installer, directory) = (work.installer, work.directory);
     let (name, version) = exact(package)?;
     let (npm, node) = (find(installer, "npm")?, find(installer, "node")?);
     // npm 12 runs no install script that this file does not allow. The manifest vouches for the package that it names.
     write(&directory.join("package.json"), &manifest(&name, &version))?;
     let spec = [format!("{name}@{version}")];
-    let (command, more, wanted): (_, &[&str], &[String]) = match &work.expected.packages {
+    let (command, more, specs): (_, &[&str], &[String]) = match &work.expected.packages {
         // By the list, and nothing else.
         Some(packages) => {
             write(&directory.join("package-lock.json"), packages)?;
@@ -48,7 +49,7 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
     let mut arguments = vec![command.to_owned()];
     arguments.extend(more.iter().chain(FLAGS).map(|flag| (*flag).to_owned()));
     arguments.extend([directory.to_string_lossy().into_owned(), "--".to_owned()]);
-    arguments.extend_from_slice(wanted);
+    arguments.extend_from_slice(specs);
     let cache = installer.open_cache();
     let environment = installer.npm_environment(cache.as_ref());
     let (temporary, timeout, launcher) = (work.temporary, installer.timeout, installer.launcher.clone());
@@ -69,7 +70,7 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
     let integrity = integrity(&name, directory);
     let no_command = |problem| Error::NoCommand { package: package.to_owned(), problem };
     let own = package_json(&name, directory).map_err(no_command)?;
-    let file = command_file(&name, &own, directory).map_err(no_command)?;
+    let file = command_file(&name, &own, wanted.command.as_deref(), directory).map_err(no_command)?;
     let flags = match File::open(&file).map(Program::examine) {
         Ok(Program::Other) => Some(Vec::new()),
         Ok(Program::Script { interpreter }) => flags_of_node(&interpreter),
@@ -171,17 +172,28 @@ fn package_json(name: &str, directory: &Path) -> Result<Own, String> {
     serde_json::from_slice(&text).map_err(|error| unreadable(&error))
 }
 
-/// The file that `npx` would start, or what is wrong as the rest of a sentence about the package.
-fn command_file(name: &str, manifest: &Own, directory: &Path) -> Result<PathBuf, String> {
+/// The file of the wanted command, or else the one that `npx` would start; or what is wrong as the rest of a sentence about
+/// the package.
+fn command_file(name: &str, manifest: &Own, wanted: Option<&str>, directory: &Path) -> Result<PathBuf, String> {
     let folder = directory.join("node_modules").join(name);
     let directory = directory.canonicalize().map_err(|error| unreadable(&error))?;
     let bin = manifest.bin.as_deref();
-    let command = match Bin::of(name, bin) {
-        Bin::One(command) => command,
-        Bin::None => return Err("has no command, so that npx has nothing to start".to_owned()),
-        Bin::Several { names, count } => {
-            let shown: Vec<String> = names.iter().take(5).map(|command| quote(command)).collect();
-            return Err(format!("has {count} commands ({}), and npx cannot choose", shown.join(", ")));
+    let shown = |names: &[String]| names.iter().take(5).map(|name| quote(name)).collect::<Vec<_>>().join(", ");
+    let command = match (wanted, Bin::of(name, bin)) {
+        (_, Bin::None) => return Err("has no command, so that npx has nothing to start".to_owned()),
+        (Some(wanted), _) => {
+            let names = commands(name, bin);
+            if !names.iter().any(|name| name == wanted) {
+                return Err(format!("has no command {}, only {}", quote(wanted), shown(&names)));
+            }
+            wanted.to_owned()
+        }
+        (None, Bin::One(command)) => command,
+        (None, Bin::Several { names, count }) => {
+            let names = shown(&names);
+            return Err(format!(
+                "has {count} commands ({names}), and npx cannot choose; the manifest can, with `command`"
+            ));
         }
     };
     let file = file_of_command(name, bin, &command).unwrap_or_default();

@@ -6,19 +6,20 @@ use std::path::{Path, PathBuf};
 use super::closure::write;
 use super::tool::Tool;
 use super::{Error, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld, Verified, Work, refusal, remedy};
-use crate::manifest::{Pin, PypiSpec};
+use crate::manifest::{Package, Pin, PypiSpec};
 use crate::sys::fs::PathError;
 use crate::sys::process::Environment;
 use crate::text::quote;
 use crate::upstream::pypi::normalized;
 
 /// Installs a package with uv into an environment of its own.
-pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Error> {
+pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed, Error> {
+    let package = wanted.package.as_str();
     let Work { installer, directory, temporary, .. } = *work;
     let (spec, program) = (exact(package)?, find(installer)?);
     let name = parse(package)?.name;
     let cache = installer.open_cache();
-    let mut environment = installer.uv_environment(cache.as_ref());
+    let mut environment = installer.uv_environment(wanted, cache.as_ref())?;
     let build = build_flags(installer);
     // What uv fetches must outlive its home.
     environment.set("UV_PYTHON_INSTALL_DIR", directory.join("python"));
@@ -64,7 +65,7 @@ pub(super) async fn install(work: &Work<'_>, package: &str) -> Result<Placed, Er
         }
     };
     let problem = |problem| Error::NoCommand { package: package.to_owned(), problem };
-    let program = programs.join(choose(&name, names).map_err(problem)?);
+    let program = programs.join(choose(&name, wanted.command.as_deref(), names).map_err(problem)?);
     let verified = if work.expected.packages.is_some() { Verified::Lock } else { Verified::Pypi };
     let proof = Proof { verified, sha256: None, integrity: None };
     let remarks = Remarks { may_build: installer.allow_build, ..Remarks::default() };
@@ -163,9 +164,16 @@ fn list(folder: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Chooses as `uvx` does: the program named like the package, or else the only one.
-fn choose(package: &str, mut programs: Vec<String>) -> Result<String, String> {
+/// The wanted command, or else chooses as `uvx` does: the program named like the package, or else the only one.
+fn choose(package: &str, wanted: Option<&str>, mut programs: Vec<String>) -> Result<String, String> {
     let plain = |name: &str| name.trim_end_matches(".exe").to_ascii_lowercase().replace(['_', '.'], "-");
+    let shown = |names: &[String]| names.iter().take(5).map(|name| quote(name)).collect::<Vec<_>>().join(", ");
+    if let Some(wanted) = wanted.filter(|_| !programs.is_empty()) {
+        return match programs.iter().position(|name| name.trim_end_matches(".exe") == wanted) {
+            Some(at) => Ok(programs.swap_remove(at)),
+            None => Err(format!("has no command {}, only {}", quote(wanted), shown(&programs))),
+        };
+    }
     if let Some(at) = programs.iter().position(|name| name.trim_end_matches(".exe") == package) {
         return Ok(programs.swap_remove(at));
     }
@@ -175,10 +183,10 @@ fn choose(package: &str, mut programs: Vec<String>) -> Result<String, String> {
     match programs.len() {
         0 => Err("has no command, so that uvx has nothing to start".to_owned()),
         1 => Ok(programs.swap_remove(0)),
-        number => {
-            let shown: Vec<String> = programs.iter().take(5).map(|name| quote(name)).collect();
-            Err(format!("has {number} commands ({}), none of its own name, and uvx cannot choose", shown.join(", ")))
-        }
+        number => Err(format!(
+            "has {number} commands ({}), none of its own name, and uvx cannot choose; the manifest can, with `command`",
+            shown(&programs)
+        )),
     }
 }
 
@@ -197,12 +205,18 @@ mod tests {
     #[test]
     fn a_program_is_chosen_as_uvx_does() {
         let choose =
-            |package: &str, programs: &[&str]| choose(package, programs.iter().map(|&p| p.to_owned()).collect());
+            |package: &str, programs: &[&str]| choose(package, None, programs.iter().map(|&p| p.to_owned()).collect());
         assert_eq!(choose("tool", &["other", "tool"]).as_deref(), Ok("tool"));
         assert_eq!(choose("tool", &["tool.exe", "x"]).as_deref(), Ok("tool.exe"));
         assert_eq!(choose("my_tool", &["my-tool", "x"]).as_deref(), Ok("my-tool"));
         assert_eq!(choose("tool", &["other"]).as_deref(), Ok("other"));
         assert!(choose("tool", &[]).unwrap_err().contains("nothing to start"));
         assert!(choose("tool", &["a", "b"]).unwrap_err().contains("2 commands (`a`, `b`)"));
+        let wanted = |wanted: &str, programs: &[&str]| {
+            super::choose("tool", Some(wanted), programs.iter().map(|&p| p.to_owned()).collect())
+        };
+        assert_eq!(wanted("b", &["a", "b.exe", "tool"]).as_deref(), Ok("b.exe"));
+        assert_eq!(wanted("c", &["a", "tool"]).unwrap_err(), "has no command `c`, only `a`, `tool`");
+        assert!(wanted("c", &[]).unwrap_err().contains("nothing to start"));
     }
 }

@@ -96,6 +96,12 @@ pub struct LockedArchive {
 pub struct LockedPackage {
     /// Name and version.
     pub package: String,
+    /// The command that is started, where the manifest names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The last day whose releases are in the list, where the manifest names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclude_newer: Option<String>,
     /// Integrity value of the package itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub integrity: Option<String>,
@@ -157,6 +163,8 @@ impl Locked {
         let pairs = |env: &BTreeMap<String, String>| env.clone().into_iter().collect::<Vec<_>>();
         let package = |locked: &LockedPackage| Package {
             package: locked.package.clone(),
+            command: locked.command.clone(),
+            exclude_newer: locked.exclude_newer.clone(),
             args: locked.args.clone(),
             env: pairs(&locked.env),
         };
@@ -213,7 +221,12 @@ mod tests {
             version: "1.0.0".into(),
             binary: [("linux-x86_64".to_owned(), archive)].into(),
             npx: Some(package.clone()),
-            uvx: Some(LockedPackage { python: Some("3.12".into()), ..package }),
+            uvx: Some(LockedPackage {
+                python: Some("3.12".into()),
+                command: Some("p-acp".into()),
+                exclude_newer: Some("2026-02-28".into()),
+                ..package
+            }),
             ..Locked::default()
         };
         let file = LockFile { schema: 1, agents: [("b".to_owned(), agent.clone()), ("a".to_owned(), agent)].into() };
@@ -224,6 +237,8 @@ mod tests {
         let offer = file.agents["a"].offer();
         assert_eq!(offer.expected[0].1.sha256.as_deref(), Some("ab"));
         assert_eq!(offer.distribution.npx.unwrap().package, "p@1.0.0");
+        let uvx = offer.distribution.uvx.unwrap();
+        assert_eq!((uvx.command.as_deref(), uvx.exclude_newer.as_deref()), (Some("p-acp"), Some("2026-02-28")));
     }
 
     #[test]

@@ -104,13 +104,17 @@ impl Locker<'_> {
         let python = self.installed.iter().find_map(Version::python);
         let mut locked = LockedPackage {
             package: package.package.clone(),
+            command: package.command.clone(),
+            exclude_newer: package.exclude_newer.clone(),
             integrity: None,
             python: None,
             args: package.args.clone(),
             env: package.env.iter().cloned().collect::<BTreeMap<_, _>>(),
             packages: None,
         };
-        if let Some(known) = known.filter(|known| known.package == package.package && known.packages.is_some()) {
+        let is_same =
+            |known: &&LockedPackage| known.package == package.package && known.exclude_newer == package.exclude_newer;
+        if let Some(known) = known.filter(is_same).filter(|known| known.packages.is_some()) {
             (locked.integrity, locked.packages) = (known.integrity.clone(), known.packages.clone());
             locked.python.clone_from(&known.python);
             return locked;

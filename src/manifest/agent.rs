@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde_json::{Map, Value};
 
-use super::escape_segment;
+use super::{escape_segment, extension};
 
 /// One agent.
 ///
@@ -81,6 +81,10 @@ pub struct BinaryTarget {
 pub struct Package {
     /// Name and version of the package.
     pub package: String,
+    /// The command of the package that is started, for packages with several; an [extension](super::extension).
+    pub command: Option<String>,
+    /// The last day, `YYYY-MM-DD`, whose releases uv takes dependencies from; an [extension](super::extension).
+    pub exclude_newer: Option<String>,
     /// Arguments of the program.
     pub args: Vec<String>,
     /// Environment variables of the program, in the order of the manifest.
@@ -185,6 +189,8 @@ impl Distribution {
             let package = value?.get(kind.as_str())?.as_object()?;
             Some(Package {
                 package: text(package, "package").unwrap_or_default(),
+                command: text(package, extension::COMMAND),
+                exclude_newer: text(package, extension::EXCLUDE_NEWER),
                 args: texts(package, "args"),
                 env: pairs(package, "env"),
             })

@@ -5,6 +5,7 @@
 //! * [`Version`]: version numbers as registries use them
 //! * [`NpmSpec`], [`PypiSpec`]: package specifications
 //! * [`env_name`]: which environment variables a manifest may set
+//! * [`extension`]: members of packages beyond the public form
 //! * [`archive`]: what an archive URL says of its version and its format
 //!
 //! ```
@@ -21,6 +22,7 @@ pub mod archive;
 mod document;
 mod edit;
 pub mod env_name;
+pub mod extension;
 mod package;
 mod places;
 mod version;

@@ -107,6 +107,9 @@ pub struct View {
     /// Which channel of each agent is published.
     #[serde(default = "default_channel", deserialize_with = "channel")]
     pub channel: Channel,
+    /// Whether packages keep the members that go beyond the public form, see [`extension`](crate::manifest::extension).
+    #[serde(default)]
+    pub package_extensions: bool,
     /// Agents left out.
     #[serde(default)]
     pub exclude: BTreeSet<String>,
@@ -342,6 +345,7 @@ impl View {
             format_version: default_format_version(),
             base_url: None,
             channel: Channel::Stable,
+            package_extensions: false,
             exclude: BTreeSet::new(),
             agents: BTreeMap::new(),
             extra: Map::new(),

@@ -50,8 +50,8 @@ impl Offer {
             || matches!((Version::parse(&self.version), Version::parse(version)), (Some(a), Some(b)) if a == b)
     }
 
-    /// The same packages in another version, with the arguments of this one; archives have an address for one version
-    /// only.
+    /// The same packages in another version, with the command and the arguments of this one; archives have an address for one
+    /// version only, and the day of `exclude_newer` was chosen for one.
     pub(super) fn in_version(&self, version: &str) -> Self {
         let npx = self.distribution.npx.as_ref().and_then(|package| npm_in_version(package, &self.version, version));
         let uvx = self.distribution.uvx.as_ref().and_then(|package| pypi_in_version(package, &self.version, version));
@@ -69,7 +69,11 @@ fn npm_in_version(package: &Package, from: &str, to: &str) -> Option<Package> {
     let spec: NpmSpec = package.package.parse().ok()?;
     let is_same = matches!(&spec.pin, Pin::Exact(version) if version == from);
     let is_version = matches!(format!("{}@{to}", spec.name).parse(), Ok(NpmSpec { pin: Pin::Exact(_), .. }));
-    (is_same && is_version).then(|| Package { package: format!("{}@{to}", spec.name), ..package.clone() })
+    (is_same && is_version).then(|| Package {
+        package: format!("{}@{to}", spec.name),
+        exclude_newer: None,
+        ..package.clone()
+    })
 }
 
 fn pypi_in_version(package: &Package, from: &str, to: &str) -> Option<Package> {
@@ -78,5 +82,5 @@ fn pypi_in_version(package: &Package, from: &str, to: &str) -> Option<Package> {
     let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
     let text = format!("{}{extras}=={to}", spec.name);
     let is_version = matches!(text.parse(), Ok(PypiSpec { pin: Pin::Exact(_), .. }));
-    (is_same && is_version).then(|| Package { package: text, ..package.clone() })
+    (is_same && is_version).then(|| Package { package: text, exclude_newer: None, ..package.clone() })
 }

@@ -3,7 +3,7 @@ use sha2::{Digest, Sha256};
 use super::Origin;
 use crate::hex;
 use crate::install::{Expected, Kind, Source};
-use crate::manifest::Platform;
+use crate::manifest::{Platform, extension};
 
 /// What is to be installed, to the last detail.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +42,18 @@ impl Plan {
             Source::Binary(target) => target.cmd.as_str(),
             Source::Npx(_) | Source::Uvx(_) => "",
         };
+        let extensions = match &self.source {
+            Source::Npx(package) | Source::Uvx(package) => [&package.command, &package.exclude_newer],
+            Source::Binary(_) => [&None, &None],
+        };
         let parts = [&self.version, self.kind().as_str(), platform, self.source.name(), cmd];
         let mut parts = parts.join("\n");
+        // Both are parts only where they are there, so that the folders of all other packages keep their names.
+        for (name, value) in [extension::COMMAND, extension::EXCLUDE_NEWER].iter().zip(extensions) {
+            if let Some(value) = value {
+                parts.push_str(&format!("\n{name} {value}"));
+            }
+        }
         if let Some(packages) = &self.expected.packages {
             parts.push_str(packages);
         }

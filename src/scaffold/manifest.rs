@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::manifest::{Agent, BinaryTarget, Package};
+use crate::manifest::{Agent, BinaryTarget, Package, extension};
 
 /// The manifest of an agent, with its members in the usual order; what is empty is left out.
 pub(super) fn to_json(agent: &Agent) -> Value {
@@ -40,6 +40,12 @@ pub(super) fn to_text(value: &Value) -> String {
 
 fn of_package(package: &Package) -> Value {
     let mut value = json!({ "package": package.package });
+    if let Some(command) = &package.command {
+        value[extension::COMMAND] = json!(command);
+    }
+    if let Some(day) = &package.exclude_newer {
+        value[extension::EXCLUDE_NEWER] = json!(day);
+    }
     if !package.args.is_empty() {
         value["args"] = json!(package.args);
     }
@@ -69,7 +75,8 @@ mod tests {
             "authors": ["A"], "license": "MIT",
             "distribution": {
                 "binary": { "linux-x86_64": { "archive": "https://h.example/a", "sha256": "00", "cmd": "./a", "args": ["acp"] } },
-                "npx": { "package": "a@1.0.0" }, "uvx": { "package": "a==1.0.0", "args": ["--acp"] },
+                "npx": { "package": "a@1.0.0", "command": "b" },
+                "uvx": { "package": "a==1.0.0", "exclude_newer": "2026-02-28", "args": ["--acp"] },
             },
         }));
         let text = to_text(&to_json(&agent));

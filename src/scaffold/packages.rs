@@ -3,9 +3,11 @@
 use super::origin::{Found, Scaffolder, newest, stated};
 use super::{Error, words};
 use crate::bump::Offers;
+use crate::manifest::extension::is_command;
 use crate::manifest::{Channel, Distribution, NpmSpec, Package, Pin, PypiSpec, Version, pypi_version_matches};
 use crate::text::quote;
 use crate::upstream::npm::Bin;
+use crate::upstream::pypi::normalized;
 
 /// How many names a message has.
 const SHOWN: usize = 5;
@@ -37,27 +39,35 @@ impl Scaffolder<'_> {
         if package.parse::<NpmSpec>().map(|spec| spec.pin) != Ok(Pin::Exact(version.clone())) {
             return Err(unfit(format!("{} is no version that npx could be told", quote(&version))));
         }
-        match &published.bin {
-            Bin::One(_) => {}
-            Bin::None => {
+        let mut notes = Vec::new();
+        self.refuse_path()?;
+        let command = match (&published.bin, self.command) {
+            (Bin::None, _) => {
                 let message = format!("{} has no command, so that npx has nothing to start", quote(&package));
                 return Err(unfit(message));
             }
-            Bin::Several { names, count } => {
-                let shown: Vec<String> = names.iter().take(SHOWN).map(|command| quote(command)).collect();
+            (_, Some(wanted)) if published.has_command(wanted) == Some(false) => {
+                let shown = listed(published.commands());
+                return Err(unfit(format!("{} has no command {}, only {shown}", quote(&package), quote(wanted))));
+            }
+            (Bin::One(own), Some(wanted)) => (own != wanted).then_some(wanted),
+            (Bin::One(_), None) => None,
+            (Bin::Several { .. }, Some(wanted)) => Some(wanted),
+            (Bin::Several { names, count }, None) => {
                 return Err(unfit(format!(
-                    "{} has {count} commands ({}), and npx cannot choose: none has the name of the package",
+                    "{} has {count} commands ({}), and npx cannot choose: none has the name of the package; name one \
+                     with `--cmd`",
                     quote(&package),
-                    shown.join(", ")
+                    listed(names.iter().map(String::as_str))
                 )));
             }
-        }
-        let mut notes = Vec::new();
+        };
+        notes.extend(command.map(extended));
         if let Some(reason) = &published.deprecated {
             let reason = words::line(reason, SHOWN * 20).unwrap_or_default();
             notes.push(format!("{} is deprecated: {}", quote(&package), quote(&reason)));
         }
-        let npx = Some(Package { package, ..Package::default() });
+        let npx = Some(Package { package, command: command.map(ToOwned::to_owned), ..Package::default() });
         Ok(Found {
             about: described.about(&version),
             version,
@@ -102,10 +112,35 @@ impl Scaffolder<'_> {
             }
         };
         let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
-        let uvx = Some(Package { package: format!("{name}{extras}=={text}"), ..Package::default() });
+        self.refuse_path()?;
+        // The index does not tell the commands of a package.
+        let command = self.command.filter(|command| normalized(command) != normalized(name));
+        notes.extend(command.map(extended));
+        let command = command.map(ToOwned::to_owned);
+        let uvx = Some(Package { package: format!("{name}{extras}=={text}"), command, ..Package::default() });
         let distribution = Distribution { uvx, ..Distribution::default() };
         Ok(Found { version: stated(&version), distribution, about, notes })
     }
+}
+
+impl Scaffolder<'_> {
+    /// Refuses what no manifest can have as the command of a package.
+    fn refuse_path(&self) -> Result<(), Error> {
+        match self.command.filter(|command| !is_command(command)) {
+            Some(command) => Err(unfit(format!("{} is not the name of a command", quote(command)))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The first of several commands, for a message.
+fn listed<'a>(commands: impl Iterator<Item = &'a str>) -> String {
+    commands.take(SHOWN).map(quote).collect::<Vec<_>>().join(", ")
+}
+
+/// What is to be known of a manifest that names its command.
+fn extended(command: &str) -> String {
+    format!("`command` ({}) is published only in views with `package-extensions = true`", quote(command))
 }
 
 fn unfit(message: String) -> Error {

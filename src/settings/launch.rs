@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::NAME_LIMIT;
-use crate::manifest::{Distribution, NpmSpec, PypiSpec};
+use crate::manifest::{Distribution, NpmSpec, Package, PypiSpec, extension};
 use crate::text::shown;
 
 /// The program that starts any agent of a registry.
@@ -30,14 +30,22 @@ impl Launch {
     /// runner, and counts as not there.
     #[must_use]
     pub fn of_package(id: &str, name: &str, distribution: &Distribution) -> Option<Self> {
+        let has_command = |package: &&Package| package.command.as_deref().is_none_or(extension::is_command);
         let npx = distribution.npx.as_ref().filter(|package| package.package.parse::<NpmSpec>().is_ok());
         let uvx = distribution.uvx.as_ref().filter(|package| package.package.parse::<PypiSpec>().is_ok());
-        let (program, first, package) = match (npx, uvx) {
-            (Some(package), _) => ("npx", Some("-y"), package),
-            (None, Some(package)) => ("uvx", None, package),
+        let (program, mut words, package) = match (npx.filter(has_command), uvx.filter(has_command)) {
+            (Some(package), _) => ("npx", vec!["-y"], package),
+            (None, Some(package)) => ("uvx", Vec::new(), package),
             (None, None) => return None,
         };
-        let args = first.map(ToOwned::to_owned).into_iter().chain([package.package.clone()]);
+        let end = package.exclude_newer.as_deref().and_then(extension::end_of_day).filter(|_| program == "uvx");
+        words.extend(end.iter().flat_map(|end| ["--exclude-newer", end]));
+        match (&package.command, program) {
+            (None, _) => words.push(&package.package),
+            (Some(command), "npx") => words.extend(["--package", &package.package, "--", command]),
+            (Some(command), _) => words.extend(["--from", &package.package, command]),
+        }
+        let args = words.into_iter().map(ToOwned::to_owned);
         Some(Self {
             id: id.to_owned(),
             name: name.to_owned(),
@@ -97,6 +105,29 @@ mod tests {
         assert_eq!(of_package(&flag).unwrap().words().collect::<Vec<_>>(), ["uvx", "q==2"]);
         assert_eq!(of_package(&json!({ "uvx": { "package": "--from" } })), None);
         assert_eq!(of_package(&json!({ "binary": {} })), None);
+    }
+
+    #[test]
+    fn a_runner_is_told_which_command_and_which_day() {
+        let words =
+            |distribution: Value| of_package(&distribution).map(|launch| launch.words().collect::<Vec<_>>().join(" "));
+        for (distribution, expected) in [
+            (
+                json!({ "npx": { "package": "p@1", "command": "p-acp", "args": ["--x"] } }),
+                Some("npx -y --package p@1 -- p-acp --x"),
+            ),
+            (
+                json!({ "uvx": { "package": "q==2", "command": "q-acp", "exclude_newer": "2026-02-28", "args": ["x"] } }),
+                Some("uvx --exclude-newer 2026-02-28T23:59:59Z --from q==2 q-acp x"),
+            ),
+            (
+                json!({ "uvx": { "package": "q==2", "exclude_newer": "2026-02-28" } }),
+                Some("uvx --exclude-newer 2026-02-28T23:59:59Z q==2"),
+            ),
+            (json!({ "npx": { "package": "p@1", "command": "--call=x" } }), None),
+        ] {
+            assert_eq!(words(distribution).as_deref(), expected);
+        }
     }
 
     #[test]

@@ -31,6 +31,12 @@ pub struct Receipt {
     pub platform: Option<String>,
     /// The package with its version.
     pub package: Option<String>,
+    /// The command of the package, where the manifest names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The last day whose releases uv has taken, where the manifest names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclude_newer: Option<String>,
     /// The address of the archive.
     pub archive: Option<String>,
     /// Program to start, as the manifest has it.
@@ -76,9 +82,9 @@ pub struct Receipt {
 
 impl Receipt {
     pub(super) fn of(plan: &Plan, placed: &Placed, directory: &Path, size: u64) -> std::io::Result<Self> {
-        let (package, archive, cmd) = match &plan.source {
-            Source::Npx(package) | Source::Uvx(package) => (Some(package.package.clone()), None, None),
-            Source::Binary(target) => (None, Some(target.archive.clone()), Some(target.cmd.clone())),
+        let (package, target) = match &plan.source {
+            Source::Npx(package) | Source::Uvx(package) => (Some(package), None),
+            Source::Binary(target) => (None, Some(target)),
         };
         let interpreter = placed.interpreter.as_ref();
         let interpreter =
@@ -89,9 +95,11 @@ impl Receipt {
             version: plan.version.clone(),
             distribution: plan.kind().as_str().to_owned(),
             platform: plan.platform.map(|platform| platform.as_str().to_owned()),
-            package,
-            archive,
-            cmd,
+            package: package.map(|package| package.package.clone()),
+            command: package.and_then(|package| package.command.clone()),
+            exclude_newer: package.and_then(|package| package.exclude_newer.clone()),
+            archive: target.map(|target| target.archive.clone()),
+            cmd: target.map(|target| target.cmd.clone()),
             sha256: placed.proof.sha256.clone(),
             integrity: placed.proof.integrity.clone(),
             verified: placed.proof.verified.as_str().to_owned(),
@@ -144,6 +152,8 @@ impl Receipt {
             ("distribution", Some(&self.distribution)),
             ("platform", self.platform.as_deref()),
             ("package", self.package.as_deref()),
+            ("command", self.command.as_deref()),
+            ("exclude_newer", self.exclude_newer.as_deref()),
             ("archive", self.archive.as_deref()),
             ("cmd", self.cmd.as_deref()),
             ("sha256", self.sha256.as_deref()),

@@ -126,7 +126,13 @@ impl Version {
     pub fn offer(&self) -> Option<Offer> {
         let receipt = &self.receipt;
         let (args, env) = (receipt.args.clone(), receipt.env.clone().into_iter().collect());
-        let package = Package { package: receipt.package.clone().unwrap_or_default(), args, env };
+        let package = Package {
+            package: receipt.package.clone().unwrap_or_default(),
+            command: receipt.command.clone(),
+            exclude_newer: receipt.exclude_newer.clone(),
+            args,
+            env,
+        };
         let mut distribution = Distribution::default();
         let mut expected = Vec::new();
         match receipt.kind()? {

@@ -79,6 +79,8 @@ pub struct Published {
     pub tarball: Option<String>,
     /// What `npx` would start.
     pub bin: Bin,
+    /// The first of the commands that `npx` would not start, where it starts one.
+    pub others: Vec<String>,
     /// The range of Node.js versions that it runs on.
     pub node: Option<String>,
 }
@@ -258,6 +260,7 @@ impl Published {
         let facts: Facts<'_> = json::object(Some(facts)).unwrap_or_default();
         let dist: Dist<'_> = json::object(facts.dist).unwrap_or_default();
         let engines: Engines<'_> = json::object(facts.engines).unwrap_or_default();
+        let bin = Bin::of(name, facts.bin);
         let deprecated = match json::flag(facts.deprecated) {
             Some(true) => Some(String::new()),
             _ => sentence(facts.deprecated).filter(|reason| !reason.is_empty()),
@@ -266,9 +269,42 @@ impl Published {
             deprecated,
             integrity: word(dist.integrity).or_else(|| word(dist.shasum)),
             tarball: word(dist.tarball),
-            bin: Bin::of(name, facts.bin),
+            others: match &bin {
+                Bin::One(own) => {
+                    let others = commands(name, facts.bin).into_iter().filter(|name| name != own);
+                    others.take(NAMED).collect()
+                }
+                Bin::None | Bin::Several { .. } => Vec::new(),
+            },
+            bin,
             node: word(engines.node),
         }
+    }
+}
+
+impl Published {
+    /// The names of its commands, the first of them where there are many.
+    pub fn commands(&self) -> impl Iterator<Item = &str> {
+        let (own, several): (Option<&String>, &[String]) = match &self.bin {
+            Bin::One(own) => (Some(own), &[]),
+            Bin::None => (None, &[]),
+            Bin::Several { names, .. } => (None, names),
+        };
+        own.into_iter().chain(several).chain(&self.others).map(String::as_str)
+    }
+
+    /// Whether it has a command; `None` when it has too many for all to be known.
+    #[must_use]
+    pub fn has_command(&self, name: &str) -> Option<bool> {
+        if self.commands().any(|known| known == name) {
+            return Some(true);
+        }
+        let is_cut = match &self.bin {
+            Bin::One(_) => self.others.len() >= NAMED,
+            Bin::None => false,
+            Bin::Several { names, count } => *count > names.len(),
+        };
+        (!is_cut).then_some(false)
     }
 }
 
@@ -280,7 +316,7 @@ impl Bin {
     #[must_use]
     pub fn of(name: &str, bin: Option<&RawValue>) -> Self {
         let own = own_command(name);
-        let commands = commands(name, bin);
+        let commands = files_of_commands(name, bin);
         if let Some((name, _)) = commands.iter().find(|(name, _)| *name == own) {
             return Self::One(name.clone().into_owned());
         }
@@ -299,7 +335,7 @@ impl Bin {
 /// The file of a command, relative to the package. As npm reads it, nothing leads above the package: `../a` is `a`.
 #[must_use]
 pub fn file_of_command(name: &str, bin: Option<&RawValue>, command: &str) -> Option<String> {
-    let (_, path) = commands(name, bin).into_iter().find(|(known, _)| *known == command)?;
+    let (_, path) = files_of_commands(name, bin).into_iter().find(|(known, _)| *known == command)?;
     let mut parts = Vec::new();
     for part in path.split(['/', '\\']) {
         match part {
@@ -316,8 +352,14 @@ fn own_command(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
+/// The names of all commands of a package, in their order.
+#[must_use]
+pub fn commands(name: &str, bin: Option<&RawValue>) -> Vec<String> {
+    files_of_commands(name, bin).into_iter().map(|(name, _)| name.into_owned()).collect()
+}
+
 /// Commands with their files.
-fn commands<'a>(name: &'a str, bin: Option<&'a RawValue>) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
+fn files_of_commands<'a>(name: &'a str, bin: Option<&'a RawValue>) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
     if let Some(path) = json::text(bin) {
         return if is_short(&path) { vec![(own_command(name).into(), path)] } else { Vec::new() };
     }
@@ -364,6 +406,30 @@ mod tests {
     }
 
     #[test]
+    fn a_command_is_known_unless_there_are_too_many() {
+        let has = |bin: Value, command: &str| {
+            let facts = RawValue::from_string(json!({ "bin": bin }).to_string()).unwrap();
+            Published::read(&facts, "tool").has_command(command)
+        };
+        let many: serde_json::Map<String, Value> =
+            (0..40).map(|n| (format!("c{n}"), json!(format!("{n}.js")))).collect();
+        let mut more = many.clone();
+        more.insert("tool".to_owned(), json!("t.js"));
+        for (bin, command, expected) in [
+            (json!({ "tool": "a.js", "x": "b.js" }), "x", Some(true)),
+            (json!({ "tool": "a.js", "x": "b.js" }), "y", Some(false)),
+            (json!({ "x": "a.js", "y": "b.js" }), "y", Some(true)),
+            (json!({ "x": "a.js", "y": "b.js" }), "tool", Some(false)),
+            (json!({}), "tool", Some(false)),
+            (json!(many), "c1", Some(true)),
+            (json!(many), "z", None),
+            (json!(more), "z", None),
+        ] {
+            assert_eq!(has(bin.clone(), command), expected, "{bin} {command}");
+        }
+    }
+
+    #[test]
     fn no_command_leads_above_its_package() {
         for (path, file) in [("./a/b.js", "a/b.js"), ("../dist/a.js", "dist/a.js"), ("/a", "a"), ("a\\..\\..\\b", "b")]
         {
@@ -382,6 +448,7 @@ mod tests {
         let packument = Packument::parse(packument.to_string().as_bytes(), "p").unwrap();
         assert_eq!(packument.versions(), ["1.10.0", "1.9.0", "odd"]);
         let old = packument.version("1.9.0").unwrap();
+        assert_eq!((old.has_command("p"), old.has_command("x")), (Some(true), Some(false)));
         assert_eq!(old.deprecated.as_deref(), Some("use 2"));
         assert_eq!(old.integrity.as_deref(), Some("sha512-x"));
         assert_eq!(old.node.as_deref(), Some(">=20"));

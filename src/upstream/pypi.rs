@@ -67,6 +67,8 @@ pub struct Release {
     pub has_hashes: bool,
     /// The versions of Python that it runs on, where all its files agree.
     pub requires_python: Option<String>,
+    /// When the first of its files came, if the index tells.
+    pub first: Option<OffsetDateTime>,
     /// When the last of its files came, if the index tells.
     pub published: Option<OffsetDateTime>,
 }
@@ -208,12 +210,13 @@ impl File {
 impl Release {
     fn of(files: Vec<File>) -> Self {
         let agree = files.windows(2).all(|pair| pair[0].requires_python == pair[1].requires_python);
+        let first = files.iter().filter_map(|file| file.uploaded).min();
         let published = files.iter().filter_map(|file| file.uploaded).max();
         let has_hashes = files.iter().all(|file| file.has_hash);
         let reasons: Option<Vec<String>> = files.iter().map(|file| file.yanked.clone()).collect();
         let requires_python = files.into_iter().next().and_then(|file| file.requires_python).filter(|_| agree);
         let reason = |reasons: Vec<String>| reasons.into_iter().find(|reason| !reason.is_empty()).unwrap_or_default();
-        Self { yanked: reasons.map(reason), has_hashes, requires_python, published }
+        Self { yanked: reasons.map(reason), has_hashes, requires_python, first, published }
     }
 }
 
@@ -285,12 +288,24 @@ mod tests {
         let release = json.release("1.0.0").unwrap();
         assert_eq!(
             *release,
-            Release { yanked: None, has_hashes: true, requires_python: Some(">=3.10".into()), published: None }
+            Release {
+                yanked: None,
+                has_hashes: true,
+                requires_python: Some(">=3.10".into()),
+                first: None,
+                published: None
+            }
         );
         let release = json.release("1.1").unwrap();
         assert_eq!(
             *release,
-            Release { yanked: Some("broken".into()), has_hashes: false, requires_python: None, published: None }
+            Release {
+                yanked: Some("broken".into()),
+                has_hashes: false,
+                requires_python: None,
+                first: None,
+                published: None
+            }
         );
         assert_eq!(json.release("1.10").unwrap().yanked.as_deref(), Some(""));
         assert_eq!(json.release("2"), None);

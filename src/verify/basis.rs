@@ -25,7 +25,8 @@ mod tests {
     fn every_member_counts() {
         let package = |package: &str, args: &[&str], value: &str| {
             let env = vec![("A".to_owned(), value.to_owned())];
-            Package { package: package.to_owned(), args: args.iter().map(|arg| (*arg).to_owned()).collect(), env }
+            let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+            Package { package: package.to_owned(), args, env, ..Package::default() }
         };
         let all = [
             Source::Npx(package("a@1.0.0", &["x"], "1")),

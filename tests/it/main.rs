@@ -23,6 +23,7 @@ mod diff;
 mod docs;
 #[cfg(unix)]
 mod doctor;
+mod extensions;
 #[cfg(unix)]
 mod git;
 #[cfg(target_os = "linux")]

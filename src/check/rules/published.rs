@@ -1,7 +1,7 @@
 //! What package registries say of the packages that a manifest names: shared by the rules about them.
 
 use crate::check::rule::Subject;
-use crate::manifest::{NpmSpec, PackageKind, Pin, PypiSpec, Release};
+use crate::manifest::{NpmSpec, Package, PackageKind, Pin, PypiSpec, Release};
 use crate::survey::Survey;
 use crate::upstream::SourceError;
 use crate::upstream::npm::{Packument, Published};
@@ -11,38 +11,43 @@ use crate::upstream::pypi::Project;
 pub(super) struct Named<'a, S, T> {
     /// JSON pointer of the specification.
     pub(super) pointer: String,
+    /// The package, and JSON pointer of the object that has it.
+    pub(super) package: &'a Package,
+    pub(super) object: String,
     pub(super) spec: S,
     /// What its registry knows; `None` when it knows no such package.
     pub(super) known: Option<&'a T>,
 }
 
 /// The npm packages of a manifest that the registry has answered for.
-pub(super) fn npm<'a>(subject: &Subject<'_>, survey: &'a Survey) -> Vec<Named<'a, NpmSpec, Packument>> {
-    let named = specs(subject, PackageKind::Npx).filter_map(|(pointer, text)| {
-        let spec: NpmSpec = text.parse().ok()?;
+pub(super) fn npm<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> Vec<Named<'a, NpmSpec, Packument>> {
+    let named = specs(subject, PackageKind::Npx).filter_map(|(object, package)| {
+        let spec: NpmSpec = package.package.parse().ok()?;
         let known = survey.npm.get(&spec.name)?.as_ref().ok()?.as_deref();
-        Some(Named { pointer, spec, known })
+        Some(Named { pointer: format!("{object}/package"), package, object, spec, known })
     });
     named.collect()
 }
 
 /// The Python projects of a manifest that the index has answered for.
-pub(super) fn pypi<'a>(subject: &Subject<'_>, survey: &'a Survey) -> Vec<Named<'a, PypiSpec, Project>> {
-    let named = specs(subject, PackageKind::Uvx).filter_map(|(pointer, text)| {
-        let spec: PypiSpec = text.parse().ok()?;
+pub(super) fn pypi<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> Vec<Named<'a, PypiSpec, Project>> {
+    let named = specs(subject, PackageKind::Uvx).filter_map(|(object, package)| {
+        let spec: PypiSpec = package.package.parse().ok()?;
         let known = survey.pypi.get(&spec.name)?.as_ref().ok()?.as_deref();
-        Some(Named { pointer, spec, known })
+        Some(Named { pointer: format!("{object}/package"), package, object, spec, known })
     });
     named.collect()
 }
 
 /// The packages whose registry has given no answer.
 pub(super) fn failures<'a>(subject: &Subject<'_>, survey: &'a Survey) -> Vec<(String, &'a SourceError)> {
-    let npm = specs(subject, PackageKind::Npx).filter_map(|(pointer, text)| {
-        Some((pointer, survey.npm.get(&text.parse::<NpmSpec>().ok()?.name)?.as_ref().err()?))
+    let npm = specs(subject, PackageKind::Npx).filter_map(|(object, package)| {
+        let spec: NpmSpec = package.package.parse().ok()?;
+        Some((format!("{object}/package"), survey.npm.get(&spec.name)?.as_ref().err()?))
     });
-    let pypi = specs(subject, PackageKind::Uvx).filter_map(|(pointer, text)| {
-        Some((pointer, survey.pypi.get(&text.parse::<PypiSpec>().ok()?.name)?.as_ref().err()?))
+    let pypi = specs(subject, PackageKind::Uvx).filter_map(|(object, package)| {
+        let spec: PypiSpec = package.package.parse().ok()?;
+        Some((format!("{object}/package"), survey.pypi.get(&spec.name)?.as_ref().err()?))
     });
     npm.chain(pypi).collect()
 }
@@ -70,9 +75,10 @@ pub(super) fn newest(versions: &[String]) -> String {
     }
 }
 
-fn specs<'a>(subject: &'a Subject<'_>, wanted: PackageKind) -> impl Iterator<Item = (String, &'a str)> {
+/// The packages of a kind, each with the JSON pointer of the object that has it.
+fn specs<'a>(subject: &'a Subject<'_>, wanted: PackageKind) -> impl Iterator<Item = (String, &'a Package)> {
     subject.packages().filter(move |(_, kind, _)| *kind == wanted).map(|(release, kind, package)| {
         let release: Release<'_> = release;
-        (release.package_pointer(kind, "package"), package.package.as_str())
+        (format!("{}/distribution/{}", release.pointer(), kind.as_str()), package)
     })
 }

@@ -3,11 +3,13 @@
 pub(super) mod archive_format;
 pub(super) mod cmd_style;
 pub(super) mod inconsistent_targets;
+pub(super) mod invalid_exclude_newer;
 pub(super) mod latest_reference;
 pub(super) mod missing_os;
 pub(super) mod reserved_env;
 pub(super) mod service_address;
 pub(super) mod unpinned_package;
+pub(super) mod unpublished_command;
 pub(super) mod unsafe_cmd;
 pub(super) mod unsafe_package_spec;
 pub(super) mod unsafe_url;

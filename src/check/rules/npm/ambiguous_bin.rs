@@ -12,7 +12,8 @@ pub(crate) static RULE: Rule = Rule {
     level: Level::Error,
     summary: "npx cannot tell which command of a package to start",
     why: "npx starts the command that has the name of the package, or the only one. Where there is neither it ends with \"could not determine executable to run\", for everybody.",
-    fix: "Give the package one command, or one with the name of the package (without its scope).",
+    fix: "Give the package one command, or one with the name of the package (without its scope). In a registry whose \
+          views have `package-extensions`, name the command in `command`.",
     fails: Example::Online(&Online {
         manifest: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }"),
         world: "The npm package example has the commands one and two.",
@@ -42,6 +43,10 @@ pub(crate) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for named in published::npm(subject, survey) {
         let Some((version, published)) = published::npm_version(&named) else { continue };
+        // A command that is named has a rule of its own.
+        if named.package.command.is_some() {
+            continue;
+        }
         let name = &named.spec.name;
         let package = format!("{} of {}", quote(&version), quote(name));
         let message = match &published.bin {

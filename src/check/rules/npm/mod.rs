@@ -1,6 +1,7 @@
 //! Rules about what the npm registry says of a package.
 
 pub(super) mod ambiguous_bin;
+pub(super) mod command_not_found;
 pub(super) mod deprecated;
 pub(super) mod missing_integrity;
 pub(super) mod version_not_found;

@@ -1,5 +1,6 @@
 //! Rules about what the Python package index says of a package.
 
+pub(super) mod excluded_version;
 pub(super) mod missing_hash;
 pub(super) mod version_not_found;
 pub(super) mod yanked;
