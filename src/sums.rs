@@ -7,6 +7,12 @@ use crate::text::quote;
 /// The name of the list.
 pub const SUMS: &str = "SHA256SUMS";
 
+/// The largest list that is read, in bytes: of some half a million files.
+pub const SUMS_LIMIT: u64 = 64 << 20;
+
+/// The largest signature that is read, in bytes.
+pub const SIGNATURE_LIMIT: u64 = 1 << 20;
+
 /// The name of its signature.
 pub const SIGNATURE: &str = "SHA256SUMS.sig";
 

@@ -73,7 +73,7 @@ impl Troubles {
         match bytes {
             Err(ReadError::NotFound) => Ok(Self::default()),
             Err(error) => Err(TroublesError::Read { path: shown(), error }),
-            Ok(bytes) => serde_json::from_slice(&bytes)
+            Ok(bytes) => crate::json::whole(&bytes)
                 .map_err(|error| TroublesError::Form { path: shown(), message: error.to_string() }),
         }
     }

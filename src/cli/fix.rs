@@ -1,14 +1,13 @@
 //! `validate --fix`
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::PathBuf;
 
 use acp_registry::check::{Checked, Status};
 use acp_registry::finding::Level;
 use acp_registry::registry::Registry;
 use acp_registry::source::{Edit, apply as edited};
-use acp_registry::sys::fs::write_atomic;
+use acp_registry::sys::fs::{read_bounded, write_atomic};
 
 /// What became of the changes that findings offer.
 #[derive(Default)]
@@ -62,7 +61,7 @@ fn write(registry: &Registry, file: &str, edits: &[Edit]) -> Result<(), String> 
     let path = registry.root.join(file);
     let text = registry.text(file).unwrap_or_default();
     // Between reading and now somebody may have worked on it.
-    if fs::read_to_string(&path).ok().as_deref() != Some(text) {
+    if read_bounded(&path, &registry.root, text.len() as u64).ok().as_deref() != Some(text.as_bytes()) {
         return Err(format!("{} has changed meanwhile; run again", path.display()));
     }
     write_atomic(&path, edited(text, edits).as_bytes()).map_err(|error| error.to_string())

@@ -68,8 +68,10 @@ pub(super) fn run(
 
 fn read(part: &PartFile, ui: &Ui) -> Result<Part, Failure> {
     let failed = |error: &ReadError| Failure::unable(format!("cannot read {}: {error}", part.path.display()));
+    // All parts are in memory at once, and together as long as one snapshot; a small one is always read.
+    let limit = (SNAPSHOT_LIMIT / part.shard.count() as u64).max(1 << 20);
     let text = match part.path.canonicalize().map_err(ReadError::from) {
-        Ok(real) => Some(read_bounded(&real, Path::new("/"), SNAPSHOT_LIMIT).map_err(|error| failed(&error))?),
+        Ok(real) => Some(read_bounded(&real, Path::new("/"), limit).map_err(|error| failed(&error))?),
         Err(ReadError::NotFound) => {
             ui.warning(&format!("part {} has no file {}", part.shard, part.path.display()));
             None

@@ -143,7 +143,7 @@ impl<'a> Earlier<'a> {
 fn entries(tree: &dyn Published, file: &str) -> Result<Option<Vec<Value>>, PublishedError> {
     let Some(bytes) = tree.read(file)? else { return Ok(None) };
     let failed = |message: String| PublishedError { file: file.to_owned(), message };
-    let mut index = json::whole(&bytes).map_err(|error| failed(error.to_string()))?;
+    let mut index: Value = json::whole(&bytes).map_err(|error| failed(error.to_string()))?;
     match index.get_mut("agents").map(Value::take) {
         Some(Value::Array(agents)) => Ok(Some(agents)),
         _ => Err(failed("it has no array `agents`".to_owned())),

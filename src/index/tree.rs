@@ -8,12 +8,9 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::registry::Registry;
-use crate::sums::{self, SUMS};
+use crate::sums::{self, SUMS, SUMS_LIMIT};
 use crate::sys::fs::{PathError, ReadError, Staging, read_bounded};
 use crate::text::printable;
-
-/// The largest list of digests that is read, in bytes.
-const LIST_LIMIT: u64 = 64 << 20;
 
 /// The bytes of a published file.
 #[derive(Debug, Clone)]
@@ -218,7 +215,7 @@ fn refuse_loss(directory: &Path, registry: &Path) -> Result<(), TreeError> {
         return Err(TreeError::HoldsRegistry(directory.to_owned()));
     }
     refuse_registry(&real, registry)?;
-    let listed = read_bounded(&real.join(SUMS), &real, LIST_LIMIT).unwrap_or_default();
+    let listed = read_bounded(&real.join(SUMS), &real, SUMS_LIMIT).unwrap_or_default();
     let known = sums::names(&listed);
     let folders: BTreeSet<&str> = known.iter().flat_map(|name| folders(name)).collect();
     let mut found = Vec::new();

@@ -3,9 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde::Deserialize;
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use super::tool::Tool;
 use super::{Error, Installer, Source, npm, uv};
@@ -98,20 +96,11 @@ impl Installer {
 
 /// The integrity value of a package in a lock file of npm.
 pub(super) fn integrity_in(list: &[u8], name: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Form<'a> {
-        #[serde(borrow)]
-        packages: Object<'a, PACKAGES>,
-    }
-    #[derive(Deserialize)]
-    struct Entry<'a> {
-        #[serde(borrow)]
-        integrity: Option<&'a RawValue>,
-    }
-    let Form { packages } = serde_json::from_slice(list).ok()?;
+    let [packages] = json::members(list, ["packages"]).ok()?;
+    let packages: Object<'_, PACKAGES> = json::object(packages)?;
     let path = format!("node_modules/{name}");
-    let (_, package) = packages.members.into_iter().find(|(key, _)| *key == path)?;
-    let Entry { integrity } = json::object(Some(package))?;
+    let (_, package) = packages.members.into_iter().rev().find(|(key, _)| *key == path)?;
+    let [integrity] = json::members_of(Some(package), ["integrity"]);
     json::text(integrity).map(Into::into)
 }
 

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::task::spawn_blocking;
 
@@ -14,6 +13,7 @@ use super::{
     scripts,
 };
 use crate::archive::Program;
+use crate::json;
 use crate::manifest::{NpmSpec, Package, Pin};
 use crate::sys::fs::{PathError, read_bounded, resolve_below};
 use crate::text::quote;
@@ -139,23 +139,16 @@ fn integrity(name: &str, directory: &Path) -> Option<String> {
 }
 
 /// What is asked of a package's `package.json`.
-#[derive(Deserialize)]
 struct Own {
-    #[serde(default)]
     bin: Option<Box<RawValue>>,
-    #[serde(default)]
     engines: Option<Box<RawValue>>,
 }
 
 impl Own {
     /// The range of Node.js versions that the package asks for.
     fn node(&self) -> Option<String> {
-        #[derive(Deserialize)]
-        struct Engines {
-            node: String,
-        }
-        let engines: Engines = serde_json::from_str(self.engines.as_ref()?.get()).ok()?;
-        Some(engines.node)
+        let [node] = json::members_of(self.engines.as_deref(), ["node"]);
+        json::text(node).map(Into::into)
     }
 }
 
@@ -169,7 +162,9 @@ fn package_json(name: &str, directory: &Path) -> Result<Own, String> {
     let directory = directory.canonicalize().map_err(|error| unreadable(&error))?;
     let path = resolve_below(&path, &directory).map_err(|error| unreadable(&error))?;
     let text = read_bounded(&path, &directory, LIMIT).map_err(|error| unreadable(&error))?;
-    serde_json::from_slice(&text).map_err(|error| unreadable(&error))
+    let [bin, engines] = json::members(&text, ["bin", "engines"]).map_err(|error| unreadable(&error))?;
+    let owned = |part: Option<&RawValue>| part.map(ToOwned::to_owned);
+    Ok(Own { bin: owned(bin), engines: owned(engines) })
 }
 
 /// The file of the wanted command, or else the one that `npx` would start; or what is wrong as the rest of a sentence about
@@ -215,6 +210,22 @@ mod tests {
         for other in ["/bin/sh", "/usr/bin/env -S A=1 node", "/usr/bin/env bun", "", "/usr/bin/env nodejs-x"] {
             assert_eq!(flags(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn of_equal_members_the_last_one_counts_as_for_npm() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = folder.path().join("node_modules/p");
+        std::fs::create_dir_all(&package).unwrap();
+        for file in ["a.js", "b.js", "c.js"] {
+            std::fs::write(package.join(file), "").unwrap();
+        }
+        let text = r#"{ "bin": "a.js", "engines": { "node": "1" }, "bin": { "p": "b.js", "p": "c.js" }, "engines": { "node": "2" } }"#;
+        std::fs::write(package.join("package.json"), text).unwrap();
+        let own = package_json("p", folder.path()).unwrap();
+        assert_eq!(own.node().as_deref(), Some("2"));
+        let file = command_file("p", &own, None, folder.path()).unwrap();
+        assert!(file.ends_with("node_modules/p/c.js"), "{}", file.display());
     }
 
     #[test]

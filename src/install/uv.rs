@@ -7,10 +7,13 @@ use super::closure::write;
 use super::tool::Tool;
 use super::{Error, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld, Verified, Work, refusal, remedy};
 use crate::manifest::{Package, Pin, PypiSpec};
-use crate::sys::fs::PathError;
+use crate::sys::fs::{PathError, read_bounded};
 use crate::sys::process::Environment;
 use crate::text::quote;
 use crate::upstream::pypi::normalized;
+
+/// The largest file of entry points that is read, in bytes.
+const LIMIT: u64 = 1 << 20;
 
 /// Installs a package with uv into an environment of its own.
 pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed, Error> {
@@ -132,8 +135,11 @@ fn commands(directory: &Path, package: &str) -> Result<Vec<String>, Error> {
             stem.is_some_and(|stem| normalized(stem) == normalized(package))
         };
         if let Some(own) = list(&packages)?.iter().find(is_own) {
-            let notes = fs::read_to_string(packages.join(own).join("entry_points.txt")).unwrap_or_default();
-            return Ok(console_scripts(&notes));
+            let notes = packages
+                .canonicalize()
+                .ok()
+                .and_then(|packages| read_bounded(&packages.join(own).join("entry_points.txt"), &packages, LIMIT).ok());
+            return Ok(console_scripts(&String::from_utf8_lossy(&notes.unwrap_or_default())));
         }
     }
     Ok(Vec::new())
@@ -200,6 +206,23 @@ mod tests {
         let names = console_scripts(notes);
         assert_eq!(names.iter().map(|name| name.trim_end_matches(".exe")).collect::<Vec<_>>(), ["tool", "tool-acp"]);
         assert_eq!(console_scripts(""), [] as [&str; 0]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn notes_that_are_too_long_or_elsewhere_name_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("tools/lib/python3.12/site-packages/p-1.dist-info");
+        fs::create_dir_all(&own).unwrap();
+        let notes = "[console_scripts]\nx = p:main\n";
+        fs::write(own.join("entry_points.txt"), notes).unwrap();
+        assert_eq!(commands(folder.path(), "p").unwrap(), ["x"]);
+        fs::write(own.join("entry_points.txt"), notes.repeat(1 << 16)).unwrap();
+        assert_eq!(commands(folder.path(), "p").unwrap(), [] as [&str; 0]);
+        fs::write(folder.path().join("outside"), notes).unwrap();
+        fs::remove_file(own.join("entry_points.txt")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("outside"), own.join("entry_points.txt")).unwrap();
+        assert_eq!(commands(folder.path(), "p").unwrap(), [] as [&str; 0]);
     }
 
     #[test]

@@ -4,13 +4,14 @@
 //! * [`to_string`] writes
 //! * [`List`], [`Object`]: foreign documents whose parts stay text; [`object()`], [`text`], [`flag`] read one part
 //! * [`whole`]: a foreign document as a whole, if it has not too many values
+//! * [`members`]: the members of an object by their names, of equal ones the last
 //!
 //! Published indexes have had this form from the start, and clients compare them byte by byte. In reports it also keeps
 //! bidirectional and other hidden characters off the terminal.
 
 mod parts;
 
-pub use parts::{List, Object, check_count, flag, object, text, whole};
+pub use parts::{List, Object, check_count, check_share, flag, members, members_of, object, text, whole};
 
 use std::io;
 

@@ -6,8 +6,8 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Error;
 use serde_json::value::RawValue;
-use serde_json::{Error, Value};
 
 /// The first `MOST` items of a list, each as text.
 #[derive(Debug, Default)]
@@ -30,11 +30,12 @@ pub struct Object<'a, const MOST: usize> {
 /// How many values a document may have that is read as a whole: each takes about a hundred bytes.
 const VALUES: usize = 2_000_000;
 
-/// Reads a document as a whole, with at most two million values.
+/// Reads a document as a whole, with at most two million values: as a [`serde_json::Value`], or as a type whose lists and maps
+/// have no limit of their own.
 ///
 /// # Errors
-/// When it is not JSON, or has more values.
-pub fn whole(text: &[u8]) -> serde_json::Result<Value> {
+/// When it is not JSON, or not of this type, or has more values.
+pub fn whole<'a, T: Deserialize<'a>>(text: &'a [u8]) -> serde_json::Result<T> {
     check_count(text)?;
     serde_json::from_slice(text)
 }
@@ -44,10 +45,65 @@ pub fn whole(text: &[u8]) -> serde_json::Result<Value> {
 /// # Errors
 /// When it has more than two million values.
 pub fn check_count(text: &[u8]) -> serde_json::Result<()> {
-    if values(text) > VALUES {
-        return Err(Error::custom(format_args!("it has more than {VALUES} values")));
+    check_share(text, 1)
+}
+
+/// The least that each of several documents may have.
+const SHARE: usize = 20_000;
+
+/// The same for one of `shares` documents that are read together.
+///
+/// # Errors
+/// When it has more values than its share of two million.
+pub fn check_share(text: &[u8], shares: usize) -> serde_json::Result<()> {
+    let most = (VALUES / shares.max(1)).max(SHARE);
+    if values(text) > most {
+        return Err(Error::custom(format_args!("it has more than {most} values")));
     }
     Ok(())
+}
+
+/// The members of an object that have these names, as text; all others are passed over. Of equal keys the last one counts, as
+/// for the JSON parsers of npm, Node.js and Python; a derived `Deserialize` refuses such an object.
+///
+/// # Errors
+/// When it is not JSON, or not an object.
+pub fn members<'a, const COUNT: usize>(
+    text: &'a [u8],
+    names: [&'static str; COUNT],
+) -> serde_json::Result<[Option<&'a RawValue>; COUNT]> {
+    struct Members<const COUNT: usize>([&'static str; COUNT]);
+    impl<'de, const COUNT: usize> Visitor<'de> for Members<COUNT> {
+        type Value = [Option<&'de RawValue>; COUNT];
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut found = [None; COUNT];
+            while let Some(Key(key)) = map.next_key()? {
+                match self.0.iter().position(|name| *name == key) {
+                    Some(at) => found[at] = Some(map.next_value()?),
+                    None => drop(map.next_value::<IgnoredAny>()?),
+                }
+            }
+            Ok(found)
+        }
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    let found = deserializer.deserialize_map(Members(names))?;
+    deserializer.end()?;
+    Ok(found)
+}
+
+/// The same of a part; `None` for each when the part is not there or is anything else.
+#[must_use]
+pub fn members_of<'a, const COUNT: usize>(
+    part: Option<&'a RawValue>,
+    names: [&'static str; COUNT],
+) -> [Option<&'a RawValue>; COUNT] {
+    part.and_then(|part| members(part.get().as_bytes(), names).ok()).unwrap_or([None; COUNT])
 }
 
 /// How many values a text has, at most: keys, items and objects, by the signs before them.
@@ -144,6 +200,8 @@ pub fn flag(part: Option<&RawValue>) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]
@@ -167,9 +225,23 @@ mod tests {
     fn a_document_of_too_many_values_is_not_read() {
         assert_eq!(values(br#"{"a,[":[1,2,{}],"\\":"\",:"}"#), 1 + 8);
         let items = |count: usize| format!("[{}0]", "0,".repeat(count));
-        assert!(whole(items(1000).as_bytes()).is_ok());
-        let error = whole(items(VALUES).as_bytes()).unwrap_err().to_string();
+        assert!(whole::<Value>(items(1000).as_bytes()).is_ok());
+        let error = whole::<Value>(items(VALUES).as_bytes()).unwrap_err().to_string();
         assert_eq!(error, "it has more than 2000000 values");
+        assert!(check_share(items(30_000).as_bytes(), 10).is_ok());
+        let error = check_share(items(30_000).as_bytes(), 1000).unwrap_err().to_string();
+        assert_eq!(error, "it has more than 20000 values");
+    }
+
+    #[test]
+    fn of_equal_keys_the_last_one_counts() {
+        let text = r#"{"a":1,"b":[2],"x":{"a":3},"a":{"c":4},"\u0062":5}"#;
+        let found = members(text.as_bytes(), ["a", "b", "y"]).unwrap();
+        assert_eq!(found.map(|part| part.map(RawValue::get)), [Some(r#"{"c":4}"#), Some("5"), None]);
+        for odd in ["", "[]", "7", r#"{"a":1"#, r#"{"a":1} x"#] {
+            assert!(members(odd.as_bytes(), ["a"]).is_err(), "{odd}");
+        }
+        assert_eq!(members_of(None, ["a"]).map(|part| part.map(RawValue::get)), [None]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::count::signs;
 use crate::install::{Expected, Kind};
 use crate::manifest::{BinaryTarget, Distribution, Package};
 use crate::resolve::{Offer, Origin};
@@ -15,6 +16,9 @@ pub const NAME: &str = "acp-registry.lock";
 
 /// The largest lock file that is read, in bytes.
 const LIMIT: u64 = 32 << 20;
+
+/// How many keys and values it has at most: those of some 10,000 agents.
+const SIGNS: usize = 200_000;
 
 const HEAD: &str = "# Written by `acp-registry install --lock`, and obeyed by `acp-registry install --locked`.\n\n";
 
@@ -133,6 +137,9 @@ impl LockFile {
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+        if signs(text) > SIGNS {
+            return Err(format!("it has more than {SIGNS} keys and values"));
+        }
         let file: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         if file.schema != 1 {
             return Err(format!("form {} is of another version of this program", file.schema));
@@ -249,6 +256,7 @@ mod tests {
             ("schema = 1\nmore = 1", "unknown field"),
             ("schema = 1\n[agents.a]\n", "missing field `version`"),
             ("{", "TOML"),
+            (&format!("schema = 1\nx = [{}]", "0,".repeat(SIGNS)), "more than 200000 keys and values"),
         ] {
             let error = LockFile::parse(text.as_bytes()).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

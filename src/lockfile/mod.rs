@@ -4,6 +4,7 @@
 //! * [`Locked`], [`LockedArchive`], [`LockedPackage`]: what it says of an agent
 //! * [`Locker`]: from an offer to that
 
+mod count;
 mod form;
 mod make;
 

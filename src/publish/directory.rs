@@ -13,9 +13,6 @@ use crate::sys::fs::{PathError, ReadError, linked_folder, read_bounded, write_at
 use crate::sys::lock::{Answer, Lock};
 use crate::text::printable;
 
-/// The largest file that is read, in bytes.
-const LIMIT: u64 = 256 << 20;
-
 /// Where files are made before they get their names.
 const MAKING: &str = ".acp-registry/making";
 
@@ -69,13 +66,13 @@ impl Directory {
         Ok(write_atomic_from(&making, &path, bytes)?)
     }
 
-    pub(super) fn get(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
+    pub(super) fn get(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
         let path = self.path(name)?;
         let root = match self.root.canonicalize() {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             other => other.map_err(PathError::at(&self.root))?,
         };
-        match read_bounded(&path, &root, LIMIT) {
+        match read_bounded(&path, &root, limit) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(ReadError::NotFound) => Ok(None),
             Err(error) => Err(Error::Read { path: path.display().to_string(), error }),
@@ -84,7 +81,13 @@ impl Directory {
 
     /// Whether a file of its own, no link, has these bytes.
     pub(super) fn holds(&self, name: &str, bytes: &[u8]) -> Result<bool, Error> {
-        Ok(!self.path(name)?.is_symlink() && self.get(name)?.is_some_and(|found| found == bytes))
+        if self.path(name)?.is_symlink() {
+            return Ok(false);
+        }
+        match self.get(name, bytes.len() as u64) {
+            Err(Error::Read { error: ReadError::TooLarge { .. }, .. }) => Ok(false),
+            found => Ok(found?.is_some_and(|found| found == bytes)),
+        }
     }
 
     /// When a file was written, in seconds since 1970, as far as the file system tells.

@@ -7,9 +7,13 @@ use object_store::list::{PaginatedListOptions, PaginatedListStore as _};
 
 use super::Error;
 use super::store::Store;
+use super::tree::digest_of;
 
 /// How many objects a folder of a bucket has at most.
 const KEYS: usize = 1_000_000;
+
+/// How many bytes their names have at most.
+const NAMES: usize = 128 << 20;
 
 /// How many pages name them at most; a store may send pages that are not full.
 const PAGES: usize = 2_000;
@@ -37,7 +41,9 @@ impl Store {
     async fn pages(&self, folder: &str, is_flat: bool) -> Result<Listing, Error> {
         let below = self.below(folder);
         let mut listing = Listing::default();
+        // Tokens are as long as the store likes.
         let mut tokens = HashSet::new();
+        let mut length = 0;
         let mut token: Option<String> = None;
         for _ in 0..PAGES {
             let options = PaginatedListOptions {
@@ -49,14 +55,17 @@ impl Store {
             let page =
                 self.client().list_paginated(prefix, options).await.map_err(|error| self.fail(folder, &error))?;
             let names = page.result.objects.iter().filter_map(|meta| meta.location.as_ref().strip_prefix(&below));
-            listing.files.extend(names.map(ToOwned::to_owned));
+            listing.files.extend(names.inspect(|name| length += name.len()).map(ToOwned::to_owned));
             let folders = page.result.common_prefixes.iter().filter_map(|path| path.filename());
-            listing.folders.extend(folders.map(ToOwned::to_owned));
+            listing.folders.extend(folders.inspect(|name| length += name.len()).map(ToOwned::to_owned));
+            if length > NAMES {
+                return Err(self.endless(folder, &format!("has more than {NAMES} bytes of names")));
+            }
             if listing.files.len() + listing.folders.len() > KEYS {
                 return Err(self.endless(folder, &format!("has more than {KEYS} objects")));
             }
             let Some(next) = page.page_token else { return Ok(listing) };
-            if !tokens.insert(next.clone()) {
+            if !tokens.insert(digest_of(next.as_bytes())) {
                 return Err(self.endless(folder, "goes round in a circle (the same NextContinuationToken again)"));
             }
             token = Some(next);

@@ -67,7 +67,7 @@ pub async fn prune(
     notice: Notice<'_>,
 ) -> Result<Pruned, Error> {
     // Before anything is made there: the name may be a wrong one.
-    let is_published = target.get(STATE).await?.is_some() || target.get(&format!("{LATEST}/{SUMS}")).await?.is_some();
+    let is_published = target.modified(STATE).await?.is_some() || target.sums(LATEST).await?.is_some();
     if !is_published {
         return Err(Error::Unpublished(target.shown("")));
     }
@@ -83,7 +83,7 @@ async fn run(
     notice: Notice<'_>,
 ) -> Result<Pruned, Error> {
     let mut state = State::load(target).await?;
-    let latest = target.get(&format!("{LATEST}/{SUMS}")).await?.map(|list| tree::digest_of(&list));
+    let latest = target.sums(LATEST).await?.map(|list| tree::digest_of(&list));
     let found = find(target, &state, jobs, notice).await?;
     let newest = newest(&found, target, notice);
     let limit = now().saturating_sub(seconds(keep));
@@ -139,7 +139,7 @@ async fn find(target: &Target, state: &State, jobs: usize, notice: Notice<'_>) -
         let Some(end_of_day) = snapshot::end_of_day(&name) else { return Ok::<Option<Found>, Error>(None) };
         let known = state.snapshots.get(&name);
         let place = format!("{name}/{SUMS}");
-        let list = target.get(&place).await?;
+        let list = target.sums(&name).await?;
         let files = match list.as_deref().map(sums::parse) {
             Some(Ok(files)) => Files::Listed(files.into_keys().collect()),
             Some(Err(why)) => {

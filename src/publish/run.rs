@@ -13,7 +13,7 @@ use super::{
     Action, Error, Event, LATEST, Notice, Options, Published, Revision, Target, Tree, What, now, seconds, snapshot,
     takeover, tree,
 };
-use crate::sums::{SIGNATURE, SUMS};
+use crate::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
 /// How often the state is written while files are sent: so much is compared again after an interruption.
 const CHECKPOINT: Duration = Duration::from_secs(20);
@@ -117,7 +117,7 @@ impl Work<'_> {
         }
         let name = snapshot::name(revision, sums, now());
         for name in [name.clone(), snapshot::other_name(&name, sums)] {
-            match self.target.get(&format!("{name}/{SUMS}")).await? {
+            match self.target.sums(&name).await? {
                 Some(list) if list == self.tree.sums() => return Ok(Place { name, is_complete: true }),
                 Some(_) => {}
                 // What was begun with another tree is nobody's.
@@ -135,7 +135,7 @@ impl Work<'_> {
     /// The signature of the list of digests: the one that the snapshot has, or a new one.
     async fn signature(&self, place: &Place) -> Result<Option<Vec<u8>>, Error> {
         let Some(sign) = self.options.sign else { return Ok(None) };
-        let known = self.target.get(&format!("{}/{SIGNATURE}", place.name)).await?;
+        let known = self.target.get(&format!("{}/{SIGNATURE}", place.name), SIGNATURE_LIMIT).await?;
         if known.is_some() || self.is_dry_run {
             return Ok(Some(known.unwrap_or_default()));
         }

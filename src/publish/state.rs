@@ -6,11 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::form::Headers;
 use super::{Error, LATEST, Target, snapshot};
+use crate::json;
 use crate::sums::{self, SUMS, is_name};
 use crate::text::{printable, quote};
 
 /// Where it is kept.
 pub(super) const STATE: &str = ".acp-registry/state.json";
+
+/// The largest state that is read, in bytes: of some 400,000 files.
+const LIMIT: u64 = 64 << 20;
 
 /// What lies at a target.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -57,8 +61,8 @@ impl State {
     pub(super) async fn load(target: &Target) -> Result<Self, Error> {
         let place = target.shown(STATE);
         let wrong = |message: &str| Error::State { place: place.clone(), message: printable(message).into_owned() };
-        if let Some(bytes) = target.get(STATE).await? {
-            let state: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(&error.to_string()))?;
+        if let Some(bytes) = target.get(STATE, LIMIT).await? {
+            let state: Self = json::whole(&bytes).map_err(|error| wrong(&error.to_string()))?;
             if state.schema != 1 {
                 return Err(wrong("another version of this program wrote it"));
             }
@@ -68,7 +72,7 @@ impl State {
             };
         }
         let mut files = BTreeMap::new();
-        if let Some(list) = target.get(&format!("{LATEST}/{SUMS}")).await? {
+        if let Some(list) = target.sums(LATEST).await? {
             // Another tool may have put it there; what it names is compared with what is there.
             files.extend(sums::parse(&list).unwrap_or_default().into_keys().map(|name| (name, File::default())));
             files.insert(SUMS.to_owned(), File::default());

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::TryStreamExt as _;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::{Error as PathError, Path};
 use object_store::{
@@ -13,14 +14,11 @@ use object_store::{
 use url::{Host, Url};
 
 use super::Error;
-use super::bounds::{ANSWER, Connector};
+use super::bounds::Connector;
 use super::form::Headers;
 use crate::net::{self, AllowedHosts};
 use crate::sums::is_name;
 use crate::text::{printable, quote};
-
-/// The largest object that is read, in bytes.
-const LIMIT: u64 = ANSWER as u64;
 
 /// How long the store may send nothing at all. An upload counts as nothing, and lines can be slow.
 const IDLE: Duration = Duration::from_mins(5);
@@ -141,20 +139,35 @@ impl Store {
         self.client.put_opts(&self.path(name), bytes.into(), options).await
     }
 
-    pub(super) async fn get(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.get_with_version(name).await?.map(|(bytes, _)| bytes))
+    /// Reads an object of at most `limit` bytes.
+    pub(super) async fn get(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.get_with_version(name, limit).await?.map(|(bytes, _)| bytes))
     }
 
-    /// Reads an object, with what names this version of it.
-    pub(super) async fn get_with_version(&self, name: &str) -> Result<Option<(Vec<u8>, Option<String>)>, Error> {
+    /// The same, with what names this version of it.
+    pub(super) async fn get_with_version(
+        &self,
+        name: &str,
+        limit: u64,
+    ) -> Result<Option<(Vec<u8>, Option<String>)>, Error> {
         let Some(found) = self.find(name, false).await? else { return Ok(None) };
-        if found.meta.size > LIMIT {
-            let message = format!("is larger than {LIMIT} bytes");
-            return Err(Error::Store { place: self.shown(name), message });
+        let too_large = || {
+            let message = format!("is larger than {limit} bytes");
+            Error::Store { place: self.shown(name), message }
+        };
+        if found.meta.size > limit {
+            return Err(too_large());
         }
         let tag = found.meta.e_tag.clone();
-        let bytes = found.bytes().await.map_err(|error| self.fail(name, &error))?;
-        Ok(Some((bytes.to_vec(), tag)))
+        let mut pieces = found.into_stream();
+        let mut bytes = Vec::new();
+        while let Some(piece) = pieces.try_next().await.map_err(|error| self.fail(name, &error))? {
+            if (bytes.len() + piece.len()) as u64 > limit {
+                return Err(too_large());
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(Some((bytes, tag)))
     }
 
     async fn find(&self, name: &str, head: bool) -> Result<Option<GetResult>, Error> {
@@ -179,7 +192,7 @@ impl Store {
             && said(&Attribute::ContentType) == Some(headers.content_type)
             && said(&Attribute::CacheControl) == Some(headers.cache_control)
             && said(&Attribute::ContentEncoding) == headers.content_encoding;
-        Ok(is_alike && self.get(name).await?.is_some_and(|found| found == bytes))
+        Ok(is_alike && self.get(name, found.meta.size).await?.is_some_and(|found| found == bytes))
     }
 
     pub(super) async fn remove(&self, name: &str) -> Result<(), Error> {

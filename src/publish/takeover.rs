@@ -6,17 +6,23 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::state::{File, State};
 use super::tree::is_index;
 use super::{Error, Event, LATEST, Notice, Target, Tree};
-use crate::sums::{self, SUMS, is_name};
+use crate::json::{self, List};
+use crate::sums::{self, is_name};
 use crate::text::printable;
 
 /// The index that tells a registry from any other folder.
 const INDEX: &str = "registry.json";
+
+/// The largest index that is read, in bytes.
+const LIMIT: u64 = 64 << 20;
+
+/// How many agents of an index are looked at.
+const AGENTS: usize = 250_000;
 
 /// How many files a warning names.
 const NAMED: usize = 10;
@@ -51,10 +57,9 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
     if !state.is_new {
         return Ok(());
     }
-    let list = target.get(&format!("{LATEST}/{SUMS}")).await?;
+    let list = target.sums(LATEST).await?;
     let there: BTreeSet<String> = target.list(LATEST).await?.into_iter().collect();
-    let is_registry =
-        there.contains(INDEX) && target.get(&format!("{LATEST}/{INDEX}")).await?.is_some_and(|index| is_index(&index));
+    let is_registry = there.contains(INDEX) && index(target, INDEX).await?.is_some_and(|index| is_index(&index));
     let is_adopted = |name: &str| is_registry && (list.is_none() || kind(name) != Kind::Other);
     // Where a list says what was published, a file beside it that is no part of a registry was put there by a person.
     let would_be_lost = |name: &&str| !is_adopted(name) && (list.is_none() || tree.has(name));
@@ -76,7 +81,7 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
     // Clients may read an index that this tree does not have, so that what it names stays, too.
     let mut icons = Some(BTreeSet::new());
     for name in rest.iter().filter(|name| kind(name) == Kind::Index) {
-        let named = target.get(&format!("{LATEST}/{name}")).await?.and_then(|index| icons_of(&index));
+        let named = index(target, name).await?.and_then(|index| icons_of(&index));
         icons = icons.zip(named).map(|(icons, named)| icons.into_iter().chain(named).collect());
         notice(Event::Warning(format!(
             "{place}/{} is an index that this tree does not have: it stays as it is, with its icons; add a view of that name \
@@ -98,19 +103,23 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
     Ok(())
 }
 
-/// The names of the icons that the agents of an index have; `None` for what is not one.
+/// The text of an index in `latest/`.
+async fn index(target: &Target, name: &str) -> Result<Option<Vec<u8>>, Error> {
+    target.get(&format!("{LATEST}/{name}"), LIMIT).await
+}
+
+/// The names of the icons that the agents of an index have; `None` for what is not one, or has too many agents.
 fn icons_of(index: &[u8]) -> Option<Vec<String>> {
-    #[derive(Deserialize)]
-    struct Index {
-        agents: Vec<Agent>,
+    let [agents] = json::members(index, ["agents"]).ok()?;
+    let agents: List<'_, AGENTS> = serde_json::from_str(agents?.get()).ok()?;
+    let is_object = |agent: &&RawValue| agent.get().starts_with('{');
+    if agents.is_longer || !agents.items.iter().all(is_object) {
+        return None;
     }
-    #[derive(Deserialize)]
-    struct Agent {
-        #[serde(default)]
-        icon: Value,
-    }
-    let index: Index = serde_json::from_slice(index).ok()?;
-    let icons = index.agents.iter().filter_map(|agent| agent.icon.as_str());
+    let icons = agents.items.into_iter().filter_map(|agent| {
+        let [icon] = json::members_of(Some(agent), ["icon"]);
+        json::text(icon)
+    });
     Some(icons.filter_map(|icon| icon.rsplit('/').next().map(ToOwned::to_owned)).collect())
 }
 

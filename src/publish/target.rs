@@ -7,6 +7,7 @@ use super::form::Headers;
 use super::lease::Lease;
 use super::store::{Bucket, Store};
 use super::{Error, LATEST, Notice, Tree, Turns};
+use crate::sums::{SUMS, SUMS_LIMIT};
 use crate::sys::lock::Lock;
 
 /// Where trees are published.
@@ -88,12 +89,17 @@ impl Target {
         }
     }
 
-    /// Reads a file; `None` when there is none.
-    pub(super) async fn get(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
+    /// Reads a file of at most `limit` bytes; `None` when there is none.
+    pub(super) async fn get(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
         match self {
-            Self::Directory(directory) => directory.get(name),
-            Self::Store(store) => store.get(name).await,
+            Self::Directory(directory) => directory.get(name, limit),
+            Self::Store(store) => store.get(name, limit).await,
         }
+    }
+
+    /// Reads the list of digests in a folder; `None` when there is none.
+    pub(super) async fn sums(&self, folder: &str) -> Result<Option<Vec<u8>>, Error> {
+        self.get(&format!("{folder}/{SUMS}"), SUMS_LIMIT).await
     }
 
     /// Whether a file is there, with this content, in this form.

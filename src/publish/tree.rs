@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use super::Error;
 use crate::hex;
-use crate::sums::{self, SUMS};
+use crate::json;
+use crate::sums::{self, SUMS, SUMS_LIMIT};
 use crate::sys::fs::{ReadError, linked_folder, read_bounded};
 
 /// The largest file that is published, in bytes.
@@ -37,7 +37,7 @@ impl Tree {
         if !root.is_dir() {
             return Err(no_tree("it is no directory".to_owned()));
         }
-        let sums = match read_bounded(&root.join(SUMS), &root, LIMIT) {
+        let sums = match read_bounded(&root.join(SUMS), &root, SUMS_LIMIT) {
             Err(ReadError::NotFound) => return Err(no_tree(format!("there is no {SUMS}"))),
             other => other.map_err(|error| read_error(&root.join(SUMS), error))?,
         };
@@ -98,8 +98,8 @@ fn read_error(path: &Path, error: ReadError) -> Error {
 
 /// Whether a text is an object with a list `agents`, whatever that holds.
 pub(super) fn is_index(text: &[u8]) -> bool {
-    let object: Result<BTreeMap<String, &RawValue>, _> = serde_json::from_slice(text);
-    object.is_ok_and(|object| object.get("agents").is_some_and(|agents| agents.get().starts_with('[')))
+    let members = json::members(text, ["agents"]);
+    members.is_ok_and(|[agents]| agents.is_some_and(|agents| agents.get().starts_with('[')))
 }
 
 /// SHA-256 of bytes.

@@ -76,7 +76,7 @@ impl Capabilities {
     /// # Errors
     /// [`SnapshotError`] when the text is not JSON, or lists no agents.
     pub fn parse(text: &[u8]) -> Result<Self, SnapshotError> {
-        let document = crate::json::whole(text)?;
+        let document: Value = crate::json::whole(text)?;
         // The report of `verify` has the same rows by another name.
         let list = ["agents", "results"].iter().find_map(|key| document.get(key)?.as_array());
         let list = list.ok_or(SnapshotError::NoRows)?;

@@ -14,8 +14,8 @@ use crate::install::Kind;
 use crate::sys::fs::{PathError, read_bounded};
 use crate::{hash, json};
 
-/// The largest list that is read, in bytes.
-const LIMIT: u64 = 256 << 20;
+/// The largest list that is read, in bytes. It names at most a million files.
+const LIMIT: u64 = 128 << 20;
 
 /// How an installed file differs from what was installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Version {
     fn digests(&self) -> Result<Digests, Error> {
         let bytes = read_bounded(&self.directory.join(DIGESTS), &self.directory, LIMIT);
         let bytes = bytes.map_err(|error| self.damaged_digests(error.to_string()))?;
-        serde_json::from_slice(&bytes).map_err(|error| self.damaged_digests(error.to_string()))
+        json::whole(&bytes).map_err(|error| self.damaged_digests(error.to_string()))
     }
 
     fn damaged_digests(&self, message: String) -> Error {

@@ -9,6 +9,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::{Stamp, StoredInterpreter};
 use crate::install::{Kind, Placed, Source, Verified};
+use crate::json;
 use crate::manifest::{Platform, env_name};
 use crate::resolve::Plan;
 use crate::text::quote;
@@ -121,7 +122,7 @@ impl Receipt {
 
     /// Reads the receipt of an agent; the error says what is wrong.
     pub(super) fn parse(bytes: &[u8], id: &str) -> Result<Self, String> {
-        let receipt: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let receipt: Self = json::whole(bytes).map_err(|error| error.to_string())?;
         if receipt.schema != SCHEMA {
             return Err(format!("form {} is of another version of this program", receipt.schema));
         }

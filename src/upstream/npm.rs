@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::de::Error as _;
 use serde_json::value::RawValue;
 use time::OffsetDateTime;
 use url::Url;
@@ -148,19 +148,20 @@ impl Registry {
     }
 }
 
-#[derive(Deserialize)]
 struct Form<'a> {
-    #[serde(rename = "dist-tags", borrow, default)]
     tags: Option<&'a RawValue>,
-    #[serde(rename = "time", borrow, default)]
     times: Option<&'a RawValue>,
-    #[serde(borrow)]
     versions: Object<'a, VERSIONS>,
 }
 
 impl<'a> Form<'a> {
     fn parse(bytes: &'a [u8]) -> Result<Self, String> {
-        let form: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let read = || {
+            let [tags, times, versions] = json::members(bytes, ["dist-tags", "time", "versions"])?;
+            let versions = versions.ok_or_else(|| serde_json::Error::missing_field("versions"))?;
+            Ok(Self { tags, times, versions: serde_json::from_str(versions.get())? })
+        };
+        let form: Self = read().map_err(|error: serde_json::Error| error.to_string())?;
         if form.versions.is_longer {
             return Err(format!("it has more than {VERSIONS} versions, and no more are read"));
         }
@@ -237,47 +238,27 @@ impl Described {
 impl Published {
     /// Reads the entry of a version of the package `name`. A member of another type counts as absent.
     fn read(facts: &RawValue, name: &str) -> Self {
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Facts<'a> {
-            deprecated: Option<&'a RawValue>,
-            dist: Option<&'a RawValue>,
-            bin: Option<&'a RawValue>,
-            engines: Option<&'a RawValue>,
-        }
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Dist<'a> {
-            shasum: Option<&'a RawValue>,
-            integrity: Option<&'a RawValue>,
-            tarball: Option<&'a RawValue>,
-        }
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Engines<'a> {
-            node: Option<&'a RawValue>,
-        }
-        let facts: Facts<'_> = json::object(Some(facts)).unwrap_or_default();
-        let dist: Dist<'_> = json::object(facts.dist).unwrap_or_default();
-        let engines: Engines<'_> = json::object(facts.engines).unwrap_or_default();
-        let bin = Bin::of(name, facts.bin);
-        let deprecated = match json::flag(facts.deprecated) {
+        let [deprecated, dist, bin, engines] = json::members_of(Some(facts), ["deprecated", "dist", "bin", "engines"]);
+        let [shasum, integrity, tarball] = json::members_of(dist, ["shasum", "integrity", "tarball"]);
+        let [node] = json::members_of(engines, ["node"]);
+        let deprecated = match json::flag(deprecated) {
             Some(true) => Some(String::new()),
-            _ => sentence(facts.deprecated).filter(|reason| !reason.is_empty()),
+            _ => sentence(deprecated).filter(|reason| !reason.is_empty()),
         };
+        let own = Bin::of(name, bin);
         Self {
             deprecated,
-            integrity: word(dist.integrity).or_else(|| word(dist.shasum)),
-            tarball: word(dist.tarball),
-            others: match &bin {
-                Bin::One(own) => {
-                    let others = commands(name, facts.bin).into_iter().filter(|name| name != own);
+            integrity: word(integrity).or_else(|| word(shasum)),
+            tarball: word(tarball),
+            others: match &own {
+                Bin::One(named) => {
+                    let others = commands(name, bin).into_iter().filter(|name| name != named);
                     others.take(NAMED).collect()
                 }
                 Bin::None | Bin::Several { .. } => Vec::new(),
             },
-            bin,
-            node: word(engines.node),
+            bin: own,
+            node: word(node),
         }
     }
 }
@@ -358,13 +339,22 @@ pub fn commands(name: &str, bin: Option<&RawValue>) -> Vec<String> {
     files_of_commands(name, bin).into_iter().map(|(name, _)| name.into_owned()).collect()
 }
 
-/// Commands with their files.
+/// Commands with their files, in the order of their first mention. Of equal names the last one counts, as for npm.
 fn files_of_commands<'a>(name: &'a str, bin: Option<&'a RawValue>) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
     if let Some(path) = json::text(bin) {
         return if is_short(&path) { vec![(own_command(name).into(), path)] } else { Vec::new() };
     }
     let object: Object<'_, COMMANDS> = json::object(bin).unwrap_or_default();
-    let named = object.members.into_iter().filter_map(|(name, path)| Some((name, json::text(Some(path))?)));
+    let mut places = BTreeMap::new();
+    let mut members: Vec<(Cow<'_, str>, &RawValue)> = Vec::new();
+    for (name, path) in object.members {
+        let at = *places.entry(name.clone()).or_insert(members.len());
+        match members.get_mut(at) {
+            Some(known) => known.1 = path,
+            None => members.push((name, path)),
+        }
+    }
+    let named = members.into_iter().filter_map(|(name, path)| Some((name, json::text(Some(path))?)));
     named.filter(|(name, path)| is_short(name) && is_short(path)).collect()
 }
 
@@ -427,6 +417,24 @@ mod tests {
         ] {
             assert_eq!(has(bin.clone(), command), expected, "{bin} {command}");
         }
+    }
+
+    #[test]
+    fn of_equal_names_the_last_one_counts() {
+        let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
+        let bin = raw(r#"{ "tool": "first.js", "other": "o.js", "tool": "last.js" }"#);
+        assert_eq!(Bin::of("tool", Some(&bin)), Bin::One("tool".to_owned()));
+        assert_eq!(file_of_command("tool", Some(&bin), "tool").as_deref(), Some("last.js"));
+        assert_eq!(Bin::of("tool", Some(&raw(r#"{ "x": "a.js", "x": "b.js" }"#))), Bin::One("x".to_owned()));
+        // What the last one says is all there is.
+        assert_eq!(Bin::of("tool", Some(&raw(r#"{ "tool": "a.js", "tool": 7 }"#))), Bin::None);
+        let packument = r#"{ "versions": {}, "versions": {
+            "1.0.0": { "bin": "a.js", "bin": { "x": "a.js" }, "dist": { "integrity": "a", "integrity": "b" }, "bin": { "y": "b.js" } },
+            "1.0.0": { "bin": { "z": "c.js" }, "engines": {}, "engines": { "node": ">=1", "node": ">=2" } }
+        } }"#;
+        let packument = Packument::parse(packument.as_bytes(), "tool").unwrap();
+        let version = packument.version("1.0.0").unwrap();
+        assert_eq!((&version.bin, version.node.as_deref()), (&Bin::One("z".to_owned()), Some(">=2")));
     }
 
     #[test]

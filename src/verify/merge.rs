@@ -12,6 +12,7 @@ use time::format_description::well_known::Rfc3339;
 use super::snapshot::{self, SCHEMA, Snapshot};
 use super::{Selection, Shard, Task, Work, plan};
 use crate::install::Kind;
+use crate::json::check_share;
 use crate::registry::Registry;
 use crate::text::{printable, quote};
 
@@ -84,7 +85,10 @@ pub fn merge(
         let tasks = plan(registry, &selection, None);
         let tasks: Vec<&Task> = tasks.iter().filter(|task| !matches!(task.work, Work::Skip { .. })).collect();
         let own: BTreeSet<Key<'_>> = tasks.iter().map(|task| key_of_task(task)).collect();
-        let given = part.text.as_deref().map_or_else(|| Ok(Vec::new()), |text| read(text, &schema)).map_err(failed)?;
+        let given = match part.text.as_deref() {
+            Some(text) => read(text, part.shard.count(), &schema).map_err(failed)?,
+            None => Vec::new(),
+        };
         let mut found = BTreeMap::new();
         for row in &given {
             let key = key_of_row(row);
@@ -130,12 +134,13 @@ pub fn merge(
     Ok(Merged { text: snapshot::text(&rows), taken, unknown })
 }
 
-fn read(text: &[u8], schema: &Value) -> Result<Vec<Value>, String> {
-    let rows = snapshot::rows(text).map_err(|message| printable(&message).into_owned())?;
+/// The rows of one of several parts, which together have no more values than one snapshot may have.
+fn read(text: &[u8], parts: usize, schema: &Value) -> Result<Vec<Value>, String> {
+    check_share(text, parts).map_err(|error| error.to_string())?;
+    let document = snapshot::document(text).map_err(|message| printable(&message).into_owned())?;
     let validator = jsonschema::draft7::new(schema).map_err(|error| error.to_string())?;
-    let document = serde_json::json!({ "schema": 1, "agents": rows });
     match validator.validate(&document) {
-        Ok(()) => Ok(rows),
+        Ok(()) => Ok(snapshot::rows_of(document)),
         Err(error) => Err(format!("it is not a snapshot at {}", quote(&error.instance_path().to_string()))),
     }
 }

@@ -70,7 +70,7 @@ impl Snapshot {
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
-        Ok(Self { rows: rows(bytes)?.into_iter().map(|row| (key(&row), row)).collect() })
+        Ok(Self { rows: rows_of(document(bytes)?).into_iter().map(|row| (key(&row), row)).collect() })
     }
 
     /// The row of an agent, whatever its version was then.
@@ -146,15 +146,20 @@ pub(super) fn text(rows: &[Value]) -> String {
     json::to_string(&json!({ "schema": 1, "agents": rows }))
 }
 
-/// The rows of a snapshot, as they are.
-pub(super) fn rows(bytes: &[u8]) -> Result<Vec<Value>, String> {
-    let mut document = json::whole(bytes).map_err(|error| error.to_string())?;
+/// A snapshot, as it is: an object with a list of rows.
+pub(super) fn document(bytes: &[u8]) -> Result<Value, String> {
+    let document: Value = json::whole(bytes).map_err(|error| error.to_string())?;
     if document["schema"] != 1 {
         return Err("`schema` is not 1".to_owned());
     }
+    if document["agents"].is_array() { Ok(document) } else { Err("`agents` is not an array".to_owned()) }
+}
+
+/// The rows of a snapshot.
+pub(super) fn rows_of(mut document: Value) -> Vec<Value> {
     match document["agents"].take() {
-        Value::Array(rows) => Ok(rows),
-        _ => Err("`agents` is not an array".to_owned()),
+        Value::Array(rows) => rows,
+        _ => Vec::new(),
     }
 }
 

@@ -51,6 +51,71 @@ fn repeated(before: &str, piece: &str, behind: &str) -> String {
     format!("{before}{}{behind}", piece.repeat(SIZE / piece.len()))
 }
 
+/// The size of documents of which only a part is held, in bytes.
+const LARGE: usize = 24 << 20;
+
+/// What no document may cost, in KiB.
+const MOST: i64 = 256 << 10;
+
+/// A document of many pieces that differ in a number.
+fn numbered(before: &str, piece: &str, behind: &str) -> String {
+    let mut text = before.to_owned();
+    for number in 0.. {
+        if text.len() > LARGE {
+            break;
+        }
+        text.push_str(&piece.replace('#', &format!("{number:x}")));
+    }
+    text + behind
+}
+
+#[test]
+fn no_file_of_a_target_or_of_the_store_takes_many_times_its_size() {
+    if measures() {
+        return;
+    }
+    let agents = numbered("{\"agents\":[", "{},", "{}]}");
+    let index = ("pub/latest/registry.json", "{\"agents\":[]}");
+    let publish: &[&str] = &["publish", "--to", "pub"];
+    let list: &[&str] = &["list", "--installed", "--root", "root"];
+    let locked: &[&str] = &["install", "--locked", "--lock", "some.lock", "--root", "root"];
+    let merge: &[&str] = &["verify", "--merge", "1/4=1.json", "--out", "out.json"];
+    let current = ("root/agents/a/current", r#"{"schema":1,"folder":"1.0.0","is_pinned":false}"#);
+    let receipt = r#"{"schema":1,"id":"a","version":"1.0.0","distribution":"npx","verified":"none","program":"p","program_size":1,"env":{},"installed_at":"x","size":1,"args":["#;
+    let receipt = format!("{receipt}{}\"\"]}}", "\"\",".repeat(5 << 20));
+    let state = "{\"schema\":1,\"latest\":null,\"snapshots\":{},\"files\":{";
+    let line = format!("{}  #\n", "0".repeat(64));
+    let rows = "{\"schema\":1,\"agents\":[{\"extra\":[";
+    // Which file has which text, beside which other one, and what reads it.
+    let cases: Vec<(&str, String, Option<(&str, &str)>, &[&str])> = vec![
+        ("pub/latest/registry.json", numbered("{", "\"#\":0,", "\"agents\":[]}"), None, publish),
+        ("pub/latest/registry-x.json", agents, Some(index), publish),
+        ("pub/latest/SHA256SUMS", numbered("", &line, ""), None, publish),
+        ("pub/.acp-registry/state.json", numbered(state, "\"#\":{},", "\"x\":{}}}"), None, publish),
+        ("root/agents/a/1.0.0/receipt.json", receipt, Some(current), list),
+        ("some.lock", numbered("schema = 1\nx = [", "0,", "0]\n"), None, locked),
+        ("some.lock", numbered("schema = 1\n", "[agents.a#]\n", ""), None, locked),
+        ("some.lock", numbered("schema = 1\n", "[[x]]\n", ""), None, locked),
+        ("r/registry.toml", format!("a = [{}]", "[],".repeat(300_000)), None, &["validate"]),
+        ("r/quarantine.json", format!("{{{}\"a\":\"x\"}}", "\"\":\"\",".repeat(170_000)), None, &["validate"]),
+        ("1.json", format!("{rows}{}0]}}]}}", "[],".repeat(1 << 20)), None, merge),
+        ("1.json", numbered(rows, "[],", "0]}]}"), None, &["verify", "--reuse", "1.json"]),
+    ];
+    for (file, text, other, arguments) in cases {
+        let env = Env::with(&["a"]);
+        assert_eq!(env.run(&["build", "--out", "dist", "--no-site"]).code, 0);
+        env.write(file, &text);
+        if let Some((name, text)) = other {
+            env.write(name, text);
+        }
+        let command = env.command(arguments);
+        let (code, peak) = measured("memory::no_file_of_a_target_or_of_the_store_takes_many_times_its_size", &command);
+        let shown = format!("{file} ({}…)", &text[..40]);
+        assert!(peak < MOST, "{shown}: {peak} KiB");
+        assert!((0..=4).contains(&code), "{shown}: {code}");
+    }
+}
+
 #[test]
 fn no_answer_of_a_source_takes_many_times_its_size() {
     if measures() {

@@ -9,12 +9,16 @@ use super::{Error, Repository};
 /// How many commits a log goes back at most.
 pub const COMMIT_LIMIT: usize = 20_000;
 
+/// How much of a log is read at most, in bytes: some 400,000 changes.
+const SIZE_LIMIT: u64 = 64 << 20;
+
 /// What happened to some files of a directory, commit by commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Log {
     /// The commits of the first line of descent that change one of the files, newest first.
     pub commits: Vec<Commit>,
-    /// Whether earlier commits are missing: the clone is shallow, or there are more than [`COMMIT_LIMIT`].
+    /// Whether earlier commits are missing: the clone is shallow, or there are more than [`COMMIT_LIMIT`], or they change too
+    /// many files.
     pub cut: Option<Cut>,
 }
 
@@ -24,7 +28,7 @@ pub enum Cut {
     /// The clone is shallow. The commit without parents, if it is in the log, is where the clone begins: its files were
     /// there before.
     Shallow,
-    /// There are too many commits.
+    /// There are too many commits, or too many changes in them.
     Long,
 }
 
@@ -66,13 +70,26 @@ pub fn log(directory: &Path, pattern: &str) -> Result<Log, Error> {
         "--no-show-signature", "--no-decorate", "--no-notes", "--relative", "-z", "--format=%x01%ct%x02%P", &count,
         "HEAD", "--", &pattern,
     ];
-    let bytes = repository.output("log", &arguments)?;
-    let mut commits = parse_log(&bytes)
-        .ok_or_else(|| Error::Answer { command: "log", message: "it is not in the form that was asked for".into() })?;
-    let is_long = commits.len() > COMMIT_LIMIT;
+    let (mut commits, mut is_long) = (Vec::new(), false);
+    repository.talk("log", &arguments, io::empty(), |answer| {
+        let mut bytes = Vec::new();
+        Read::take(&mut *answer, SIZE_LIMIT).read_to_end(&mut bytes)?;
+        // Git fails when its output is not read to the end.
+        is_long = io::copy(answer, &mut io::sink())? > 0;
+        let parsed = if is_long { parse_log(whole_commits(&bytes)) } else { parse_log(&bytes) };
+        commits = parsed.ok_or_else(|| io::Error::other("it is not in the form that was asked for"))?;
+        Ok(())
+    })?;
+    is_long |= commits.len() > COMMIT_LIMIT;
     commits.truncate(COMMIT_LIMIT);
     let cut = if is_long { Some(Cut::Long) } else { is_shallow.then_some(Cut::Shallow) };
     Ok(Log { commits, cut })
+}
+
+/// A log without its last commit, of which something may be missing.
+fn whole_commits(bytes: &[u8]) -> &[u8] {
+    let last = bytes.windows(2).rposition(|pair| pair == b"\0\x01");
+    &bytes[..last.map_or(0, |at| at + 1)]
 }
 
 fn parse_log(bytes: &[u8]) -> Option<Vec<Commit>> {
@@ -157,6 +174,16 @@ pub(super) fn blobs_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_commit_that_was_cut_off_is_left_out() {
+        let whole = b"\x012\x02abc\0\n:0 1 0 22 A\0a/x\0";
+        for tail in [&b"\x01"[..], b"\x011\x02\0", b"\x011\x02\0:0 1 0 3", b"\x011\x02\0:0 1 0 33 A\0a/y"] {
+            let bytes = [&whole[..], tail].concat();
+            assert_eq!(parse_log(whole_commits(&bytes)), parse_log(whole), "{tail:?}");
+        }
+        assert_eq!(parse_log(whole_commits(&whole[..20])), Some(Vec::new()));
+    }
 
     #[test]
     fn a_log_is_read_commit_by_commit() {
