@@ -126,12 +126,18 @@ impl Text {
     /// Which state of which file this is, if that can be told.
     #[cfg(unix)]
     pub(super) fn state(&self) -> Option<String> {
+        self.state_at(SystemTime::now())
+    }
+
+    /// The same at a time.
+    #[cfg(unix)]
+    fn state_at(&self, now: SystemTime) -> Option<String> {
         use std::os::unix::fs::MetadataExt as _;
 
         let Self::File(text) = self else { return None };
         let data = text.metadata.as_ref()?;
         let changed = Duration::new(data.ctime().try_into().ok()?, data.ctime_nsec().try_into().ok()?);
-        let age = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH + changed).ok()?;
+        let age = now.duration_since(SystemTime::UNIX_EPOCH + changed).ok()?;
         // Two states that come soon after each other may have the same time.
         (age > SETTLED).then(|| {
             let times = [data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec()];
@@ -241,11 +247,16 @@ mod tests {
         }
         #[cfg(unix)]
         {
-            // Nobody can tell yet whether there will be another one of the same time.
-            assert_eq!(Text::open(&path, &root, 10).unwrap().state(), None);
-            std::thread::sleep(SETTLED + Duration::from_millis(100));
-            let state = || Text::open(&path, &root, 10).unwrap().state().unwrap();
-            assert_eq!(state(), state());
+            use std::os::unix::fs::MetadataExt as _;
+
+            let data = fs::metadata(&path).unwrap();
+            let changed = Duration::new(data.ctime().cast_unsigned(), data.ctime_nsec().try_into().unwrap());
+            let changed = SystemTime::UNIX_EPOCH + changed;
+            let state = |age: Duration| Text::open(&path, &root, 10).unwrap().state_at(changed + age);
+            // Until then, another state may have the same time.
+            assert_eq!(state(SETTLED), None);
+            let later = SETTLED + Duration::from_millis(1);
+            assert!(state(later).is_some() && state(later) == state(2 * later));
         }
         // Another file in its place changes nothing.
         let text = Text::open(&path, &root, 10).unwrap();

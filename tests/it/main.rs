@@ -61,6 +61,8 @@ mod publish_reader;
 mod publish_s3;
 #[cfg(unix)]
 mod publish_s3_reader;
+#[cfg(unix)]
+mod publish_s3_takeover;
 mod publish_takeover;
 mod published;
 mod real;

@@ -231,7 +231,7 @@ fn a_download_drop_by_drop_is_given_up() {
             thread::sleep(Duration::from_millis(20));
         }
     });
-    let settings = Settings { idle_timeout: Duration::from_secs(1), ..settings(&[&server]) };
+    let settings = Settings { idle_timeout: Duration::from_secs(5), ..settings(&[&server]) };
     let client = Client::new(settings).unwrap();
     let error = run(client.download(&url(&server.url("/")), 1 << 30, &mut Memory::default())).unwrap_err();
     assert_eq!(error.problem, Problem::TooSlow);

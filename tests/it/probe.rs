@@ -239,10 +239,9 @@ fn a_descendant_that_hides_is_found() {
 #[test]
 fn processes_that_follow_each_other_are_caught_or_at_least_not_waited_for() {
     let probe = Probe::new();
-    let started = std::time::Instant::now();
+    // Its end is the proof: there is always a next process.
     let run = Run::of(&mut probe.command(&[], &["parent", "hop"]));
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(started.elapsed().as_secs() < 60);
     probe.assert_clean();
 }
 

@@ -74,14 +74,21 @@ impl Drop for Moto {
 /// Status, headers by lower-case name, and body.
 pub(crate) type Reply = (u16, HashMap<String, String>, Vec<u8>);
 
-/// Sends a request, as somebody who may do everything.
+/// Sends a request with full access.
 pub(crate) fn ask(host: &str, method: &str, path: &str) -> Option<Reply> {
+    send(host, method, path, &[])
+}
+
+/// The same with a body.
+pub(crate) fn send(host: &str, method: &str, path: &str, body: &[u8]) -> Option<Reply> {
     let mut stream = TcpStream::connect(host).ok()?;
     let key = "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {key}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {key}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
     );
     stream.write_all(head.as_bytes()).ok()?;
+    stream.write_all(body).ok()?;
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).ok()?;
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
