@@ -103,6 +103,27 @@ impl Format {
             Err(_) => None,
         }
     }
+
+    /// Whether an archive of this format may have the name in its address.
+    ///
+    /// # Errors
+    /// [`Misnamed`], where the name promises another format.
+    pub fn check_name(self, url: &str) -> Result<(), Misnamed> {
+        match Self::promised(url) {
+            Some(promised) if promised != self => Err(Misnamed { promised, found: self }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An archive is in another format than its name says: clients that go by the name cannot unpack it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("by its name the archive is {promised}, by its content {found}")]
+pub struct Misnamed {
+    /// The format by its name.
+    pub promised: Format,
+    /// The format by its content.
+    pub found: Format,
 }
 
 impl fmt::Display for Format {

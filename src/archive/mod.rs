@@ -34,7 +34,7 @@ mod tests;
 pub use cmd::{CmdNotFound, find_cmd};
 pub use entry::{Entry, Kind, Listing};
 pub use error::{Error, Excess, Reason};
-pub use format::{Compression, Format, HEAD_LENGTH, Lookalike};
+pub use format::{Compression, Format, HEAD_LENGTH, Lookalike, Misnamed};
 pub use limits::Limits;
 pub use program::{Fit, Glibc, Machine, Mismatch, Program};
 pub use run::{list, list_stream, unpack};

@@ -1,6 +1,5 @@
 //! `acp-registry bump`
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use acp_registry::net::AllowedHosts;
 use acp_registry::registry::{Config, Entry, Loaded, Registry};
 use acp_registry::report::{BumpReport, handshake_notes};
 use acp_registry::source::{Edit, apply};
-use acp_registry::sys::fs::write_atomic;
+use acp_registry::sys::fs::{read_bounded, write_atomic};
 use acp_registry::verify::{Selection, Snapshot, Verdict, plan};
 use clap::ValueEnum;
 use time::OffsetDateTime;
@@ -123,7 +122,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if args.verify && !args.live.has_sandbox() {
         refuse_token()?;
     }
-    let registry = super::verify::load(&args.ids, global)?;
+    let registry = super::verify::load(&args.ids, &config, global)?;
     let mut troubles = args.state.as_deref().map(Troubles::read).transpose().map_err(Failure::usage)?;
     let now = OffsetDateTime::now_utc();
     let (entries, quarantined) = entries(args, &registry);
@@ -339,7 +338,7 @@ fn write_one(registry: &Registry, id: &str, edits: &[Edit]) -> Result<(), String
     let path = registry.root.join(&file);
     let text = registry.text(&file).unwrap_or_default();
     // Between reading and now somebody may have worked on it.
-    if fs::read_to_string(&path).ok().as_deref() != Some(text) {
+    if read_bounded(&path, &registry.root, text.len() as u64).ok().as_deref() != Some(text.as_bytes()) {
         return Err(format!("{} has changed meanwhile; run again", path.display()));
     }
     write_atomic(&path, apply(text, edits).as_bytes()).map_err(|error| error.to_string())

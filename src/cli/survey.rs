@@ -4,7 +4,7 @@ use acp_registry::archive::Limits;
 use acp_registry::check::Selection;
 use acp_registry::manifest::{Distribution, Platform};
 use acp_registry::net::AllowedHosts;
-use acp_registry::registry::{ArchiveLimits, Config, Registry};
+use acp_registry::registry::{ArchiveLimits, Config, Entry, Registry};
 use acp_registry::survey::{Scope, Survey, Surveyor};
 use acp_registry::text::quote;
 use acp_registry::verify;
@@ -70,7 +70,7 @@ pub(super) fn run(
     };
     if wants_handshake {
         let limits = limits(&config.archive_limits);
-        start(args, limits, registry, selection, allowed, &mut survey, ui)?;
+        start(args, limits, config, registry, selection, allowed, &mut survey, ui)?;
     }
     Ok(Some(survey))
 }
@@ -109,6 +109,7 @@ fn ask(
 fn start(
     args: &SurveyArgs,
     limits: Limits,
+    config: &Config,
     registry: &Registry,
     selection: &Selection,
     allowed: &AllowedHosts,
@@ -121,7 +122,8 @@ fn start(
         survey.notes.push(note);
         return Ok(());
     }
-    let selected = registry.entries.iter().filter(|entry| selection.has_folder(&entry.id));
+    let is_selected = |entry: &&Entry| selection.has_folder(&entry.id) && !config.withdrawn.contains_key(&entry.id);
+    let selected = registry.entries.iter().filter(is_selected);
     let wanted = verify::Selection {
         ids: Some(selected.map(|entry| entry.id.clone()).collect()),
         platform: Platform::host(),

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant, SystemTime};
 use acp_registry::check::Selection as Changed;
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
-use acp_registry::registry::{Entry, Registry, today};
+use acp_registry::registry::{Config, Entry, Registry, today};
 use acp_registry::report;
 use acp_registry::sys::fs::{PathError, ReadError, write_atomic};
 use acp_registry::sys::git;
 use acp_registry::text::{quote, suggestions};
 use acp_registry::verify::{
-    Earlier, Row, Selection, Shard, Snapshot, SnapshotError, State, Summary, Task, WhenHeld, plan,
+    Earlier, Origin, Row, Selection, Shard, Snapshot, SnapshotError, State, Summary, Task, WhenHeld, plan,
 };
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let started = Instant::now();
     let config = global.config()?;
     let allowed = global.allowed_hosts()?;
-    let registry = load(&args.ids, global)?;
+    let registry = load(&args.ids, &config, global)?;
     if let (false, Some(out)) = (args.merge.is_empty(), &args.out) {
         return merge::run(&args.merge, out, &registry, &selection(args, &registry)?, ui, args.is_json());
     }
@@ -155,11 +155,13 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         ui.error("nothing could be installed: the package managers are missing");
         return Ok(Exit::Unable);
     }
-    if let Some(row) = rows.iter().find(|row| row.is_source_down) {
-        let which = if row.kind == Some(Kind::Uvx) { "Python package index" } else { "npm registry" };
+    let down: BTreeSet<&Origin> = rows.iter().filter_map(|row| row.source_down.as_ref()).collect();
+    for origin in &down {
         ui.error(&format!(
-            "the {which} could not be reached: its agents were not checked; run `verify` again when it answers"
+            "{origin} could not be reached: its agents were not checked; run `verify` again when it answers"
         ));
+    }
+    if !down.is_empty() {
         return Ok(Exit::Unable);
     }
     Ok(if rows.iter().any(Row::is_finding) { Exit::Findings } else { Exit::Success })
@@ -212,11 +214,17 @@ impl Out {
     }
 }
 
-/// Loads a registry for a command that works on agents, and must know which of them are in quarantine.
-pub(super) fn load(wanted: &[String], global: &Global) -> Result<Registry, Failure> {
+/// Loads a registry for a command that works on agents, and must know which of them are in quarantine. Agents that are
+/// withdrawn are left out.
+pub(super) fn load(wanted: &[String], config: &Config, global: &Global) -> Result<Registry, Failure> {
     let directory = global.registry_dir();
-    let registry = Registry::load(&directory)?;
+    let mut registry = Registry::load(&directory)?;
     refuse_empty(&registry, &directory)?;
+    registry.entries.retain(|entry| !config.withdrawn.contains_key(&entry.id));
+    if let Some(id) = wanted.iter().find(|id| config.withdrawn.contains_key(*id)) {
+        let failure = Failure::usage(format!("the agent {} is withdrawn", quote(id))).code(Code::UnknownAgent);
+        return Err(failure.help("to publish it again, remove its entry below `[withdrawn]` in registry.toml"));
+    }
     let ids = || registry.entries.iter().map(|entry| entry.id.as_str());
     if let Some(id) = wanted.iter().find(|id| registry.entry(id).is_none()) {
         let message = format!("there is no agent {}", quote(id));

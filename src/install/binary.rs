@@ -48,8 +48,8 @@ pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Pl
         keep(installer, &url, &found, &file).await;
     }
     (work.progress)(Progress::Unpacking);
-    let (cmd, limits, into) = (target.cmd.clone(), installer.limits, work.directory.to_owned());
-    let unpacked = spawn_blocking(move || unpack_program(&file, &cmd, platform, &limits, &into)).await;
+    let (target, limits, into) = (target.clone(), installer.limits, work.directory.to_owned());
+    let unpacked = spawn_blocking(move || unpack_program(&file, &target, platform, &limits, &into)).await;
     let program = unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))?;
     let verified = wanted.first().map_or(Verified::None, |(verified, _)| *verified);
     Ok(Placed {
@@ -120,8 +120,16 @@ pub async fn github_digest(github: &Github, client: &Client, url: &Url) -> Optio
     }
 }
 
-fn unpack_program(file: &File, cmd: &str, platform: Platform, limits: &Limits, into: &Path) -> Result<PathBuf, Error> {
+fn unpack_program(
+    file: &File,
+    target: &BinaryTarget,
+    platform: Platform,
+    limits: &Limits,
+    into: &Path,
+) -> Result<PathBuf, Error> {
+    let cmd = target.cmd.as_str();
     let listing = unpack(file, cmd, limits, into)?;
+    listing.format.check_name(&target.archive)?;
     let program = into.join(&listing.find_cmd(cmd)?.path);
     // A program behind a link was not looked at while it went by.
     let content = match listing.program {

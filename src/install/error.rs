@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::{Shortfall, Verified, remedy};
-use crate::archive::{self, CmdNotFound, Mismatch};
+use crate::archive::{self, CmdNotFound, Mismatch, Misnamed};
 use crate::cause;
 use crate::manifest::{Platform, SpecError};
 use crate::net::FetchError;
@@ -91,6 +91,9 @@ pub enum Error {
         /// The ending.
         ending: &'static str,
     },
+    /// The archive is in another format than its name says.
+    #[error(transparent)]
+    Misnamed(#[from] Misnamed),
     /// The archive was not fetched.
     #[error("the archive was not fetched: {0}")]
     Fetch(#[from] FetchError),
@@ -186,14 +189,20 @@ impl Error {
                     | Self::NoCommand { .. }
                     | Self::Unfit { .. }
                     | Self::Format { .. }
+                    | Self::Misnamed(_)
             )
     }
 
-    /// Whether the package registry could not be asked for the package of this name, so that no other package can be had from
-    /// it now.
+    /// Whether the package registry could not be asked for the package of this name, or the host of an archive did not send
+    /// it, so that nothing else can be had from there now. An archive that only takes longer than the time for an installation
+    /// says nothing of its host.
     #[must_use]
     pub fn is_of_source(&self, package: &str) -> bool {
-        if let Self::Tool(failure) = self { failure.lacks_source(package) } else { false }
+        match self {
+            Self::Tool(failure) => failure.lacks_source(package),
+            Self::Fetch(error) => error.problem.is_outage(),
+            _ => false,
+        }
     }
 
     /// What the package manager has said, as it was written: escape it before it is shown.

@@ -100,6 +100,23 @@ impl Problem {
         }
     }
 
+    /// Whether the host cannot be used now, whatever is asked of it: it cannot be reached, or does not answer in time, or says
+    /// so itself.
+    #[must_use]
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::NoSuchHost
+            | Self::Tls(_)
+            | Self::Connection(_)
+            | Self::Proxy { .. }
+            | Self::Timeout
+            | Self::TooSlow
+            | Self::RateLimited { .. } => true,
+            Self::Status(status) => matches!(status, 502..=504),
+            _ => false,
+        }
+    }
+
     /// Whether the host was spoken to, whatever it said.
     #[must_use]
     pub fn is_answer(&self) -> bool {

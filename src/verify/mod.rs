@@ -31,5 +31,5 @@ pub use plan::{Earlier, Selection, Shard, ShardError, Task, WhenHeld, Work, plan
 pub use row::{Row, State, Summary, Verdict};
 pub use run::{Event, Verifier};
 pub use snapshot::{LIMIT as SNAPSHOT_LIMIT, SCHEMA, Snapshot, SnapshotError};
-pub use sources::Sources;
+pub use sources::{Origin, Sources};
 pub use turns::Turns;

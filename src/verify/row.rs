@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::Held;
+use super::{Held, Origin};
 use crate::handshake::{self, Handshake, Outcome};
 use crate::install::Kind;
 use crate::manifest::Channel;
@@ -34,8 +34,8 @@ pub struct Row {
     pub state: State,
     /// What the verdict rests on, as in [`Task::basis`](super::Task::basis).
     pub basis: Option<String>,
-    /// The package source could not be reached, which says nothing of the agent.
-    pub is_source_down: bool,
+    /// The source that could not be reached, if that is why; it says nothing of the agent.
+    pub source_down: Option<Origin>,
 }
 
 /// How far a task came.

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
-use super::sources::Sources;
+use super::sources::{Origin, Sources};
 use super::{Row, State, Task, Turns, Verdict, Work};
 use crate::handshake::{Options, Outcome, check, set_variables};
 use crate::install::{self, Installed, Installer, Kind, Source};
@@ -31,7 +31,7 @@ pub struct Verifier {
     pub handshake: Options,
     /// Where the places stay instead, for people to look at.
     pub keep: Option<PathBuf>,
-    /// What is known of the package sources.
+    /// What is known of the package registries and of the hosts of archives.
     pub sources: Sources,
     /// Which work is done alone.
     pub turns: Turns,
@@ -54,7 +54,7 @@ struct Done {
     install: Duration,
     scripts_not_run: Vec<String>,
     left: Option<PathError>,
-    is_source_down: bool,
+    source_down: Option<Origin>,
 }
 
 /// An agent that can be started.
@@ -125,7 +125,7 @@ impl Verifier {
                     if let Some(row) = rows.get_mut(number) {
                         (row.install, row.left, row.state) = (done.install, done.left, state);
                         row.scripts_not_run = done.scripts_not_run;
-                        row.is_source_down = done.is_source_down;
+                        row.source_down = done.source_down;
                         finished(row);
                     }
                 }
@@ -152,8 +152,7 @@ impl Verifier {
             }
             Work::Check(source) => match self.ask_source(number, id, &source, progress, &mut done).await {
                 Ok(outcome) => State::Checked { outcome: Box::new(outcome), at: SystemTime::now() },
-                Err(Stop { verdict, reason, message, stderr, is_source_down }) => {
-                    done.is_source_down = is_source_down;
+                Err(Stop { verdict, reason, message, stderr, .. }) => {
                     State::NotStarted { verdict, reason, message, stderr }
                 }
             },
@@ -161,7 +160,7 @@ impl Verifier {
         (done, state)
     }
 
-    /// Installs and checks an agent, unless its package source is known to be down.
+    /// Installs and checks an agent, unless its package registry or the host of its archive is known to be down.
     async fn ask_source(
         &self,
         number: usize,
@@ -170,14 +169,15 @@ impl Verifier {
         progress: &(dyn Fn(Event) + Send + Sync),
         done: &mut Done,
     ) -> Result<Outcome, Stop> {
-        if let Some(why) = self.sources.why_down(source) {
-            return Err(Stop { is_source_down: true, ..Stop::error("install_failed", &why) });
+        if let Some((origin, why)) = self.sources.why_down(source) {
+            done.source_down = Some(origin);
+            return Err(Stop::error("install_failed", &why));
         }
         let result = self.install_and_check(number, source, progress, done).await;
         if let Err(stop) = &result
             && stop.is_source_down
         {
-            self.sources.mark_down(source, id, &stop.message);
+            done.source_down = self.sources.mark_down(source, id, &stop.message);
         }
         result
     }
@@ -342,7 +342,7 @@ fn unfinished(task: &Task) -> Row {
         left: None,
         state: State::NotStarted { verdict: Verdict::Error, reason: "spawn_failed", message, stderr: String::new() },
         basis: task.basis.clone(),
-        is_source_down: false,
+        source_down: None,
     }
 }
 

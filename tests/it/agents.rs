@@ -173,6 +173,24 @@ fn what_is_wrong_has_its_exit_code_and_leaves_nothing() {
     }
 }
 
+/// What `validate --archives` calls an error is not installed.
+#[test]
+fn an_archive_in_another_format_than_its_name_says_is_refused() {
+    for (name, found) in
+        [("a.zip", "by its name the archive is a .zip, by its content a .tar.gz"), ("a", "a bare executable")]
+    {
+        let people = people();
+        let mut agent = people.agent("a", "1.0.0");
+        let path = format!("/1.0.0/{name}");
+        people.serve(&path, archive("a-1.0.0"));
+        agent["distribution"]["binary"][host()]["archive"] = people.server.url(&path).into();
+        people.publish(&[agent]);
+        let run = people.run(&["install", "a"]);
+        assert!(run.code == 3 && run.stderr.contains(found), "{name}: {} {}", run.code, run.stderr);
+        assert_eq!(people.left(), [] as [String; 0], "{name}");
+    }
+}
+
 #[test]
 fn hosts_that_fail_are_told_apart() {
     for (answer, part) in [

@@ -358,6 +358,19 @@ fn only_the_lines_that_must_change_do() {
 }
 
 #[test]
+fn an_agent_that_is_withdrawn_is_not_looked_at() {
+    let package = json!({ "dist-tags": { "latest": "1.0.0" }, "versions": { "1.0.0": { "bin": "a.js" } } });
+    let server = Server::answering(move |_| ok(package.to_string()));
+    let env = Env::with(&["a", "b"]);
+    env.write("r/registry.toml", "[withdrawn]\nb = \"gone\"\n");
+    let run = command(&env, &server, &["--json"]);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    assert_eq!(server.asked(), ["/npm/a"]);
+    let run = command(&env, &server, &["b"]);
+    assert!(run.code == 2 && run.stderr.contains("the agent `b` is withdrawn"), "{}", run.stderr);
+}
+
+#[test]
 fn a_trouble_of_one_agent_is_no_concern_of_the_others() {
     let package = json!({ "dist-tags": { "latest": "1.1.0" }, "versions": {
         "1.0.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } }, "1.1.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } },

@@ -10,7 +10,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::support::wait_until;
+use crate::people::host;
+use crate::server::Server;
+use crate::support::{Run, wait_until};
 use crate::verify::{Verify, row, rows};
 
 fn snapshot(verify: &Verify, path: &str) -> Value {
@@ -132,6 +134,44 @@ fn a_source_that_is_down_fails_once() {
         "{message}"
     );
     assert!(run.stderr.contains("the npm registry could not be reached"), "{}", run.stderr);
+}
+
+#[test]
+fn a_host_of_archives_that_is_down_fails_once() {
+    let verify = Verify::new();
+    let server = Server::answering(|_| (429, vec![("Retry-After", "86400".to_owned())], Vec::new()));
+    for id in ["a", "b", "c"] {
+        let archive = server.url(&format!("/{id}-1.0.0.tar.gz"));
+        verify.agent(id, &json!({ "binary": { host(): { "archive": archive, "cmd": "./agent" } } }));
+    }
+    verify.npx("good", &["ok"]);
+    let run = verify.run(&["--allow-host", &server.host, "--jobs", "1", "--json"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    let failed = |id: &'static str| (id, "error", "install_failed");
+    assert_eq!(rows(&document), [failed("a"), failed("b"), failed("c"), ("good", "pass", "")]);
+    assert!(server.asked().iter().all(|path| path == "/a-1.0.0.tar.gz"), "{:?}", server.asked());
+    let message = row(&document, "c")["message"].as_str().unwrap();
+    let expected =
+        format!("not tried: the archive host `{}` could not be reached for `a`: the archive was", server.host);
+    assert!(message.starts_with(&expected), "{message}");
+    let expected = format!("the archive host `{}` could not be reached: its agents were not checked", server.host);
+    assert!(run.stderr.contains(&expected), "{}", run.stderr);
+}
+
+#[test]
+fn an_agent_that_is_withdrawn_is_not_started() {
+    let verify = Verify::new();
+    verify.npx("a", &["ok"]).npx("down-b", &["ok"]);
+    verify.env.write("r/registry.toml", "[withdrawn]\ndown-b = \"its publisher asked for it\"\n");
+    let (code, document) = verify.json(&["--out", "c.json"]);
+    assert_eq!((code, rows(&document)), (0, vec![("a", "pass", "")]));
+    assert_eq!(ids(&snapshot(&verify, "c.json")), ["a"]);
+    let run = verify.run(&["down-b"]);
+    assert!(run.code == 2 && run.stderr.contains("the agent `down-b` is withdrawn"), "{}", run.stderr);
+    let run = Run::of(&mut verify.program(&["validate", "--handshake", "--json"]));
+    assert!(run.code < 2 && run.stdout.contains("handshake"), "{}{}", run.stdout, run.stderr);
+    assert!(!verify.env.path("calls").exists(), "a withdrawn agent was installed");
 }
 
 #[test]

@@ -29,13 +29,9 @@ pub(crate) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (release, target, inspection) in inspected(subject, survey) {
         // Endings that no client knows have a rule of their own.
-        let Some(promised) = Format::promised(&target.archive) else { continue };
-        if promised != inspection.format {
+        if let Err(misnamed) = inspection.format.check_name(&target.archive) {
             report
-                .value(
-                    release.target_pointer(target, "archive"),
-                    format!("by its name the archive is {promised}, by its content {}", inspection.format),
-                )
+                .value(release.target_pointer(target, "archive"), misnamed.to_string())
                 .help("name the file after its format");
         }
     }

@@ -114,7 +114,7 @@ fn put(survey: &mut Survey, state: State) {
         left: None,
         state,
         basis: None,
-        is_source_down: false,
+        source_down: None,
     };
     survey.agents.insert("example".to_owned(), vec![row]);
 }
