@@ -13,6 +13,9 @@ use crate::text::quote;
 /// The longest version, in bytes: it becomes part of a folder's name.
 const VERSION_LIMIT: usize = 100;
 
+/// How many authors are kept.
+const AUTHORS: usize = 20;
+
 /// An agent, as lists show it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
@@ -24,6 +27,8 @@ pub struct Entry {
     pub version: String,
     /// What the agent is, in a sentence.
     pub description: String,
+    /// The authors, separated by commas; empty where there are none.
+    pub authors: String,
     /// The licence as the index writes it, usually an SPDX expression; empty where there is none.
     pub license: String,
     /// The address of the icon, as the index writes it; empty where there is none.
@@ -53,6 +58,7 @@ impl Entry {
             name: form.name.0,
             version: form.version.0,
             description: form.description.0,
+            authors: form.authors.0.join(", "),
             license: form.license.0,
             icon: form.icon.0,
             platforms: distribution.binary.0,
@@ -105,6 +111,8 @@ struct Form {
     #[serde(default)]
     description: Text,
     #[serde(default)]
+    authors: Texts,
+    #[serde(default)]
     license: Text,
     #[serde(default)]
     icon: Text,
@@ -123,6 +131,10 @@ struct Distribution {
 /// A string; empty when it is something else.
 #[derive(Default)]
 struct Text(String);
+
+/// A list of strings; none when it is something else.
+#[derive(Default)]
+struct Texts(Vec<String>);
 
 /// The keys of an object; none when it is something else.
 #[derive(Default)]
@@ -168,10 +180,6 @@ macro_rules! lenient {
                     fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
                     fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
                     fn visit_unit<E>(self) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
-                    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                        while seq.next_element::<IgnoredAny>()?.is_some() {}
-                        Ok(Self::Value::default())
-                    }
                     $(lenient!(@ $other);)*
                     $($own)*
                 }
@@ -181,6 +189,12 @@ macro_rules! lenient {
     };
     (@ text) => {
         fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
+    };
+    (@ seq) => {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(Self::Value::default())
+        }
     };
     (@ map) => {
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -197,7 +211,23 @@ lenient!(
             Ok(Text(text.to_owned()))
         }
     },
-    { map }
+    { seq, map }
+);
+
+lenient!(
+    Texts,
+    {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Texts, A::Error> {
+            let mut texts = Texts::default();
+            while let Some(Text(text)) = seq.next_element()? {
+                if texts.0.len() < AUTHORS && !text.is_empty() {
+                    texts.0.push(text);
+                }
+            }
+            Ok(texts)
+        }
+    },
+    { text, map }
 );
 
 lenient!(
@@ -216,7 +246,7 @@ lenient!(
             Ok(found)
         }
     },
-    { text }
+    { seq, text }
 );
 
 lenient!(
@@ -230,7 +260,7 @@ lenient!(
             Ok(Keys(keys))
         }
     },
-    { text }
+    { seq, text }
 );
 
 lenient!(
@@ -241,7 +271,7 @@ lenient!(
             Ok(Flag(true))
         }
     },
-    { text }
+    { seq, text }
 );
 
 #[cfg(test)]

@@ -60,27 +60,29 @@ fn first_line(json: &[u8]) -> String {
 }
 
 /// An entry and the place of its text, without the names of members, which would be most of the file: id, name, version,
-/// description, licence, icon, platforms, platforms that are not known here, whether there are `npx` and `uvx`, start and end.
+/// description, authors, licence, icon, platforms, platforms that are not known here, whether there are `npx` and `uvx`, start and end.
 ///
 /// Each platform is one character: its number among those that are known, or `+` for the next of the others.
-type Row = (String, String, String, String, String, String, String, Vec<String>, bool, bool, u64, u64);
+type Row = (String, String, String, String, String, String, String, String, Vec<String>, bool, bool, u64, u64);
 
 impl From<Row> for Found {
-    fn from((id, name, version, description, license, icon, codes, others, has_npx, has_uvx, start, end): Row) -> Self {
+    fn from(
+        (id, name, version, description, authors, license, icon, codes, others, has_npx, has_uvx, start, end): Row,
+    ) -> Self {
         let mut others = others.into_iter();
         let platform = |code: char| match code.to_digit(10).and_then(|number| Platform::ALL.get(number as usize)) {
             Some(platform) => Some(platform.as_str().into()),
             None => others.next().map(Into::into),
         };
         let platforms = codes.chars().filter_map(platform).collect();
-        let entry = Entry { id, name, version, description, license, icon, platforms, has_npx, has_uvx };
+        let entry = Entry { id, name, version, description, authors, license, icon, platforms, has_npx, has_uvx };
         Self { entry, place: start..end }
     }
 }
 
 impl From<Found> for Row {
     fn from(Found { entry, place }: Found) -> Self {
-        let Entry { id, name, version, description, license, icon, platforms, has_npx, has_uvx } = entry;
+        let Entry { id, name, version, description, authors, license, icon, platforms, has_npx, has_uvx } = entry;
         let (mut codes, mut others) = (String::new(), Vec::new());
         for name in platforms {
             let number = Platform::ALL.iter().position(|platform| platform.as_str() == name);
@@ -89,7 +91,10 @@ impl From<Found> for Row {
                 others.push(name.into_owned());
             }
         }
-        (id, name, version, description, license, icon, codes, others, has_npx, has_uvx, place.start, place.end)
+        (
+            id, name, version, description, authors, license, icon, codes, others, has_npx, has_uvx, place.start,
+            place.end,
+        )
     }
 }
 
@@ -104,6 +109,7 @@ mod tests {
             name: "é \"\u{1b}".to_owned(),
             version: "1.0.0".to_owned(),
             description: String::new(),
+            authors: "A, B".to_owned(),
             license: "MIT".to_owned(),
             icon: "https://h.example/a.svg".to_owned(),
             platforms: vec!["os-x".into(), "linux-x86_64".into(), "+".into(), "darwin-aarch64".into()],

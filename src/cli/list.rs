@@ -1,9 +1,10 @@
 //! `acp-registry list` and `acp-registry search`
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use acp_registry::catalog::{Catalog, Entry};
+use acp_registry::catalog::{Catalog, Entry, Query};
 use acp_registry::report::{Columns, bytes, plural, table};
 use acp_registry::store::{Agent, Store};
 use memchr::memmem;
@@ -31,7 +32,7 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct SearchArgs {
-    /// Words that must all be found in id, name or description, whatever their case
+    /// Words that must all be found in id, name, description, authors, licence, kind or platform
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
 
@@ -63,19 +64,11 @@ pub(super) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
     let (installed, damaged) = agents(&session.store)?;
     warn(&damaged, ui);
     let catalog = signals::run(session.catalog())??;
-    let words: Vec<String> =
-        args.query.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
-    let mut found: Vec<(bool, &Entry)> = catalog
-        .entries()
-        .filter_map(|entry| {
-            let names = format!("{} {}", entry.id, entry.name).to_lowercase();
-            let all = format!("{names} {}", entry.description.to_lowercase());
-            let is_found = words.iter().all(|word| all.contains(word.as_str()));
-            is_found.then(|| (!words.iter().all(|word| names.contains(word.as_str())), entry))
-        })
-        .collect();
-    // Whatever has the words in its name comes first.
-    found.sort_by_key(|(is_elsewhere, _)| *is_elsewhere);
+    let query = Query::new(args.query.iter().map(String::as_str));
+    let mut found: Vec<(u32, &Entry)> =
+        catalog.entries().filter_map(|entry| Some((query.rank(entry)?, entry))).collect();
+    // What fits equally well stays in the order of the index.
+    found.sort_by_key(|(rank, _)| Reverse(*rank));
     let found: Vec<&Entry> = found.into_iter().map(|(_, entry)| entry).collect();
     show("search", &found, &catalog, &installed, args.format.is_json(), ui)?;
     Ok(Exit::Success)

@@ -56,6 +56,16 @@ fn a_search_finds_words_anywhere_and_names_first() {
     assert_eq!(ids(&["apple"]), ["apple", "zebra"]);
     assert_eq!(ids(&["APPLE", "eats"]), ["zebra"]);
     assert_eq!(ids(&["nothing"]), [] as [&str; 0]);
+    // All agents of the test have this licence, and a whole word comes before a part of one.
+    assert_eq!(ids(&["mit"]).len(), 3);
+    let mut one = people.agent("one", "1.0.0");
+    one["authors"] = serde_json::json!(["Émile", 7]);
+    let mut two = people.agent("two", "1.0.0");
+    two["description"] = "Understands semiles".into();
+    people.publish(&[two, one]);
+    let (_, found) = people.json(&["search", "emile", "--refresh"]);
+    let found: Vec<&str> = found["agents"].as_array().unwrap().iter().map(|agent| text(agent, "id")).collect();
+    assert_eq!(found, ["one", "two"]);
 }
 
 #[test]
