@@ -119,8 +119,8 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 28] = [
     (
         "search",
         &[
-            ("acp-registry search gemini", "Find agents by name or description"),
-            ("acp-registry search open source python", "Find agents that match all words"),
+            ("acp-registry search gemini", "Find agents by name, description or author"),
+            ("acp-registry search apache uvx", "Find agents that match all words"),
         ],
     ),
     (
@@ -265,6 +265,19 @@ pub(super) fn other_word(word: &str) -> Option<&'static str> {
     OTHER_WORDS.iter().find(|(other, _)| *other == word).map(|(_, command)| *command)
 }
 
+/// What the examples begin with in the help.
+pub(super) const EXAMPLES_HEADING: &str = "Examples:\n";
+
+/// The examples of a command.
+pub(super) fn examples(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
+    EXAMPLES.iter().find(|(command, _)| *command == name).map(|(_, examples)| *examples)
+}
+
+/// The commands of the role that a command belongs to, itself included.
+pub(super) fn of_same_role(name: &str) -> &'static [&'static str] {
+    ROLES.iter().find(|(_, names)| names.contains(&name)).map(|(_, names)| *names).unwrap_or_default()
+}
+
 /// Adds roles and examples to the help of the program, and hides flags where they have no effect.
 pub(super) fn shape(program: Command) -> Command {
     let template = format!(
@@ -282,8 +295,8 @@ pub(super) fn shape(program: Command) -> Command {
 }
 
 fn shape_command(command: Command, name: &str) -> Command {
-    let mut command = match EXAMPLES.iter().find(|(command, _)| *command == name) {
-        Some((_, examples)) => {
+    let mut command = match examples(name) {
+        Some(examples) => {
             let note = command.get_after_help().map_or_else(String::new, |note| format!("{note}\n\n"));
             command.after_help(note + &shown(examples))
         }
@@ -321,7 +334,7 @@ fn roles(program: &Command) -> String {
 
 fn shown(examples: &[(&str, &str)]) -> String {
     let lines: Vec<String> = examples.iter().map(|(line, about)| format!("  # {about}\n  {line}")).collect();
-    format!("Examples:\n{}", lines.join("\n"))
+    format!("{EXAMPLES_HEADING}{}", lines.join("\n"))
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ mod relay;
 mod repair;
 mod report;
 mod resolve;
+mod roff;
 mod rules;
 mod run;
 mod serve;
@@ -243,13 +244,18 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
             "error": of_clap(error).document(),
         })));
     }
-    // clap escapes nothing, but what it quotes is what the caller has typed.
-    let _ = error.print();
+    // What clap finds similar to the word of another package manager is not what is meant.
     if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
         && let Some(command) = help::other_word(name)
     {
-        ui::write_stderr(&format!("help: the command is `acp-registry {command}`\n"));
+        let name = acp_registry::text::quote(name);
+        ui::write_stderr(&format!(
+            "error: unrecognized subcommand {name}\nhelp: the command is `acp-registry {command}`\n"
+        ));
+        return Exit::Usage.into();
     }
+    // clap escapes nothing, but what it quotes is what the caller has typed.
+    let _ = error.print();
     if is_mistake { Exit::Usage.into() } else { Exit::Success.into() }
 }
 
@@ -270,8 +276,8 @@ fn of_clap(error: &clap::Error) -> Failure {
             ContextValue::Strings(names) => names.iter().map(String::as_str).collect(),
             _ => Vec::new(),
         })
-        .chain(other)
         .collect();
+    let suggestions = other.map_or(suggestions, |other| vec![other]);
     Failure::usage(acp_registry::text::printable(message)).suggest(suggestions)
 }
 

@@ -66,7 +66,15 @@ fn every_command_has_a_manual_page_that_is_in_order() {
     for (name, page) in pages {
         let page = String::from_utf8(page).unwrap();
         assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS") && page.contains(".SH OPTIONS"), "{name}");
-        assert_eq!(page.contains(".SH \"EXIT STATUS\"\n.TP\n0\ndone"), name == "acp-registry.1", "{name}");
+        for part in [
+            ".SH \"EXIT STATUS\"\n.TP\n0\ndone",
+            ".SH ENVIRONMENT\n.TP\nACP_REGISTRY_INDEX",
+            ".SH SEE ALSO\nacp\\-registry",
+        ] {
+            assert!(page.contains(part), "{name}: {part}");
+        }
+        let has_examples = !["acp-registry.1", "acp-registry-publish-prune.1"].contains(&name.as_str());
+        assert_eq!(page.contains(".SH EXAMPLES\n.PP\n"), has_examples, "{name}");
         let path = env.path("new/man1").join(&name);
         let Ok(run) = Run::try_of(Command::new("groff").args(["-man", "-Tutf8", "-ww", "-rLL=120n"]).arg(path)) else {
             skipped("manual pages", "groff is not installed");

@@ -1,0 +1,111 @@
+//! The sections of a manual page that clap does not write: examples, notes, environment, exit codes and other pages.
+
+use std::fmt::Write as _;
+
+use clap::Command;
+use clap_mangen::Man;
+
+use super::help;
+
+/// Variables that commands read, and what they say.
+const VARIABLES: [(&str, &str); 13] = [
+    ("ACP_REGISTRY_INDEX", "The registry index, where --index names none."),
+    ("ACP_REGISTRY_ROOT", "Where agents are installed, where --root names no directory."),
+    ("ACP_REGISTRY_NPM", "The base address of the npm registry, instead of the one that npm uses."),
+    ("ACP_REGISTRY_PYPI", "The base address of the Python package index, instead of the one that uv and pip use."),
+    ("ACP_REGISTRY_LOG", "Which messages of the program's parts are logged, such as debug."),
+    ("GITHUB_TOKEN", "Sent to GitHub and to no other host; raises its limit of requests."),
+    ("GITHUB_API_URL", "The address of the GitHub API."),
+    ("HTTPS_PROXY", "The proxy for https addresses."),
+    ("HTTP_PROXY", "The proxy for http addresses."),
+    ("NO_PROXY", "Hosts that are reached without a proxy."),
+    ("NO_COLOR", "Any value turns colours off."),
+    ("CI", "Any value turns colours and progress bars off."),
+    ("AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL", "The store that publish sends to."),
+];
+
+/// The page of a command. `exit_codes` is what stands below the help of the program.
+pub(super) fn page(program: &Command, command: &Command, exit_codes: &str) -> std::io::Result<Vec<u8>> {
+    let examples = help::examples(command.get_name()).unwrap_or_default();
+    let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let notes = notes.split(help::EXAMPLES_HEADING).next().unwrap_or_default().trim().to_owned();
+    let man = Man::new(command.clone().after_help(None::<&str>).after_long_help(None::<&str>));
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    let mut more = String::new();
+    if !notes.is_empty() {
+        let _ = write!(more, ".SH NOTES\n{}", literal(&notes));
+    }
+    if !examples.is_empty() {
+        more.push_str(".SH EXAMPLES\n");
+        for (line, about) in examples {
+            let _ = write!(more, ".PP\n{}:\n{}", text(about), literal(line));
+        }
+    }
+    more.push_str(".SH ENVIRONMENT\n");
+    for (name, meaning) in VARIABLES {
+        let _ = write!(more, ".TP\n{}\n{}\n", text(name), text(meaning));
+    }
+    more.push_str(&exit_status(exit_codes));
+    let pages: Vec<String> = related(program, command).iter().map(|name| format!("{}(1)", text(name))).collect();
+    let _ = write!(more, ".SH SEE ALSO\n{}\n", pages.join(",\n"));
+    page.extend_from_slice(more.as_bytes());
+    Ok(page)
+}
+
+/// The names of pages about the program and about commands of the same role.
+fn related(program: &Command, command: &Command) -> Vec<String> {
+    let name = program.get_name();
+    let page = |command: &str| format!("{name}-{command}");
+    if command.get_name() == name {
+        let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
+        return shown.map(|command| page(command.get_name())).collect();
+    }
+    let own = command.get_name();
+    // A command below another one has no role of its own.
+    let above = program.get_subcommands().find(|other| other.find_subcommand(own).is_some());
+    let others: Vec<String> = match above {
+        Some(above) => vec![page(above.get_name())],
+        None => help::of_same_role(own).iter().filter(|other| **other != own).map(|other| page(other)).collect(),
+    };
+    std::iter::once(name.to_owned()).chain(others).collect()
+}
+
+/// The section about exit codes: a paragraph for each line that begins with one.
+fn exit_status(exit_codes: &str) -> String {
+    let lines = exit_codes.lines().skip(1).map(|line| match line.trim_start().split_once("  ") {
+        Some((code, meaning)) => format!(".TP\n{code}\n{}\n", text(meaning)),
+        None => format!("{}\n", text(line.trim_start())),
+    });
+    std::iter::once(".SH \"EXIT STATUS\"\n".to_owned()).chain(lines).collect()
+}
+
+/// Lines as they are.
+fn literal(lines: &str) -> String {
+    let lines: String = lines.lines().map(|line| text(line) + "\n").collect();
+    format!(".PP\n.RS 4\n.nf\n{lines}.fi\n.RE\n")
+}
+
+/// A line without signs that mean something to roff. A bare minus may become another sign, which cannot be copied.
+fn text(line: &str) -> String {
+    let line = line.replace('\\', "\\e").replace('-', "\\-");
+    if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_line_is_a_request() {
+        assert_eq!(text(".x --y \\n"), "\\&.x \\-\\-y \\en");
+        assert_eq!(literal("a\n'b"), ".PP\n.RS 4\n.nf\na\n\\&'b\n.fi\n.RE\n");
+    }
+}
