@@ -20,6 +20,7 @@ use super::exit::{Exit, Failure};
 use super::global::{Global, configured_levels};
 use super::live::{self, LiveArgs, Settings};
 use super::network::{self, Needs};
+use super::progress::Count;
 use super::propose::{self, Notes, ProposeArgs};
 use super::signals;
 use super::survey::limits;
@@ -144,8 +145,15 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         min_age: args.min_age,
         now,
     };
-    let done = |id: &str| ui.detail(&format!("{id}: looked at"));
-    let mut bumped = signals::run_and_forget(worker.run(&registry, &entries, &args.channels(), &done))?;
+    let progress = Count::agents(ui);
+    progress.plan(entries.len());
+    let done = |id: &str| {
+        progress.step();
+        ui.detail(&format!("{id}: looked at"));
+    };
+    let bumped = signals::run_and_forget(worker.run(&registry, &entries, &args.channels(), &done));
+    progress.clear();
+    let mut bumped = bumped?;
     let notes =
         if args.verify { start_newer(args, &registry, &config, &allowed, &mut bumped, ui)? } else { Notes::new() };
     if let (Some(troubles), Some(path)) = (&mut troubles, &args.state) {

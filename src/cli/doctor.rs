@@ -103,11 +103,14 @@ fn converse(args: &Args, agents: &mut [Examined], ui: &Ui) -> Result<(), Failure
     // Before any child, and ended after all: what hides from its tree comes here.
     let orphans = process::adopt_orphans();
     process::hide_from_agents();
-    let launcher = live::launcher();
+    let (launcher, is_many) = (live::launcher(), agents.len() > 1);
     let done = signals::run(async {
         for agent in agents.iter_mut() {
             ui.detail(&format!("starting {}, which has {} s to answer", agent.id, options.timeout.as_secs_f64()));
             doctor::start(agent, &environment, launcher.as_deref(), &options).await?;
+            if is_many && ui.is_watched() {
+                ui.step(&format!("{}: {}", agent.id, agent.status.as_str()));
+            }
         }
         Ok::<_, Failure>(())
     });

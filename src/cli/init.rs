@@ -1,6 +1,7 @@
 //! `acp-registry init`
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use acp_registry::scaffold::{self, GithubSpec, Layout, LayoutError};
 use acp_registry::text::{printable, quote};
@@ -34,7 +35,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
         return Err(Failure::usage(format!("{} {message}", quote(tag))));
     }
     let Layout { written, kept } = scaffold::lay_out(&args.directory, program.as_ref())?;
-    let left = left_to_do(&kept, program.is_some());
+    let left = left_to_do(&args.directory, &written, &kept, program.is_some());
     let directory = args.directory.display().to_string();
     ui.result(&if args.format.is_json() {
         acp_registry::json::to_string(&json!({
@@ -43,31 +44,51 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     } else {
         let files = |names: &[&str]| names.iter().map(|file| format!("  {file}\n")).collect::<String>();
         let mut text = match written.as_slice() {
-            [] => format!("everything of a registry is there already in {}\n", printable(&directory)),
+            [] => format!("{} has all files of a registry; nothing was changed\n", printable(&directory)),
             written => format!("a registry was laid out in {}\n{}", printable(&directory), files(written)),
         };
         if !kept.is_empty() && !written.is_empty() {
             text.push_str(&format!("\nwhat was there stays as it was:\n{}", files(&kept)));
         }
         let left: String = (1..).zip(&left).map(|(at, item)| format!("{at:>3}. {item}\n")).collect();
-        text + "\nleft to do:\n" + &left
+        if left.is_empty() { text } else { text + "\nleft to do:\n" + &left }
     })?;
     Ok(Exit::Success)
 }
 
-/// What only a person can do, of files that were written and of those that were there.
-fn left_to_do(kept: &[&str], knows_program: bool) -> Vec<String> {
+/// What only a person can do, and has not done yet as far as the files tell.
+fn left_to_do(directory: &Path, written: &[&str], kept: &[&str], knows_program: bool) -> Vec<String> {
+    let lines = |file: &str| {
+        let text = fs::read_to_string(directory.join(file)).unwrap_or_default();
+        text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+    };
     let mut left = Vec::new();
-    if !knows_program {
+    let is_named = |line: &String| line.strip_prefix("REPOSITORY=").is_some_and(|name| !name.trim().is_empty());
+    if !knows_program && !lines(".github/acp-registry.env").iter().any(is_named) {
         left.push("say in `.github/acp-registry.env` where releases of this program are".to_owned());
     }
-    if kept.contains(&".gitignore") {
+    let ignored = lines(".gitignore");
+    if kept.contains(&".gitignore")
+        && ["/dist", "/.*.new-*"].iter().any(|path| !ignored.iter().any(|line| line == path))
+    {
         left.push("have `/dist` and `/.*.new-*` in `.gitignore`".to_owned());
     }
-    left.push("set `base-url` in `registry.toml`".to_owned());
-    left.push("set up what the workflows need: `.github/SETUP.md` says what".to_owned());
-    left.push("add an agent: `acp-registry new ID --npm PACKAGE`".to_owned());
+    if !lines("registry.toml").iter().any(|line| line.starts_with("base-url")) {
+        left.push("set `base-url` in `registry.toml`".to_owned());
+    }
+    if !written.is_empty() {
+        left.push("set up what the workflows need: `.github/SETUP.md` says what".to_owned());
+    }
+    if !has_agent(directory) && !has_agent(&directory.join("registry")) {
+        left.push("add an agent: `acp-registry new ID --npm PACKAGE`".to_owned());
+    }
     left
+}
+
+/// Whether a folder holds an agent.
+fn has_agent(directory: &Path) -> bool {
+    let mut items = fs::read_dir(directory).into_iter().flatten().flatten();
+    items.any(|item| item.path().join("agent.json").is_file())
 }
 
 /// Whether a tag is one that the workflows take; `install.sh` decides the same.

@@ -1,6 +1,7 @@
 //! `acp-registry install`
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use acp_registry::catalog::Catalog;
 use acp_registry::install::Kind;
@@ -49,6 +50,10 @@ pub(super) struct Args {
     #[arg(long)]
     locked: bool,
 
+    /// Change nothing; say what would be installed
+    #[arg(long)]
+    dry_run: bool,
+
     /// Do not start the agents to see whether they answer
     #[arg(long)]
     no_check: bool,
@@ -83,16 +88,22 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     session.packages = args.packages;
     let session = session;
     // Before any child, and ended after all: what hides from its tree comes here.
-    let orphans = if args.no_check { None } else { process::adopt_orphans() };
-    let mut results = signals::run_with_threads(JOBS, async {
+    let orphans = if args.no_check || args.dry_run { None } else { process::adopt_orphans() };
+    let mut work = signals::run_with_threads(JOBS, async {
         if args.locked {
             let path = args.lock.as_deref().unwrap_or(Path::new(NAME));
             let tasks = lock::tasks(path, &args.agents, args.dist.map(Kind::from), &session)?;
-            return Ok((install_all(&session, tasks).await, None));
+            if args.dry_run {
+                return Ok(Work::Planned(plans(&tasks), None));
+            }
+            return Ok(Work::Done(install_all(&session, tasks).await, None));
         }
         let catalog = session.catalog().await?;
         let tasks = tasks(args, &catalog, &session)?;
-        let plans: Vec<Plan> = tasks.iter().map(|task| task.plan.clone()).collect();
+        let plans = plans(&tasks);
+        if args.dry_run {
+            return Ok(Work::Planned(plans, Some(launch::index(&catalog))));
+        }
         let mut results = install_all(&session, tasks).await;
         for (outcome, plan) in results.iter_mut().zip(&plans) {
             suggest_package(outcome, plan, &catalog);
@@ -101,14 +112,17 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             let installed = plans.iter().filter(|plan| is_done(&results, &plan.id));
             lock::write(path, installed, &catalog, &session).await?;
         }
-        Ok::<_, Failure>((results, Some(launch::index(&catalog))))
+        Ok::<_, Failure>(Work::Done(results, Some(launch::index(&catalog))))
     });
-    if let (Ok(Ok((results, _))), false) = (&mut results, args.no_check) {
+    if let (Ok(Ok(Work::Done(results, _))), false) = (&mut work, args.no_check) {
         answer::ask_all(results, &session)?;
     }
     // The number of hidden processes is of no use here.
     let _ = orphans.map(Orphans::end);
-    let (results, index) = results??;
+    let (results, index) = match work?? {
+        Work::Planned(plans, index) => return show_plans(&plans, index, &session, args.format.is_json()),
+        Work::Done(results, index) => (results, index),
+    };
     let exit = report(&results, index, args.format.is_json(), ui)?;
     if let ([Outcome { id, done: Ok(_), .. }], false) = (results.as_slice(), args.format.is_json())
         && ui.is_watched()
@@ -118,6 +132,40 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         ));
     }
     Ok(exit)
+}
+
+/// How far an installation went, with the member `index` of the document.
+enum Work {
+    /// It was only planned.
+    Planned(Vec<Plan>, Option<Value>),
+    Done(Vec<Outcome>, Option<Value>),
+}
+
+fn plans(tasks: &[Task]) -> Vec<Plan> {
+    tasks.iter().map(|task| task.plan.clone()).collect()
+}
+
+/// Says what would be installed.
+fn show_plans(plans: &[Plan], index: Option<Value>, session: &Session<'_>, is_json: bool) -> Result<Exit, Failure> {
+    let agents: Vec<Map<String, Value>> =
+        plans.iter().map(|plan| launch::planned(plan, &session.store)).collect::<Result<_, _>>()?;
+    if is_json {
+        let mut members = Map::from_iter([("dry_run".to_owned(), true.into())]);
+        members.insert("agents".to_owned(), Value::Array(agents.into_iter().map(Value::Object).collect()));
+        members.insert("errors".to_owned(), Value::Array(Vec::new()));
+        members.extend(index.map(|index| ("index".to_owned(), index)));
+        session.ui().result(&launch::document("install", members))?;
+        return Ok(Exit::Success);
+    }
+    let line = |(plan, members): (&Plan, &Map<String, Value>)| {
+        let Plan { id, version, .. } = plan;
+        if members.get("installed").is_some_and(|value| value == true) {
+            return format!("{id} {version} is installed\n");
+        }
+        format!("would install {id} {version} ({})\n", plan.kind().as_str())
+    };
+    session.ui().result(&plans.iter().zip(&agents).map(line).collect::<String>())?;
+    Ok(Exit::Success)
 }
 
 /// Names the package where the archive of an agent could not be installed.
@@ -172,10 +220,16 @@ fn is_done(results: &[Outcome], id: &str) -> bool {
 /// Installs everything, some at once; one that fails never stops the others.
 pub(super) async fn install_all(session: &Session<'_>, tasks: Vec<Task>) -> Vec<Outcome> {
     let bars = Installs::new(session.ui());
+    let (total, count) = (tasks.len(), AtomicUsize::new(0));
     let work = tasks.into_iter().map(|task| {
-        let bars = &bars;
+        let (bars, count) = (&bars, &count);
         async move {
             let done = install_one(session, &task, bars).await;
+            let number = count.fetch_add(1, Ordering::Relaxed) + 1;
+            if total > 1 && session.ui().is_watched() {
+                let (Plan { id, version, .. }, word) = (&task.plan, if done.is_ok() { "is there" } else { "failed" });
+                session.ui().step(&format!("{number} of {total}: {id} {version} {word}"));
+            }
             Outcome { id: task.plan.id.clone(), done, is_pinned: task.pin == Pin::Set }
         }
     });
@@ -225,12 +279,11 @@ fn report(results: &[Outcome], index: Option<Value>, is_json: bool, ui: &Ui) -> 
                     ui.note(&format!("{id} stays at {version} from now on; `update --unpin {id}` takes that back"));
                 }
             }
-            Err(failure) => {
-                ui.failure(failure);
-                errors.push(failure.of_agent(id));
-            }
+            Err(failure) => errors.push(failure.of_agent(id)),
         }
     }
+    let failed = results.iter().filter_map(|outcome| Some((outcome.id.as_str(), outcome.done.as_ref().err()?)));
+    ui.failures(&failed.collect::<Vec<_>>());
     let worst = Failure::worst(results.iter().filter_map(|outcome| outcome.done.as_ref().err()));
     let exit = worst.map_or(Exit::Success, |failure| failure.exit);
     if is_json {

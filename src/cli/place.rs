@@ -310,9 +310,12 @@ pub(super) fn unknown(id: &str, catalog: &Catalog) -> Failure {
     if let Some(note) = catalog.notes.iter().find(|note| note.contains(&format!(" ({}) ", quote(id)))) {
         return Failure::usage(format!("in the registry index, {note}")).code(Code::UnknownAgent);
     }
-    Failure::usage(format!("there is no agent {} in the registry index", quote(id)))
-        .code(Code::UnknownAgent)
-        .suggest(suggestions(id, catalog.entries().map(|entry| entry.id.as_str())))
+    let failure = Failure::usage(format!("there is no agent {} in the registry index", quote(id)));
+    let failure = failure.code(Code::UnknownAgent);
+    match suggestions(id, catalog.entries().map(|entry| entry.id.as_str())) {
+        near if near.is_empty() => failure.help("run `acp-registry search WORD` to find agents"),
+        near => failure.suggest(near),
+    }
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -8,10 +8,13 @@ use acp_registry::install;
 use acp_registry::survey::Event;
 use acp_registry::text::printable;
 use acp_registry::verify;
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use super::ui::{Ui, send_event};
+
+/// Words that end where the terminal ends.
+const WORDS: &str = "{spinner} {wide_msg} {elapsed}";
 
 /// Shows how far a survey is; nothing is left of it when it is done.
 pub(super) struct Progress {
@@ -30,8 +33,7 @@ struct Questions {
 
 impl Progress {
     pub(super) fn new(ui: &Ui) -> Self {
-        let target = if ui.may_show_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bars = MultiProgress::with_draw_target(target);
+        let bars = ui.bars();
         let questions = ProgressBar::new(0).with_style(style("{spinner} {pos} of {len} answered {wide_bar}"));
         let questions = bars.add(questions);
         questions.enable_steady_tick(Duration::from_millis(200));
@@ -56,7 +58,9 @@ impl Progress {
             Event::Answered => self.questions.inc(1),
             Event::Downloading { number, url, length } => {
                 let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new);
-                let bar = bar.with_style(style("{bytes:>10} of {total_bytes:10} {bytes_per_sec:>12} {bar:20} {msg}"));
+                let wide = "{bytes:>10} of {total_bytes:10} {bytes_per_sec:>12} {bar:20} {wide_msg}";
+                let narrow = "{bytes:>10} of {total_bytes:10} {wide_msg}";
+                let bar = bar.with_style(style(if Ui::is_narrow() { narrow } else { wide }));
                 let file = url.rsplit('/').next().unwrap_or_default();
                 downloads.insert(number, self.bars.add(bar.with_message(printable(file).into_owned())));
             }
@@ -85,9 +89,9 @@ pub(super) struct Running {
 impl Running {
     /// `names` are those of the tasks.
     pub(super) fn new(ui: &Ui, names: Vec<String>) -> Self {
-        let target = if ui.may_show_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(names.len() as u64), target);
-        let bar = bar.with_style(style("{spinner} {pos} of {len} checked {elapsed} {wide_msg}"));
+        let bar = ui
+            .bar(ProgressBar::new(names.len() as u64))
+            .with_style(style("{spinner} {pos} of {len} checked {elapsed} {wide_msg}"));
         bar.enable_steady_tick(Duration::from_millis(200));
         Self { bar, names, sends_events: ui.sends_events(), now: Mutex::default() }
     }
@@ -145,8 +149,7 @@ struct Download {
 
 impl Installs {
     pub(super) fn new(ui: &Ui) -> Self {
-        let target = if ui.may_show_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        Self { bars: MultiProgress::with_draw_target(target), sends_events: ui.sends_events() }
+        Self { bars: ui.bars(), sends_events: ui.sends_events() }
     }
 
     pub(super) fn start(&self, id: &str, version: &str) -> Install {
@@ -154,7 +157,7 @@ impl Installs {
         if self.sends_events {
             send_event("installing", json!({ "id": id, "version": version, "phase": "started" }));
         }
-        let bar = self.bars.add(ProgressBar::no_length()).with_style(style("{spinner} {msg} {elapsed}"));
+        let bar = self.bars.add(ProgressBar::no_length()).with_style(style(WORDS));
         let name = printable(name).into_owned();
         bar.set_message(name.clone());
         bar.enable_steady_tick(Duration::from_millis(200));
@@ -169,9 +172,14 @@ impl Install {
         }
         match progress {
             install::Progress::Downloading(length) => {
-                let known = "{msg} {wide_bar} {bytes:>10} of {total_bytes:10} {bytes_per_sec:>12} {eta:>4} left";
-                let unknown = "{spinner} {msg} {bytes:>10} {bytes_per_sec:>12}";
-                self.bar.set_style(style(if length.is_some() { known } else { unknown }));
+                let wide = "{msg} {wide_bar} {bytes:>10} of {total_bytes:10} {bytes_per_sec:>12} {eta:>4} left";
+                let narrow = "{wide_msg} {bytes:>10} of {total_bytes:10}";
+                let unknown = "{spinner} {wide_msg} {bytes:>10} {bytes_per_sec:>12}";
+                self.bar.set_style(style(match length {
+                    None => unknown,
+                    Some(_) if Ui::is_narrow() => narrow,
+                    Some(_) => wide,
+                }));
                 if let Some(length) = length {
                     self.bar.set_length(length);
                 }
@@ -179,7 +187,8 @@ impl Install {
             }
             install::Progress::Received(count) => self.bar.inc(count),
             install::Progress::Unpacking => self.say("unpacking"),
-            install::Progress::Running(tool) => self.say(&format!("{tool} is at work")),
+            install::Progress::Running(tool) => self.say(&format!("running {tool}")),
+            install::Progress::Phase(tool, phase) => self.say(&format!("{tool}: {phase}")),
         }
     }
 
@@ -202,6 +211,11 @@ impl Install {
                 event["phase"] = "running".into();
                 event["program"] = tool.into();
             }
+            install::Progress::Phase(tool, phase) => {
+                event["phase"] = "running".into();
+                event["program"] = tool.into();
+                event["detail"] = phase.into();
+            }
         }
         if event["phase"].is_null() {
             event["phase"] = "downloading".into();
@@ -212,7 +226,7 @@ impl Install {
     }
 
     fn say(&self, what: &str) {
-        self.bar.set_style(style("{spinner} {msg} {elapsed}"));
+        self.bar.set_style(style(WORDS));
         self.bar.set_message(format!("{}: {what}", self.name));
     }
 }
@@ -236,19 +250,28 @@ impl Drop for Progress {
     }
 }
 
-/// Shows how many files were sent.
-pub(super) struct Sending {
+/// Shows how much of something that can be counted is done.
+pub(super) struct Count {
     bar: ProgressBar,
     sends_events: bool,
+    event: &'static str,
 }
 
-impl Sending {
-    pub(super) fn new(ui: &Ui) -> Self {
-        let target = if ui.may_show_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(0), target);
-        let bar = bar.with_style(style("{spinner} {pos} of {len} files {wide_bar} {elapsed}"));
+impl Count {
+    /// Files that are sent.
+    pub(super) fn files(ui: &Ui) -> Self {
+        Self::new(ui, "sending", "{spinner} {pos} of {len} files {wide_bar} {elapsed}")
+    }
+
+    /// Agents whose sources are asked.
+    pub(super) fn agents(ui: &Ui) -> Self {
+        Self::new(ui, "asking", "{spinner} {pos} of {len} agents {wide_bar} {elapsed}")
+    }
+
+    fn new(ui: &Ui, event: &'static str, template: &str) -> Self {
+        let bar = ui.bar(ProgressBar::new(0)).with_style(style(template));
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar, sends_events: ui.sends_events() }
+        Self { bar, sends_events: ui.sends_events(), event }
     }
 
     pub(super) fn plan(&self, count: usize) {
@@ -263,8 +286,9 @@ impl Sending {
 
     fn tell(&self) {
         if self.sends_events {
-            let (planned, sent) = (self.bar.length().unwrap_or_default(), self.bar.position());
-            send_event("sending", json!({ "planned": planned, "sent": sent }));
+            let (planned, done) = (self.bar.length().unwrap_or_default(), self.bar.position());
+            let word = if self.event == "sending" { "sent" } else { "answered" };
+            send_event(self.event, json!({ "planned": planned, word: done }));
         }
     }
 

@@ -20,7 +20,7 @@ use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::network::settings;
-use super::progress::Sending;
+use super::progress::Count;
 use super::signals;
 use super::ui::Ui;
 
@@ -195,7 +195,7 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
         jobs: usize::from(args.jobs),
         turns: place.turns(),
     };
-    let progress = Sending::new(ui);
+    let progress = Count::files(ui);
     let notice = |event| show(event, &progress, ui);
     let done = signals::run_and_forget(publish::publish(&tree, &target, &options, args.dry_run, &notice));
     progress.clear();
@@ -212,7 +212,7 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
 fn prune(args: &PruneArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let place = &args.place;
     let target = place.target(global)?;
-    let progress = Sending::new(ui);
+    let progress = Count::files(ui);
     let notice = |event| show(event, &progress, ui);
     let work = publish::prune(&target, args.keep, usize::from(args.jobs), place.turns(), args.dry_run, &notice);
     let done = signals::run_and_forget(work);
@@ -226,9 +226,9 @@ fn prune(args: &PruneArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn show(event: Event, progress: &Sending, ui: &Ui) {
+fn show(event: Event, progress: &Count, ui: &Ui) {
     match event {
-        Event::Waiting(holder) => ui.note(&format!("another publisher is at work ({holder}); waiting for it")),
+        Event::Waiting(holder) => ui.note(&format!("waiting for another publisher ({holder})")),
         Event::Warning(text) => ui.warning(&text),
         Event::Planned(count) => progress.plan(count),
         Event::Done => progress.step(),

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::env;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-use acp_registry::report::Look;
+use acp_registry::report::{Look, alike};
 use acp_registry::text::{json_for_log, printable};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget};
 use serde_json::{Map, Value, json};
 use terminal_size::{Width, terminal_size_of};
 
@@ -18,11 +19,19 @@ pub(super) struct Ui {
     verbose: bool,
     color: ColorChoice,
     progress: ProgressChoice,
+    /// What is drawn on stderr while work is going on. Everything else that is written goes above it.
+    bars: MultiProgress,
 }
 
 impl Ui {
     pub(super) fn new(global: &Global) -> Self {
-        Self { quiet: global.quiet, verbose: global.verbose, color: global.color, progress: global.progress }
+        let (quiet, verbose, progress) = (global.quiet, global.verbose, global.progress);
+        let bars = MultiProgress::with_draw_target(ProgressDrawTarget::hidden());
+        let ui = Self { quiet, verbose, color: global.color, progress, bars };
+        if ui.may_show_progress() {
+            ui.bars.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        ui
     }
 
     /// Whether the result may have colours.
@@ -45,6 +54,26 @@ impl Ui {
     pub(super) fn may_show_progress(&self) -> bool {
         let is_wanted = self.progress == ProgressChoice::Auto && !self.quiet && !self.verbose;
         is_wanted && io::stderr().is_terminal() && env::var_os("CI").is_none()
+    }
+
+    /// Shows a bar until it is cleared.
+    pub(super) fn bar(&self, bar: ProgressBar) -> ProgressBar {
+        self.bars.add(bar)
+    }
+
+    /// What is drawn.
+    pub(super) fn bars(&self) -> MultiProgress {
+        self.bars.clone()
+    }
+
+    /// Whether the terminal is too narrow for a bar and its numbers.
+    pub(super) fn is_narrow() -> bool {
+        terminal_size_of(io::stderr()).is_some_and(|(Width(columns), _)| columns < 100)
+    }
+
+    /// Writes to stderr, above what is drawn there.
+    fn write(&self, text: &str) {
+        self.bars.suspend(|| write_stderr(text));
     }
 
     /// Whether notes are read by a person at a terminal.
@@ -72,11 +101,11 @@ impl Ui {
     }
 
     /// Writes a result.
-    #[expect(clippy::unused_self, reason = "all output goes through the value that commands are handed")]
     pub(super) fn result(&self, text: &str) -> Result<(), Failure> {
         // Results are often printed to the log of a CI job.
         let text = if text.starts_with('{') { json_for_log(text) } else { Cow::Borrowed(text) };
-        match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
+        let write = || io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
+        match self.bars.suspend(write) {
             // Whoever was reading has seen enough.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             Err(error) => Err(Failure::unable(format!("cannot write the result: {error}"))),
@@ -97,21 +126,21 @@ impl Ui {
         if self.sends_events() {
             send_event("note", json!({ "message": text }));
         } else if !self.quiet {
-            write_stderr(&format!("note: {}\n", clean(text)));
+            self.write(&format!("note: {}\n", clean(text)));
         }
     }
 
-    /// Says how far long work is, where no progress is drawn.
+    /// Says that a part of long work is done, and how it ended.
     pub(super) fn step(&self, text: &str) {
-        if !self.quiet && !self.may_show_progress() && !self.sends_events() {
-            write_stderr(&format!("{}\n", clean(text)));
+        if !self.quiet && !self.sends_events() {
+            self.write(&format!("{}\n", clean(text)));
         }
     }
 
     /// Says what is being done, to those who asked.
     pub(super) fn detail(&self, text: &str) {
         if self.verbose && !self.sends_events() {
-            write_stderr(&format!("{}\n", clean(text)));
+            self.write(&format!("{}\n", clean(text)));
         }
     }
 
@@ -120,7 +149,7 @@ impl Ui {
         if self.sends_events() {
             send_event("warning", json!({ "message": text }));
         } else if !self.quiet {
-            write_stderr(&format!("{} {}\n", self.head("warning:", "33"), clean(text)));
+            self.write(&format!("{} {}\n", self.head("warning:", "33"), clean(text)));
         }
     }
 
@@ -129,7 +158,7 @@ impl Ui {
         if self.sends_events() {
             return send_event("error", json!({ "message": text }));
         }
-        write_stderr(&format!("{} {}\n", self.head("error:", "31"), clean(text)));
+        self.write(&format!("{} {}\n", self.head("error:", "31"), clean(text)));
     }
 
     /// Says why the command failed, and what to do.
@@ -139,7 +168,21 @@ impl Ui {
         }
         self.error(&failure.to_string());
         if let Some(advice) = failure.advice() {
-            write_stderr(&format!("{} {}\n", self.head("help:", "36"), clean(&advice)));
+            self.write(&format!("{} {}\n", self.head("help:", "36"), clean(&advice)));
+        }
+    }
+
+    /// Says why agents failed, with what to do; what is the same for many of them once.
+    pub(super) fn failures(&self, failures: &[(&str, &Failure)]) {
+        if self.sends_events() {
+            return failures.iter().for_each(|(_, failure)| self.failure(failure));
+        }
+        let messages: Vec<(&str, String)> = failures.iter().map(|(id, failure)| (*id, failure.to_string())).collect();
+        for shown in alike(&messages) {
+            self.failure(failures[shown.at].1);
+            if let Some(others) = shown.others {
+                self.write(&format!("  {others}\n"));
+            }
         }
     }
 
@@ -148,7 +191,7 @@ impl Ui {
         if self.sends_events() {
             return send_event("text", json!({ "message": text }));
         }
-        write_stderr(text);
+        self.write(text);
     }
 
     /// Shows a line that somebody else has said.

@@ -31,6 +31,10 @@ pub(super) struct Args {
     #[arg(long)]
     force: bool,
 
+    /// Change nothing; say what would be removed
+    #[arg(long)]
+    dry_run: bool,
+
     #[command(flatten)]
     place: PlaceArgs,
 
@@ -48,6 +52,10 @@ pub(super) struct GcArgs {
     #[arg(long)]
     cache: bool,
 
+    /// Change nothing; say what would be removed
+    #[arg(long)]
+    dry_run: bool,
+
     #[command(flatten)]
     place: PlaceArgs,
 
@@ -56,7 +64,9 @@ pub(super) struct GcArgs {
 }
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let mut session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    session.store.only_looks = args.dry_run;
+    let session = session;
     let named = versions::only(&args.agents, &session)?;
     let known = session.installed(&named)?;
     let ids = if args.all { known } else { named };
@@ -67,7 +77,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
                 Err(error) => failed.push((id.clone(), error.into())),
                 Ok(freed) => {
                     if !args.format.is_json() {
-                        ui.result(&format!("uninstalled {id}, {} freed\n", bytes(freed.bytes)))?;
+                        let done = if args.dry_run { "would uninstall" } else { "uninstalled" };
+                        ui.result(&format!("{done} {id}, {} freed\n", bytes(freed.bytes)))?;
                     }
                     all.removed.extend(freed.removed);
                     all.bytes += freed.bytes;
@@ -81,23 +92,29 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         ui.note("nothing is installed");
     }
     let done: Vec<&String> = ids.iter().filter(|id| failed.iter().all(|(failed, _)| failed != *id)).collect();
-    let json = args.format.is_json().then(|| document("uninstall", &done, &freed));
+    let json = args.format.is_json().then(|| document("uninstall", &done, &freed, args.dry_run));
     end(&freed, &failed, json, ui)
 }
 
 pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let mut session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    session.store.only_looks = args.dry_run;
     let (freed, failed) = signals::run(session.store.collect_garbage(args.direct))??;
     let failed: Vec<(String, Failure)> = failed.into_iter().map(|(id, error)| (id, error.into())).collect();
-    super::abandoned::clear(ui);
     let limit = if args.cache { 0 } else { PACKAGES_LIMIT };
-    let cache = network::package_cache().map_or(Ok(0), |cache| cache.shrink(limit))?;
+    let cache = if args.dry_run {
+        network::package_cache().map_or(Ok(0), |cache| cache.surplus(limit))?
+    } else {
+        super::abandoned::clear(ui);
+        network::package_cache().map_or(Ok(0), |cache| cache.shrink(limit))?
+    };
     if args.format.is_json() {
-        return end(&freed, &failed, Some(with_cache(document("gc", &[], &freed), cache)), ui);
+        return end(&freed, &failed, Some(with_cache(document("gc", &[], &freed, args.dry_run), cache)), ui);
     }
     let mut text = String::new();
     for Removed { id, version, bytes: size } in &freed.removed {
-        text.push_str(&format!("removed {id} {version}, {}\n", bytes(*size)));
+        let done = if args.dry_run { "would remove" } else { "removed" };
+        text.push_str(&format!("{done} {id} {version}, {}\n", bytes(*size)));
     }
     for Removed { id, version, .. } in &freed.running {
         text.push_str(&format!("kept {id} {version}, which is running\n"));
@@ -108,9 +125,10 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
         text.push_str(&format!("kept {id} {version}, which settings name ({clients}); `gc --direct` removes it\n"));
     }
     let count = plural(freed.removed.len(), "version");
-    text.push_str(&format!("{count} removed, {} freed\n", bytes(freed.bytes)));
+    let done = if args.dry_run { "would be removed" } else { "removed" };
+    text.push_str(&format!("{count} {done}, {} freed\n", bytes(freed.bytes)));
     if cache > 0 {
-        text.push_str(&format!("packages kept by npm and uv removed, {} freed\n", bytes(cache)));
+        text.push_str(&format!("packages kept by npm and uv {done}, {} freed\n", bytes(cache)));
     }
     ui.result(&text)?;
     end(&freed, &failed, None, ui)
@@ -144,13 +162,13 @@ fn name_foreign(freed: &Freed, ui: &Ui) {
     }
 }
 
-fn document(command: &str, ids: &[&String], freed: &Freed) -> Value {
+fn document(command: &str, ids: &[&String], freed: &Freed, is_dry_run: bool) -> Value {
     let list = |versions: &[Removed]| {
         let row = |one: &Removed| json!({ "id": one.id, "version": one.version, "size": one.bytes });
         versions.iter().map(row).collect::<Vec<Value>>()
     };
     let mut document = json!({
-        "schema": 1, "command": command, "removed": list(&freed.removed), "running": list(&freed.running),
+        "schema": 1, "command": command, "dry_run": is_dry_run, "removed": list(&freed.removed), "running": list(&freed.running),
         "named": freed.named.iter().map(|(one, clients)| json!({
             "id": one.id, "version": one.version, "size": one.bytes, "clients": clients,
         })).collect::<Vec<_>>(),

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use acp_registry::catalog::Catalog;
 use acp_registry::net::Client;
+use acp_registry::report::alike;
 use acp_registry::resolve::{Offer, Plan};
 use acp_registry::store::{Agent, Pin, Start, Version};
 use acp_registry::survey::Sources;
@@ -237,8 +238,11 @@ async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
 }
 
 fn show(report: &Report, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
-    for (id, failure) in &report.errors {
-        ui.error(&format!("{id}: {failure}"));
+    let messages: Vec<(&str, String)> =
+        report.errors.iter().map(|(id, failure)| (id.as_str(), format!("{id}: {failure}"))).collect();
+    for shown in alike(&messages) {
+        let others = shown.others.map_or_else(String::new, |others| format!("\n  {others}"));
+        ui.error(&format!("{}{others}", messages[shown.at].1));
     }
     let worst = Failure::worst(report.errors.iter().map(|(_, failure)| failure));
     if args.format.is_json() {

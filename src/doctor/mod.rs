@@ -35,6 +35,18 @@ pub enum Status {
     Error,
 }
 
+impl Status {
+    /// The word in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// What was looked at, and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {

@@ -57,17 +57,26 @@ impl PackageCache {
             return Ok(0);
         }
         let Answer::Mine(_lock) = Lock::ask(&self.marker(), "emptying the caches of npm and uv")? else { return Ok(0) };
-        let mut size = 0;
-        for folder in self.folders() {
-            size += size_of(&folder)?;
-        }
-        if size <= limit {
+        let size = self.surplus(limit)?;
+        if size == 0 {
             return Ok(0);
         }
         for folder in self.folders() {
             Scratch::adopt(&folder).remove()?;
         }
         Ok(size)
+    }
+
+    /// How many bytes [`PackageCache::shrink`] would free; nothing is removed.
+    ///
+    /// # Errors
+    /// [`PathError`] when something cannot be read.
+    pub fn surplus(&self, limit: u64) -> Result<u64, PathError> {
+        let mut size = 0;
+        for folder in self.folders() {
+            size += size_of(&folder)?;
+        }
+        Ok(if size > limit { size } else { 0 })
     }
 
     fn folders(&self) -> [PathBuf; 2] {
@@ -117,6 +126,7 @@ mod tests {
         assert_eq!(cache.shrink(10).unwrap(), 0);
         drop(open);
         assert_eq!(cache.shrink(100).unwrap(), 0);
+        assert_eq!((cache.surplus(99).unwrap(), cache.surplus(100).unwrap()), (100, 0));
         assert_eq!(cache.shrink(99).unwrap(), 100);
         assert!(!folder.path().join("a/b/npm").exists() && !folder.path().join("a/b/uv").exists());
         assert!(cache.open().is_some());

@@ -58,8 +58,10 @@ impl Installer {
         arguments.push(directory.to_string_lossy().into_owned());
         let cache = self.open_cache();
         let environment = self.npm_environment(cache.as_ref());
-        let (timeout, launcher) = (self.timeout, self.launcher.clone());
-        Tool { name: "npm", program, arguments, environment, directory, temporary, timeout, launcher }.run().await?;
+        let (timeout, launcher, progress) = (self.timeout, self.launcher.clone(), &|_| ());
+        let tool =
+            Tool { name: "npm", program, arguments, environment, directory, temporary, timeout, launcher, progress };
+        tool.run().await?;
         let packages = read(&directory.join("package-lock.json"))?;
         Ok(Closure { integrity: integrity_in(packages.as_bytes(), &name), packages })
     }
@@ -86,10 +88,10 @@ impl Installer {
         arguments.push("wanted.txt".to_owned());
         let cache = self.open_cache();
         let environment = self.uv_environment(package, cache.as_ref())?;
-        let (timeout, launcher) = (self.timeout, self.launcher.clone());
-        let ran =
-            Tool { name: "uv", program, arguments, environment, directory, temporary, timeout, launcher }.run().await;
-        ran.map_err(|error| uv::refused(error, &package.package))?;
+        let (timeout, launcher, progress) = (self.timeout, self.launcher.clone(), &|_| ());
+        let tool =
+            Tool { name: "uv", program, arguments, environment, directory, temporary, timeout, launcher, progress };
+        tool.run().await.map_err(|error| uv::refused(error, &package.package))?;
         Ok(Closure { integrity: None, packages: read(&directory.join("packages.txt"))? })
     }
 }

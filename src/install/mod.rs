@@ -42,6 +42,7 @@ mod cache;
 mod closure;
 mod engines;
 mod error;
+mod heard;
 mod npm;
 mod progress;
 mod proof;

@@ -22,10 +22,10 @@ use crate::upstream::npm::{Bin, commands, file_of_command};
 /// The largest `package.json` that is read, in bytes.
 const LIMIT: u64 = 8 << 20;
 
-/// How npm is told to install. At its usual level of words, whatever the person has configured, it names the scripts that
-/// it has not run.
+/// How npm is told to install. At this level of words, whatever the person has configured, it names the scripts that it has
+/// not run, and each answer, which says how far it is.
 const FLAGS: &[&str] = &[
-    "--location=project", "--loglevel=notice", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier",
+    "--location=project", "--loglevel=http", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier",
     "--prefix",
 ];
 
@@ -56,7 +56,8 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     (work.progress)(Progress::Running("npm"));
     let tool = |arguments| {
         let (program, environment, launcher) = (npm.clone(), environment.clone(), launcher.clone());
-        Tool { name: "npm", program, arguments, environment, directory, temporary, timeout, launcher }
+        let progress = work.progress;
+        Tool { name: "npm", program, arguments, environment, directory, temporary, timeout, launcher, progress }
     };
     let ran = match tool(arguments).run().await {
         Err(Error::Tool(failure)) if failure.lacks_version(&name, &version) => {

@@ -1,5 +1,5 @@
 /// How far an installation is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
     /// A download begins; how many bytes its host announces.
     Downloading(Option<u64>),
@@ -7,6 +7,8 @@ pub enum Progress {
     Received(u64),
     /// The archive is being unpacked.
     Unpacking,
-    /// The package manager of this name is at work.
+    /// The package manager of this name was started.
     Running(&'static str),
+    /// It is this far: in short words, without hidden characters.
+    Phase(&'static str, String),
 }

@@ -1,15 +1,16 @@
 //! A package manager at work.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::pin::pin;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::{Error, ToolFailure};
-use crate::sys::process::{Environment, Home, Isolation, Launch, Pipes, Sandbox, Tail, Tree};
+use super::heard::{Ear, Words, drain, listen};
+use super::{Error, Progress, ToolFailure};
+use crate::sys::process::{Environment, Home, Isolation, Launch, Pipes, Sandbox, Tree};
 
 /// How long the last words are waited for after the end.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -29,6 +30,8 @@ pub(super) struct Tool<'a> {
     pub(super) timeout: Duration,
     /// Sets its limits.
     pub(super) launcher: Option<PathBuf>,
+    /// Is told how far it is.
+    pub(super) progress: &'a (dyn Fn(Progress) + Send + Sync),
 }
 
 /// The end of what a package manager that succeeded has written.
@@ -54,10 +57,22 @@ impl Tool<'_> {
         let (mut tree, Pipes { stdin, stdout, stderr }) = Tree::start(&launch, &sandbox).await?;
         drop(stdin);
         let (said, told) = (Words::default(), Words::default());
+        let (phase, mut phases) = watch::channel(String::new());
         let mut readers = JoinSet::new();
-        readers.spawn(drain(stdout, said.keep()));
-        readers.spawn(drain(stderr, told.keep()));
-        let exit = timeout(self.timeout, tree.wait()).await.ok();
+        readers.spawn(drain(stdout, said.clone()));
+        readers.spawn(listen(stderr, Ear::new(told.clone(), phase)));
+        let exit = {
+            let mut end = pin!(timeout(self.timeout, tree.wait()));
+            loop {
+                tokio::select! {
+                    exit = &mut end => break exit.ok(),
+                    Ok(()) = phases.changed() => {
+                        let phase = phases.borrow_and_update().clone();
+                        (self.progress)(Progress::Phase(self.name, phase));
+                    }
+                }
+            }
+        };
         tree.end().await;
         // Something that could not be ended may hold the pipes for ever.
         let _ = timeout(LAST_WORDS, async { while readers.join_next().await.is_some() {} }).await;
@@ -75,27 +90,4 @@ impl Tool<'_> {
 /// Whether npm could not unpack some file, which it only warns of: a full disk looks like that.
 fn is_broken(stderr: &str) -> bool {
     stderr.lines().any(|line| line.to_ascii_lowercase().starts_with("npm warn tar tar_entry_error"))
-}
-
-/// The end of what a program writes.
-#[derive(Default)]
-struct Words(Arc<Mutex<Tail>>);
-
-impl Words {
-    fn keep(&self) -> impl FnMut(&[u8]) + use<> {
-        let tail = self.0.clone();
-        move |bytes| tail.lock().unwrap_or_else(PoisonError::into_inner).push(bytes)
-    }
-
-    fn text(&self) -> String {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).text()
-    }
-}
-
-/// Reads to the end.
-async fn drain(mut pipe: impl AsyncRead + Unpin, mut keep: impl FnMut(&[u8])) {
-    let mut buffer = vec![0; 1 << 14];
-    while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
-        keep(&buffer[..length]);
-    }
 }

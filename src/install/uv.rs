@@ -28,7 +28,8 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     environment.set("UV_PYTHON_INSTALL_DIR", directory.join("python"));
     let run = |arguments: Vec<String>, environment: Environment| {
         let (program, timeout, launcher) = (program.clone(), installer.timeout, installer.launcher.clone());
-        Tool { name: "uv", program, arguments, environment, directory, temporary, timeout, launcher }.run()
+        let progress = work.progress;
+        Tool { name: "uv", program, arguments, environment, directory, temporary, timeout, launcher, progress }.run()
     };
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     (work.progress)(Progress::Running("uv"));

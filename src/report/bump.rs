@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::alike::alike;
 use super::layout::Look;
 use super::plural;
 use crate::bump::{Bumped, Held, Outcome, Trouble, Troubles, Update};
@@ -169,10 +170,24 @@ impl BumpReport<'_> {
     #[must_use]
     pub fn human(&self, look: Look) -> String {
         let mut out = String::new();
-        for Bumped { id, channel, result, .. } in self.bumped {
+        let failed: Vec<&Bumped> = self.bumped.iter().filter(|one| one.result.is_err()).collect();
+        let messages: Vec<(&str, String)> = failed
+            .iter()
+            .filter_map(|one| Some((one.id.as_str(), line(&one.result)?.1 + &self.duration(&one.id, one.channel))))
+            .collect();
+        let alike = alike(&messages);
+        for one in self.bumped {
+            let Bumped { id, channel, result, .. } = one;
+            let shown = alike.iter().find(|shown| std::ptr::eq(failed[shown.at], one));
+            if result.is_err() && shown.is_none() {
+                continue;
+            }
             let Some((word, text)) = line(result) else { continue };
             let text = format!("{text}{}", self.duration(id, *channel));
             out.push_str(&format!("{word:<7} {}{}: {}\n", printable(id), of_channel(*channel), printable(&text)));
+            if let Some(others) = shown.and_then(|shown| shown.others.as_deref()) {
+                out.push_str(&format!("          {others}\n"));
+            }
             if let Ok(Outcome::Update(update)) = result {
                 for change in &update.changes {
                     let value =

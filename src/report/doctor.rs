@@ -35,12 +35,12 @@ pub fn doctor(checks: &[Check], agents: &[Examined], look: Look) -> String {
 }
 
 fn line(out: &mut String, check: &Check, look: Look) {
-    let (word, code) = match check.status {
-        Status::Ok => ("ok", "32"),
-        Status::Warning => ("warning", "33"),
-        Status::Error => ("error", "31"),
+    let code = match check.status {
+        Status::Ok => "1;32",
+        Status::Warning => "1;33",
+        Status::Error => "1;31",
     };
-    let word = look.paint(&format!("1;{code}"), &format!("{word:7}"));
+    let word = look.paint(code, &format!("{:7}", check.status.as_str()));
     out.push_str(&look.wrap(&format!("{word}  {:9}  {}", check.name, check.message), INDENT));
     if let Some(help) = &check.help {
         out.push_str(&look.wrap(&format!("{:INDENT$}help: {help}", ""), INDENT + 2));

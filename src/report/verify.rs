@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use super::alike::alike;
 use super::layout::Look;
 use super::outcome::{INDENT, cut, outcome, stderr};
 use super::table::{Columns, table};
@@ -25,9 +26,15 @@ pub fn verify(rows: &[Row], duration: Duration, look: Look) -> String {
     let paint = |row: usize, column: usize| (column == VERDICT).then(|| code(rows[row].verdict()));
     let of = Columns { numbers: &NUMBERS, paint: &paint, ..Columns::plain(&HEAD) };
     let mut out = table(&of, &cells, look);
-    for row in rows.iter().filter(|row| has_details(row)) {
+    let told: Vec<&Row> = rows.iter().filter(|row| has_details(row)).collect();
+    let messages: Vec<(&str, String)> =
+        told.iter().enumerate().map(|(at, row)| (row.id.as_str(), sameness(at, row))).collect();
+    for shown in alike(&messages) {
         out.push('\n');
-        out.push_str(&details(row, look));
+        out.push_str(&details(told[shown.at], look));
+        if let Some(others) = shown.others {
+            out.push_str(&look.wrap(&format!("  {others}"), INDENT));
+        }
     }
     let end = format!("{}{}", notes(rows), summary(rows, duration));
     out.push('\n');
@@ -83,6 +90,14 @@ fn has_details(row: &Row) -> bool {
         || row.advice().is_some()
         || row.setup_required().is_some()
         || !row.scripts_not_run.is_empty()
+}
+
+/// What rows of equal trouble have in common. An agent that was started has its own.
+fn sameness(at: usize, row: &Row) -> String {
+    match (&row.state, row.message()) {
+        (State::Checked { .. } | State::Reused(_), _) | (_, None) => at.to_string(),
+        (_, Some(message)) => format!("{} {} {message}", row.verdict().as_str(), row.reason().unwrap_or_default()),
+    }
 }
 
 fn cells(row: &Row) -> [String; 7] {

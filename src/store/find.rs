@@ -18,6 +18,8 @@ pub struct Store {
     pub patience: Duration,
     /// Whether agents are started although other people can change them, see [`Store::refuse_foreign`].
     pub trusts_others: bool,
+    /// Whether [`Store::uninstall`] and [`Store::collect_garbage`] only tell what they would remove.
+    pub only_looks: bool,
 }
 
 /// An installed agent.
@@ -38,7 +40,7 @@ impl Store {
     /// [`PathError`] when the directory is relative, and the working directory is unknown.
     pub fn at(root: &Path) -> Result<Self, PathError> {
         let root = std::path::absolute(root).map_err(PathError::at(root))?;
-        Ok(Self { root, patience: Duration::from_mins(5), trusts_others: false })
+        Ok(Self { root, patience: Duration::from_mins(5), trusts_others: false, only_looks: false })
     }
 
     /// The directory.

@@ -50,26 +50,16 @@ impl Store {
         if !is_name(id) || !(agent.is_symlink() || self.is_agent(id)) {
             return Err(Error::NotInstalled(id.to_owned()));
         }
+        if self.only_looks {
+            return self.uninstall_locked(id, &agent, force);
+        }
         let lock = self.lock(id, &format!("uninstalling {id}"), waiting).await?;
         if !agent.is_dir() {
             // Another process has uninstalled the agent while this one waited.
             lock.remove();
             return Ok(Freed::default());
         }
-        // First: a package manager that is still at work would look as if the agent was running, and go on afterwards.
-        let bytes = leftovers::clear(&agent)?;
-        let folders = versions(&agent)?;
-        if !force {
-            let is_used = folders.iter().any(|place| lock::is_used(&place.join(IN_USE)));
-            let processes = processes(&agent);
-            if is_used || !processes.is_empty() {
-                return Err(Error::Running { id: id.to_owned(), processes });
-            }
-        }
-        let mut freed = Freed { bytes, foreign: foreign(&agent)?, ..Freed::default() };
-        for place in &folders {
-            freed.add(remove(place, id)?);
-        }
+        let freed = self.uninstall_locked(id, &agent, force)?;
         remove_file(&agent.join(CURRENT))?;
         if freed.foreign.is_empty() {
             Scratch::adopt(&agent).remove()?;
@@ -77,6 +67,37 @@ impl Store {
         lock.remove();
         self.forget_empty();
         Ok(freed)
+    }
+
+    fn uninstall_locked(&self, id: &str, agent: &Path, force: bool) -> Result<Freed, Error> {
+        // First: a package manager that is still at work would look as if the agent was running, and go on afterwards.
+        let bytes = self.clear(agent)?;
+        let folders = versions(agent)?;
+        if !force {
+            let is_used = folders.iter().any(|place| lock::is_used(&place.join(IN_USE)));
+            let processes = processes(agent);
+            if is_used || !processes.is_empty() {
+                return Err(Error::Running { id: id.to_owned(), processes });
+            }
+        }
+        let mut freed = Freed { bytes, foreign: foreign(agent)?, ..Freed::default() };
+        for place in &folders {
+            freed.add(self.remove(place, id)?);
+        }
+        Ok(freed)
+    }
+
+    /// Removes what interrupted runs have left of an agent, or tells how many bytes that is.
+    fn clear(&self, agent: &Path) -> Result<u64, Error> {
+        if self.only_looks {
+            return Ok(leftovers::list(agent)?.iter().map(|path| size(path)).sum());
+        }
+        leftovers::clear(agent)
+    }
+
+    /// Removes a version, or tells what that would free.
+    fn remove(&self, place: &Path, id: &str) -> Result<(Option<Removed>, u64), Error> {
+        if self.only_looks { Ok((describe(place, id), size(place))) } else { remove(place, id) }
     }
 
     /// Removes every version that is neither current nor running, and what interrupted runs have left. A version whose
@@ -98,23 +119,38 @@ impl Store {
                 Err(error) => failed.push((id, error)),
             }
         }
-        self.forget_empty();
+        if !self.only_looks {
+            self.forget_empty();
+        }
         Ok((freed, failed))
     }
 
     async fn collect_garbage_of(&self, id: &str, even_named: bool, freed: &mut Freed) -> Result<(), Error> {
-        let lock = self.lock(id, "collecting garbage", &|_| ()).await?;
         let agent = self.directory(id);
+        if self.only_looks {
+            return if agent.is_dir() { self.collect_locked(id, &agent, even_named, freed).map(drop) } else { Ok(()) };
+        }
+        let lock = self.lock(id, "collecting garbage", &|_| ()).await?;
         if !agent.is_dir() {
             // Another process has uninstalled the agent since the store was listed.
             lock.remove();
             return Ok(());
         }
-        let current = Current::read(&agent)?.map(|current| current.folder);
-        freed.bytes += leftovers::clear(&agent)?;
-        freed.foreign.extend(foreign(&agent)?);
+        let has_current = self.collect_locked(id, &agent, even_named, freed)?;
+        // What an installation that never came about has left.
+        if !has_current && fs::remove_dir(&agent).is_ok() {
+            lock.remove();
+        }
+        Ok(())
+    }
+
+    /// Whether the agent has a current version, besides.
+    fn collect_locked(&self, id: &str, agent: &Path, even_named: bool, freed: &mut Freed) -> Result<bool, Error> {
+        let current = Current::read(agent)?.map(|current| current.folder);
+        freed.bytes += self.clear(agent)?;
+        freed.foreign.extend(foreign(agent)?);
         let kept = current.as_ref().map(|folder| agent.join(folder));
-        for place in versions(&agent)?.into_iter().filter(|place| Some(place) != kept.as_ref()) {
+        for place in versions(agent)?.into_iter().filter(|place| Some(place) != kept.as_ref()) {
             if lock::is_used(&place.join(IN_USE)) || !processes(&place).is_empty() {
                 freed.running.extend(describe(&place, id));
                 continue;
@@ -126,13 +162,9 @@ impl Store {
                 freed.named.push((version, clients));
                 continue;
             }
-            freed.add(remove(&place, id)?);
+            freed.add(self.remove(&place, id)?);
         }
-        // What an installation that never came about has left.
-        if current.is_none() && fs::remove_dir(&agent).is_ok() {
-            lock.remove();
-        }
-        Ok(())
+        Ok(current.is_some())
     }
 }
 

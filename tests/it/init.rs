@@ -76,6 +76,21 @@ fn files_that_are_there_are_named_and_stay() {
 }
 
 #[test]
+fn a_second_run_asks_for_nothing_that_is_there() {
+    let env = Env::empty();
+    assert_eq!(env.run(&["init", "r", "--program", "o/acp-registry@v1.2.3"]).code, 0);
+    let (_, document) = env.json(&["init", "r"]);
+    let left = json!(["set `base-url` in `registry.toml`", "add an agent: `acp-registry new ID --npm PACKAGE`"]);
+    assert_eq!(document["left_to_do"], left);
+    let config = format!("base-url = \"https://h.example/v1/latest\"\n{}", env.read("r/registry.toml"));
+    let env = env.file("r/registry.toml", config).file("r/first/agent.json", manifest("first"));
+    let before = tree(&env.path("r"));
+    let run = env.run(&["init", "r"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "r has all files of a registry; nothing was changed\n"));
+    assert!(tree(&env.path("r")) == before);
+}
+
+#[test]
 fn without_a_known_release_the_person_is_told() {
     let env = Env::empty();
     let run = env.run(&["init", "new"]);

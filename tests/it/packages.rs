@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
@@ -23,6 +24,10 @@ case "$words" in
 npm error notarget No matching version found for p@9.9.9." >&2; exit 1 ;;
   view*) echo 1.2.3; exit ;;
 esac
+while [ -e "${0%/*}/fetching" ]; do
+  [ -n "$told" ] || echo "npm http fetch GET 200 https://h.example/p/-/p-1.0.0.tgz 3ms (cache miss)" >&2
+  told=1; sleep 0.01
+done
 if [ -e "${0%/*}/slow" ]; then
   echo > "${0%/*}/started"
   while :; do mkdir -p "$prefix/node_modules/late"; echo late > "$prefix/node_modules/late/file"; sleep 0.01; done
@@ -33,7 +38,7 @@ printf '#!/usr/bin/env -S node --flag\n' > "$prefix/node_modules/p/cli.js"
 "#;
 
 /// A store, and an agent that a script in the place of npm installs.
-fn with_npm() -> People {
+pub(crate) fn with_npm() -> People {
     let people = People::new();
     for (name, script) in [("npm", NPM), ("node", "#!/bin/sh\necho node \"$@\"\n")] {
         people.env.write(&format!("bin/{name}"), script);
@@ -44,7 +49,7 @@ fn with_npm() -> People {
     people
 }
 
-fn npm_command(people: &People, arguments: &[&str]) -> Command {
+pub(crate) fn npm_command(people: &People, arguments: &[&str]) -> Command {
     let mut command = people.command(arguments);
     command.env("PATH", format!("{}:{}", people.env.path("bin").display(), std::env::var("PATH").unwrap()));
     command
@@ -74,6 +79,21 @@ fn a_script_is_run_by_the_node_that_was_found_or_by_another_one() {
         people.command(&["run", "p"]).env("PATH", format!("{}:/usr/bin:/bin", people.env.path("moved").display())),
     );
     assert_eq!(run.code, 0, "{}", run.stderr);
+}
+
+#[test]
+fn a_program_is_told_how_far_npm_is() {
+    let people = with_npm();
+    people.env.write("bin/fetching", "");
+    let mut command = npm_command(&people, &["install", "p", "--no-check", "--progress", "json"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let told = lines.find(|line| line.contains("fetching packages: 1")).expect("npm is not heard");
+    let event: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((text(&event, "phase"), text(&event, "program"), text(&event, "id")), ("running", "npm", "p"));
+    fs::remove_file(people.env.path("bin/fetching")).unwrap();
+    assert!(lines.all(|line| !line.contains("npm http")));
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! What people see on a terminal: lines that fit, and colours.
 #![cfg(unix)]
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read as _;
 use std::process::{Command, Stdio};
 
 use nix::pty::{Winsize, openpty};
 use serde_json::json;
 
+use crate::packages::{npm_command, with_npm};
 use crate::people::{People, entry};
 use crate::support::Env;
 
@@ -130,5 +131,37 @@ fn a_rule_is_explained_without_markup() {
         let text = plain(&text);
         assert!(text.contains("\nWhy\n\n") && text.contains("    <svg xmlns="), "{text}");
         assert!(!text.contains("```") && !text.contains("# "), "{text}");
+    }
+}
+
+#[test]
+fn progress_fits_the_terminal_and_says_how_far_npm_is() {
+    for columns in [60, 200] {
+        let people = with_npm();
+        people.env.write("bin/fetching", "");
+        let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        let pty = openpty(&size, None).unwrap();
+        let mut command = npm_command(&people, &["install", "p", "--no-check"]);
+        command.env("TERM", "xterm").stdout(Stdio::null()).stderr(Stdio::from(pty.slave));
+        let mut child = command.spawn().unwrap();
+        drop(command);
+        let (mut screen, mut shown, mut buffer) = (File::from(pty.master), Vec::new(), [0; 1000]);
+        while !String::from_utf8_lossy(&shown).contains("npm: fetching packages: 1") {
+            let length = screen.read(&mut buffer).unwrap();
+            shown.extend_from_slice(&buffer[..length]);
+        }
+        fs::remove_file(people.env.path("bin/fetching")).unwrap();
+        let _ = screen.read_to_end(&mut shown);
+        let shown = String::from_utf8(shown).unwrap();
+        assert!(child.wait().unwrap().success(), "{shown}");
+        for line in shown.split(['\r', '\n']) {
+            // Movements of the cursor take no room.
+            let mut parts = line.split("\u{1b}[");
+            let first = parts.next().unwrap_or_default().to_owned();
+            let line = parts.fold(first, |line, part| {
+                line + part.trim_start_matches(|c: char| !c.is_alphabetic()).get(1..).unwrap_or_default()
+            });
+            assert!(line.chars().count() <= usize::from(columns), "{columns}: {line:?}");
+        }
     }
 }

@@ -1,0 +1,159 @@
+//! What a package manager writes while it works: kept for the case that it fails, and told as phases meanwhile.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::sync::watch;
+
+use crate::sys::process::Tail;
+use crate::text::shown;
+
+/// How lines begin by which npm notes each answer. They say how far it is, and nothing of what fails.
+const NOTE: &[u8] = b"npm http ";
+
+/// How lines begin by which uv says how far it is.
+const PHASES: [&str; 6] = ["Resolved ", "Downloading ", "Downloaded ", "Building ", "Prepared ", "Installed "];
+
+/// The longest line that is looked at, in bytes.
+const LINE: usize = 4096;
+
+/// How much of a phase is shown, in characters.
+const SHOWN: usize = 60;
+
+/// The end of what a program writes.
+#[derive(Clone, Default)]
+pub(super) struct Words(Arc<Mutex<Tail>>);
+
+impl Words {
+    fn push(&self, bytes: &[u8]) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+    }
+
+    pub(super) fn text(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).text()
+    }
+}
+
+/// Hears what a program writes to stderr.
+pub(super) struct Ear {
+    words: Words,
+    phase: watch::Sender<String>,
+    /// The beginning of the current line.
+    line: Vec<u8>,
+    /// How much of it was kept already.
+    kept: usize,
+    /// How many descriptions and how many archives of packages npm has received.
+    descriptions: usize,
+    archives: usize,
+}
+
+impl Ear {
+    pub(super) fn new(words: Words, phase: watch::Sender<String>) -> Self {
+        Self { words, phase, line: Vec::new(), kept: 0, descriptions: 0, archives: 0 }
+    }
+
+    fn hear(&mut self, bytes: &[u8]) {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if self.line.len() + part.len() > LINE {
+                // No line that means something is that long.
+                self.keep_line();
+                self.words.push(part);
+                self.line.clear();
+                self.kept = 0;
+                continue;
+            }
+            self.line.extend_from_slice(part);
+            let is_note = self.line.starts_with(NOTE);
+            // What may become a note is held back until that is known.
+            if !is_note && !NOTE.starts_with(&self.line) {
+                self.keep_line();
+            }
+            if part.ends_with(b"\n") {
+                self.end_line(is_note);
+            }
+        }
+    }
+
+    fn keep_line(&mut self) {
+        self.words.push(&self.line[self.kept..]);
+        self.kept = self.line.len();
+    }
+
+    fn end_line(&mut self, is_note: bool) {
+        let line = String::from_utf8_lossy(&self.line).into_owned();
+        if is_note {
+            let is_archive = line.split_whitespace().any(|word| word.rsplit('.').next() == Some("tgz"));
+            *(if is_archive { &mut self.archives } else { &mut self.descriptions }) += 1;
+            self.phase.send_replace(if self.archives > 0 {
+                format!("fetching packages: {}", self.archives)
+            } else {
+                format!("looking up packages: {}", self.descriptions)
+            });
+        } else {
+            self.keep_line();
+            if PHASES.iter().any(|phase| line.trim_start().starts_with(phase)) {
+                self.phase.send_replace(shown(&line, SHOWN));
+            }
+        }
+        self.line.clear();
+        self.kept = 0;
+    }
+}
+
+/// Keeps what a pipe brings, to its end.
+pub(super) async fn drain(mut pipe: impl AsyncRead + Unpin, words: Words) {
+    let mut buffer = vec![0; 1 << 14];
+    while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
+        words.push(&buffer[..length]);
+    }
+}
+
+/// The same, with an ear for phases.
+pub(super) async fn listen(mut pipe: impl AsyncRead + Unpin, mut ear: Ear) {
+    let mut buffer = vec![0; 1 << 14];
+    while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
+        ear.hear(&buffer[..length]);
+    }
+    ear.keep_line();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(pieces: &[&str]) -> (String, String) {
+        let (words, (phase, seen)) = (Words::default(), watch::channel(String::new()));
+        let mut ear = Ear::new(words.clone(), phase);
+        for piece in pieces {
+            ear.hear(piece.as_bytes());
+        }
+        ear.keep_line();
+        let phase = seen.borrow().clone();
+        (words.text(), phase)
+    }
+
+    #[test]
+    fn notes_of_npm_are_counted_and_not_kept() {
+        let get = |path: &str| format!("npm http fetch GET 200 https://h.example/{path} 12ms (cache miss)\n");
+        let (kept, phase) = heard(&[&get("a"), &get("b"), "npm warn x\nnpm h"]);
+        assert_eq!((kept.as_str(), phase.as_str()), ("npm warn x\nnpm h", "looking up packages: 2"));
+        let (kept, phase) =
+            heard(&["npm", " http fetch GET 200 https://h.example/a/-/a-1.tgz 1ms\nnpm er", "ror code E\n"]);
+        assert_eq!((kept.as_str(), phase.as_str()), ("npm error code E\n", "fetching packages: 1"));
+    }
+
+    #[test]
+    fn phases_of_uv_are_its_own_words_without_what_hides() {
+        let (kept, phase) = heard(&["Resolved 3 packages in 1s\nDownloading x\u{1b}[31m (9MiB)\n", "error: no\n"]);
+        assert_eq!(phase, "Downloading x[31m (9MiB)");
+        assert_eq!(kept, "Resolved 3 packages in 1s\nDownloading x\u{1b}[31m (9MiB)\nerror: no\n");
+    }
+
+    #[test]
+    fn a_line_of_any_length_is_kept_once() {
+        let long = "x".repeat(3 * LINE);
+        for pieces in [vec![long.as_str(), "\nend"], vec![&long[..10], &long[10..], "\nend"]] {
+            assert_eq!(heard(&pieces).0, format!("{long}\nend"));
+        }
+    }
+}
