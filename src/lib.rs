@@ -74,6 +74,7 @@
 //! | `~/.local/share/acp-registry` | [`store`] | installed agents |
 //! | `acp-registry.lock` | [`lockfile::LockFile`] | versions with all their digests |
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`index`] (published) | the contracts |
+//! | `schemas/cli/*.json` | [`site`] (embedded, published) | the JSON documents that commands print |
 //! | `capabilities.json` | [`verify::Snapshot`] | what agents can do |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`index`] | the published tree |
 //! | `v*/`, `latest/`, `.acp-registry/` | [`publish`] | snapshots of that tree, the newest one, and what publishers tell each other |

@@ -1,6 +1,6 @@
 //! Stable names of what can go wrong, for programs: `error.code` in JSON documents.
 
-/// What kind of failure it is. `docs/json.md` lists the names; they never change their meaning.
+/// What kind of failure it is. `docs/scripts.md` lists the names; they never change their meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Code {
     /// Findings at deny level, or an agent that fails its check.

@@ -69,6 +69,8 @@ struct Answer {
     form: Form,
     version: Option<String>,
     installed: Option<store::Version>,
+    /// The member `index` of the document; null where no index could be read.
+    index: Value,
     /// Whether it is installed, but not as it was.
     is_damaged: bool,
 }
@@ -116,10 +118,9 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
         Some(version) if !version.is_whole() => (None, true),
         installed => (installed, false),
     };
-    let agent = match signals::run(session.catalog())? {
+    let (agent, index) = match signals::run(session.catalog())? {
         Ok(catalog) => {
-            let agent = catalog.agent(id)?;
-            match agent {
+            let agent = match catalog.agent(id)? {
                 None if installed.is_none() => return Err(unknown(id, &catalog)),
                 // The version must be one that can be had.
                 Some(agent) if named.version.is_some() && installed.is_none() => {
@@ -127,12 +128,13 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
                     Some(Agent { version: offer.version, distribution: offer.distribution, ..agent })
                 }
                 agent => agent,
-            }
+            };
+            (agent, launch::index(&catalog))
         }
         // What is installed starts without an index; only its name stands there.
         Err(failure) if installed.is_some() => {
             session.ui().warning(&format!("{id} goes by its id, for its name is not known: {failure}"));
-            None
+            (None, Value::Null)
         }
         Err(failure) => return Err(failure),
     };
@@ -155,7 +157,7 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
         Some(version) => (Form::Program, of_program(id, &name, version)?),
         None => of_package().map_or_else(by_run, |launch| Ok((Form::Package, launch)))?,
     };
-    Ok(Answer { launch, form, version, installed, is_damaged })
+    Ok(Answer { launch, form, version, installed, index, is_damaged })
 }
 
 /// The path of this program, by the name in `PATH` where that leads here: what it is a link to may have a version in it.
@@ -232,5 +234,6 @@ fn document(args: &Args, answer: &Answer, settings: &str) -> String {
         "program": program,
         "args": arguments,
         "env": env,
+        "index": answer.index,
     }))
 }

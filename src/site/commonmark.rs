@@ -23,7 +23,7 @@ pub(super) struct Section {
 }
 
 /// Files of the repository that have a page; a link to them works in both places. From a page below `docs/`.
-const PAGES: [(&str, &str); 7] = [
+const PAGES: [(&str, &str); 9] = [
     ("user.md", "../user/"),
     ("contributor.md", "../contributor/"),
     ("maintainer.md", "../maintainer/"),
@@ -31,6 +31,8 @@ const PAGES: [(&str, &str); 7] = [
     ("guides/maintainer.md", "../maintainer/"),
     ("../../src/check/rules/", "../rules/"),
     ("../../src/site/contents.rs", "../../api/"),
+    ("../../schemas/cli/", "../../api/"),
+    ("../scripts.md", "../scripts/"),
 ];
 
 /// Renders a document. `put_in` may change text before it is escaped.

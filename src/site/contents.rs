@@ -39,6 +39,10 @@ pub const CONTENTS: &[Published] = &[
     data("registry.schema.json", "JSON Schema of the index."),
     data("agent.schema.json", "JSON Schema of an agent’s entry: what each member means."),
     data(
+        "schemas/cli/{…}.schema.json",
+        "JSON Schemas of the documents that acp-registry prints: one for each command, `error` for any command that failed, `event` for a line of `--progress json`, and `common` for what they share.",
+    ),
+    data(
         "{id}.svg",
         "The icon of an agent: 16×16, drawn in the colour of the text. It has been checked: nothing in it runs or is fetched.",
     ),

@@ -26,6 +26,7 @@ mod machine;
 mod markdown;
 mod pages;
 mod rules;
+mod schemas;
 mod text;
 
 use std::collections::BTreeMap;
@@ -125,6 +126,7 @@ pub fn render(options: &Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteEr
     files.extend(told.feeds()?);
     files.extend(told.json(options.history));
     files.extend(guides::pages(&site)?);
+    files.extend(schemas::files(options.base_url));
     files.push(page("docs/rules/", &rules::page(&site))?);
     files.push(page("api/", &contents::page(&site, &|path| is_there(&files, path)))?);
     let pages: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();

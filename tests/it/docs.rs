@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::Value;
 
 use crate::support::{Env, Run, skipped, tree};
@@ -99,6 +100,36 @@ fn the_commands_of_the_readme_are_recipes() {
         assert!(makefile.lines().any(|line| line.starts_with(&format!("{target}:"))), "{command}");
     }
     assert!(text(".ci/run").contains("make test"), "CI must run the README's test command");
+}
+
+/// A reader of the repository on the web follows these; where they lead in the catalog is tested beside its pages.
+#[test]
+fn every_relative_link_of_a_document_leads_to_a_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["", "docs", "docs/guides", "docs/commands", "templates/init", "templates/init/.github"];
+    let mut seen = 0;
+    for folder in folders.map(|folder| root.join(folder)) {
+        let files = fs::read_dir(&folder).unwrap().map(|item| item.unwrap().path());
+        for file in files.filter(|path| path.extension().is_some_and(|ending| ending == "md")) {
+            for event in Parser::new_ext(&fs::read_to_string(&file).unwrap(), Options::ENABLE_TABLES) {
+                let target = match event {
+                    Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => dest_url.to_string(),
+                    Event::Html(html) | Event::InlineHtml(html) => {
+                        let named = ["src=\"", "srcset=\"", "href=\""].iter().find_map(|key| html.split_once(key));
+                        let Some((_, rest)) = named else { continue };
+                        rest.split('"').next().unwrap().to_owned()
+                    }
+                    _ => continue,
+                };
+                let path = target.split('#').next().unwrap();
+                if !path.contains("://") && !path.is_empty() {
+                    assert!(folder.join(path).exists(), "{}: {target}", file.display());
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert!(seen > 40, "only {seen} links were found");
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod diff;
 mod docs;
 #[cfg(unix)]
 mod doctor;
+mod documents;
 mod dry_runs;
 mod extensions;
 #[cfg(unix)]

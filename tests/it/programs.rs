@@ -77,7 +77,14 @@ fn the_index_says_where_it_came_from_and_whether_it_may_be_old() {
     assert_eq!((&index["stale"], &index["sha256"]), (&json!(false), &list["index_sha256"]));
     let fetched = index["fetched_at"].as_str().unwrap().to_owned();
     assert!(fetched.len() == 20 && fetched.ends_with('Z'), "{fetched}");
-    for command in [&["search", "a"][..], &["info", "a"], &["resolve", "a"], &["install", "a"], &["update"]] {
+    for command in [
+        &["search", "a"][..],
+        &["info", "a"],
+        &["resolve", "a"],
+        &["install", "a"],
+        &["update"],
+        &["config", "zed", "a"],
+    ] {
         let (code, document) = people.json(command);
         assert_eq!((code, &document["index"]["sha256"]), (0, &index["sha256"]), "{document}");
     }

@@ -79,6 +79,8 @@ fn an_installed_agent_is_started_by_its_own_program() {
     let run = people.run(&["config", "--direct", "--index", "nowhere.json", "zed", "own"]);
     assert_eq!((run.code, run.stderr.contains("own goes by its id")), (0, true), "{}", run.stderr);
     assert_eq!(read("zed", "own", &run.stdout).unwrap().0, words(&[&program], &args));
+    let (code, document) = people.json(&["config", "--direct", "--index", "nowhere.json", "zed", "own"]);
+    assert_eq!((code, &document["index"], document.get("index").is_some()), (0, &Value::Null, true), "{document}");
 }
 
 #[test]
@@ -146,8 +148,10 @@ fn the_document_has_what_a_client_needs() {
         "schema": 1, "command": "config", "client": "zed", "id": "of-npm", "name": "The of-npm", "version": "1.0.0",
         "installed": false, "language": "json", "file": document["file"], "settings": settings.stdout,
         "starts": "package", "program": "npx", "args": ["-y", "@a/b@1.0.0", "acp"], "env": { "K": "it's <\"v\">" },
+        "index": document["index"],
     });
     assert_eq!(document, expected);
+    assert_eq!(document["index"]["source"], people.server.url("/registry.json"));
     assert!(document["file"].as_str().unwrap().ends_with("settings.json"));
     let (_, document) = people.json(&["config", "cli", "own"]);
     assert_eq!((&document["file"], &document["starts"]), (&Value::Null, &json!("run")));

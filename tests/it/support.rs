@@ -144,6 +144,7 @@ impl Run {
         let run =
             Self { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) };
         assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
+        crate::documents::check(&run);
         Ok(run)
     }
 }

@@ -1,0 +1,183 @@
+//! Documents and events have the form that their schemas describe. Every one that the program prints in a test is checked.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use jsonschema::{Draft, Registry, Validator};
+use serde_json::{Value, json};
+
+use crate::support::{Env, Run};
+
+/// The schemas that do not belong to one command.
+const SHARED: [&str; 3] = ["common", "error", "event"];
+
+/// The schemas as tests use them, each compiled once.
+static SCHEMAS: LazyLock<HashMap<String, Validator>> = LazyLock::new(|| {
+    let mut texts = schemas();
+    for (name, schema) in &mut texts {
+        close(schema, name == "common");
+    }
+    let common = texts["common"].clone();
+    let known = Registry::new().add(common["$id"].as_str().unwrap(), common.clone()).unwrap().prepare().unwrap();
+    let compile = |schema: &Value| {
+        let options = jsonschema::options().with_draft(Draft::Draft202012).with_registry(&known);
+        options.build(schema).unwrap_or_else(|error| panic!("{}: {error}", schema["$id"]))
+    };
+    texts.iter().filter(|(name, _)| *name != "common").map(|(name, schema)| (name.clone(), compile(schema))).collect()
+});
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/cli")
+}
+
+/// The schemas by name, as they are published.
+fn schemas() -> HashMap<String, Value> {
+    let files = fs::read_dir(folder()).unwrap().map(|item| item.unwrap().path());
+    let schema = |path: PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap().strip_suffix(".schema.json").unwrap().to_owned();
+        (name, serde_json::from_slice(&fs::read(path).unwrap()).unwrap())
+    };
+    files.map(schema).collect()
+}
+
+/// Forbids members that a schema does not describe. Published schemas allow them, because later versions may add some.
+fn close(schema: &mut Value, is_common: bool) {
+    match schema {
+        Value::Object(members) => {
+            for (name, member) in members.iter_mut() {
+                // These are extended where they are used.
+                if let (true, "$defs", Value::Object(parts)) = (is_common, name.as_str(), &mut *member) {
+                    for part in parts.values_mut().filter_map(Value::as_object_mut) {
+                        part.values_mut().for_each(|value| close(value, false));
+                    }
+                } else {
+                    close(member, false);
+                }
+            }
+            let describes = |name: &str| members.get(name).is_some_and(|value| value.is_object() || value.is_string());
+            if (describes("properties") || describes("$ref")) && !members.contains_key("additionalProperties") {
+                members.insert("unevaluatedProperties".to_owned(), false.into());
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| close(item, false)),
+        _ => {}
+    }
+}
+
+fn assert_valid(name: &str, document: &Value) {
+    let validator = SCHEMAS.get(name).unwrap_or_else(|| panic!("schemas/cli has no {name}.schema.json: {document}"));
+    let errors: Vec<String> =
+        validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "not as schemas/cli/{name}.schema.json says: {}\n{document:#}", errors.join("\n"));
+}
+
+/// Checks the document and the events of a run, if it has printed any.
+pub(crate) fn check(run: &Run) {
+    if run.stdout.starts_with('{')
+        && let Ok(document) = serde_json::from_str::<Value>(&run.stdout)
+        && document["schema"].is_number()
+        && let Some(command) = document.get("command")
+    {
+        if !document["error"].is_null() {
+            assert_valid("error", &document);
+        }
+        if let Some(command) = command.as_str() {
+            assert_valid(command, &document);
+        }
+    }
+    for line in run.stderr.lines().filter(|line| line.starts_with("{\"event\"")) {
+        assert_valid("event", &serde_json::from_str(line).unwrap());
+    }
+}
+
+#[test]
+fn every_command_with_json_has_a_schema_and_every_schema_a_command() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/commands");
+    let mut commands = BTreeSet::new();
+    for path in fs::read_dir(docs).unwrap().map(|item| item.unwrap().path()) {
+        // The pages are made from the help, which another test holds.
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        if let (Some(command), true) =
+            (name.strip_prefix("acp-registry-"), fs::read_to_string(&path).unwrap().contains("`--json`"))
+        {
+            commands.insert(command.split('-').next().unwrap().to_owned());
+        }
+    }
+    assert!(commands.contains("validate") && !commands.contains("run"), "{commands:?}");
+    let described: BTreeSet<String> = schemas().into_keys().filter(|name| !SHARED.contains(&name.as_str())).collect();
+    assert_eq!(described, commands);
+}
+
+#[test]
+fn schemas_are_valid_and_describe_every_member() {
+    fn members(schema: &Value, place: &str) {
+        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+            for (name, member) in properties {
+                let is_described = ["description", "$ref", "const"].iter().any(|key| member.get(key).is_some());
+                assert!(is_described, "{place}/{name} has no description");
+            }
+        }
+        let parts = schema.as_object().into_iter().flatten();
+        for (name, part) in parts.chain(schema.as_array().into_iter().flatten().map(|part| (&EMPTY, part))) {
+            members(part, &format!("{place}/{name}"));
+        }
+    }
+    static EMPTY: String = String::new();
+    for (name, schema) in schemas() {
+        jsonschema::draft202012::meta::validate(&schema).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+        assert_eq!(schema["$id"], format!("{}/cli/{name}.schema.json", acp_registry::check::schema::BASE));
+        assert!(schema["title"].is_string() && schema["description"].is_string(), "{name}");
+        if !SHARED.contains(&name.as_str()) {
+            assert_eq!(schema["properties"]["command"]["const"], name.as_str());
+        }
+        members(&schema, &name);
+    }
+}
+
+#[test]
+fn undescribed_members_and_missing_ones_are_noticed() {
+    let env = Env::with(&["a"]);
+    let (_, document) = env.json(&["validate"]);
+    assert_valid("validate", &document);
+    let is_valid = |document: &Value| SCHEMAS["validate"].is_valid(document);
+    for pointer in ["", "/summary", "/agents/0"] {
+        let mut changed = document.clone();
+        changed.pointer_mut(pointer).unwrap()["unknown"] = 1.into();
+        assert!(!is_valid(&changed), "{pointer}");
+    }
+    let mut changed = document.clone();
+    changed.as_object_mut().unwrap().remove("findings");
+    assert!(!is_valid(&changed));
+    assert!(!is_valid(&json!({ "schema": 1, "command": "validate", "error": { "code": "no_such_code" } })));
+    let event = |event: &Value| SCHEMAS["event"].is_valid(event);
+    assert!(event(&json!({ "event": "note", "message": "x" })));
+    assert!(!event(&json!({ "event": "note", "message": "x", "more": 1 })) && !event(&json!({ "event": "other" })));
+}
+
+#[test]
+fn codes_are_those_of_the_documentation() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scripts.md")).unwrap();
+    let (_, table) = text.split_once("| `error.code` |").unwrap();
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let documented: Vec<&str> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
+    let schema = &schemas()["common"]["$defs"]["error"]["properties"]["code"]["enum"];
+    let described: BTreeSet<&str> = schema.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(described, documented.into_iter().collect());
+}
+
+#[test]
+fn schemas_are_published_with_ids_below_the_address_of_the_registry() {
+    let env = Env::with(&["a"]);
+    assert_eq!(env.run(&["build", "--out", "out", "--base-url", "https://example.com/r"]).code, 0);
+    let names: BTreeSet<String> = schemas().into_keys().collect();
+    for name in &names {
+        let path = format!("schemas/cli/{name}.schema.json");
+        let published: Value = serde_json::from_str(&env.read(&format!("out/{path}"))).unwrap();
+        assert_eq!(published["$id"], format!("https://example.com/r/{path}"));
+    }
+    assert_eq!(fs::read_dir(env.path("out/schemas/cli")).unwrap().count(), names.len());
+}
