@@ -13,29 +13,11 @@ PORT ?= 8017
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: ## install what is missing: a C linker, git, Rust
-	@command -v cc >/dev/null && command -v git >/dev/null || { \
-		command -v apt-get >/dev/null || { echo "install a C compiler and git first" >&2; exit 1; }; \
-		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-		$$sudo apt-get update && $$sudo apt-get install -y build-essential curl git; }
-	@command -v cargo >/dev/null || curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --no-modify-path
+setup: ## install what is missing: a C linker, git, Rust; says what, and asks on a terminal unless YES=1
+	@YES='$(YES)' .ci/setup
 
-tools: setup ## install what some tests use: Node.js with npm, Chromium, bubblewrap, and uv; tests say what they skip without them
-	@command -v npm >/dev/null || ! command -v apt-get >/dev/null || { \
-		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-		$$sudo apt-get update && $$sudo apt-get install -y nodejs npm; } || echo "no npm: tests that need it are skipped" >&2
-	@[ "$$(uname -s)" != Linux ] || command -v bwrap >/dev/null || ! command -v apt-get >/dev/null || { \
-		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-		$$sudo apt-get update && $$sudo apt-get install -y bubblewrap; } || echo "no bwrap: tests that need it are skipped" >&2
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
-		|| [ -n "$$CHROMIUM" ] || ! command -v apt-get >/dev/null || { \
-		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-		$$sudo apt-get update && $$sudo apt-get install -y chromium; } || echo "no chromium: tests in a browser are skipped" >&2
-	@command -v uv >/dev/null || { python3 -m venv target/tools/uv && target/tools/uv/bin/pip install --quiet uv; } \
-		|| { ! command -v apt-get >/dev/null || { \
-		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-		$$sudo apt-get update && $$sudo apt-get install -y python3-venv && python3 -m venv --clear target/tools/uv \
-		&& target/tools/uv/bin/pip install --quiet uv; }; } || echo "no uv: tests that need it are skipped" >&2
+tools: ## as setup, and what some tests use: Node.js with npm, Chromium, bubblewrap, uv; tests say what they skip without them
+	@YES='$(YES)' .ci/setup tools
 
 serve: setup ## show the catalog of the bundled registry on 127.0.0.1
 	cargo run --quiet -- serve --port $(PORT)
