@@ -35,6 +35,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 28] = [
         &[
             ("acp-registry init my-registry", "Create a registry in a new directory"),
             ("acp-registry init", "Add what is missing to the registry in this directory"),
+            ("acp-registry init my-registry --pages example/registry", "Publish on GitHub Pages"),
         ],
     ),
     (

@@ -21,6 +21,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "OWNER/REPO[@TAG]")]
     program: Option<GithubSpec>,
 
+    /// Publish on the GitHub Pages of the registry's own repository, whose address becomes `base-url`
+    #[arg(long, value_name = "OWNER/REPO")]
+    pages: Option<GithubSpec>,
+
     #[command(flatten)]
     pub(super) format: FormatArgs,
 }
@@ -34,8 +38,11 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
         let message = "is no tag of a release of this program, such as `v1.0.0`";
         return Err(Failure::usage(format!("{} {message}", quote(tag))));
     }
-    let Layout { written, kept } = scaffold::lay_out(&args.directory, program.as_ref())?;
-    let left = left_to_do(&args.directory, &written, &kept, program.is_some());
+    if args.pages.as_ref().is_some_and(|pages| pages.tag.is_some()) {
+        return Err(Failure::usage("--pages takes a repository without a tag: OWNER/REPO"));
+    }
+    let Layout { written, kept } = scaffold::lay_out(&args.directory, program.as_ref(), args.pages.as_ref())?;
+    let left = left_to_do(args, &written, &kept, program.is_some());
     let directory = args.directory.display().to_string();
     ui.result(&if args.format.is_json() {
         acp_registry::json::to_string(&json!({
@@ -57,7 +64,8 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 }
 
 /// What only a person can do, and has not done yet as far as the files tell.
-fn left_to_do(directory: &Path, written: &[&str], kept: &[&str], knows_program: bool) -> Vec<String> {
+fn left_to_do(args: &Args, written: &[&str], kept: &[&str], knows_program: bool) -> Vec<String> {
+    let directory = &args.directory;
     let lines = |file: &str| {
         let text = fs::read_to_string(directory.join(file)).unwrap_or_default();
         text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
@@ -73,8 +81,20 @@ fn left_to_do(directory: &Path, written: &[&str], kept: &[&str], knows_program: 
     {
         left.push("have `/dist` and `/.*.new-*` in `.gitignore`".to_owned());
     }
-    if !lines("registry.toml").iter().any(|line| line.starts_with("base-url")) {
-        left.push("set `base-url` in `registry.toml`".to_owned());
+    let has_address = lines("registry.toml").iter().any(|line| line.starts_with("base-url"));
+    match &args.pages {
+        None if has_address => {}
+        None => left.push("set `base-url` in `registry.toml`".to_owned()),
+        Some(pages) => {
+            let GithubSpec { owner, name, .. } = pages;
+            if !has_address {
+                left.push(format!("set `base-url = \"{}\"` in `registry.toml`", scaffold::pages_address(pages)));
+            }
+            left.push(format!(
+                "let workflows deploy to GitHub Pages: `gh api --method POST repos/{owner}/{name}/pages --raw-field build_type=workflow`"
+            ));
+            left.push(format!("publish there: `gh variable set PUBLISH_TO --repo {owner}/{name} --body pages`"));
+        }
     }
     if !written.is_empty() {
         left.push("set up what the workflows need: `.github/SETUP.md` says what".to_owned());

@@ -48,11 +48,16 @@ pub struct Layout {
 }
 
 /// Writes the files of a new registry into a directory, which is made if need be. Whatever is there stays as it is.
-/// `program` is the release of this program that the registry's workflows will use, as far as it is known.
+/// `program` is the release of this program that the registry's workflows will use, as far as it is known; `pages` is the
+/// repository of the registry, if it is published on that repository's GitHub Pages.
 ///
 /// # Errors
 /// [`LayoutError`]; nothing was then written.
-pub fn lay_out(directory: &Path, program: Option<&GithubSpec>) -> Result<Layout, LayoutError> {
+pub fn lay_out(
+    directory: &Path,
+    program: Option<&GithubSpec>,
+    pages: Option<&GithubSpec>,
+) -> Result<Layout, LayoutError> {
     let is_there = |name: &str| directory.join(name).symlink_metadata().is_ok();
     let (kept, missing): (Vec<_>, Vec<_>) = FILES.into_iter().partition(|(name, _)| is_there(name));
     for (name, _) in &missing {
@@ -67,7 +72,8 @@ pub fn lay_out(directory: &Path, program: Option<&GithubSpec>) -> Result<Layout,
         if let Some(folder) = path.parent() {
             undo.make(folder)?;
         }
-        undo.write(&path, &filled(text, program))?;
+        let text = filled(text, program);
+        undo.write(&path, &pages.map_or_else(|| text.clone(), |pages| on_pages(&text, pages)))?;
     }
     undo.paths.clear();
     let names = |files: Vec<(&'static str, &str)>| files.into_iter().map(|(name, _)| name).collect();
@@ -80,6 +86,25 @@ fn filled(text: &str, program: Option<&GithubSpec>) -> String {
     let version = program.and_then(|program| program.tag.clone());
     let version = version.unwrap_or_else(|| concat!("v", env!("CARGO_PKG_VERSION")).to_owned());
     text.replace("{repository}", &repository).replace("{version}", &version)
+}
+
+/// The address of `latest/` on the GitHub Pages of a repository.
+#[must_use]
+pub fn pages_address(repository: &GithubSpec) -> String {
+    let host = format!("{}.github.io", repository.owner.to_ascii_lowercase());
+    // The repository of this name is shown at the root of its host.
+    let is_root = repository.name.eq_ignore_ascii_case(&host);
+    if is_root { format!("https://{host}/latest") } else { format!("https://{host}/{}/latest", repository.name) }
+}
+
+/// A configuration with the addresses of a registry on GitHub Pages.
+fn on_pages(text: &str, repository: &GithubSpec) -> String {
+    let GithubSpec { owner, name, .. } = repository;
+    let base_url = format!("base-url = \"{}\"", pages_address(repository));
+    text.replace("# base-url = \"https://registry.example.com/v1/latest\"", &base_url).replace(
+        "# repository = \"https://github.com/example/registry\"",
+        &format!("repository = \"https://github.com/{owner}/{name}\""),
+    )
 }
 
 /// What was made so far, which goes away again unless all of it is there.
@@ -130,13 +155,29 @@ mod tests {
     fn what_is_there_is_named_and_stays() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("README.md"), "mine").unwrap();
-        let layout = lay_out(folder.path(), None).unwrap();
+        let layout = lay_out(folder.path(), None, None).unwrap();
         assert_eq!((layout.kept.as_slice(), layout.written.len()), (&["README.md"][..], FILES.len() - 1));
         assert_eq!(fs::read_to_string(folder.path().join("README.md")).unwrap(), "mine");
         // Whatever stopped an earlier run, the next one completes it.
         fs::remove_file(folder.path().join("registry.toml")).unwrap();
-        assert_eq!(lay_out(folder.path(), None).unwrap().written, ["registry.toml"]);
-        assert_eq!(lay_out(folder.path(), None).unwrap().written, [] as [&str; 0]);
+        assert_eq!(lay_out(folder.path(), None, None).unwrap().written, ["registry.toml"]);
+        assert_eq!(lay_out(folder.path(), None, None).unwrap().written, [] as [&str; 0]);
+    }
+
+    #[test]
+    fn pages_have_the_address_of_their_repository() {
+        for (repository, address) in [
+            ("Example/registry", "https://example.github.io/registry/latest"),
+            ("example/Example.github.io", "https://example.github.io/latest"),
+        ] {
+            let repository: GithubSpec = repository.parse().unwrap();
+            assert_eq!(pages_address(&repository), address);
+            let folder = tempfile::tempdir().unwrap();
+            lay_out(folder.path(), None, Some(&repository)).unwrap();
+            let config = crate::registry::Config::read(&folder.path().join("registry.toml")).unwrap();
+            assert_eq!(config.base_url.as_deref(), Some(address));
+            assert!(config.site.repository.is_some());
+        }
     }
 
     #[cfg(unix)]
@@ -144,7 +185,7 @@ mod tests {
     fn nothing_is_written_through_a_link() {
         let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::os::unix::fs::symlink(elsewhere.path(), folder.path().join(".github")).unwrap();
-        assert!(matches!(lay_out(folder.path(), None), Err(LayoutError::Link(_))));
+        assert!(matches!(lay_out(folder.path(), None, None), Err(LayoutError::Link(_))));
         assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -153,7 +194,7 @@ mod tests {
     fn a_failure_half_way_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(".github"), "a file in the place of a folder").unwrap();
-        assert!(matches!(lay_out(folder.path(), None), Err(LayoutError::Path(_))));
+        assert!(matches!(lay_out(folder.path(), None, None), Err(LayoutError::Path(_))));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         let mut undo = Undo::default();
         undo.make(&folder.path().join("a/b")).unwrap();

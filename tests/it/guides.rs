@@ -76,6 +76,17 @@ const NODE: &str = "#!/bin/sh\n[ \"$1\" = --version ] && echo v22.0.0 && exit\ne
 /// Signs, as far as anybody here looks.
 const GPG: &str = "#!/bin/sh\n[ \"$1\" = --detach-sign ] && echo signed > \"$2.sig\"\n";
 
+/// Sends no requests, but knows which ones documents make.
+const GH: &str = r#"#!/bin/sh
+case "$*" in
+  "api --method POST repos/example/registry/pages --raw-field build_type=workflow") ;;
+  "variable set PUBLISH_TO --repo example/registry --body pages") ;;
+  "api repos/example/registry/dispatches --raw-field event_type=release --raw-field client_payload[id]=someagent")
+    [ -n "$GH_TOKEN" ] ;;
+  *) echo "unknown request: $*" >&2; exit 2 ;;
+esac
+"#;
+
 /// A block of a document.
 struct Block {
     /// The heading above it.
@@ -179,6 +190,7 @@ impl World {
             ("https://example.com/registry/v1/latest", people.server.url("/published")),
             ("https://example.com/registry/latest", people.server.url("/published")),
             ("https://ACCOUNT.r2.example.com", store),
+            ("https://api.github.com", people.server.url("/api")),
             ("s3://BUCKET", format!("s3://{bucket_name}")),
             ("/srv/registry", at("srv/registry")),
             (" /opt/acp", format!(" {}", at("opt/acp"))),
@@ -188,7 +200,7 @@ impl World {
         ];
         let meant = meant.map(|(word, meaning)| (word.to_owned(), meaning)).into();
         let world = Self { people, meant, npm: vec!["1.2.0"], moto };
-        for (name, script) in [("npm", NPM), ("uv", UV), ("node", NODE), ("gpg", GPG)] {
+        for (name, script) in [("npm", NPM), ("uv", UV), ("node", NODE), ("gpg", GPG), ("gh", GH)] {
             world.program(name, &script.replace("AGENT", fake_agent().to_str().unwrap()));
         }
         // In documents, addresses are public and have https.
@@ -249,6 +261,7 @@ impl World {
         let release = json!({ "tag_name": "v1.2.0", "assets": assets });
         serve("/api/repos/example/agent/releases/tags/v1.2.0", &release);
         serve("/api/repos/example/agent/releases?per_page=100&page=1", &json!([release]));
+        people.answer("/api/repos/example/registry/dispatches", (204, Vec::new(), Vec::new()));
         self.publish("1.2.0");
     }
 

@@ -52,6 +52,27 @@ fn a_new_registry_is_in_order_before_and_after_its_first_agent() {
 }
 
 #[test]
+fn github_pages_give_the_address_of_the_registry() {
+    let env = Env::empty();
+    let arguments = ["init", "r", "--program", "o/acp-registry@v1.2.3", "--pages", "Someone/agents"];
+    let (code, document) = env.json(&arguments);
+    assert_eq!(code, 0, "{document}");
+    let left = document["left_to_do"].as_array().unwrap();
+    let left: Vec<&str> = left.iter().map(|item| item.as_str().unwrap()).collect();
+    assert!(left[0].contains("repos/Someone/agents/pages") && left[1].contains("PUBLISH_TO"), "{left:?}");
+    assert!(!left.iter().any(|item| item.contains("base-url")), "{left:?}");
+    let env = env.file("r/first/agent.json", manifest("first")).file("r/first/icon.svg", ICON);
+    let run = env.run(&["build", "--out", "dist"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert!(env.read("dist/registry.json").contains("https://someone.github.io/agents/latest/first.svg"));
+    assert!(env.read("dist/index.html").contains("https://github.com/Someone/agents"));
+    // A configuration that exists stays, and its address is left to the person.
+    let (_, document) = env.json(&arguments);
+    assert!(document["left_to_do"].to_string().contains("https://someone.github.io/agents/latest"), "{document}");
+    assert_eq!(env.run(&["init", "new", "--pages", "o/r@v1"]).code, 2);
+}
+
+#[test]
 fn files_that_are_there_are_named_and_stay() {
     let env = Env::empty().file("r/README.md", "mine").file("r/.gitignore", "mine");
     let run = env.run(&["init", "r", "--program", "o/acp-registry@v1.2.3"]);

@@ -77,6 +77,8 @@ mod runtimes;
 mod serve;
 mod server;
 mod settings;
+#[cfg(unix)]
+mod setup;
 mod site;
 mod snippets;
 mod support;

@@ -434,6 +434,67 @@ fn what_changes_is_said_also_the_first_time() {
 }
 
 #[test]
+fn snapshots_stay_on_the_branch_of_github_pages() {
+    let add = script("publish", "Add the tree to the branch");
+    let env = Env::with(&["good"]);
+    program(&env, "gh", "exit 0");
+    let bare = env.path("origin.git");
+    env.git(&["init", "-q", "--bare", bare.to_str().unwrap()]);
+    env.git(&["init", "-q"]);
+    env.git(&["remote", "add", "origin", bare.to_str().unwrap()]);
+    let publish = |message: &str| {
+        env.git(&["add", "--all"]);
+        env.git(&["commit", "-qm", message, "--allow-empty"]);
+        assert_eq!(env.run(&["build", "--out", "r/dist"]).code, 0);
+        let _ = fs::remove_dir_all(env.path("temp/site"));
+        let run = Run::of(shell(&env, &add).env("KEEP", "30d").env("GITHUB_SHA", "0123456789abcdef"));
+        assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    };
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").arg("--git-dir").arg(&bare).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let tops = || git(&["ls-tree", "--name-only", "pages"]).lines().map(ToOwned::to_owned).collect::<Vec<_>>();
+    let count = |start: &str| tops().iter().filter(|name| name.starts_with(start)).count();
+    publish("one");
+    assert_eq!((count("latest"), count("v2"), count("index.html"), count("good")), (1, 1, 1, 0), "{:?}", tops());
+    assert!(git(&["show", "pages:index.html"]).contains("url=latest/"));
+    let first = tops().into_iter().find(|name| name.starts_with("v2")).unwrap();
+    let index = git(&["show", &format!("pages:{first}/registry.json")]);
+
+    env.write("r/newer/agent.json", manifest("newer"));
+    env.write("r/newer/icon.svg", ICON);
+    publish("two");
+    assert_eq!((count("latest"), count("v2")), (1, 2), "{:?}", tops());
+    assert_eq!(git(&["show", &format!("pages:{first}/registry.json")]), index, "a snapshot never changes");
+    assert!(git(&["show", "pages:latest/registry.json"]).contains("newer"));
+    // What is deployed is the branch, and a tree that is published again changes nothing.
+    assert!(env.path(&format!("temp/site/{first}/registry.json")).exists());
+    let commits = git(&["rev-list", "--count", "pages"]);
+    publish("nothing new");
+    assert_eq!(git(&["rev-list", "--count", "pages"]), commits);
+
+    // A branch that cannot be asked for is not taken for a new one.
+    fs::remove_dir_all(env.path("temp/site")).unwrap();
+    fs::rename(&bare, env.path("gone.git")).unwrap();
+    let run = Run::of(shell(&env, &add).env("KEEP", "30d").env("GITHUB_SHA", "0123456789abcdef"));
+    assert!(run.code != 0 && run.stderr.contains("origin.git"), "{}{}", run.stdout, run.stderr);
+}
+
+/// What documents tell publishers to send is what the workflow reads.
+#[test]
+fn the_request_of_a_publisher_is_the_one_that_is_documented() {
+    let workflow = fs::read_to_string(own(".github/workflows/bump.yml")).unwrap();
+    assert!(workflow.contains("types: [release]") && workflow.contains("github.event.client_payload.id"));
+    for path in ["docs/guides/maintainer.md", "templates/init/.github/SETUP.md"] {
+        let text = fs::read_to_string(own(path)).unwrap();
+        assert!(text.contains("event_type=release") && text.contains("client_payload[id]="), "{path}");
+        assert!(text.contains("\"Contents: read") && text.contains("GitHub App"), "{path}");
+    }
+}
+
+#[test]
 fn a_publisher_can_ask_for_an_agent_and_nothing_else() {
     let propose = script("bump", "Propose");
     let env = Env::with(&["good"]);
