@@ -40,17 +40,19 @@ pub(super) fn entry(manifest: &Manifest, icon: Icon<'_>, view: &View) -> Option<
 }
 
 /// Takes the members beyond the public form out of packages. A package whose command is named goes with it: a client that
-/// does not know the member would start another one. Returns whether a distribution is left.
+/// does not know the member would start another one. Returns false where that was the last distribution.
 fn take_extensions(entry: &mut Map<String, Value>) -> bool {
     let Some(distribution) = entry.get_mut("distribution").and_then(Value::as_object_mut) else { return true };
+    let mut is_left = true;
     for kind in [PackageKind::Npx, PackageKind::Uvx].map(PackageKind::as_str) {
         let Some(package) = distribution.get_mut(kind).and_then(Value::as_object_mut) else { continue };
         package.shift_remove(extension::EXCLUDE_NEWER);
         if package.contains_key(extension::COMMAND) {
             distribution.shift_remove(kind);
+            is_left = !distribution.is_empty();
         }
     }
-    !distribution.is_empty()
+    is_left
 }
 
 /// An entry that was published earlier, with the icon's address of today.

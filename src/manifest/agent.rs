@@ -81,9 +81,9 @@ pub struct BinaryTarget {
 pub struct Package {
     /// Name and version of the package.
     pub package: String,
-    /// The command of the package that is started, for packages with several; an [extension](super::extension).
+    /// The command of the package that is started, for packages with several; an [extension].
     pub command: Option<String>,
-    /// The last day, `YYYY-MM-DD`, whose releases uv takes dependencies from; an [extension](super::extension).
+    /// The last day, `YYYY-MM-DD`, whose releases uv takes dependencies from; an [extension].
     pub exclude_newer: Option<String>,
     /// Arguments of the program.
     pub args: Vec<String>,

@@ -31,15 +31,13 @@ pub(crate) static RULE: Rule = Rule {
     }),
     marks: "\"three\"",
     passes: Example::Online(&Online {
-        manifest: Example::Manifest(
-            "\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\", \"command\": \"two\" } }",
-        ),
-        world: "The npm package example has the commands one and two.",
+        manifest: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }"),
+        world: "The npm package example has the commands example and two.",
         answers: |survey| {
             example(
                 survey,
                 "1.0.0",
-                "\"bin\":{\"one\":\"1.js\",\"two\":\"2.js\"},\"dist\":{\"integrity\":\"sha512-…\"}",
+                "\"bin\":{\"example\":\"1.js\",\"two\":\"2.js\"},\"dist\":{\"integrity\":\"sha512-…\"}",
             );
         },
     }),
