@@ -250,9 +250,9 @@ mod tests {
             use std::os::unix::fs::MetadataExt as _;
 
             let data = fs::metadata(&path).unwrap();
-            let changed = Duration::new(data.ctime().cast_unsigned(), data.ctime_nsec().try_into().unwrap());
-            let changed = SystemTime::UNIX_EPOCH + changed;
-            let state = |age: Duration| Text::open(&path, &root, 10).unwrap().state_at(changed + age);
+            let since = Duration::new(data.ctime().cast_unsigned(), data.ctime_nsec().try_into().unwrap());
+            let written = SystemTime::UNIX_EPOCH + since;
+            let state = |age: Duration| Text::open(&path, &root, 10).unwrap().state_at(written + age);
             // Until then, another state may have the same time.
             assert_eq!(state(SETTLED), None);
             let later = SETTLED + Duration::from_millis(1);

@@ -81,14 +81,15 @@ fn left_to_do(args: &Args, written: &[&str], kept: &[&str], knows_program: bool)
     {
         left.push("have `/dist` and `/.*.new-*` in `.gitignore`".to_owned());
     }
-    let has_address = lines("registry.toml").iter().any(|line| line.starts_with("base-url"));
+    let address: Vec<String> = lines("registry.toml").into_iter().filter(|line| line.starts_with("base-url")).collect();
     match &args.pages {
-        None if has_address => {}
+        None if !address.is_empty() => {}
         None => left.push("set `base-url` in `registry.toml`".to_owned()),
         Some(pages) => {
             let GithubSpec { owner, name, .. } = pages;
-            if !has_address {
-                left.push(format!("set `base-url = \"{}\"` in `registry.toml`", scaffold::pages_address(pages)));
+            let wanted = format!("base-url = \"{}\"", scaffold::pages_address(pages));
+            if !address.contains(&wanted) {
+                left.push(format!("set `{wanted}` in `registry.toml`"));
             }
             left.push(format!(
                 "let workflows deploy to GitHub Pages: `gh api --method POST repos/{owner}/{name}/pages --raw-field build_type=workflow`"

@@ -69,8 +69,7 @@ pub(super) fn run(
         false => ask(scope, !args.no_cache, registry, selection, allowed, ui)?,
     };
     if wants_handshake {
-        let limits = limits(&config.archive_limits);
-        start(args, limits, config, registry, selection, allowed, &mut survey, ui)?;
+        start(args, config, registry, selection, allowed, &mut survey, ui)?;
     }
     Ok(Some(survey))
 }
@@ -108,7 +107,6 @@ fn ask(
 /// Installs and starts agents, and notes which ones it does not.
 fn start(
     args: &SurveyArgs,
-    limits: Limits,
     config: &Config,
     registry: &Registry,
     selection: &Selection,
@@ -130,6 +128,7 @@ fn start(
         ..verify::Selection::default()
     };
     let tasks = verify::plan(registry, &wanted, None);
+    let limits = limits(&config.archive_limits);
     let settings = Settings { allowed, limits, keep: None, probes: true, use_cache: !args.no_cache, finished: &|_| () };
     let rows = live::run(&args.live, settings, tasks, ui)?;
     survey.lacks_package_managers = live::lacks_package_managers(&rows);

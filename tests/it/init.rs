@@ -66,7 +66,10 @@ fn github_pages_give_the_address_of_the_registry() {
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     assert!(env.read("dist/registry.json").contains("https://someone.github.io/agents/latest/first.svg"));
     assert!(env.read("dist/index.html").contains("https://github.com/Someone/agents"));
+    let (_, document) = env.json(&arguments);
+    assert!(!document["left_to_do"].to_string().contains("base-url"), "{document}");
     // A configuration that exists stays, and its address is left to the person.
+    env.write("r/registry.toml", "base-url = \"https://other.example\"\n");
     let (_, document) = env.json(&arguments);
     assert!(document["left_to_do"].to_string().contains("https://someone.github.io/agents/latest"), "{document}");
     assert_eq!(env.run(&["init", "new", "--pages", "o/r@v1"]).code, 2);

@@ -69,6 +69,9 @@ fn numbered(before: &str, piece: &str, behind: &str) -> String {
     text + behind
 }
 
+/// Which file has which text, beside which other one, and what reads it.
+type Case<'a> = (&'a str, String, Option<(&'a str, &'a str)>, &'a [&'a str]);
+
 #[test]
 fn no_file_of_a_target_or_of_the_store_takes_many_times_its_size() {
     if measures() {
@@ -86,8 +89,7 @@ fn no_file_of_a_target_or_of_the_store_takes_many_times_its_size() {
     let state = "{\"schema\":1,\"latest\":null,\"snapshots\":{},\"files\":{";
     let line = format!("{}  #\n", "0".repeat(64));
     let rows = "{\"schema\":1,\"agents\":[{\"extra\":[";
-    // Which file has which text, beside which other one, and what reads it.
-    let cases: Vec<(&str, String, Option<(&str, &str)>, &[&str])> = vec![
+    let cases: Vec<Case<'_>> = vec![
         ("pub/latest/registry.json", numbered("{", "\"#\":0,", "\"agents\":[]}"), None, publish),
         ("pub/latest/registry-x.json", agents, Some(index), publish),
         ("pub/latest/SHA256SUMS", numbered("", &line, ""), None, publish),

@@ -493,7 +493,7 @@ fn another_publisher_is_waited_for_and_named() {
     let mut waiting = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(waiting.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    assert!(line.contains("waiting for it"), "{line}");
+    assert!(line.contains("waiting for another publisher (process 7"), "{line}");
     drop(lock);
     assert!(waiting.wait().unwrap().success());
     // Two at once end with one tree or the other, whole.
