@@ -207,23 +207,22 @@ fn stopped(silence: Silence) -> String {
 
 /// The requests that an agent has invited, with harmless parameters.
 fn advertised(handshake: &Handshake, directory: &Path) -> Vec<(&'static str, Value)> {
-    let session = json!({ "sessionId": "no-such-session" });
+    // One for each request: agents refuse to do two things with one session at once.
+    let absent = |of: &str| json!({ "sessionId": format!("no-such-session-{of}") });
     let uri = url::Url::from_directory_path(directory).map(String::from).unwrap_or_default();
-    let place = |session: Option<&Value>| {
+    let place = |of: &str| {
         let mut params = request::in_directory(directory);
-        if let Some(id) = session.and_then(|session| session.get("sessionId")) {
-            params["sessionId"] = id.clone();
-        }
+        params["sessionId"] = absent(of)["sessionId"].clone();
         params
     };
     let requests = [
-        ("session", NEW, place(None)),
+        ("session", NEW, request::in_directory(directory)),
         ("session/list", "session/list", json!({})),
-        ("session/load", "session/load", place(Some(&session))),
-        ("session/resume", "session/resume", place(Some(&session))),
-        ("session/fork", "session/fork", place(Some(&session))),
-        ("session/close", "session/close", session.clone()),
-        ("session/delete", "session/delete", session),
+        ("session/load", "session/load", place("load")),
+        ("session/resume", "session/resume", place("resume")),
+        ("session/fork", "session/fork", place("fork")),
+        ("session/close", "session/close", absent("close")),
+        ("session/delete", "session/delete", absent("delete")),
         ("providers", "providers/list", json!({})),
         ("nes", "nes/start", json!({ "workspaceUri": uri, "workspaceFolders": [{ "uri": uri, "name": "work" }] })),
     ];
@@ -297,7 +296,7 @@ mod tests {
         let requests = advertised(&handshake(&json!({ "nes": {}, "loadSession": true })), "/a b".as_ref());
         let params = |method| &requests.iter().find(|(known, _)| *known == method).unwrap().1;
         assert_eq!(params(NEW), &json!({ "cwd": "/a b", "mcpServers": [] }));
-        assert_eq!(params("session/load")["sessionId"], "no-such-session");
+        assert_eq!(params("session/load")["sessionId"], "no-such-session-load");
         if cfg!(unix) {
             assert_eq!(params("nes/start")["workspaceUri"], "file:///a%20b/");
         }

@@ -22,6 +22,7 @@ mod row;
 mod run;
 mod snapshot;
 mod sources;
+mod steady;
 mod turns;
 
 pub use attempts::{Attempt, Attempts, Trying};

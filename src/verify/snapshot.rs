@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::steady::make_steady;
 use super::{Row, State, Task, Verdict};
 use crate::install::Kind;
 use crate::json;
@@ -188,17 +189,8 @@ fn of_row(row: &Row) -> Option<Value> {
     if let Value::Object(agent) = &mut agent {
         agent.extend(kept);
     }
-    for warning in agent["warnings"].as_array_mut().into_iter().flatten() {
-        if warning.as_str().is_some_and(is_of_leftovers) {
-            *warning = "left processes behind when it ended".into();
-        }
-    }
+    make_steady(&mut agent);
     Some(agent)
-}
-
-/// Whether a warning counts what an agent left behind: how many there are differs from run to run.
-fn is_of_leftovers(warning: &str) -> bool {
-    warning.starts_with("left ") && warning.ends_with(" behind when it ended")
 }
 
 /// A time, to the second.
