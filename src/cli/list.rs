@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use acp_registry::catalog::{Catalog, Entry, Query};
 use acp_registry::report::{Columns, bytes, plural, table};
 use acp_registry::store::{Agent, Store};
-use memchr::memmem;
 use serde_json::{Map, Value, json};
 
 use super::exit::{Exit, Failure};
@@ -128,7 +127,7 @@ fn show(
         .map(|entry| {
             let (id, version) = (entry.id.as_str().into(), entry.version.as_str().into());
             let installed = version_of(entry).unwrap_or_default().into();
-            [id, version, installed, kinds(entry).join(" ").into(), first_sentence(&entry.description)]
+            [id, version, installed, kinds(entry).join(" ").into(), first_sentence(&entry.description).into()]
         })
         .collect();
     if rows.is_empty() {
@@ -147,18 +146,10 @@ fn show(
     ui.result(&table(&Columns { ends_in_text: true, paint: &paint, ..Columns::plain(&header) }, &rows, ui.look()))
 }
 
-/// As much of a description as fits into a line.
-fn first_sentence(text: &str) -> Cow<'_, str> {
-    const MOST: usize = 70;
-    let sentence = memmem::find(text.as_bytes(), b". ").map_or(text, |at| &text[..=at]);
-    let sentence = sentence.trim_end().trim_end_matches('.');
-    if sentence.len() <= MOST {
-        return sentence.into();
-    }
-    match sentence.char_indices().nth(MOST - 1) {
-        Some((at, last)) if at + last.len_utf8() < sentence.len() => format!("{}…", &sentence[..at]).into(),
-        _ => sentence.into(),
-    }
+/// The first sentence of a description. A terminal that is too narrow for it shows its start.
+fn first_sentence(text: &str) -> &str {
+    let sentence = text.find(". ").map_or(text, |at| &text[..at]);
+    sentence.trim_end().trim_end_matches('.')
 }
 
 /// What an item of `list`, `search` and `list --installed` says, besides its id and version. What the index would say
@@ -241,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_has_the_first_sentence_or_the_start_of_it() {
+    fn a_line_has_the_first_sentence() {
         for (text, line) in [
             ("", ""),
             ("An agent.", "An agent"),
@@ -251,7 +242,5 @@ mod tests {
         ] {
             assert_eq!(first_sentence(text), line);
         }
-        assert_eq!(first_sentence(&"é".repeat(70)), "é".repeat(70));
-        assert_eq!(first_sentence(&"é".repeat(71)), "é".repeat(69) + "…");
     }
 }
