@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::sys::command::answer;
+use crate::sys::owner;
 use crate::sys::process::Environment;
 use crate::text::quote;
 
@@ -65,8 +66,15 @@ pub(super) fn choose_node(
 /// The first Node.js whose version meets the range: `known`, or one in `PATH`.
 pub(crate) fn better_node(environment: &Environment, known: &Path, range: &str) -> Option<PathBuf> {
     let others = environment.find_all("node").filter(|path| path != known).take(CANDIDATES);
-    let mut all = std::iter::once(known.to_owned()).chain(others);
+    // A receipt of somebody else may name any program.
+    let mut all = is_own_node(known).then(|| known.to_owned()).into_iter().chain(others);
     all.find(|path| version_of(path).is_some_and(|version| is_met(range, &version) == Some(true)))
+}
+
+/// Whether a program is called `node`, and nobody else can change it or put another one in its place.
+fn is_own_node(program: &Path) -> bool {
+    program.file_stem().is_some_and(|name| name == "node")
+        && std::iter::once(program).chain(program.parent()).all(|path| owner::problem(path).is_none())
 }
 
 /// The version that a runtime tells, without the `v`.
@@ -184,6 +192,24 @@ fn whole(version: &str) -> Option<Numbers> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn only_a_node_that_others_cannot_change_is_asked() {
+        use std::fs::{self, Permissions};
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let nowhere = Environment::from_host([]);
+        for (name, mode, is_asked) in [("node", 0o755, true), ("evil", 0o755, false), ("node", 0o777, false)] {
+            let (program, marker) = (folder.path().join(name), folder.path().join("asked"));
+            let _ = fs::remove_file(&program);
+            fs::write(&program, "#!/bin/sh\n: > asked\necho v20.0.0\n").unwrap();
+            fs::set_permissions(&program, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(better_node(&nowhere, &program, ">=20").is_some(), is_asked, "{name} {mode:o}");
+            assert_eq!(fs::remove_file(marker).is_ok(), is_asked, "{name} {mode:o}");
+        }
+    }
 
     #[test]
     fn ranges_are_read_as_npm_reads_them() {

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::count::signs;
+use super::packages;
 use crate::install::{Expected, Kind};
 use crate::manifest::{BinaryTarget, Distribution, Package};
 use crate::resolve::{Offer, Origin};
 use crate::sys::fs::{PathError, ReadError, read_bounded, write_atomic};
+use crate::text::quote;
 
 /// The usual name of the file.
 pub const NAME: &str = "acp-registry.lock";
@@ -144,6 +146,9 @@ impl LockFile {
         if file.schema != 1 {
             return Err(format!("form {} is of another version of this program", file.schema));
         }
+        for (id, agent) in &file.agents {
+            agent.check().map_err(|problem| format!("{}: {problem}", quote(id)))?;
+        }
         Ok(file)
     }
 
@@ -164,6 +169,16 @@ impl LockFile {
 }
 
 impl Locked {
+    /// Refuses lists that would make npm or uv do something else than fetch packages by their digests.
+    fn check(&self) -> Result<(), String> {
+        if let Some(list) = self.npx.as_ref().and_then(|npx| npx.packages.as_deref()) {
+            packages::check_npm(list)?;
+        }
+        let Some(uvx) = &self.uvx else { return Ok(()) };
+        uvx.python.as_deref().map_or(Ok(()), packages::check_python)?;
+        uvx.packages.as_deref().map_or(Ok(()), packages::check_uv)
+    }
+
     /// This as something that can be planned with.
     #[must_use]
     pub fn offer(&self) -> Offer {
@@ -210,6 +225,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lists_that_npm_and_uv_would_obey_are_refused() {
+        for (lines, problem) in [
+            ("npx]\npackage = 'p@1'\npackages = '{ \"packages\": { \"node_modules/a\": {} } }'", "no integrity"),
+            ("uvx]\npackage = 'p==1'\npackages = '-r /etc/passwd'", "is not `NAME==VERSION"),
+            ("uvx]\npackage = 'p==1'\npython = '/bin/sh'", "not a version of Python"),
+        ] {
+            let text = format!("schema = 1\n[agents.a]\nversion = '1'\n[agents.a.{lines}\n");
+            let refusal = LockFile::parse(text.as_bytes()).unwrap_err();
+            assert!(refusal.starts_with("`a`: ") && refusal.contains(problem), "{refusal}");
+        }
+    }
+
+    #[test]
     fn what_is_written_is_read_and_written_the_same() {
         let archive = LockedArchive {
             archive: "https://h.example/a".into(),
@@ -221,7 +249,7 @@ mod tests {
         };
         let package = LockedPackage {
             package: "p@1.0.0".into(),
-            packages: Some("{\n  \"a\": '''1'''\n}\n".into()),
+            packages: Some("{\n  \"packages\": {},\n  \"a\": \"'''1'''\"\n}\n".into()),
             ..LockedPackage::default()
         };
         let agent = Locked {
@@ -230,6 +258,7 @@ mod tests {
             npx: Some(package.clone()),
             uvx: Some(LockedPackage {
                 python: Some("3.12".into()),
+                packages: Some(format!("p==1.0.0 \\\n    --hash=sha256:{}\n", "0".repeat(64))),
                 command: Some("p-acp".into()),
                 exclude_newer: Some("2026-02-28".into()),
                 ..package

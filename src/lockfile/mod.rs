@@ -7,6 +7,7 @@
 mod count;
 mod form;
 mod make;
+mod packages;
 
 pub use form::{Error, LockFile, Locked, LockedArchive, LockedPackage, NAME};
 pub use make::Locker;

@@ -33,7 +33,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("catalog", &["json", "manifest", "net", "registry", "sys", "text"]),
     ("resolve", &["install", "manifest", "sys", "text"]),
     ("store", &["install", "json", "manifest", "resolve", "sys", "text"]),
-    ("lockfile", &["install", "manifest", "net", "resolve", "store", "sys"]),
+    ("lockfile", &["install", "json", "manifest", "net", "resolve", "store", "sys", "text"]),
     ("doctor", &["handshake", "install", "store", "sys", "text"]),
     ("login", &["handshake", "store", "text"]),
     ("update", &["install", "manifest", "net", "resolve", "store", "survey"]),

@@ -36,7 +36,7 @@ put() {
 }
 case "$1 $2" in
   "tool install") put "$UV_TOOL_BIN_DIR" ;;
-  "pip compile") echo 'q==1.0.0 --hash=sha256:00' > packages.txt ;;
+  "pip compile") echo 'q==1.0.0 --hash=sha256:0000000000000000000000000000000000000000000000000000000000000000' > packages.txt ;;
   "venv --no-progress")
     for place in "$@"; do :; done
     put "$place/bin"
