@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
         return Err(Failure::usage("--pages takes a repository without a tag: OWNER/REPO"));
     }
     let Layout { written, kept } = scaffold::lay_out(&args.directory, program.as_ref(), args.pages.as_ref())?;
-    let left = left_to_do(args, &written, &kept, program.is_some());
+    let left = left_to_do(args, &written, &kept);
     let directory = args.directory.display().to_string();
     ui.result(&if args.format.is_json() {
         acp_registry::json::to_string(&json!({
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 }
 
 /// What only a person can do, and has not done yet as far as the files tell.
-fn left_to_do(args: &Args, written: &[&str], kept: &[&str], knows_program: bool) -> Vec<String> {
+fn left_to_do(args: &Args, written: &[&str], kept: &[&str]) -> Vec<String> {
     let directory = &args.directory;
     let lines = |file: &str| {
         let text = fs::read_to_string(directory.join(file)).unwrap_or_default();
@@ -72,7 +72,7 @@ fn left_to_do(args: &Args, written: &[&str], kept: &[&str], knows_program: bool)
     };
     let mut left = Vec::new();
     let is_named = |line: &String| line.strip_prefix("REPOSITORY=").is_some_and(|name| !name.trim().is_empty());
-    if !knows_program && !lines(".github/acp-registry.env").iter().any(is_named) {
+    if !lines(".github/acp-registry.env").iter().any(is_named) {
         left.push("say in `.github/acp-registry.env` where releases of this program are".to_owned());
     }
     let ignored = lines(".gitignore");

@@ -12,7 +12,7 @@ pub const UV: &str =
 #[must_use]
 pub fn newer(runtime: &str) -> &'static str {
     if runtime == "Python" {
-        "`uv python install` brings another Python, for instance `uv python install 3.13`"
+        "`uv python install VERSION` brings another Python"
     } else {
         "put a newer Node.js first in PATH, from https://nodejs.org/en/download or with your version manager"
     }

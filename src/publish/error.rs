@@ -6,7 +6,7 @@ use crate::sys::fs::{PathError, ReadError};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The directory is no built tree.
-    #[error("{path} is no built tree: {why}; make one with `build --out`")]
+    #[error("{path} is no built tree: {why}; make one with `acp-registry build`")]
     NoTree {
         /// The directory.
         path: String,

@@ -188,7 +188,7 @@ fn a_dry_run_changes_nothing_and_tells_everything() {
 fn what_is_no_built_tree_is_refused() {
     let env = env();
     for (path, code, why) in [
-        ("r", 3, "there is no SHA256SUMS; make one with `build --out`"),
+        ("r", 3, "there is no SHA256SUMS; make one with `acp-registry build`"),
         ("nothing", 3, "nothing is no built tree"),
         ("r/a/agent.json", 3, "is no built tree"),
     ] {
@@ -227,7 +227,7 @@ fn what_is_no_built_tree_is_refused() {
         env.write("dist/SHA256SUMS", sums.lines().map(line).collect::<String>());
         let run = publish(&env, &[]);
         assert!(run.code == 3 && run.stderr.contains("registry.json is no index"), "{}", run.stderr);
-        assert!(run.stderr.contains("make one with `build --out`"), "{}", run.stderr);
+        assert!(run.stderr.contains("make one with `acp-registry build`"), "{}", run.stderr);
     }
     env.write("dist/registry.json", index);
     env.write("dist/SHA256SUMS", &sums);

@@ -222,7 +222,7 @@ fn a_python_that_the_package_wants_is_asked_for_and_missed_with_its_version() {
     assert_eq!((code, text(&row, "verdict"), text(&row, "reason")), (1, "error", "runtime_too_old"), "{row}");
     assert!(text(&row, "message").contains("needs Python >=3.12,<3.16, found 3.11.7"), "{row}");
     let run = scene.run(&["bin", "old"], &["install", "q"]);
-    assert!(run.code == 3 && run.stderr.contains("`uv python install`"), "{}", run.stderr);
+    assert!(run.code == 3 && run.stderr.contains("`uv python install VERSION`"), "{}", run.stderr);
 }
 
 #[test]
