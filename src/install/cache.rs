@@ -7,6 +7,7 @@ use crate::sys::fs::PathError;
 use crate::sys::lock::{Answer, Lock, mark_used};
 use crate::sys::private::make_private;
 use crate::sys::process::Scratch;
+use crate::sys::walk::files_below;
 
 /// The caches of npm and uv below one directory, shared by all installations and by nothing else.
 ///
@@ -73,8 +74,8 @@ impl PackageCache {
     /// [`PathError`] when something cannot be read.
     pub fn surplus(&self, limit: u64) -> Result<u64, PathError> {
         let mut size = 0;
-        for folder in self.folders() {
-            size += size_of(&folder)?;
+        for folder in self.folders().iter().filter(|folder| folder.exists()) {
+            size += files_below(folder)?.iter().map(|(_, bytes)| bytes).sum::<u64>();
         }
         Ok(if size > limit { size } else { 0 })
     }
@@ -86,28 +87,6 @@ impl PackageCache {
     fn marker(&self) -> PathBuf {
         self.directory.join("packages.lock")
     }
-}
-
-/// The bytes of all files below a directory; links are not followed.
-fn size_of(directory: &Path) -> Result<u64, PathError> {
-    let mut size = 0;
-    let mut waiting = vec![directory.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        let items = match fs::read_dir(&directory) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            items => items.map_err(PathError::at(&directory))?,
-        };
-        for item in items {
-            let item = item.map_err(PathError::at(&directory))?;
-            let kind = item.file_type().map_err(PathError::at(&directory))?;
-            if kind.is_dir() {
-                waiting.push(item.path());
-            } else if kind.is_file() {
-                size += item.metadata().map_err(PathError::at(&directory))?.len();
-            }
-        }
-    }
-    Ok(size)
 }
 
 #[cfg(test)]

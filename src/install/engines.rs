@@ -66,12 +66,12 @@ pub(super) fn choose_node(
 /// The first Node.js whose version meets the range: `known`, or one in `PATH`.
 pub(crate) fn better_node(environment: &Environment, known: &Path, range: &str) -> Option<PathBuf> {
     let others = environment.find_all("node").filter(|path| path != known).take(CANDIDATES);
-    // A receipt of somebody else may name any program.
+    // The receipt may be from another user, and name any program.
     let mut all = is_own_node(known).then(|| known.to_owned()).into_iter().chain(others);
     all.find(|path| version_of(path).is_some_and(|version| is_met(range, &version) == Some(true)))
 }
 
-/// Whether a program is called `node`, and nobody else can change it or put another one in its place.
+/// Whether a program is called `node`, and no other user can change or replace it.
 fn is_own_node(program: &Path) -> bool {
     program.file_stem().is_some_and(|name| name == "node")
         && std::iter::once(program).chain(program.parent()).all(|path| owner::problem(path).is_none())

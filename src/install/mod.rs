@@ -261,8 +261,8 @@ pub struct Installer {
 }
 
 impl Installer {
-    /// An installer for this machine that asks nobody for digests, tells package managers nothing, keeps nothing that they
-    /// fetch and builds no package from source. An installation may take 30 minutes.
+    /// An installer for this machine that asks no host for digests, sets nothing for package managers, has no package cache and
+    /// builds no package from source. An installation may take 30 minutes.
     #[must_use]
     pub fn new(client: Arc<Client>, environment: Environment) -> Self {
         Self {

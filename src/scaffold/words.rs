@@ -108,7 +108,7 @@ pub(super) fn title_of(name: &str) -> Option<String> {
     if !is_name {
         return line(bare, LONGEST);
     }
-    // `@someone/cli` is somebody's, among many.
+    // Many packages are called `cli`: the scope tells them apart.
     let is_general = GENERAL.contains(&bare.to_ascii_lowercase().as_str());
     let words = if is_general && !scope.is_empty() { format!("{scope}-{bare}") } else { bare.to_owned() };
     line(&title(&words.replace(['_', '.'], "-")), LONGEST)

@@ -12,6 +12,7 @@ use super::places::{DIGESTS, FILES};
 use super::{Error, Version};
 use crate::install::Kind;
 use crate::sys::fs::{PathError, read_bounded};
+use crate::sys::walk::files_below;
 use crate::{hash, json};
 
 /// The largest list that is read, in bytes. It names at most a million files.
@@ -38,8 +39,9 @@ struct Digests {
 /// Writes the digests of a version that was just installed. Of packages only the program counts: what is beside it, their
 /// runtimes write to themselves. Returns how many bytes all files have.
 pub(super) fn record(directory: &Path, program: &Path, kind: Kind) -> Result<u64, PathError> {
-    let mut files = Vec::new();
-    let size = list(&directory.join(FILES), &mut files)?;
+    let found = files_below(&directory.join(FILES))?;
+    let size = found.iter().map(|(_, bytes)| bytes).sum();
+    let mut files: Vec<PathBuf> = found.into_iter().map(|(path, _)| path).collect();
     if kind != Kind::Binary {
         files = vec![program.canonicalize().map_err(PathError::at(program))?];
     }
@@ -92,25 +94,6 @@ impl Version {
     fn damaged_digests(&self, message: String) -> Error {
         Error::Damaged { id: self.receipt.id.clone(), path: self.directory.join(DIGESTS), message }
     }
-}
-
-/// Lists all regular files of a directory and of those in it; returns the bytes of them all.
-fn list(directory: &Path, files: &mut Vec<PathBuf>) -> Result<u64, PathError> {
-    let mut size = 0;
-    let mut waiting = vec![directory.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        for item in std::fs::read_dir(&directory).map_err(PathError::at(&directory))? {
-            let item = item.map_err(PathError::at(&directory))?;
-            let kind = item.file_type().map_err(PathError::at(&directory))?;
-            if kind.is_dir() {
-                waiting.push(item.path());
-            } else if kind.is_file() {
-                size += item.metadata().map_err(PathError::at(&directory))?.len();
-                files.push(item.path());
-            }
-        }
-    }
-    Ok(size)
 }
 
 /// The path below a directory, with `/` between the parts; `None` where it is not Unicode.

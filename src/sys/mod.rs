@@ -24,3 +24,4 @@ pub mod rename;
 pub mod start;
 pub mod umask;
 pub mod users;
+pub mod walk;

@@ -98,7 +98,7 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     close_inherited();
     let Some(order) = Order::read(arguments) else { return FAILED };
     let open = File::options().write(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(&order.report);
-    // Whoever has ordered this has gone.
+    // The process that ordered this has ended.
     let Ok(mut report) = open else { return FAILED };
     let failure = if let Err(error) = set_limits(order.user) {
         Failure::Limits(error)
@@ -111,7 +111,7 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         // The report closes by itself when the program begins.
         Failure::Program(command.args(&order.arguments).envs(order.variables).exec())
     };
-    // Whoever waits for the report sees it closed in any case.
+    // The reader of the report sees the pipe closed in any case.
     let _ = report.write_all(failure.text().as_bytes());
     FAILED
 }
