@@ -69,17 +69,17 @@ pub(crate) fn ending(name: &str) -> &str {
 fn names(at: &str, text: &str, base: &str) -> Vec<String> {
     let here = url::Url::parse(base).unwrap().join(at).unwrap();
     let is_page = ending(at) == "html";
-    let pieces = text.split(|c: char| "\"<>() \n".contains(c)).scan("", |before, piece| {
-        let is_link = is_page && (before.ends_with("href=") || before.ends_with("src="));
-        *before = piece;
-        Some((piece, is_link))
-    });
-    let urls = pieces.filter_map(|(piece, is_link)| match is_link {
-        true => here.join(piece).ok(),
-        false if !is_page && piece.starts_with(base) => url::Url::parse(piece).ok(),
-        false => None,
-    });
-    let names = urls.filter_map(|url| {
+    // Splits at texts, not at characters: tests read every page after every change.
+    let until =
+        |rest: &'static str| move |text: &str| text[..text.find(|c| rest.contains(c)).unwrap_or(text.len())].to_owned();
+    let urls: Vec<url::Url> = if is_page {
+        let links = ["href=\"", "src=\""].into_iter().flat_map(|before| text.split(before).skip(1)).map(until("\"<>"));
+        links.filter_map(|link| here.join(&link).ok()).collect()
+    } else {
+        let links = text.split(base).skip(1).map(until("\"<>() \n"));
+        links.map(|link| url::Url::parse(&format!("{base}{link}")).unwrap()).collect()
+    };
+    let names = urls.into_iter().filter_map(|url| {
         let path = url.as_str().split(['?', '#']).next().unwrap().strip_prefix(base)?.to_owned();
         Some(if path.is_empty() || path.ends_with('/') { format!("{path}index.html") } else { path })
     });
