@@ -89,8 +89,23 @@ pub fn resolve_below(path: &Path, root: &Path) -> Result<PathBuf, ReadError> {
     path.canonicalize().ok().filter(|real| real.starts_with(root)).ok_or(ReadError::Outside)
 }
 
+/// Opens a regular file that a program may have replaced by something else. Links are followed; neither a FIFO nor a device
+/// makes this call wait.
+///
+/// # Errors
+/// What the operating system says, or that it is not a regular file.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let file = options.read(true).open(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() { Ok(file) } else { Err(io::Error::other(format!("is a {}, not a regular file", kind_of(kind)))) }
+}
+
+/// Opens a file or directory for reading. A link is an error; a FIFO does not make this call wait.
 #[cfg(unix)]
-fn open_no_follow(path: &Path) -> io::Result<File> {
+pub(crate) fn open_no_follow(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
 
     use rustix::fs::OFlags;
@@ -105,8 +120,9 @@ fn is_link_refusal(error: &io::Error, _path: &Path) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
+/// Opens a file for reading. A link is an error.
 #[cfg(not(unix))]
-fn open_no_follow(path: &Path) -> io::Result<File> {
+pub(crate) fn open_no_follow(path: &Path) -> io::Result<File> {
     if fs::symlink_metadata(path)?.is_symlink() {
         return Err(io::Error::other("symbolic link"));
     }

@@ -15,11 +15,14 @@
 pub mod command;
 pub mod fs;
 pub mod git;
+#[cfg(unix)]
+pub(crate) mod held;
 pub mod host;
 pub mod lock;
 pub mod owner;
 pub(crate) mod private;
 pub mod process;
+pub(crate) mod remove;
 pub mod rename;
 pub mod start;
 pub mod umask;

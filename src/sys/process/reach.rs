@@ -1,7 +1,8 @@
 //! Which files a user without an account can reach, on Linux.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -10,12 +11,17 @@ use rustix::thread::{CapabilitySet, capabilities};
 
 use super::own_user::OwnUser;
 use super::{Isolation, Launch};
+use crate::sys::fs::open_file;
+use crate::sys::held::Held;
 
 const READ: u32 = 0o004;
 const ENTER: u32 = 0o001;
 
 /// How much of a script is read for the name of its interpreter, in bytes.
 const FIRST_LINE: u64 = 512;
+
+/// How deep directories are opened for every user. Each level is an open file.
+const DEPTH: usize = 128;
 
 impl Launch {
     /// Whether the program gets a user of its own: this process is root, the launcher is known, and a user that has no
@@ -43,7 +49,7 @@ impl Launch {
     /// What the first line of a script names.
     fn interpreter(&self, program: &Path) -> Option<PathBuf> {
         let mut line = Vec::new();
-        File::open(program).ok()?.take(FIRST_LINE).read_to_end(&mut line).ok()?;
+        open_file(program).ok()?.take(FIRST_LINE).read_to_end(&mut line).ok()?;
         let line = line.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let first = Path::new(std::ffi::OsStr::from_bytes(words.next()?));
@@ -73,19 +79,47 @@ pub fn make_readable(directory: &Path) {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let mut waiting = vec![directory.to_owned()];
-    while let Some(path) = waiting.pop() {
-        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
-        let mode = metadata.mode();
-        let rights = if metadata.is_dir() || mode & 0o100 != 0 { READ | ENTER } else { READ };
-        if !metadata.is_symlink() && mode & rights != rights {
-            // An agent that needs it says so.
-            let _ = fs::set_permissions(&path, fs::Permissions::from_mode((mode | rights) & 0o7777));
-        }
-        if metadata.is_dir() {
-            waiting.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|item| item.path()));
+    // What cannot be changed is missed by the agent, which says so.
+    let Ok(top) = Held::open(directory) else { return };
+    let mut open = Vec::new();
+    admit_directory(top, &mut open);
+    while let Some((here, entries)) = open.last_mut() {
+        match entries.pop() {
+            None => drop(open.pop()),
+            Some((name, true)) => {
+                if let Some(inner) = here.enter(&name).ok().filter(|_| open.len() < DEPTH) {
+                    admit_directory(inner, &mut open);
+                }
+            }
+            Some((name, false)) => {
+                if let Ok(Some(file)) = here.file(&name) {
+                    let _ = admit_file(&file);
+                }
+            }
         }
     }
+}
+
+fn admit_directory(directory: Held, open: &mut Vec<(Held, Vec<(OsString, bool)>)>) {
+    if let Some(mode) = directory.mode().ok().and_then(|mode| admitting(mode, READ | ENTER)) {
+        let _ = directory.set_mode(mode);
+    }
+    if let Ok(entries) = directory.entries() {
+        open.push((directory, entries));
+    }
+}
+
+fn admit_file(file: &File) -> io::Result<()> {
+    let mode = file.metadata()?.mode();
+    let rights = if mode & 0o100 == 0 { READ } else { READ | ENTER };
+    admitting(mode, rights).map_or(Ok(()), |mode| file.set_permissions(fs::Permissions::from_mode(mode)))
+}
+
+/// The mode with these rights for every user, if it is another one. Only the owner may write: files may be links to those
+/// of a package manager's cache.
+fn admitting(mode: u32, rights: u32) -> Option<u32> {
+    let wanted = (mode | rights) & 0o755;
+    (wanted != mode & 0o7777).then_some(wanted)
 }
 
 /// Whether everybody can use a path in this way, which needs all directories above it. `place` is let in later. What is
@@ -138,6 +172,28 @@ mod tests {
         set(outside.path(), 0o700);
         assert!(!can_use(&root.join("link"), ENTER, None));
         assert!(can_use(&root.join("nowhere"), READ, None));
+    }
+
+    #[test]
+    fn what_is_installed_is_readable_for_all_and_writable_for_its_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir(root.join("d")).unwrap();
+        let files = [("d/text", 0o600, 0o644), ("d/program", 0o6700, 0o755), ("open", 0o666, 0o644)];
+        for (name, mode, _) in files {
+            fs::write(root.join(name), "").unwrap();
+            fs::set_permissions(root.join(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        symlink(outside.path(), root.join("link")).unwrap();
+        fs::set_permissions(root.join("d"), fs::Permissions::from_mode(0o700)).unwrap();
+        make_readable(root);
+        let is_root = rustix::process::geteuid().is_root();
+        let mode = |path: &Path| path.metadata().unwrap().mode() & 0o7777;
+        for (name, before, after) in files.into_iter().chain([("d", 0o700, 0o755), ("", 0o700, 0o755)]) {
+            assert_eq!(mode(&root.join(name)), if is_root { after } else { before }, "{name}");
+        }
+        assert_eq!(mode(outside.path()), 0o700);
     }
 
     #[test]

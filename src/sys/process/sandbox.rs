@@ -149,7 +149,7 @@ impl Sandbox {
     /// Leaves everything where it is, for people to look at.
     pub fn keep(self) {
         // By this file, it is not taken for one that was forgotten.
-        let _ = fs::write(self.path().join("kept"), "");
+        let _ = File::create_new(self.path().join("kept"));
         self.directory.keep();
     }
 }

@@ -2,16 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
-use std::{io, thread};
 
 use crate::sys::fs::PathError;
+use crate::sys::remove::remove_tree;
 
 /// How often removing is tried: a process that is just being ended may still write.
 const ATTEMPTS: usize = 5;
-
-/// How deep directories may lie within each other before they are brought up to be removed.
-const DEPTH: usize = 64;
 
 /// How the names of directories begin that nobody has named.
 pub(super) const PREFIX: &str = "acp-registry-";
@@ -79,20 +77,11 @@ impl Scratch {
     fn clear(&mut self) -> Result<(), PathError> {
         let path = self.path.clone();
         for attempt in 1..=ATTEMPTS {
-            match fs::remove_dir_all(&path) {
+            match remove_tree(&path) {
                 Ok(()) => break,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
                 Err(error) if attempt == ATTEMPTS => return Err(PathError { path, error }),
-                Err(_) => {
-                    // The program may have put a link to somebody else's directory here.
-                    if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
-                        unlock(&path);
-                        loosen(&path);
-                    }
-                    if attempt > 1 {
-                        thread::sleep(Duration::from_millis(20));
-                    }
-                }
+                Err(_) if attempt > 1 => thread::sleep(Duration::from_millis(20)),
+                Err(_) => {}
             }
         }
         // Nothing is left for the guard to do.
@@ -110,60 +99,9 @@ impl Drop for Scratch {
     }
 }
 
-/// Makes a tree removable: gives the owner back all rights to the directories, and brings up what lies too deep for the
-/// open files or the stack of a process.
-fn loosen(root: &Path) {
-    let Ok(shallow) = tempfile::tempdir_in(root) else { return };
-    let shallow = shallow.keep();
-    let mut waiting = vec![(root.to_owned(), 0)];
-    let mut moved = 0_u64;
-    while let Some((directory, depth)) = waiting.pop() {
-        let Ok(items) = fs::read_dir(&directory) else { continue };
-        // Says "directory" of real directories only, so that no link is followed.
-        for item in items.flatten().filter(|item| item.file_type().is_ok_and(|kind| kind.is_dir())) {
-            let path = item.path();
-            unlock(&path);
-            let nearer = shallow.join(moved.to_string());
-            if depth >= DEPTH && fs::rename(&path, &nearer).is_ok() {
-                moved += 1;
-                waiting.push((nearer, 0));
-            } else {
-                waiting.push((path, depth + 1));
-            }
-        }
-    }
-}
-
-fn unlock(directory: &Path) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let _ = fs::set_permissions(directory, fs::Permissions::from_mode(0o700));
-    }
-    #[cfg(not(unix))]
-    let _ = directory;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_lies_too_deep_is_brought_up() {
-        fn depth(directory: &Path) -> usize {
-            let items = fs::read_dir(directory).unwrap().map(|item| item.unwrap().path());
-            items.filter(|path| path.is_dir()).map(|path| 1 + depth(&path)).max().unwrap_or(0)
-        }
-        let scratch = Scratch::below(tempfile::tempdir().unwrap().keep().as_path()).unwrap();
-        let deep = scratch.path().join("a/".repeat(500));
-        fs::create_dir_all(&deep).unwrap();
-        loosen(scratch.path());
-        assert!(!deep.exists());
-        assert!(depth(scratch.path()) <= DEPTH + 3, "{}", depth(scratch.path()));
-        let parent = scratch.path().parent().unwrap().to_owned();
-        scratch.remove().unwrap();
-        fs::remove_dir(parent).unwrap();
-    }
 
     #[cfg(unix)]
     #[test]
