@@ -1,13 +1,13 @@
 //! Sandboxes that nobody is left to remove, because the process that made them was killed.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::sandbox::PARTS;
 use super::scratch::PREFIX;
 use super::{Scratch, platform};
-use crate::sys::fs::PathError;
+use crate::sys::fs::{PathError, open_no_follow};
 
 /// The directory in a place of [`Scratch::below`] that holds what was installed there. Beside it are sandboxes.
 pub const INSTALLED: &str = "install";
@@ -27,7 +27,7 @@ pub fn remove_abandoned(parent: &Path) -> Vec<Result<PathBuf, PathError>> {
 }
 
 fn remove(path: PathBuf) -> Option<Result<PathBuf, PathError>> {
-    let file = File::open(&path).ok()?;
+    let file = open_no_follow(&path).ok()?;
     // Whoever lives has a lock on it. This one is held to the end, so that one of two who clean up does.
     file.try_lock().ok()?;
     if platform::has_users(&path) {
@@ -37,7 +37,7 @@ fn remove(path: PathBuf) -> Option<Result<PathBuf, PathError>> {
 }
 
 /// Whether a name is one that [`Scratch::below`] gives.
-fn is_random(name: &str) -> bool {
+pub(super) fn is_random(name: &str) -> bool {
     let random = name.strip_prefix(PREFIX);
     random.is_some_and(|rest| rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
@@ -79,6 +79,7 @@ fn is_private(_metadata: &Metadata) -> bool {
 #[cfg(unix)]
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     use std::time::SystemTime;
 
@@ -198,11 +199,21 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test")]
     fn an_agent_that_has_outlived_the_run_keeps_its_sandbox() {
+        const USER: u32 = 65_519;
         let parent = tempfile::tempdir().unwrap();
         let path = abandoned(parent.path(), Home::Persons);
-        for by_place in [true, false] {
+        // Only root can start a program as another user. Nothing else than its user gives such a program away.
+        let by_user = rustix::process::geteuid().is_root();
+        for (by_place, by_marker) in
+            [(true, false), (false, true), (false, false)].into_iter().take(2 + usize::from(by_user))
+        {
             let mut command = std::process::Command::new("sleep");
-            command.arg("60").env(super::super::sandbox::MARKER, if by_place { Path::new("") } else { &path });
+            command.arg("60").env(super::super::sandbox::MARKER, if by_marker { &path } else { Path::new("") });
+            if !by_place && !by_marker {
+                super::super::sandbox::let_in(&path, USER).unwrap();
+                age(&path);
+                std::os::unix::process::CommandExt::uid(&mut command, USER);
+            }
             let mut child = command.current_dir(if by_place { path.join("work") } else { "/".into() }).spawn().unwrap();
             // The child is this process until it has become the program.
             while fs::read(format!("/proc/{}/cmdline", child.id())).unwrap().first() != Some(&b's') {

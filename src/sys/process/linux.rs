@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use process_wrap::tokio::ChildWrapper;
 use rustix::process::{Pid, Signal, WaitOptions};
 
+use super::abandoned::is_random;
 pub(super) use super::own_user::OwnUser;
-use super::own_user::user_of;
+use super::own_user::{let_into, users_of};
 pub use super::reach::make_readable;
 pub(super) use super::report::Report;
 use super::sandbox::MARKER;
@@ -111,7 +112,7 @@ impl Identity {
     }
 
     fn marks(&self, process: &Process) -> bool {
-        if self.user.is_some() && user_of(process.pid) == self.user {
+        if self.user.is_some_and(|user| users_of(process.pid).contains(&user)) {
             return true;
         }
         let Some(marker) = &self.marker else { return false };
@@ -206,7 +207,7 @@ pub fn hide_from_agents() {
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
 }
 
-/// Whether a living process works below a sandbox of this path, or was started in it.
+/// Whether a living process works below a sandbox of this path, was started in it, or has the user that it was opened for.
 pub(super) fn has_users(sandbox: &Path) -> bool {
     let marker = [MARKER.as_bytes(), b"=", sandbox.as_os_str().as_bytes()].concat();
     let real = sandbox.canonicalize().unwrap_or_else(|_| sandbox.to_owned());
@@ -217,7 +218,13 @@ pub(super) fn has_users(sandbox: &Path) -> bool {
             entry.strip_prefix(&marker[..]).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
         })
     };
-    newest_first().any(|process| !process.dead && (works_below(process.pid) || is_of_it(process.pid)))
+    // What was installed in it was started in sandboxes below it.
+    let inner = fs::read_dir(sandbox).into_iter().flatten().flatten();
+    let inner = inner.filter(|item| is_random(&item.file_name().to_string_lossy())).map(|item| item.path());
+    let users: Vec<u32> = inner.chain([sandbox.to_owned()]).filter_map(|path| let_into(&path)).collect();
+    let has_user = |pid: u32| users_of(pid).iter().any(|user| users.contains(user));
+    let is_user = |pid: u32| works_below(pid) || is_of_it(pid) || has_user(pid);
+    newest_first().any(|process| !process.dead && is_user(process.pid))
 }
 
 /// The environment of a process, as far as it may be seen.

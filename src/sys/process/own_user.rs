@@ -84,14 +84,25 @@ fn of_accounts(path: &str) -> Vec<u32> {
 /// The numbers of all running processes.
 fn of_processes() -> impl Iterator<Item = u32> {
     let items = fs::read_dir("/proc").into_iter().flatten().flatten();
-    items.filter_map(|item| item.file_name().to_str()?.parse().ok()).filter_map(user_of)
+    items.filter_map(|item| item.file_name().to_str()?.parse().ok()).flat_map(users_of)
 }
 
-/// The user of a process. The owner of its folder below `/proc` is another one where the process can hide its memory.
-pub(super) fn user_of(process: u32) -> Option<u32> {
-    let text = fs::read(format!("/proc/{process}/status")).ok()?;
-    let text = String::from_utf8_lossy(&text);
-    text.lines().find_map(|line| line.strip_prefix("Uid:"))?.split_whitespace().next()?.parse().ok()
+/// The users of a process: real, effective, saved, and that for files. The owner of its folder below `/proc` is another one
+/// where the process can hide its memory.
+pub(super) fn users_of(process: u32) -> Vec<u32> {
+    fs::read(format!("/proc/{process}/status")).map(|status| users_in(&status)).unwrap_or_default()
+}
+
+fn users_in(status: &[u8]) -> Vec<u32> {
+    let status = String::from_utf8_lossy(status);
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
+    users.split_whitespace().filter_map(|user| user.parse().ok()).collect()
+}
+
+/// The user that a directory was opened for by [`let_in`](super::sandbox::let_in), if it was.
+pub(super) fn let_into(directory: &Path) -> Option<u32> {
+    let group = fs::symlink_metadata(directory).ok()?.gid();
+    NUMBERS.contains(&group).then_some(group)
 }
 
 /// The numbers that exist in this process's namespace.
@@ -131,7 +142,8 @@ mod tests {
     #[test]
     fn accounts_and_processes_are_known() {
         assert!(of_accounts("/etc/passwd").contains(&0));
-        assert_eq!(user_of(std::process::id()), Some(rustix::process::getuid().as_raw()));
+        assert_eq!(users_of(std::process::id()), [rustix::process::getuid().as_raw(); 4]);
+        assert_eq!(users_in(b"Name:\tx\nUid:\t1\t2\t3\t4\nGid:\t5\t5\t5\t5\n"), [1, 2, 3, 4]);
         assert!(of_processes().any(|user| user == rustix::process::getuid().as_raw()));
         assert!(mapped("/proc/self/uid_map").iter().any(|range| range.contains(&0) || !range.is_empty()));
     }
