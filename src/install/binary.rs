@@ -14,7 +14,7 @@ use crate::archive::{self, Limits, unpack};
 use crate::manifest::archive::format;
 use crate::manifest::{BinaryTarget, Platform};
 use crate::net::{Client, Sink};
-use crate::sys::fs::PathError;
+use crate::sys::fs::{PathError, open_file};
 use crate::upstream::github::Github;
 use crate::{hash, hex};
 
@@ -66,7 +66,7 @@ async fn cached(installer: &Installer, url: &Url, sha256: &str) -> Option<(File,
     let sha256 = sha256.to_ascii_lowercase();
     let path = installer.client.cached_file(url, &sha256).filter(|_| installer.client.may_ask(url))?;
     let checked = spawn_blocking(move || {
-        let file = File::open(path).ok()?;
+        let file = open_file(&path).ok()?;
         (hash(&file).ok()? == sha256).then_some((file, sha256))
     });
     checked.await.ok()?

@@ -1,6 +1,5 @@
 //! A package of the npm registry.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
@@ -15,7 +14,7 @@ use super::{
 use crate::archive::Program;
 use crate::json;
 use crate::manifest::{NpmSpec, Package, Pin};
-use crate::sys::fs::{PathError, read_bounded, resolve_below};
+use crate::sys::fs::{PathError, open_file, read_bounded, resolve_below};
 use crate::text::quote;
 use crate::upstream::npm::{Bin, commands, file_of_command};
 
@@ -72,7 +71,7 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     let no_command = |problem| Error::NoCommand { package: package.to_owned(), problem };
     let own = package_json(&name, directory).map_err(no_command)?;
     let file = command_file(&name, &own, wanted.command.as_deref(), directory).map_err(no_command)?;
-    let flags = match File::open(&file).map(Program::examine) {
+    let flags = match open_file(&file).map(Program::examine) {
         Ok(Program::Other) => Some(Vec::new()),
         Ok(Program::Script { interpreter }) => flags_of_node(&interpreter),
         _ => None,

@@ -12,7 +12,7 @@ use url::Url;
 
 use super::Document;
 use crate::hex;
-use crate::sys::fs::{PathError, write_atomic};
+use crate::sys::fs::{PathError, open_file, write_atomic};
 use crate::sys::private::make_private;
 
 /// The largest document that is kept, in bytes.
@@ -63,7 +63,7 @@ impl Cache {
     pub(super) fn load(&self, key: &str) -> Option<Stored> {
         let path = self.document_path(key);
         let mut bytes = Vec::new();
-        File::open(&path).ok()?.take(DOCUMENT_LIMIT + (1 << 16)).read_to_end(&mut bytes).ok()?;
+        open_file(&path).ok()?.take(DOCUMENT_LIMIT + (1 << 16)).read_to_end(&mut bytes).ok()?;
         let end = bytes.iter().position(|&b| b == b'\n')?;
         let head: Head = serde_json::from_slice(&bytes[..end]).ok()?;
         let body = bytes.split_off(end + 1);
@@ -145,7 +145,7 @@ impl Cache {
 
 fn touch(path: &Path) {
     // Only the order of deletion hangs on this.
-    let _ = File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
+    let _ = open_file(path).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Digests of what was installed, and whether they still hold.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::places::{DIGESTS, FILES};
 use super::{Error, Version};
 use crate::install::Kind;
-use crate::sys::fs::{PathError, read_bounded};
+use crate::sys::fs::{PathError, open_file, read_bounded};
 use crate::sys::walk::files_below;
 use crate::{hash, json};
 
@@ -104,5 +103,5 @@ fn name_of(path: &Path, directory: &Path) -> Option<String> {
 }
 
 fn digest(path: &Path) -> io::Result<String> {
-    hash(&File::open(path)?)
+    hash(&open_file(path)?)
 }

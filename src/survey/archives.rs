@@ -13,7 +13,7 @@ use url::Url;
 use super::Event;
 use crate::archive::{self, CmdNotFound, Format, Limits, Listing, Program};
 use crate::net::{Answer, Client, FetchError, Problem, Sink, shown};
-use crate::sys::fs::read_at;
+use crate::sys::fs::{open_file, read_at};
 use crate::{hash, hex};
 
 /// An archive that was fetched.
@@ -122,7 +122,7 @@ impl Wanted<'_> {
 
     /// The cached file, if it still has its digest.
     async fn inspect_cached(&self, path: &Path, digest: &str) -> Option<Archive> {
-        let file = Arc::new(File::open(path).ok()?);
+        let file = Arc::new(open_file(path).ok()?);
         let hashed = file.clone();
         let sha256 = spawn_blocking(move || hash(&hashed)).await.ok()?.ok()?;
         if sha256 != digest {

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::fs::PathError;
+use super::fs::{PathError, open_no_follow};
 
 /// A lock that this process holds alone. Dropping it gives it back.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ fn is_at(_file: &File, _path: &Path) -> bool {
 /// is kept from anything.
 #[must_use]
 pub fn mark_used(path: &Path) -> Option<File> {
-    let file = File::open(path).ok()?;
+    let file = open_no_follow(path).ok()?;
     file.try_lock_shared().ok()?;
     Some(file)
 }
@@ -129,7 +129,7 @@ pub fn mark_used(path: &Path) -> Option<File> {
 /// Whether a process has said so.
 #[must_use]
 pub fn is_used(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    open_no_follow(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 #[cfg(test)]
