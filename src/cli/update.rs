@@ -154,6 +154,10 @@ fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report
     let (host, environment) = (host(), environment());
     for agent in installed {
         let (id, from) = (agent.id.clone(), agent.current.receipt.version.clone());
+        if let Err(error) = session.store.refuse_foreign_agent(&id) {
+            report.errors.push((id, error.into()));
+            continue;
+        }
         let entry = match catalog.agent(&id) {
             Ok(Some(entry)) => entry,
             Ok(None) => {

@@ -2,7 +2,7 @@
 
 use super::{Check, Examined, Status};
 use crate::install::{Verified, remedy};
-use crate::store::{Damage, Error, Found, Store, StoredInterpreter, Version, remedy as repair};
+use crate::store::{Damage, Error, Found, OF_FOREIGN, Store, StoredInterpreter, Version, remedy as repair};
 use crate::sys::fs::PathError;
 use crate::sys::process::{Environment, is_executable};
 use crate::text::{printable, quote};
@@ -33,6 +33,9 @@ pub fn installed(store: &Store, id: &str, environment: &Environment) -> Result<E
         let message = format!("{} was not made by this program", printable(&shown));
         examined.add(Check::warning("foreign", message, "nothing needs to be done: it is never started, and stays"));
     }
+    if let Err(error) = owner(store, id) {
+        examined.add(broken("owner", &error, OF_FOREIGN.to_owned()));
+    }
     let current = match remains.current {
         Ok(current) => current,
         Err(error) => {
@@ -55,6 +58,16 @@ pub fn installed(store: &Store, id: &str, environment: &Environment) -> Result<E
         look_at(found, current.as_ref(), environment, &mut examined);
     }
     Ok(examined)
+}
+
+/// Refuses an agent that other people can change. Of the directories above, the check of the root tells.
+fn owner(store: &Store, id: &str) -> Result<(), Error> {
+    if store.refuse_foreign(None).is_err() {
+        return Ok(());
+    }
+    store.refuse_foreign_agent(id)?;
+    let version = store.agent(id).ok().flatten().map(|agent| agent.current);
+    store.refuse_foreign(version.as_ref())
 }
 
 fn look_at(found: Found, current: Option<&String>, environment: &Environment, examined: &mut Examined) {
@@ -189,7 +202,7 @@ fn proof(version: &Version) -> &'static str {
 
 fn broken(name: &'static str, error: &Error, help: String) -> Check {
     // Whatever cannot be read at all is said with what helps there.
-    let help = matches!(error, Error::Damaged { .. }).then_some(help);
+    let help = matches!(error, Error::Damaged { .. } | Error::Foreign { .. }).then_some(help);
     Check { name, status: Status::Error, message: told(error), help }
 }
 
@@ -197,6 +210,7 @@ fn broken(name: &'static str, error: &Error, help: String) -> Check {
 fn told(error: &Error) -> String {
     let text = match error {
         Error::Damaged { path, message, .. } => format!("{} is damaged ({message})", path.display()),
+        Error::Foreign { path, problem } => format!("{} {problem}", path.display()),
         error => error.to_string(),
     };
     printable(&text).into_owned()

@@ -104,6 +104,6 @@ impl Examined {
 #[must_use]
 pub fn surroundings(store: &Store, environment: &Environment, directory: &Path) -> Vec<Check> {
     let mut checks = runtimes::look(environment, directory);
-    checks.push(root::look(store.root()));
+    checks.push(root::look(store));
     checks
 }

@@ -4,10 +4,17 @@ use std::io;
 use std::path::Path;
 
 use super::Check;
+use crate::store::{Error, OF_FOREIGN, Store};
 use crate::text::printable;
 
-/// Whether agents can be installed below a directory: it is written to, as no look at its mode can tell.
-pub(super) fn look(root: &Path) -> Check {
+/// Whether agents can be installed in a store: it is written to, as no look at its mode can tell. Other people must not be
+/// able to.
+pub(super) fn look(store: &Store) -> Check {
+    if let Err(Error::Foreign { path, problem }) = store.refuse_foreign(None) {
+        let shown = path.display().to_string();
+        return Check::error("root", format!("{} {problem}", printable(&shown)), OF_FOREIGN);
+    }
+    let root = store.root();
     let shown = root.display().to_string();
     let shown = printable(&shown);
     // It is made with the first agent.
@@ -36,7 +43,7 @@ mod tests {
     #[test]
     fn a_place_for_agents_is_written_to_and_left_as_it_was() {
         let folder = tempfile::tempdir().unwrap();
-        let look = |path: &str| look(&folder.path().join(path));
+        let look = |path: &str| look(&Store::at(&folder.path().join(path)).unwrap());
         assert_eq!(look("").status, Status::Ok);
         let check = look("new/place");
         assert_eq!(check.status, Status::Ok);

@@ -6,6 +6,10 @@ use crate::install;
 use crate::sys::fs::PathError;
 use crate::text::quote;
 
+/// What helps where other people could change what is started.
+pub const OF_FOREIGN: &str = "make it yours alone (`chown -R`, `chmod -R go-w`), name another directory with --root, or add \
+                              --trust-root if you trust everyone who can write there";
+
 /// Why the store was not changed or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -60,11 +64,7 @@ pub enum Error {
         change: Change,
     },
     /// Other people could change what is started.
-    #[error(
-        "{} is refused: it {problem}; make it yours alone (`chown -R`, `chmod -R go-w`), name another directory with \
-         --root, or add --trust-root if you trust everyone who can write there",
-        .path.display()
-    )]
+    #[error("{} is refused: it {problem}; {OF_FOREIGN}", .path.display())]
     Foreign {
         /// Which part of the store.
         path: PathBuf,

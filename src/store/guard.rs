@@ -12,7 +12,7 @@ use crate::sys::lock::{Answer, Lock};
 const INTERVAL: Duration = Duration::from_millis(50);
 
 impl Store {
-    /// Waits for the lock of an agent. `what` is what others read of this process meanwhile, and `wait` is told once who
+    /// Waits for the lock of an agent, unless other people can change what is in its directory. `what` is what others read of this process meanwhile, and `wait` is told once who
     /// is waited for.
     pub(super) async fn lock(&self, id: &str, what: &str, wait: &(dyn Fn(&str) + Sync)) -> Result<Lock, Error> {
         let agents = self.agents();
@@ -20,6 +20,7 @@ impl Store {
         if directory.is_symlink() {
             return Err(Error::Link(directory));
         }
+        self.refuse_foreign_agent(id)?;
         let started = Instant::now();
         let mut is_told = false;
         loop {

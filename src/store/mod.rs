@@ -62,7 +62,7 @@ mod version;
 
 pub use broken::Damage;
 pub use current::Pin;
-pub use error::{Error, remedy};
+pub use error::{Error, OF_FOREIGN, remedy};
 pub use examine::{Found, Remains};
 pub use find::{Agent, Store};
 pub use installing::{Done, Order, Start};

@@ -51,6 +51,7 @@ impl Store {
             return Err(Error::NotInstalled(id.to_owned()));
         }
         if self.only_looks {
+            self.refuse_foreign_agent(id)?;
             return self.uninstall_locked(id, &agent, force);
         }
         let lock = self.lock(id, &format!("uninstalling {id}"), waiting).await?;
@@ -128,6 +129,7 @@ impl Store {
     async fn collect_garbage_of(&self, id: &str, even_named: bool, freed: &mut Freed) -> Result<(), Error> {
         let agent = self.directory(id);
         if self.only_looks {
+            self.refuse_foreign_agent(id)?;
             return if agent.is_dir() { self.collect_locked(id, &agent, even_named, freed).map(drop) } else { Ok(()) };
         }
         let lock = self.lock(id, "collecting garbage", &|_| ()).await?;

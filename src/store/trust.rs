@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use super::find::names;
+use super::ours::is_version;
 use super::places::{CURRENT, RECEIPT};
-use super::{Error, Store, Version};
+use super::{Error, Store, Version, leftovers};
 use crate::sys::owner;
 
 impl Store {
@@ -14,14 +16,29 @@ impl Store {
     /// # Errors
     /// [`Error::Foreign`]
     pub fn refuse_foreign(&self, version: Option<&Version>) -> Result<(), Error> {
-        if self.trusts_others {
-            return Ok(());
-        }
         let mut paths = vec![self.root().to_owned(), self.agents()];
         if let Some(version) = version {
             paths.extend(to_program(version));
         }
-        let found = paths.into_iter().find_map(|path| Some((owner::problem(&path)?, path)));
+        self.refuse(paths)
+    }
+
+    /// Refuses the directory of an agent by the same rules, with its versions and what is being installed in it. Whatever
+    /// changes an agent asks this first: a superuser who removes or moves what another user can change acts for that user.
+    ///
+    /// # Errors
+    /// [`Error::Foreign`], or [`Error::Path`] when the directory cannot be read.
+    pub fn refuse_foreign_agent(&self, id: &str) -> Result<(), Error> {
+        let agent = self.directory(id);
+        let is_ours = |name: &String| leftovers::is_unfinished(name) || is_version(&agent.join(name));
+        let inner: Vec<String> = names(&agent)?.into_iter().filter(is_ours).collect();
+        let inner = inner.into_iter().map(|name| agent.join(name));
+        self.refuse([self.root().to_owned(), self.agents(), agent.clone()].into_iter().chain(inner))
+    }
+
+    fn refuse(&self, paths: impl IntoIterator<Item = PathBuf>) -> Result<(), Error> {
+        let mut paths = paths.into_iter().filter(|_| !self.trusts_others);
+        let found = paths.find_map(|path| Some((owner::problem(&path)?, path)));
         found.map_or(Ok(()), |(problem, path)| Err(Error::Foreign { path, problem }))
     }
 }

@@ -180,17 +180,19 @@ mod tests {
         let outside = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::create_dir(root.join("d")).unwrap();
-        let files = [("d/text", 0o600, 0o644), ("d/program", 0o6700, 0o755), ("open", 0o666, 0o644)];
+        let files = [("d/text", 0o600, 0o604), ("d/program", 0o6700, 0o705), ("open", 0o666, 0o644)];
         for (name, mode, _) in files {
             fs::write(root.join(name), "").unwrap();
             fs::set_permissions(root.join(name), fs::Permissions::from_mode(mode)).unwrap();
         }
         symlink(outside.path(), root.join("link")).unwrap();
-        fs::set_permissions(root.join("d"), fs::Permissions::from_mode(0o700)).unwrap();
+        for directory in [outside.path(), &root.join("d"), root] {
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o700)).unwrap();
+        }
         make_readable(root);
         let is_root = rustix::process::geteuid().is_root();
         let mode = |path: &Path| path.metadata().unwrap().mode() & 0o7777;
-        for (name, before, after) in files.into_iter().chain([("d", 0o700, 0o755), ("", 0o700, 0o755)]) {
+        for (name, before, after) in files.into_iter().chain([("d", 0o700, 0o705), ("", 0o700, 0o705)]) {
             assert_eq!(mode(&root.join(name)), if is_root { after } else { before }, "{name}");
         }
         assert_eq!(mode(outside.path()), 0o700);
