@@ -38,6 +38,20 @@ pub enum ErrorKind {
     NotWritten,
 }
 
+/// All kinds.
+const ALL: [ErrorKind; 10] = [
+    ErrorKind::SourceUnavailable,
+    ErrorKind::RateLimited,
+    ErrorKind::NotFound,
+    ErrorKind::VersionsDisagree,
+    ErrorKind::Downgrade,
+    ErrorKind::AssetMissing,
+    ErrorKind::Manifest,
+    ErrorKind::ValidationFailed,
+    ErrorKind::HandshakeFailed,
+    ErrorKind::NotWritten,
+];
+
 impl ErrorKind {
     /// The word in reports.
     #[must_use]
@@ -54,6 +68,28 @@ impl ErrorKind {
             Self::HandshakeFailed => "handshake_failed",
             Self::NotWritten => "not_written",
         }
+    }
+
+    /// What happened, in general, for people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::SourceUnavailable => "a source does not answer as it should",
+            Self::RateLimited => "a source limits requests",
+            Self::NotFound => "not found",
+            Self::VersionsDisagree => "no version is offered everywhere",
+            Self::Downgrade => "the manifest is ahead of its sources",
+            Self::AssetMissing => "an archive is missing",
+            Self::Manifest => "the manifest cannot be changed",
+            Self::ValidationFailed => "the update breaks a rule",
+            Self::HandshakeFailed => "the new version fails its check",
+            Self::NotWritten => "the update was not written",
+        }
+    }
+
+    /// The kind of this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
     /// Whether nothing can be said of the agent, because somebody could not be asked.

@@ -126,7 +126,10 @@ impl Troubles {
     pub fn reason(&self, id: &str, after: Duration, now: OffsetDateTime) -> Option<String> {
         let trouble = self.of(id, Channel::Stable)?;
         let is_over = now - trouble.since >= after && trouble.kind != ErrorKind::RateLimited.as_str();
-        is_over.then(|| format!("{REASON}{}: {}", trouble.since.date(), trouble.kind))
+        // A later version may know more kinds.
+        let words = ErrorKind::named(&trouble.kind).map(ErrorKind::words);
+        let words = words.unwrap_or(&trouble.kind);
+        is_over.then(|| format!("{REASON}{}: {words}", trouble.since.date()))
     }
 
     /// Whether a quarantine is one that [`Self::reason`] has proposed, and not the decision of a person.
@@ -165,7 +168,7 @@ mod tests {
         let now = start + DAY * 9;
         assert_eq!(troubles.reason("a", DAY * 10, now), None);
         let reason = troubles.reason("a", DAY * 9, now).unwrap();
-        assert_eq!(reason, "updates have failed since 2027-01-15: asset_missing");
+        assert_eq!(reason, "updates have failed since 2027-01-15: an archive is missing");
         assert!(Troubles::is_proposed(&reason) && !Troubles::is_proposed("it hangs"));
         troubles.update(&[bumped("a", Some(ErrorKind::RateLimited)), bumped("b", None)], now);
         assert_eq!(troubles.reason("a", DAY, now), None);

@@ -283,7 +283,7 @@ fn line(result: &Result<Outcome, crate::bump::Error>) -> Option<(&'static str, S
         Ok(Outcome::Unlisted) => {
             ("unknown", "no source lists its versions; `[bump]` in registry.toml can name one".to_owned())
         }
-        Err(error) => ("error", format!("{}: {}", error.kind.as_str(), error.message)),
+        Err(error) => ("error", format!("{}: {}", error.kind.words(), error.message)),
     })
 }
 

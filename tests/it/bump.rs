@@ -403,6 +403,16 @@ fn a_trouble_of_one_agent_is_no_concern_of_the_others() {
     );
     assert_eq!(report["quarantined"], json!(["quarantined"]));
     assert_eq!(run.code, 0);
+    // People read words, programs the kind.
+    let run = command(&env, &server, &[]);
+    for start in [
+        "error   broken: the manifest cannot be changed: ",
+        "error   down: a source does not answer as it should: ",
+        "error   gone: not found: ",
+    ] {
+        assert!(run.stdout.lines().any(|line| line.starts_with(start)), "{start}: {}", run.stdout);
+    }
+    assert!(!run.stdout.contains("source_unavailable"), "{}", run.stdout);
     assert!(env.read("r/good/agent.json").contains("good@1.1.0"));
     assert!(env.read("r/down/agent.json").contains("down@1.0.0"));
     // Named, an agent in quarantine is looked at.
@@ -471,7 +481,7 @@ fn lasting_trouble_is_counted_and_leads_to_quarantine_and_back() {
     let since = text.split("\"since\": \"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     env.write("state.json", text.replace(&since, "2026-01-01T00:00:00Z"));
     let report = run(&[]);
-    let reason = "updates have failed since 2026-01-01: not_found";
+    let reason = "updates have failed since 2026-01-01: not found";
     assert_eq!(report["quarantine"], json!([{ "id": "a", "reason": reason }]), "{report:#}");
 
     // In quarantine it is looked at, but no error any more, until it works again.
