@@ -11,7 +11,7 @@ use acp_registry::finding::Level;
 use acp_registry::history::{Extent, History, Moment};
 use acp_registry::index::{self, Built, Difference, Outcome, Published, Reason, Tree};
 use acp_registry::registry::{Config, DEFAULT_BASE_URL, Registry};
-use acp_registry::report::{Format, Report, finding_json, plural};
+use acp_registry::report::{Report, finding_json, plural};
 use acp_registry::site::{self, Capabilities};
 use acp_registry::sys::fs::read_bounded;
 use acp_registry::text::printable;
@@ -24,11 +24,13 @@ use super::ui::Ui;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The published tree; replaced as a whole
+    /// The directory of the tree, which is replaced as a whole
     #[arg(long, value_name = "DIR", default_value = "dist")]
     out: PathBuf,
 
-    /// Address under which the tree will be found [default: from the configuration, else the public CDN's]
+    /// The address of the published tree
+    ///
+    /// The default is `base-url` in registry.toml, else the address of the public registry.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
 
@@ -36,20 +38,26 @@ pub(super) struct Args {
     #[arg(long)]
     no_site: bool,
 
-    /// A capability snapshot, for the site's tables and filters [default: `capabilities.json` in the registry directory]
+    /// What agents can do, as `verify --out` wrote it
+    ///
+    /// The default is `capabilities.json` in the registry.
     #[arg(long, value_name = "FILE", conflicts_with = "no_site")]
     capabilities: Option<PathBuf>,
 
-    /// When agents came, changed and went [default: `history.json` in the registry directory, else its git commits]
+    /// When agents came, changed and went
+    ///
+    /// The default is `history.json` in the registry, else its git commits.
     #[arg(long, value_name = "FILE", conflicts_with = "no_site")]
     history: Option<PathBuf>,
 
-    /// A published tree from which agents with errors keep their last form, while those that it does not have are left out;
-    /// its history goes on where git does not know it [without a value: what is published at `base-url`]
+    /// Keep the last published form of agents with errors
+    ///
+    /// The value is a published tree, by default what is published at `base-url`. Agents with errors that it does not
+    /// have are left out. Its history goes on where git does not know it.
     #[arg(long, value_name = "DIR|URL", num_args = 0..=1, default_missing_value = "")]
     previous: Option<String>,
 
-    /// Exit with 1 when agents keep their last form or are left out
+    /// Exit 1 when agents keep their last form or are left out
     #[arg(long, requires = "previous")]
     strict: bool,
 
@@ -273,8 +281,8 @@ pub(super) fn show_errors(registry: &Registry, checked: &Checked, ui: &Ui) {
     let errors = Checked { findings, agents: checked.agents.clone(), notes: Vec::new() };
     let text = |file: &str| registry.text(file);
     let report =
-        Report { checked: &errors, duration: Duration::ZERO, text: &text, prefix: "", color: ui.color_stderr() };
-    ui.show(&report.render(Format::Human));
+        Report { checked: &errors, duration: Duration::ZERO, text: &text, prefix: "", look: ui.look_of_notes() };
+    ui.show(&report.findings());
 }
 
 fn is_kept(outcome: Outcome) -> bool {

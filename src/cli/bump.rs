@@ -32,7 +32,7 @@ const TOKENS: [&str; 4] = ["GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN"
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Args {
-    /// Agents to look at, also those in quarantine [default: all others]
+    /// Agents to look at [default: all that are not in quarantine]
     #[arg(value_name = "ID", add = candidates::checked_out())]
     ids: Vec<String>,
 
@@ -40,31 +40,33 @@ pub(super) struct Args {
     #[arg(long)]
     apply: bool,
 
-    /// Only show the newer versions; this is the default
+    /// Only show newer versions, which is the default
     #[arg(long, conflicts_with_all = ["apply", "pull_requests"])]
     dry_run: bool,
 
-    /// Look at this channel only (repeatable) [default: both]
+    /// Look at this channel only (repeatable)
+    ///
+    /// The default is both.
     #[arg(long, value_name = "CHANNEL")]
     channel: Vec<ChannelName>,
 
-    /// Take in only what has been out for this long, such as 3d, 12h or 90m
+    /// Skip versions younger than this, such as 3d or 12h
     #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
     min_age: Duration,
 
-    /// Install and start the newer versions, and take in only those that pass the handshake
+    /// Install and start newer versions, and take those that pass
     #[arg(long)]
     verify: bool,
 
-    /// Remember in this file for how long agents have had trouble
+    /// Record in this file how long agents have had trouble
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 
-    /// Say which agents should be put into quarantine, after so much trouble
+    /// Propose agents for quarantine after this long
     #[arg(long, value_name = "DURATION", requires = "state", value_parser = duration::parse)]
     quarantine_after: Option<Duration>,
 
-    /// Ask for everything anew, and keep nothing for the next run
+    /// Ask for everything again, and keep nothing
     #[arg(long)]
     no_cache: bool,
 
@@ -72,7 +74,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
 
-    /// The same as `--format json`
+    /// Short for `--format json`
     #[arg(long)]
     json: bool,
 

@@ -27,12 +27,16 @@ pub(super) struct Args {
     #[arg(value_name = "CLIENT", value_parser = client())]
     client: &'static Client,
 
-    /// The agent; one with a version is always started in that version
+    /// The agent
+    ///
+    /// One with a version is always started in that version.
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
     agent: Named,
 
-    /// Name the agent's own program, or its package runner, instead of `acp-registry run ID`: no update changes what is
-    /// started
+    /// Name the agent's own program
+    ///
+    /// The settings then start it, or its package runner, instead of `acp-registry run ID`: no update changes what is
+    /// started.
     #[arg(long)]
     direct: bool,
 

@@ -26,7 +26,7 @@ const INDEX: &str = "registry.json";
     after_help = "The exit code is 0, whether anything has changed or not; `summary` in JSON tells which.\nEntries that have no id are passed over, and named on stderr."
 )]
 pub(super) struct Args {
-    /// The older published tree or registry.json: a path or an address
+    /// The older tree or registry.json: a path or an address
     #[arg(value_name = "OLD")]
     old: Place,
 
@@ -38,7 +38,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
 
-    /// The same as `--format json`
+    /// Short for `--format json`
     #[arg(long)]
     json: bool,
 }

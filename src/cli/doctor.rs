@@ -24,16 +24,19 @@ use super::versions;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Installed agents, which are also started and spoken to [default: all, which are only looked at]
+    /// Installed agents to check and to start
+    ///
+    /// Without ids, all are checked, and none is started.
     #[arg(value_name = "ID", add = candidates::installed())]
     agents: Vec<Named>,
 
-    /// Repair what can be: agents that are damaged are installed again in their version, and what starts an agent is
-    /// found again when it has moved
+    /// Repair what can be repaired
+    ///
+    /// Damaged agents are installed again in their version, and a Node.js or Python that has moved is found again.
     #[arg(long)]
     fix: bool,
 
-    /// How long an agent may take to answer `initialize` [default: 60s]
+    /// Time limit for the answer to `initialize` [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     timeout: Option<Duration>,
 

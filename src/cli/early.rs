@@ -1,11 +1,13 @@
-//! Flags of a command that are written before its name: `acp-registry --root DIR install ID`.
+//! What is read from the arguments before they are parsed: flags of a command that are written before its name, as in
+//! `acp-registry --root DIR install ID`, and whether help and mistakes may have colours.
 
+use std::env;
 use std::ffi::OsString;
 
-use clap::Command;
+use clap::{ColorChoice, Command};
 
 /// Flags that may precede the command, and whether a value follows.
-const FLAGS: [(&str, bool); 7] = [
+const FLAGS: [(&str, bool); 9] = [
     ("--index", true),
     ("--root", true),
     ("--platform", true),
@@ -13,6 +15,8 @@ const FLAGS: [(&str, bool); 7] = [
     ("--offline", false),
     ("--trust-root", false),
     ("--refresh", false),
+    ("--format", true),
+    ("--json", false),
 ];
 
 /// Moves these flags behind the name of the command, which decides whether it knows them.
@@ -47,6 +51,21 @@ pub(super) fn behind_the_command(arguments: Vec<OsString>, program: &Command) ->
     before.append(&mut moved);
     before.extend(words);
     before
+}
+
+/// Whether help and mistakes may have colours: `--color`, else the variables that turn them off.
+pub(super) fn color(arguments: &[OsString]) -> ColorChoice {
+    let words = arguments.iter().map(|word| word.to_str().unwrap_or_default()).take_while(|word| *word != "--");
+    let words: Vec<&str> = words.collect();
+    let behind = words.windows(2).filter(|pair| pair[0] == "--color").map(|pair| pair[1]);
+    let named = behind.chain(words.iter().filter_map(|word| word.strip_prefix("--color="))).last();
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+    match named {
+        Some("always") => ColorChoice::Always,
+        Some("never") => ColorChoice::Never,
+        _ if is_set("NO_COLOR") || is_set("CI") => ColorChoice::Never,
+        _ => ColorChoice::Auto,
+    }
 }
 
 /// Whether a global flag is followed by its value, which may read like the name of a command.

@@ -18,15 +18,21 @@ const HEADING: &str = "Global options";
 /// Flags of every command.
 #[derive(Debug, Args)]
 pub(super) struct Global {
-    /// The folder that holds `<id>/agent.json` [default: `registry` if it exists, else `.`]
+    /// The registry [default: `registry`, else `.`]
+    ///
+    /// It is the directory that holds `<id>/agent.json`: `registry` if it exists, else the working directory.
     #[arg(long, global = true, help_heading = HEADING, value_name = "DIR")]
     registry_dir: Option<PathBuf>,
 
-    /// The configuration [default: `registry.toml` in the registry directory, if it exists]
+    /// The configuration [default: its `registry.toml`]
+    ///
+    /// The file is optional: without it, `registry.toml` in the registry is read if it exists.
     #[arg(long, global = true, help_heading = HEADING, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Let archives on this host do without https and a public address (repeatable)
+    /// Allow http and private addresses for a host
+    ///
+    /// For mirrors and tests. May be repeated.
     #[arg(long, global = true, help_heading = HEADING, value_name = "HOST[:PORT]")]
     allow_host: Vec<String>,
 
@@ -34,16 +40,27 @@ pub(super) struct Global {
     #[arg(short, long, global = true, help_heading = HEADING, conflicts_with = "verbose")]
     pub(super) quiet: bool,
 
-    /// Say what is being done
+    /// Print what is being done
     #[arg(short, long, global = true, help_heading = HEADING)]
     pub(super) verbose: bool,
 
-    /// How progress is shown on stderr
-    #[arg(long, global = true, help_heading = HEADING, value_name = "FORM", default_value = "auto")]
+    /// How progress is shown: auto, json or never
+    ///
+    /// `auto` shows bars on a terminal, unless `CI` is set. `json` writes one JSON object per event to stderr, notes and
+    /// errors included.
+    #[arg(
+        long, global = true, help_heading = HEADING, value_name = "FORM", default_value = "auto",
+        hide_default_value = true, hide_possible_values = true
+    )]
     pub(super) progress: ProgressChoice,
 
-    /// When to use colours
-    #[arg(long, global = true, help_heading = HEADING, value_name = "WHEN", default_value = "auto")]
+    /// When to use colours: auto, always or never
+    ///
+    /// `auto` uses them on a terminal, unless `NO_COLOR` or `CI` is set.
+    #[arg(
+        long, global = true, help_heading = HEADING, value_name = "WHEN", default_value = "auto",
+        hide_default_value = true, hide_possible_values = true
+    )]
     pub(super) color: ColorChoice,
 }
 
@@ -72,7 +89,7 @@ pub(super) struct FormatArgs {
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: PlainFormat,
 
-    /// The same as `--format json`
+    /// Short for `--format json`
     #[arg(long)]
     json: bool,
 }

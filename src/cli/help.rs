@@ -1,6 +1,12 @@
-//! What help shows: commands by role, examples, and only the flags that have an effect.
+//! What help shows: commands by role, examples, exit codes, and only the flags that have an effect.
 
-use clap::{Arg, Command};
+use acp_registry::report::Look;
+use clap::{Arg, Command, Id};
+
+use super::examples;
+
+/// The columns that help takes at most, and where there is no terminal.
+const WIDTH: usize = 100;
 
 /// Commands by the role of the people who run them, in the order of the help.
 const ROLES: [(&str, &[&str]); 4] = [
@@ -22,228 +28,24 @@ const OF_REGISTRIES: [&str; 2] = ["registry_dir", "config"];
 /// Commands that read a registry checkout.
 const READ_REGISTRIES: [&str; 8] = ["new", "validate", "build", "serve", "verify", "bump", "publish", "init"];
 
-/// Commands that send nothing to a host, so that `--allow-host` has no effect.
-const SEND_NOTHING: [&str; 7] = ["rules", "explain", "completions", "which", "gc", "uninstall", "probe"];
-
-/// Commands that look at what is installed and read no index. They accept its flags, because every command for people does.
-const READ_NO_INDEX: [&str; 6] = ["which", "uninstall", "gc", "doctor", "login", "logout"];
-
-/// Examples of each command: the command line, and what it does.
-const EXAMPLES: [(&str, &[(&str, &str)]); 28] = [
+/// Flags that commands accept because all do, and the commands for which they mean nothing.
+const IDLE: [(&str, &[&str]); 8] = [
     (
-        "init",
-        &[
-            ("acp-registry init my-registry", "Create a registry in a new directory"),
-            ("acp-registry init", "Add what is missing to the registry in this directory"),
-            ("acp-registry init my-registry --pages example/registry", "Publish on GitHub Pages"),
-        ],
+        "allow_host",
+        &["rules", "explain", "completions", "which", "gc", "uninstall", "probe", "init", "report", "login", "logout"],
     ),
-    (
-        "new",
-        &[
-            ("acp-registry new my-agent --npm my-agent", "Create an entry from the newest version on npm"),
-            (
-                "acp-registry new my-agent --pypi my-agent==1.2.0",
-                "Create an entry from one version of a Python package",
-            ),
-            ("acp-registry new my-agent --github me/my-agent", "Create an entry from the archives of a GitHub release"),
-        ],
-    ),
-    (
-        "validate",
-        &[
-            ("acp-registry validate", "Check all manifests and icons without the network"),
-            ("acp-registry validate gemini --all", "Check one agent completely, as the registry's own check does"),
-            ("acp-registry validate --changed-since origin/main --format github", "Annotate a pull request on GitHub"),
-        ],
-    ),
-    (
-        "build",
-        &[
-            ("acp-registry build", "Write the published tree to dist/"),
-            ("acp-registry build --previous https://example.com/registry", "Keep the published form of broken entries"),
-            ("acp-registry build --check", "Compare dist/ with what a build would write"),
-        ],
-    ),
-    (
-        "publish",
-        &[
-            ("acp-registry publish --to /srv/registry", "Publish dist/ to a directory"),
-            ("acp-registry publish --to s3://bucket/registry --dry-run", "Show what a publication would send"),
-            ("acp-registry publish prune --to /srv/registry --keep 90d", "Remove snapshots older than 90 days"),
-        ],
-    ),
-    (
-        "diff",
-        &[
-            ("acp-registry diff https://example.com/registry dist", "Compare the published registry with a build"),
-            ("acp-registry diff old.json new.json --format markdown", "Write release notes"),
-        ],
-    ),
-    (
-        "verify",
-        &[
-            ("acp-registry verify gemini", "Install one agent and start it"),
-            ("acp-registry verify --out capabilities.json", "Check all agents and record what they can do"),
-            ("acp-registry verify --shard 1/4 --sandbox bwrap", "Check a quarter of the agents in a sandbox"),
-        ],
-    ),
-    (
-        "bump",
-        &[
-            ("acp-registry bump", "Show which agents have newer versions"),
-            ("acp-registry bump --apply --min-age 3d", "Write versions that are at least three days old"),
-            ("acp-registry bump --pull-requests --verify", "Propose each update that starts and answers"),
-        ],
-    ),
-    (
-        "serve",
-        &[
-            ("acp-registry serve", "Show the catalog on port 8017"),
-            ("acp-registry serve --port 0", "Show it on any free port"),
-        ],
-    ),
-    (
-        "probe",
-        &[
-            ("acp-registry probe -- gemini --acp", "Start an installed program and check its handshake"),
-            ("acp-registry probe --timeout 2m -- node dist/index.js --acp", "Allow two minutes for the answer"),
-        ],
-    ),
-    (
-        "list",
-        &[
-            ("acp-registry list", "List all agents of the registry"),
-            ("acp-registry list --installed --json", "List installed agents for a program"),
-        ],
-    ),
-    (
-        "search",
-        &[
-            ("acp-registry search gemini", "Find agents by name, description or author"),
-            ("acp-registry search apache uvx", "Find agents that match all words"),
-        ],
-    ),
-    (
-        "info",
-        &[
-            ("acp-registry info gemini", "Show an agent and its installed versions"),
-            ("acp-registry info gemini --json", "Show its entry in the index as JSON"),
-        ],
-    ),
-    (
-        "resolve",
-        &[
-            ("acp-registry resolve gemini", "Show what would be installed on this machine"),
-            (
-                "acp-registry resolve codex-acp --platform darwin-aarch64 --json",
-                "Show it for another platform, as JSON",
-            ),
-        ],
-    ),
-    (
-        "install",
-        &[
-            ("acp-registry install gemini", "Install the version in the index"),
-            ("acp-registry install gemini@0.61.0 --dist npx", "Install one version from npm and keep it"),
-            ("acp-registry install --locked", "Install exactly what acp-registry.lock records"),
-        ],
-    ),
-    (
-        "run",
-        &[
-            ("acp-registry run gemini", "Start an agent, and install it first if needed"),
-            ("acp-registry run gemini -- --debug", "Pass arguments to it"),
-        ],
-    ),
-    (
-        "which",
-        &[
-            ("acp-registry which gemini", "Show the command line of an installed agent"),
-            ("acp-registry which gemini --json", "Show it for a program"),
-        ],
-    ),
-    (
-        "update",
-        &[
-            ("acp-registry update --dry-run", "Show which installed agents have newer versions"),
-            ("acp-registry update", "Update all installed agents"),
-            ("acp-registry update gemini --min-age 3d", "Update one, if the version is at least three days old"),
-        ],
-    ),
-    (
-        "uninstall",
-        &[
-            ("acp-registry uninstall gemini", "Remove an agent with all its versions"),
-            ("acp-registry uninstall --all", "Remove all agents"),
-        ],
-    ),
-    (
-        "gc",
-        &[
-            ("acp-registry gc", "Remove versions that are neither current nor running"),
-            ("acp-registry gc --cache", "Remove also what npm and uv have kept"),
-            ("acp-registry gc --json", "Remove them and report the freed space as JSON"),
-        ],
-    ),
-    (
-        "doctor",
-        &[
-            ("acp-registry doctor", "Check the runtimes and all installed agents"),
-            ("acp-registry doctor gemini", "Start one agent too and check its answer"),
-            ("acp-registry doctor --fix", "Repair what is damaged"),
-        ],
-    ),
-    (
-        "login",
-        &[
-            ("acp-registry login gemini", "Choose how to sign in, and sign in"),
-            ("acp-registry login gemini --method oauth-personal", "Sign in by one method without a question"),
-        ],
-    ),
-    (
-        "logout",
-        &[
-            ("acp-registry logout codex-acp", "Sign out of an agent"),
-            ("acp-registry logout codex-acp --json", "Sign out and report the result as JSON"),
-        ],
-    ),
-    (
-        "config",
-        &[
-            ("acp-registry config zed gemini", "Print the settings for Zed"),
-            ("acp-registry config codecompanion gemini", "Print the settings for Neovim with CodeCompanion"),
-        ],
-    ),
-    (
-        "completions",
-        &[
-            ("source <(acp-registry completions bash)", "Complete commands, flags and agents in Bash"),
-            ("acp-registry completions zsh > ~/.zfunc/_acp-registry", "Install the completions of Zsh"),
-        ],
-    ),
-    (
-        "report",
-        &[
-            ("acp-registry report findings.json", "Write a comment from what an untrusted job found"),
-            ("acp-registry report findings.json --format sarif", "Write a SARIF file from it"),
-        ],
-    ),
-    (
-        "rules",
-        &[
-            ("acp-registry rules", "List all rules with their levels"),
-            ("acp-registry rules --json", "List them for a program"),
-        ],
-    ),
-    (
-        "explain",
-        &[
-            ("acp-registry explain icon/size", "Explain one rule with examples"),
-            ("acp-registry explain manifest/schema --json", "Explain it for a program"),
-        ],
-    ),
+    ("index", &READ_NO_INDEX),
+    // `doctor --fix` fetches what is damaged.
+    ("offline", &["which", "uninstall", "gc", "login", "logout"]),
+    ("refresh", &READ_NO_INDEX),
+    ("platform", &READ_NO_INDEX),
+    ("platform", &["list", "search", "info"]),
+    ("wait", &["list", "search", "info", "resolve", "which", "login", "logout", "gc"]),
+    ("trust_root", &["list", "search", "info", "resolve", "uninstall", "gc"]),
 ];
+
+/// Commands that look at what is installed and read no index.
+const READ_NO_INDEX: [&str; 6] = ["which", "uninstall", "gc", "doctor", "login", "logout"];
 
 /// Words of other package managers, and the command that does that here.
 const OTHER_WORDS: [(&str, &str); 12] = [
@@ -266,76 +68,111 @@ pub(super) fn other_word(word: &str) -> Option<&'static str> {
     OTHER_WORDS.iter().find(|(other, _)| *other == word).map(|(_, command)| *command)
 }
 
-/// What the examples begin with in the help.
-pub(super) const EXAMPLES_HEADING: &str = "Examples:\n";
-
-/// The examples of a command.
-pub(super) fn examples(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
-    EXAMPLES.iter().find(|(command, _)| *command == name).map(|(_, examples)| *examples)
-}
-
 /// The commands of the role that a command belongs to, itself included.
 pub(super) fn of_same_role(name: &str) -> &'static [&'static str] {
     ROLES.iter().find(|(_, names)| names.contains(&name)).map(|(_, names)| *names).unwrap_or_default()
 }
 
-/// Adds roles and examples to the help of the program, and hides flags where they have no effect.
+/// The exit codes of the program, and what they mean.
+pub(super) const EXIT_CODES: [(&str, &str); 7] = [
+    ("0", "done; no errors"),
+    (
+        "1",
+        "findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`, `login`, \
+         `logout`); something wrong (`doctor`); updates (`bump`, `update --dry-run`)",
+    ),
+    ("2", "wrong usage"),
+    ("3", "failed: network, disk or package manager"),
+    ("4", "integrity refused: digest mismatch, unsafe archive, a program for another machine, `--locked`"),
+    ("n", "`run`: the exit code of the agent"),
+    ("130", "interrupted (143 by SIGTERM, 129 by SIGHUP)"),
+];
+
+/// Adds roles, examples and exit codes to the help of the program, and hides flags where they have no effect. The short
+/// help of a command has no flags of all commands.
 pub(super) fn shape(program: Command) -> Command {
+    let look = look();
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}{{after-help}}",
-        roles(&program)
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{}\n{{options}}{{after-help}}",
+        roles(&program, look),
+        heading("Options", look)
     );
     let names: Vec<String> = program.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let flags: Vec<Arg> = program.get_arguments().cloned().collect();
-    names.iter().fold(program.help_template(template), |program, name| {
+    let more = "Run `acp-registry COMMAND -h` for the options of a command, and `--help` for everything.";
+    let program = program.help_template(template).after_help(more).after_long_help(exit_codes(look));
+    let program = program.term_width(look.width.unwrap_or(WIDTH));
+    names.iter().fold(program, |program, name| {
         // An argument of its own keeps the one of all commands away.
-        let idle = flags.iter().filter(|flag| !has_effect(flag.get_id().as_str(), name));
-        let idle = idle.map(|flag| flag.clone().hide(true));
-        program.mut_subcommand(name, |command| shape_command(command, name).args(idle))
+        let own = flags.iter().map(|flag| {
+            let is_idle = !has_effect(flag.get_id().as_str(), name);
+            flag.clone().hide(is_idle).hide_short_help(true)
+        });
+        program.mut_subcommand(name, |command| shape_command(command, name).args(own))
     })
 }
 
 fn shape_command(command: Command, name: &str) -> Command {
-    let mut command = match examples(name) {
-        Some(examples) => {
-            let note = command.get_after_help().map_or_else(String::new, |note| format!("{note}\n\n"));
-            command.after_help(note + &shown(examples))
-        }
-        None => command,
-    };
-    if READ_NO_INDEX.contains(&name) {
-        for flag in ["index", "offline", "refresh", "platform"] {
-            command = command.mut_arg(flag, |argument| argument.hide(true));
-        }
+    let below: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let command = with_examples(command, name, &format!("acp-registry {name}"));
+    let mut command = below.iter().fold(command, |command, below| {
+        let line = format!("acp-registry {name} {below}");
+        command.mut_subcommand(below, |command| with_examples(command, below, &line))
+    });
+    let own: Vec<Id> = command.get_arguments().map(|argument| argument.get_id().clone()).collect();
+    for flag in own.into_iter().filter(|flag| !has_effect(flag.as_str(), name)) {
+        command = command.mut_arg(flag, |argument| argument.hide(true));
     }
     command
 }
 
-/// Whether a global flag has an effect on a command.
-fn has_effect(flag: &str, command: &str) -> bool {
-    if OF_REGISTRIES.contains(&flag) {
-        READ_REGISTRIES.contains(&command)
-    } else {
-        flag != "allow_host" || !SEND_NOTHING.contains(&command)
-    }
+/// Adds examples to both forms of help, and notes to the long one only.
+fn with_examples(command: Command, name: &str, line: &str) -> Command {
+    let Some(examples) = examples::of(name) else { return command };
+    let note = command.get_after_help().map_or_else(String::new, |note| format!("{note}\n\n"));
+    let examples = examples::shown(examples);
+    let more = format!("Run `{line} --help` for all options.");
+    command.after_help(format!("{examples}\n\n{more}")).after_long_help(note + &examples)
 }
 
-fn roles(program: &Command) -> String {
+/// How help is laid out: like the parser does it, with colours, which it removes where there should be none.
+fn look() -> Look {
+    let terminal = terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| usize::from(columns));
+    let named = || std::env::var("COLUMNS").ok()?.parse().ok();
+    Look { color: true, width: Some(terminal.or_else(named).unwrap_or(WIDTH).min(WIDTH)) }
+}
+
+fn heading(text: &str, look: Look) -> String {
+    look.paint("1;4", &format!("{text}:"))
+}
+
+/// Whether a flag has an effect on a command.
+fn has_effect(flag: &str, command: &str) -> bool {
+    let is_idle = IDLE.iter().any(|(idle, commands)| *idle == flag && commands.contains(&command));
+    !is_idle && (!OF_REGISTRIES.contains(&flag) || READ_REGISTRIES.contains(&command))
+}
+
+fn roles(program: &Command, look: Look) -> String {
     let width = program.get_subcommands().map(|command| command.get_name().len()).max().unwrap_or_default();
     let line = |name: &&str| {
         let command = program.find_subcommand(name)?;
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-        Some(format!("  {name:width$}  {about}\n"))
+        let aliases: Vec<&str> = command.get_visible_aliases().collect();
+        let alias = if aliases.is_empty() { String::new() } else { format!(" [alias: {}]", aliases.join(", ")) };
+        let gap = " ".repeat(width - name.len());
+        Some(look.wrap(&format!("  {}{gap}  {about}{alias}", look.paint("1", name)), width + 4))
     };
-    ROLES
-        .iter()
-        .map(|(role, names)| format!("{role}:\n{}\n", names.iter().filter_map(line).collect::<String>()))
-        .collect()
+    let role = |(role, names): &(&str, &[&str])| {
+        format!("{}\n{}\n", heading(role, look), names.iter().filter_map(line).collect::<String>())
+    };
+    ROLES.iter().map(role).collect()
 }
 
-fn shown(examples: &[(&str, &str)]) -> String {
-    let lines: Vec<String> = examples.iter().map(|(line, about)| format!("  # {about}\n  {line}")).collect();
-    format!("{EXAMPLES_HEADING}{}", lines.join("\n"))
+fn exit_codes(look: Look) -> String {
+    let width = EXIT_CODES.iter().map(|(code, _)| code.len()).max().unwrap_or_default();
+    let line = |(code, meaning): &(&str, &str)| look.wrap(&format!("  {code:width$}  {meaning}"), width + 4);
+    let lines: String = EXIT_CODES.iter().map(line).collect();
+    format!("{}\n{}", heading("Exit codes", look), lines.trim_end())
 }
 
 #[cfg(test)]
@@ -343,20 +180,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_has_a_role_and_examples_that_parse() {
+    fn every_command_has_a_role() {
         let program = super::super::command();
         let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
         for name in shown.map(Command::get_name) {
             assert_eq!(ROLES.iter().filter(|(_, names)| names.contains(&name)).count(), 1, "{name}");
-            let (_, examples) =
-                EXAMPLES.iter().find(|(command, _)| *command == name).unwrap_or_else(|| panic!("{name}"));
-            assert!((2..=3).contains(&examples.len()), "{name}");
-            for (line, _) in *examples {
-                let line = line.trim_start_matches("source <(").trim_end_matches(')');
-                let words = line.split(" > ").next().unwrap_or_default().split(' ');
-                let matches = program.clone().try_get_matches_from(words);
-                assert_eq!(matches.unwrap_or_else(|error| panic!("{line}: {error}")).subcommand_name(), Some(name));
-            }
+        }
+    }
+
+    #[test]
+    fn the_list_of_commands_fits() {
+        let program = super::super::command();
+        for width in [60, 80, 100] {
+            let text = roles(&program, Look { color: false, width: Some(width) });
+            assert!(text.lines().all(|line| line.len() <= width), "{width}: {text}");
+            let names = text.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")).count();
+            assert_eq!(names, program.get_subcommands().filter(|command| !command.is_hide_set()).count());
+            // One line for each command, where there is room.
+            assert!(width < 80 || text.lines().all(|line| !line.starts_with("   ")), "{width}: {text}");
         }
     }
 }

@@ -21,7 +21,7 @@ const VALUES: usize = 15;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The agent, and its version if that is not the index's
+    /// The agent, and its version if not the current one
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
     agent: Named,
 

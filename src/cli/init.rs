@@ -13,15 +13,19 @@ use super::ui::Ui;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The folder of the new registry; files that are there stay as they are
+    /// The directory of the new registry
     #[arg(value_name = "DIR", default_value = ".")]
     directory: PathBuf,
 
-    /// The repository on GitHub, and the release in it, from which the registry's workflows take this program
+    /// The repository from which workflows take this program
+    ///
+    /// A tag names the release.
     #[arg(long, value_name = "OWNER/REPO[@TAG]")]
     program: Option<GithubSpec>,
 
-    /// Publish on the GitHub Pages of the registry's own repository, whose address becomes `base-url`
+    /// Publish on the GitHub Pages of this repository
+    ///
+    /// The address of its pages becomes `base-url` in registry.toml.
     #[arg(long, value_name = "OWNER/REPO")]
     pages: Option<GithubSpec>,
 

@@ -34,27 +34,35 @@ const JOBS: usize = 4;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Agents; one with a version stays at it until `update --unpin`
+    /// Agents
+    ///
+    /// One with a version stays at it until `update --unpin`.
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered(), required_unless_present = "locked")]
     agents: Vec<Named>,
 
-    /// The kind of distribution [default: the first that can run: binary, npx, uvx]
+    /// The kind of distribution
+    ///
+    /// The default is the first that this machine can run: binary, npx, uvx.
     #[arg(long, value_name = "KIND")]
     dist: Option<Dist>,
 
-    /// The lock file, which is written [default with --locked: `acp-registry.lock`]
+    /// Write what is installed to this lock file
+    ///
+    /// With `--locked`, it is the file that is read, by default `acp-registry.lock`.
     #[arg(long, value_name = "FILE")]
     lock: Option<PathBuf>,
 
-    /// Obey the lock file and write nothing there: what it says, or exit code 4 [default: all its agents]
+    /// Install exactly what the lock file records
+    ///
+    /// Without ids, all its agents. What differs from the file is refused with exit code 4.
     #[arg(long)]
     locked: bool,
 
-    /// Change nothing; say what would be installed
+    /// Change nothing; show what would be installed
     #[arg(long)]
     dry_run: bool,
 
-    /// Do not start the agents to see whether they answer
+    /// Do not start the agents to see if they answer
     #[arg(long)]
     no_check: bool,
 

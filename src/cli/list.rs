@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use acp_registry::catalog::{Catalog, Entry, Query};
-use acp_registry::report::{Columns, bytes, plural, table};
+use acp_registry::report::{Columns, Last, bytes, plural, table};
 use acp_registry::store::{Agent, Store};
 use serde_json::{Map, Value, json};
 
@@ -31,7 +31,9 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct SearchArgs {
-    /// Words that must all be found in id, name, description, authors, licence, kind or platform
+    /// Words that must all match
+    ///
+    /// They are searched in id, name, description, authors, licence, kind and platform.
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
 
@@ -143,7 +145,7 @@ fn show(
         }
     };
     let header = ["id", "version", "installed", "by", "description"];
-    ui.result(&table(&Columns { ends_in_text: true, paint: &paint, ..Columns::plain(&header) }, &rows, ui.look()))
+    ui.result(&table(&Columns { last: Last::Beginning, paint: &paint, ..Columns::plain(&header) }, &rows, ui.look()))
 }
 
 /// The first sentence of a description. A terminal that is too narrow for it shows its start.

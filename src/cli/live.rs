@@ -30,27 +30,31 @@ const JOBS: usize = 4;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Installing and starting agents")]
 pub(super) struct LiveArgs {
-    /// How many agents are installed and started at once [default: the processors, at most 4]
+    /// Agents at once [default: the processors, at most 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: Option<u16>,
 
-    /// How long an agent may take to answer `initialize` [default: 60s]
+    /// Time limit for the answer to `initialize` [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     timeout: Option<Duration>,
 
-    /// How long an installation may take [default: 300s]
+    /// Time limit for an installation [default: 300s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     install_timeout: Option<Duration>,
 
-    /// Hide the host's files from the agents; package managers still see them
+    /// Hide the host's files from the agents
+    ///
+    /// Package managers still see them.
     #[arg(long, value_name = "PROGRAM")]
     sandbox: Option<SandboxKind>,
 
-    /// With --sandbox, whether the agents reach the network [default: shared]
+    /// With --sandbox, the network that agents reach [default: shared]
     #[arg(long, value_name = "NETWORK", requires = "sandbox")]
     network: Option<NetworkKind>,
 
-    /// Let uv build Python packages from source, which runs code of these packages outside of any sandbox
+    /// Let uv build Python packages from source
+    ///
+    /// A build runs code of these packages, outside of any sandbox.
     #[arg(long)]
     allow_build: bool,
 }

@@ -30,7 +30,9 @@ pub(super) struct Args {
     #[arg(value_name = "ID", add = candidates::installed())]
     agent: Named,
 
-    /// The agent's own name for a way to sign in [default: the only one, or asked for on a terminal]
+    /// The agent's name for a way to sign in
+    ///
+    /// The default is the only one, else you are asked.
     #[arg(long, value_name = "METHOD")]
     method: Option<String>,
 

@@ -23,17 +23,17 @@ pub(super) struct Args {
     markdown: bool,
 }
 
-/// Writes a page for the program and one for each command. `exit_codes` is what stands below the help.
-pub(super) fn run(args: &Args, command: Command, exit_codes: &str, ui: &Ui) -> Result<Exit, Failure> {
+/// Writes a page for the program and one for each command.
+pub(super) fn run(args: &Args, command: Command, ui: &Ui) -> Result<Exit, Failure> {
     fs::create_dir_all(&args.out).map_err(PathError::at(&args.out))?;
-    let mut command = command.disable_help_subcommand(true).after_help(None::<&str>);
+    let mut command = command.disable_help_subcommand(true).after_help(None::<&str>).after_long_help(None::<&str>);
     command.build();
     if args.markdown {
         return markdown(&args.out, &command, ui);
     }
     for one in with_subcommands(&command) {
         let path = args.out.join(Man::new(one.clone()).get_filename());
-        let text = roff::page(&command, one, exit_codes).map_err(Failure::unable)?;
+        let text = roff::page(&command, one).map_err(Failure::unable)?;
         write_atomic(&path, &text)?;
         ui.result(&format!("{}\n", path.display()))?;
     }

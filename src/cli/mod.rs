@@ -15,6 +15,7 @@ mod diff;
 mod doctor;
 mod duration;
 mod early;
+mod examples;
 mod exit;
 mod explain;
 mod fix;
@@ -31,6 +32,7 @@ mod log;
 mod login;
 mod man;
 mod merge;
+mod mistake;
 mod network;
 mod new;
 mod place;
@@ -58,20 +60,16 @@ mod validate;
 mod verify;
 mod versions;
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
-use serde_json::json;
 
-use self::exit::{Exit, Failure};
 use self::global::Global;
 use self::ui::Ui;
 
 /// Validate, publish and use registries of Agent Client Protocol agents.
 #[derive(Debug, Parser)]
-#[command(name = "acp-registry", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "acp-registry", version)]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -79,53 +77,73 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  done; no errors
-  1  findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`,
-     `login`, `logout`); something wrong (`doctor`); updates (`bump`, `update --dry-run`)
-  2  wrong usage
-  3  the work could not be done: network, disk, package managers
-  4  integrity refused: digest mismatch, unsafe archive, a program for another machine, `--locked`
-  n  `run`: the agent's own
-  130  interrupted (143 by SIGTERM, 129 by SIGHUP)";
-
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Lay out a new registry: configuration, workflows, and what contributors read
+    /// Create a new registry
+    ///
+    /// Writes `registry.toml`, workflows for GitHub, and the pages that contributors read. Files that exist stay as they
+    /// are.
     Init(init::Args),
-    /// Make the folder of a new agent, from what npm, the Python package index or GitHub says of it
+    /// Create an agent's folder from npm, PyPI or GitHub
+    ///
+    /// Asks the source for version, description, licence and addresses, installs the agent in a temporary place, and finds
+    /// out with which arguments it starts.
     New(new::Args),
-    /// Check a registry: manifests and icons, and on demand addresses, packages, archives and agents
+    /// Check manifests and icons, and what they name
+    ///
+    /// Without flags, nothing is sent and nothing is started. `--urls`, `--archives` and `--handshake` check addresses and
+    /// packages, archives, and whether agents start; `--all` is all three.
     Validate(validate::Args),
-    /// Build the published tree: indexes, icons, schemas, checksums
+    /// Build the published tree and its catalog site
+    ///
+    /// Writes indexes, icons, schemas, checksums and the site. The directory is replaced as a whole or not at all.
     Build(build::Args),
-    /// Send a built tree to a directory or a bucket; readers never miss a file
+    /// Send a built tree to a directory or a bucket
+    ///
+    /// Files are sent before those that name them, so that readers never miss one.
     Publish(publish::Args),
-    /// Tell what has changed from one published tree or index to another
+    /// Compare two published trees
     Diff(diff::Args),
-    /// Install and start the agents of a registry, speak ACP to them, and tell what they can do
+    /// Install and start agents, and check that they answer
+    ///
+    /// Every distribution that this machine can run is installed, started and spoken to as a client does; the result says
+    /// what each agent can do.
     Verify(verify::Args),
-    /// Render the JSON documents of `validate` and `verify` as a comment or as SARIF
+    /// Turn JSON of `validate` or `verify` into a comment
     Report(report::Args),
-    /// Find newer versions of agents, and write them into the manifests
+    /// Find newer versions of agents
+    ///
+    /// Asks npm, the Python package index and GitHub, and works out the smallest change to each manifest. `--apply` writes
+    /// it, `--pull-requests` proposes it.
     Bump(bump::Args),
-    /// Show the catalog site of a registry in a browser, and follow changes
+    /// Show the catalog site of a registry in a browser
+    ///
+    /// The site is built again when a file of the registry changes.
     Serve(serve::Args),
-    /// Start an agent, speak ACP to it, and tell whether a person can sign in
+    /// Start an agent, and check that it answers
+    ///
+    /// Any command can be checked, before anything is published: `initialize` is sent as a client does, and the result says
+    /// whether people can sign in.
     Probe(probe::Args),
-    /// List the agents of a registry index
+    /// List the agents of a registry
     #[command(visible_alias = "ls")]
     List(list::Args),
     /// Find agents by words
+    ///
+    /// All words must match: the id, the name, the description, authors, the licence, kinds and platforms are searched.
     Search(list::SearchArgs),
-    /// Show what the index says of an agent, and what of it is installed
+    /// Show an agent and its installed versions
     Info(info::Args),
-    /// Show what would be installed, and how it is started
+    /// Show what would be installed and how it starts
     Resolve(resolve::Args),
     /// Install agents
+    ///
+    /// Digests are compared with those that the index, GitHub or the package manager state; then the agent is started once to
+    /// see whether it answers.
     Install(install::Args),
-    /// Start an agent, which is installed if need be
+    /// Start an agent, and install it first if needed
+    ///
+    /// This is what an editor starts: the agent takes the place of this program.
     Run(run::Args),
     /// Show the command line of an installed agent
     Which(run::WhichArgs),
@@ -135,24 +153,30 @@ enum Command {
     /// Remove agents
     #[command(visible_alias = "rm")]
     Uninstall(uninstall::Args),
-    /// Remove versions that are neither current nor running
+    /// Remove unused versions
+    ///
+    /// Versions that are current or running stay.
     Gc(uninstall::GcArgs),
-    /// Find out what is wrong with the runtimes and with installed agents, and what helps
+    /// Diagnose runtimes and installed agents
+    ///
+    /// Agents that are named are also started. Nothing is changed without `--fix`.
     Doctor(doctor::Args),
-    /// Sign in to an installed agent by one of its own methods, and see whether that has worked
+    /// Sign in to an installed agent
+    ///
+    /// Uses one of the agent's own methods, and checks whether a session opens then.
     Login(login::Args),
     /// Sign out of an installed agent
     Logout(login::LogoutArgs),
-    /// Print the settings by which an editor or another client starts an agent
+    /// Print the settings that start an agent in an editor
     Config(config::Args),
-    /// Print a script that completes commands, flags and agents in a shell
+    /// Print a completion script for a shell
     Completions(completions::Args),
     /// Write the manual pages
     #[command(hide = true)]
     Man(man::Args),
-    /// List every rule with its default level
+    /// List the rules of `validate`
     Rules(rules::Args),
-    /// Explain a rule, with examples
+    /// Explain a rule with examples
     Explain(explain::Args),
 }
 
@@ -163,13 +187,11 @@ pub(crate) fn main() -> ExitCode {
     if let Some(code) = completions::answer(command, &arguments) {
         return code;
     }
-    let matches = match command().try_get_matches_from(&arguments) {
-        Ok(matches) => matches,
-        Err(error) => return usage(&error, &arguments),
-    };
-    match Cli::from_arg_matches(&matches) {
-        Ok(cli) => run(&cli, &matches),
-        Err(error) => usage(&error, &arguments),
+    let program = command().color(early::color(&arguments));
+    let parsed = program.clone().try_get_matches_from(&arguments);
+    match parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches))) {
+        Ok((cli, matches)) => run(&cli, &matches),
+        Err(error) => mistake::answer(&error, &arguments, &program),
     }
 }
 
@@ -210,7 +232,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Logout(args) => (login::log_out(args, &cli.global, &ui), args.format.is_json()),
         Command::Config(args) => (config::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Completions(args) => (completions::run(args, &ui), false),
-        Command::Man(args) => (man::run(args, command(), EXIT_CODES, &ui), false),
+        Command::Man(args) => (man::run(args, command(), &ui), false),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
         Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),
     };
@@ -224,61 +246,6 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
             failure.exit.into()
         }
     }
-}
-
-/// Help, version, and mistakes in the arguments.
-fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
-    let is_mistake = error.use_stderr();
-    // What comes after `--` is for another program.
-    let words = arguments.iter().filter_map(|argument| argument.to_str()).take_while(|word| *word != "--");
-    let words: Vec<&str> = words.collect();
-    let wants_json = words.contains(&"--json")
-        || words.contains(&"--format=json")
-        || words.windows(2).any(|pair| pair == ["--format", "json"]);
-    if is_mistake && wants_json {
-        let names = command();
-        let known = |word: &&&str| names.get_subcommands().any(|command| command.get_name() == **word);
-        ui::write_stdout(&acp_registry::json::to_string(&json!({
-            "schema": 1,
-            "command": words.iter().find(known),
-            "error": of_clap(error).document(),
-        })));
-    }
-    // What clap finds similar to the word of another package manager is not what is meant.
-    if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
-        && let Some(command) = help::other_word(name)
-    {
-        let name = acp_registry::text::quote(name);
-        ui::write_stderr(&format!(
-            "error: unrecognized subcommand {name}\nhelp: the command is `acp-registry {command}`\n"
-        ));
-        return Exit::Usage.into();
-    }
-    // clap escapes nothing, but what it quotes is what the caller has typed.
-    let _ = error.print();
-    if is_mistake { Exit::Usage.into() } else { Exit::Success.into() }
-}
-
-/// The same mistake as the other commands' failures, with what clap suggests.
-fn of_clap(error: &clap::Error) -> Failure {
-    let text = error.to_string();
-    let message = text.strip_prefix("error: ").unwrap_or(&text).lines().next().unwrap_or_default();
-    let suggested = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
-    let other = error.get(ContextKind::InvalidSubcommand).and_then(|value| match value {
-        ContextValue::String(name) => help::other_word(name),
-        _ => None,
-    });
-    let suggestions: Vec<&str> = suggested
-        .iter()
-        .filter_map(|kind| error.get(*kind))
-        .flat_map(|value| match value {
-            ContextValue::String(name) => vec![name.as_str()],
-            ContextValue::Strings(names) => names.iter().map(String::as_str).collect(),
-            _ => Vec::new(),
-        })
-        .collect();
-    let suggestions = other.map_or(suggestions, |other| vec![other]);
-    Failure::usage(acp_registry::text::printable(message)).suggest(suggestions)
 }
 
 #[cfg(test)]

@@ -33,36 +33,44 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("source").required(true))]
 pub(super) struct Args {
-    /// The new agent's id, which becomes the name of its folder
+    /// The new agent's id, and the name of its folder
     #[arg(value_name = "ID")]
     id: String,
 
-    /// The npm package that is the agent; without a version, the newest
+    /// The npm package [default version: the newest]
     #[arg(long, value_name = "PACKAGE[@VERSION]", group = "source")]
     npm: Option<NpmSpec>,
 
-    /// The Python package that is the agent; without a version, the newest
+    /// The Python package [default version: the newest]
     #[arg(long, value_name = "PACKAGE[==VERSION]", group = "source")]
     pypi: Option<PypiSpec>,
 
-    /// The repository on GitHub whose releases have archives of the agent; without a tag, the newest
+    /// The GitHub repository [default tag: the newest release]
+    ///
+    /// Its releases have archives of the agent.
     #[arg(long, value_name = "OWNER/REPO[@TAG]", group = "source")]
     github: Option<GithubSpec>,
 
-    /// The command of the package, or the program in the archives, that is the agent, where it cannot be told
+    /// The command of the package, or the program in the archives
+    ///
+    /// Needed where there are several.
     #[arg(long, value_name = "NAME")]
     cmd: Option<String>,
 
-    /// Arguments by which it is started as an agent, instead of trying none, --acp, acp and --experimental-acp; several
-    /// may stand in one text, and an empty text is for none (repeatable)
+    /// The arguments that start it as an agent
+    ///
+    /// Several may be in one text, separated by spaces, and an empty text is for none. May be repeated. Without the
+    /// flag, none, --acp, acp and --experimental-acp are tried.
     #[arg(long = "args", value_name = "ARGUMENTS", allow_hyphen_values = true)]
     arguments: Option<Vec<String>>,
 
-    /// Start nothing: arguments stay out of the manifest, unless --args says them
+    /// Start nothing
+    ///
+    /// The manifest then has the arguments of --args, or none.
     #[arg(long)]
     no_probe: bool,
 
-    /// Ask for everything anew, and keep nothing for the next run
+    /// Ask for everything again, and keep nothing
     #[arg(long)]
     no_cache: bool,
 

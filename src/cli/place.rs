@@ -34,8 +34,9 @@ const HEADING: &str = "Index and storage";
 
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct PlaceArgs {
-    /// The registry index: an address, a file, or a registry directory [env: `ACP_REGISTRY_INDEX`] [default: the public
-    /// registry's]
+    /// The registry index [env: `ACP_REGISTRY_INDEX`]
+    ///
+    /// An address, a file, or a registry directory. The default is the public registry's index.
     #[arg(long, help_heading = HEADING, value_name = "URL|FILE|DIR", value_hint = clap::ValueHint::AnyPath)]
     index: Option<String>,
 
@@ -43,24 +44,32 @@ pub(super) struct PlaceArgs {
     #[arg(long, help_heading = HEADING, conflicts_with = "refresh")]
     offline: bool,
 
-    /// Ask for the index although the copy is fresh, and read all of it
-    #[arg(long, help_heading = HEADING)]
+    /// Ask for the index even if the copy is fresh
+    ///
+    /// All of it is read again.
+    #[arg(long, help_heading = HEADING, hide_short_help = true)]
     refresh: bool,
 
-    /// Where agents are installed [env: `ACP_REGISTRY_ROOT`] [default: `acp-registry` in the system's directory for data]
+    /// Where agents are installed [env: `ACP_REGISTRY_ROOT`]
+    ///
+    /// The default is `acp-registry` in the system's directory for data.
     #[arg(long, help_heading = HEADING, value_name = "DIR")]
     root: Option<PathBuf>,
 
-    /// Use the directory of agents although other people can write there, and change what is started
-    #[arg(long, help_heading = HEADING)]
+    /// Start agents even if other people can change them
+    ///
+    /// Without it, a directory of agents to which other people can write is refused.
+    #[arg(long, help_heading = HEADING, hide_short_help = true)]
     trust_root: bool,
 
-    /// The platform that agents are for [default: this machine's]
+    /// The platform [default: this machine's]
     #[arg(long, help_heading = HEADING, value_name = "OS-ARCH", add = candidates::platforms())]
     platform: Option<Platform>,
 
-    /// How long another process that changes the same agent is waited for [default: 300s]
-    #[arg(long, help_heading = HEADING, value_name = "DURATION", value_parser = duration::limit)]
+    /// How long to wait for other processes [default: 300s]
+    ///
+    /// Two processes never change the same agent at once.
+    #[arg(long, help_heading = HEADING, hide_short_help = true, value_name = "DURATION", value_parser = duration::limit)]
     wait: Option<Duration>,
 }
 
@@ -135,11 +144,13 @@ pub(super) struct Session<'a> {
 /// Flags about package managers.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(super) struct PackageArgs {
-    /// Fetch packages anew, and keep none for the next installation
+    /// Fetch packages again, and keep none
     #[arg(long)]
     no_cache: bool,
 
-    /// Let uv build Python packages from source, which runs code of these packages
+    /// Let uv build Python packages from source
+    ///
+    /// A build runs code of these packages.
     #[arg(long)]
     allow_build: bool,
 }

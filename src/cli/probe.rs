@@ -19,11 +19,13 @@ use super::ui::Ui;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// How long the agent may take to answer `initialize` [default: 60s]
+    /// Time limit for the answer to `initialize` [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     timeout: Option<Duration>,
 
-    /// Set a variable of the agent's environment, which has nothing of yours but PATH and the like (repeatable)
+    /// Set a variable for the agent (repeatable)
+    ///
+    /// Of your environment, it sees PATH and the like only.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
 
@@ -39,11 +41,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "PROGRAM")]
     sandbox: Option<SandboxKind>,
 
-    /// With --sandbox, whether the agent reaches the network [default: shared]
+    /// With --sandbox, the network that the agent reaches [default: shared]
     #[arg(long, value_name = "NETWORK", requires = "sandbox")]
     network: Option<NetworkKind>,
 
-    /// With --sandbox, let the agent read this file or folder (repeatable)
+    /// With --sandbox, let the agent read this (repeatable)
     #[arg(long, value_name = "PATH", requires = "sandbox")]
     readable: Vec<PathBuf>,
 

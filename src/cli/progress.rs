@@ -16,6 +16,9 @@ use super::ui::{Ui, send_event};
 /// Words that end where the terminal ends.
 const WORDS: &str = "{spinner} {wide_msg} {elapsed}";
 
+/// How often what is shown moves.
+const TICK: Duration = Duration::from_millis(200);
+
 /// Shows how far a survey is; nothing is left of it when it is done.
 pub(super) struct Progress {
     bars: MultiProgress,
@@ -36,7 +39,6 @@ impl Progress {
         let bars = ui.bars();
         let questions = ProgressBar::new(0).with_style(style("{spinner} {pos} of {len} answered {wide_bar}"));
         let questions = bars.add(questions);
-        questions.enable_steady_tick(Duration::from_millis(200));
         let events = ui.sends_events().then(Mutex::default);
         Self { bars, questions, downloads: Mutex::default(), events }
     }
@@ -54,7 +56,7 @@ impl Progress {
         }
         let mut downloads = self.downloads.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
-            Event::Planned(count) => self.questions.inc_length(count as u64),
+            Event::Planned(count) => lengthen(&self.questions, count),
             Event::Answered => self.questions.inc(1),
             Event::Downloading { number, url, length } => {
                 let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new);
@@ -92,7 +94,9 @@ impl Running {
         let bar = ui
             .bar(ProgressBar::new(names.len() as u64))
             .with_style(style("{spinner} {pos} of {len} checked {elapsed} {wide_msg}"));
-        bar.enable_steady_tick(Duration::from_millis(200));
+        if !names.is_empty() {
+            bar.enable_steady_tick(TICK);
+        }
         Self { bar, names, sends_events: ui.sends_events(), now: Mutex::default() }
     }
 
@@ -160,7 +164,7 @@ impl Installs {
         let bar = self.bars.add(ProgressBar::no_length()).with_style(style(WORDS));
         let name = printable(name).into_owned();
         bar.set_message(name.clone());
-        bar.enable_steady_tick(Duration::from_millis(200));
+        bar.enable_steady_tick(TICK);
         Install { bar, name, download: self.sends_events.then(Mutex::default), id: id.to_owned() }
     }
 }
@@ -240,6 +244,14 @@ impl Drop for Install {
     }
 }
 
+/// Adds to the length of a bar, which is shown as soon as it has one: "0 of 0" tells nothing.
+fn lengthen(bar: &ProgressBar, count: usize) {
+    if count > 0 {
+        bar.inc_length(count as u64);
+        bar.enable_steady_tick(TICK);
+    }
+}
+
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
@@ -270,12 +282,11 @@ impl Count {
 
     fn new(ui: &Ui, event: &'static str, template: &str) -> Self {
         let bar = ui.bar(ProgressBar::new(0)).with_style(style(template));
-        bar.enable_steady_tick(Duration::from_millis(200));
         Self { bar, sends_events: ui.sends_events(), event }
     }
 
     pub(super) fn plan(&self, count: usize) {
-        self.bar.inc_length(count as u64);
+        lengthen(&self.bar, count);
         self.tell();
     }
 

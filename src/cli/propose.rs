@@ -20,23 +20,29 @@ pub(super) type Notes = BTreeMap<(String, Channel), String>;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Pull requests")]
 pub(super) struct ProposeArgs {
-    /// Open or update a pull request for each update, and close those that are obsolete
+    /// Open or update a pull request for each update
+    ///
+    /// Requests that are obsolete are closed.
     #[arg(long, conflicts_with = "apply")]
     pub(super) pull_requests: bool,
 
-    /// The git remote that pull requests are for
+    /// The git remote
     #[arg(long, value_name = "NAME", default_value = "origin", requires = "pull_requests")]
     remote: String,
 
-    /// The repository that gets the pull requests [default: `GITHUB_REPOSITORY`, else the address of the remote]
+    /// The repository on GitHub
+    ///
+    /// The default is `GITHUB_REPOSITORY`, else the address of the remote.
     #[arg(long, value_name = "OWNER/NAME", requires = "pull_requests")]
     repository: Option<Slug>,
 
-    /// The branch that pull requests are to be merged into [default: the one that is checked out]
+    /// The branch to merge into [default: the current one]
     #[arg(long, value_name = "BRANCH", requires = "pull_requests")]
     base: Option<String>,
 
-    /// The label of pull requests that may be merged without a person: of straightforward updates
+    /// The label of straightforward updates
+    ///
+    /// These may be merged without a person.
     #[arg(long, value_name = "LABEL", requires = "pull_requests")]
     label: Option<String>,
 }

@@ -49,40 +49,51 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR", default_value = "dist")]
     from: PathBuf,
 
-    /// What the snapshot is named after [default: the commit of the registry, else a digest of the tree]
+    /// What the snapshot is named after
+    ///
+    /// The default is the commit of the registry, else a digest of the tree.
     #[arg(long, value_name = "TEXT")]
     revision: Option<Revision>,
 
-    /// How long a file stays in latest/ after no index names it any more
+    /// How long unused files stay in latest/
+    ///
+    /// Readers of the previous index need them.
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "1h")]
     grace: Duration,
 
-    /// Sign SHA256SUMS: the words of COMMAND, without a shell, get its path as their last argument, and write the signature
-    /// beside it, to SHA256SUMS.sig
+    /// Sign SHA256SUMS with this command
+    ///
+    /// The command is run without a shell. The path of SHA256SUMS is its last argument; it writes the signature
+    /// beside it, to SHA256SUMS.sig.
     #[arg(long, value_name = "COMMAND")]
     sign: Option<String>,
 
-    /// Store what pages load (assets/) compressed in a bucket, for stores that do not compress by themselves
+    /// Store assets/ compressed in a bucket
+    ///
+    /// For stores without a proxy or CDN that compresses what it sends.
     #[arg(long)]
     gzip_assets: bool,
 
-    /// Compare every file of latest/, and of the snapshot that it is made from, with what is there, in place of believing the
-    /// state of the last run
+    /// Compare every file with what is published
+    ///
+    /// Without it, the state of the last run says what is in latest/ and in the snapshot that it is made from.
     #[arg(long)]
     recheck: bool,
 
-    /// Change nothing; list what would be sent, kept and removed
+    /// Change nothing; list what would be sent and removed
     #[arg(long)]
     dry_run: bool,
 
-    /// How many files are sent at once
+    /// Files that are sent at once
     #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Remove old snapshots, but neither the newest nor the one that latest/ is made from
+    /// Remove old snapshots
+    ///
+    /// The newest stays, and so does the one that latest/ is made from.
     Prune(PruneArgs),
 }
 
@@ -91,15 +102,15 @@ struct PruneArgs {
     #[command(flatten)]
     place: PlaceArgs,
 
-    /// Snapshots that are younger stay
+    /// Keep snapshots younger than this
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "90d")]
     keep: Duration,
 
-    /// Change nothing; list the snapshots that would be removed
+    /// Change nothing; list what would be removed
     #[arg(long)]
     dry_run: bool,
 
-    /// How many files are removed at once
+    /// Files that are removed at once
     #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
 }
@@ -115,7 +126,7 @@ struct PlaceArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "2m")]
     wait: Duration,
 
-    /// How long others wait for a publisher to a bucket that has died
+    /// When a publisher to a bucket counts as dead
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "1m")]
     lease: Duration,
 

@@ -10,6 +10,7 @@ pub(super) fn page(name: &str, command: &Command) -> String {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ");
     let usage = usage.strip_prefix(command.get_name()).map_or(usage.to_owned(), |rest| format!("{name}{rest}"));
+    let usage = usage.lines().map(str::trim).collect::<Vec<_>>().join("\n");
     let _ = writeln!(text, "```text\n{usage}\n```");
     for (heading, arguments) in groups(command) {
         let _ = writeln!(text, "\n## {heading}\n\n| {} | meaning |\n|---|---|", column(&heading));
@@ -34,7 +35,7 @@ pub(super) fn contents<'a>(pages: impl Iterator<Item = (String, &'a Command)>) -
 
 fn about(command: &Command) -> String {
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
-    sentence(&about)
+    about.split("\n\n").map(sentence).collect::<Vec<_>>().join("\n\n")
 }
 
 fn first(command: &Command) -> String {
@@ -95,7 +96,8 @@ fn form(argument: &Arg) -> String {
 
 fn meaning(argument: &Arg) -> String {
     let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
-    let mut text = cell(&help);
+    // The first paragraph is what the short help has.
+    let mut text = cell(&help.split("\n\n").map(|part| part.trim_end_matches('.')).collect::<Vec<_>>().join(". "));
     let values: Vec<String> = argument
         .get_possible_values()
         .iter()
@@ -105,7 +107,7 @@ fn meaning(argument: &Arg) -> String {
             None => format!("`{}`", value.get_name()),
         })
         .collect();
-    if !values.is_empty() {
+    if !values.is_empty() && !argument.is_hide_possible_values_set() {
         let _ = write!(text, "; one of {}", values.join(", "));
     }
     if let [default] = argument.get_default_values()

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use acp_registry::report::{DOCUMENT_LIMIT, Document, Format, Report, verified_markdown};
+use acp_registry::report::{DOCUMENT_LIMIT, Document, DocumentError, Format, Look, Report, verified_markdown};
 use acp_registry::sys::fs::read_bounded;
 use acp_registry::text::prose;
 use clap::ValueEnum;
@@ -24,7 +24,9 @@ pub(super) struct Args {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// Form of the report: markdown for a comment; sarif, for one document of `validate`
+    /// Form of the report
+    ///
+    /// Markdown is for a comment. SARIF takes one document of `validate`.
     #[arg(long, value_name = "FORMAT", default_value = "markdown")]
     format: Form,
 }
@@ -42,14 +44,14 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let render = |document: &Document, format: Format| match document {
         Document::Validate { checked, duration } => {
             let (duration, text) = (*duration, &|_: &str| None);
-            Ok(Report { checked, duration, text, prefix: &prefix, color: false }.render(format))
+            Ok(Report { checked, duration, text, prefix: &prefix, look: Look::default() }.render(format))
         }
         Document::Verify(rows) if format == Format::Markdown => Ok(verified_markdown(rows)),
         Document::Failed { command, message } if format == Format::Markdown => {
             Ok(format!("**`{command}` failed:** {}\n", prose(message)))
         }
         Document::Verify(_) | Document::Failed { .. } => {
-            Err(Failure::usage("SARIF is made of findings; name one document of `validate` that has some"))
+            Err(Failure::usage("SARIF is made of findings; name a document of `validate`"))
         }
     };
     if args.format == Form::Sarif {
@@ -81,5 +83,12 @@ fn read(path: &Path) -> Result<Document, Failure> {
     let path = root.join(path.file_name().unwrap_or_default());
     let bytes = read_bounded(&path, &root, DOCUMENT_LIMIT)
         .map_err(|error| Failure::unable(format!("cannot read {shown}: {error}")))?;
-    Document::parse(&bytes).map_err(|message| Failure::refused(format!("{shown} was refused: {message}")))
+    Document::parse(&bytes).map_err(|error| {
+        let message = format!("{shown} is not reported on: {error}");
+        match error {
+            DocumentError::Other(_) => Failure::usage(message)
+                .help("name a file that `acp-registry validate --json` or `acp-registry verify --json` has written"),
+            DocumentError::Forged { .. } => Failure::refused(message),
+        }
+    })
 }

@@ -14,13 +14,18 @@ use super::place::{Dist, PlaceArgs, Session, host, unknown};
 use super::signals;
 use super::ui::Ui;
 
+/// Where values begin, in columns.
+const VALUES: usize = 15;
+
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The agent, and its version if that is not the index's
+    /// The agent, and its version if not the current one
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
     agent: Named,
 
-    /// The kind of distribution [default: the first that can run: binary, npx, uvx]
+    /// The kind of distribution
+    ///
+    /// The default is the first that this machine can run: binary, npx, uvx.
     #[arg(long, value_name = "KIND")]
     dist: Option<Dist>,
 
@@ -115,7 +120,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let is_installed = members.get("installed").is_some_and(|value| value == true);
     lines.push(format!("  {:<12} {}", "installed", if is_installed { "yes" } else { "no" }));
-    ui.result(&lines.iter().map(|line| printable(line).into_owned() + "\n").collect::<String>())?;
+    let look = ui.look();
+    ui.result(&lines.iter().map(|line| look.wrap(&printable(line), VALUES)).collect::<String>())?;
     Ok(Exit::Success)
 }
 

@@ -1,14 +1,14 @@
-//! The sections of a manual page that clap does not write: examples, notes, environment, exit codes and other pages.
+//! Manual pages: what the parser knows, and the sections that it does not write.
 
 use std::fmt::Write as _;
 
 use clap::Command;
 use clap_mangen::Man;
 
-use super::help;
+use super::{examples, help};
 
 /// Variables that commands read, and what they say.
-const VARIABLES: [(&str, &str); 13] = [
+const VARIABLES: [(&str, &str); 15] = [
     ("ACP_REGISTRY_INDEX", "The registry index, where --index names none."),
     ("ACP_REGISTRY_ROOT", "Where agents are installed, where --root names no directory."),
     ("ACP_REGISTRY_NPM", "The base address of the npm registry, instead of the one that npm uses."),
@@ -16,24 +16,33 @@ const VARIABLES: [(&str, &str); 13] = [
     ("ACP_REGISTRY_LOG", "Which messages of the program's parts are logged, such as debug."),
     ("GITHUB_TOKEN", "Sent to GitHub and to no other host; raises its limit of requests."),
     ("GITHUB_API_URL", "The address of the GitHub API."),
+    ("GITHUB_REPOSITORY", "The repository of pull requests, where bump --repository names none."),
+    ("SOURCE_DATE_EPOCH", "The time of a build, in seconds since 1970, so that it can be repeated."),
     ("HTTPS_PROXY", "The proxy for https addresses."),
     ("HTTP_PROXY", "The proxy for http addresses."),
     ("NO_PROXY", "Hosts that are reached without a proxy."),
     ("NO_COLOR", "Any value turns colours off."),
     ("CI", "Any value turns colours and progress bars off."),
-    ("AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL", "The store that publish sends to."),
+    (
+        "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL",
+        "The bucket that publish sends to.",
+    ),
 ];
 
-/// The page of a command. `exit_codes` is what stands below the help of the program.
-pub(super) fn page(program: &Command, command: &Command, exit_codes: &str) -> std::io::Result<Vec<u8>> {
-    let examples = help::examples(command.get_name()).unwrap_or_default();
-    let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let notes = notes.split(help::EXAMPLES_HEADING).next().unwrap_or_default().trim().to_owned();
+/// The page of a command.
+pub(super) fn page(program: &Command, command: &Command) -> std::io::Result<Vec<u8>> {
+    let examples = examples::of(command.get_name()).unwrap_or_default();
+    let notes = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+    let notes = examples::notes_before(&notes);
+    let version = program.get_version().unwrap_or_default();
     let man = Man::new(command.clone().after_help(None::<&str>).after_long_help(None::<&str>));
-    let mut page = Vec::new();
-    man.render_title(&mut page)?;
+    let title = man.get_filename();
+    // Without a date, so that the same program writes the same pages.
+    let title = text(title.trim_end_matches(".1"));
+    let source = format!("{} {version}", program.get_name());
+    let mut page = format!(".TH \"{title}\" 1 \"\" \"{source}\" \"General Commands Manual\"\n").into_bytes();
     man.render_name_section(&mut page)?;
-    man.render_synopsis_section(&mut page)?;
+    page.extend_from_slice(synopsis(command).as_bytes());
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
     if command.has_subcommands() {
@@ -41,7 +50,7 @@ pub(super) fn page(program: &Command, command: &Command, exit_codes: &str) -> st
     }
     let mut more = String::new();
     if !notes.is_empty() {
-        let _ = write!(more, ".SH NOTES\n{}", literal(&notes));
+        let _ = write!(more, ".SH NOTES\n{}", literal(notes));
     }
     if !examples.is_empty() {
         more.push_str(".SH EXAMPLES\n");
@@ -53,7 +62,7 @@ pub(super) fn page(program: &Command, command: &Command, exit_codes: &str) -> st
     for (name, meaning) in VARIABLES {
         let _ = write!(more, ".TP\n{}\n{}\n", text(name), text(meaning));
     }
-    more.push_str(&exit_status(exit_codes));
+    more.push_str(&exit_status());
     let pages: Vec<String> = related(program, command).iter().map(|name| format!("{}(1)", text(name))).collect();
     let _ = write!(more, ".SH SEE ALSO\n{}\n", pages.join(",\n"));
     page.extend_from_slice(more.as_bytes());
@@ -78,13 +87,26 @@ fn related(program: &Command, command: &Command) -> Vec<String> {
     std::iter::once(name.to_owned()).chain(others).collect()
 }
 
-/// The section about exit codes: a paragraph for each line that begins with one.
-fn exit_status(exit_codes: &str) -> String {
-    let lines = exit_codes.lines().skip(1).map(|line| match line.trim_start().split_once("  ") {
-        Some((code, meaning)) => format!(".TP\n{code}\n{}\n", text(meaning)),
-        None => format!("{}\n", text(line.trim_start())),
-    });
-    std::iter::once(".SH \"EXIT STATUS\"\n".to_owned()).chain(lines).collect()
+/// The command lines of a command, and of those below it.
+fn synopsis(command: &Command) -> String {
+    let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+    let mut out = ".SH SYNOPSIS\n".to_owned();
+    for (at, one) in std::iter::once(command).chain(below).enumerate() {
+        let usage = one.clone().render_usage().to_string();
+        for (number, line) in usage.trim_start_matches("Usage: ").lines().map(str::trim).enumerate() {
+            let name = one.get_bin_name().unwrap_or(one.get_name());
+            let rest = line.strip_prefix(name).unwrap_or(line);
+            let separator = if at + number > 0 { ".br\n" } else { "" };
+            let _ = writeln!(out, "{separator}\\fB{}\\fR{}", text(name), text(rest));
+        }
+    }
+    out
+}
+
+/// The section about exit codes.
+fn exit_status() -> String {
+    let codes = help::EXIT_CODES.iter().map(|(code, meaning)| format!(".TP\n{code}\n{}\n", text(meaning)));
+    std::iter::once(".SH \"EXIT STATUS\"\n".to_owned()).chain(codes).collect()
 }
 
 /// Lines as they are.

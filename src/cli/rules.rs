@@ -2,7 +2,7 @@
 
 use acp_registry::check::RULES;
 use acp_registry::finding::Level;
-use acp_registry::report::{Columns, table};
+use acp_registry::report::{Columns, Last, table};
 use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
@@ -28,7 +28,11 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
         let paint = |row: usize, column: usize| {
             (column == 1).then(|| if RULES[row].level == Level::Error { "31" } else { "33" })
         };
-        table(&Columns { paint: &paint, ..Columns::plain(&["rule", "level", "reports"]) }, &rows, ui.look())
+        table(
+            &Columns { last: Last::Text, paint: &paint, ..Columns::plain(&["rule", "level", "reports"]) },
+            &rows,
+            ui.look(),
+        )
     };
     ui.result(&text)?;
     Ok(Exit::Success)

@@ -24,18 +24,20 @@ use super::versions;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The agent; one with a version is started in that version, beside the one that is started otherwise
+    /// The agent
+    ///
+    /// One with a version is started in that version; what `run ID` starts stays as it is.
     #[arg(value_name = "ID[@VERSION]", add = candidates::installed())]
     agent: Named,
 
-    /// The kind of distribution, if it has yet to be installed
+    /// The kind of distribution to install
     #[arg(long, value_name = "KIND")]
     dist: Option<Dist>,
 
     #[command(flatten)]
     place: PlaceArgs,
 
-    /// Arguments for the agent, behind those of its manifest
+    /// More arguments for the agent
     #[arg(last = true, value_name = "ARG")]
     arguments: Vec<OsString>,
 }

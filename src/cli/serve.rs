@@ -34,11 +34,15 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value = "8017")]
     port: u16,
 
-    /// A capability snapshot, for the site's tables and filters [default: `capabilities.json` in the registry]
+    /// What agents can do, as `verify --out` wrote it
+    ///
+    /// The default is `capabilities.json` in the registry.
     #[arg(long, value_name = "FILE")]
     capabilities: Option<PathBuf>,
 
-    /// When agents came, changed and went [default: `history.json` in the registry, else its git commits]
+    /// When agents came, changed and went
+    ///
+    /// The default is `history.json` in the registry, else its git commits.
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
 }

@@ -22,23 +22,23 @@ const SHOWN: usize = 10;
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(super) struct SurveyArgs {
-    /// Check also that addresses answer and that packages have the versions named
+    /// Check addresses, and versions of packages
     #[arg(long)]
     urls: bool,
 
-    /// Fetch the archives of all platforms, and check what is in them
+    /// Fetch all archives, and check what is in them
     #[arg(long)]
     archives: bool,
 
-    /// Install and start the agents, and check their answers, as `verify` does
+    /// Install and start the agents, as `verify` does
     #[arg(long)]
     handshake: bool,
 
-    /// The same as `--urls --archives --handshake`
+    /// Short for `--urls --archives --handshake`
     #[arg(long)]
     all: bool,
 
-    /// Fetch everything anew, and keep nothing for the next run
+    /// Fetch everything again, and keep nothing
     #[arg(long)]
     no_cache: bool,
 

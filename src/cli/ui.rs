@@ -45,6 +45,12 @@ impl Ui {
         Look { color: self.color_stdout(), width }
     }
 
+    /// How long notes are shown to people.
+    pub(super) fn look_of_notes(&self) -> Look {
+        let width = terminal_size_of(io::stderr()).map(|(Width(columns), _)| usize::from(columns));
+        Look { color: self.color_stderr(), width }
+    }
+
     /// Whether notes may have colours.
     pub(super) fn color_stderr(&self) -> bool {
         self.may_color(io::stderr().is_terminal())

@@ -23,15 +23,15 @@ pub(super) struct Args {
     #[arg(value_name = "ID", add = candidates::installed(), required_unless_present = "all", conflicts_with = "all")]
     agents: Vec<Named>,
 
-    /// All that are installed
+    /// All installed agents
     #[arg(long)]
     all: bool,
 
-    /// Also those that are running
+    /// Also agents that are running
     #[arg(long)]
     force: bool,
 
-    /// Change nothing; say what would be removed
+    /// Change nothing; show what would be removed
     #[arg(long)]
     dry_run: bool,
 
@@ -44,15 +44,19 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct GcArgs {
-    /// Also versions whose program is named by settings that `config --direct` has printed
+    /// Remove versions that `config --direct` has printed
+    ///
+    /// Settings of editors that name their program then break.
     #[arg(long)]
     direct: bool,
 
-    /// Remove also what npm and uv have kept for later installations, whatever its size
+    /// Remove the caches of npm and uv
+    ///
+    /// These are the ones in this program's cache directory; they make later installations faster.
     #[arg(long)]
     cache: bool,
 
-    /// Change nothing; say what would be removed
+    /// Change nothing; show what would be removed
     #[arg(long)]
     dry_run: bool,
 

@@ -45,15 +45,15 @@ pub(super) struct Args {
     #[arg(long)]
     dry_run: bool,
 
-    /// Leave versions alone that are younger than this, such as `3d`
+    /// Skip versions younger than this, such as `3d`
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     min_age: Option<Duration>,
 
-    /// Let agents be updated again that were installed as ID@VERSION
+    /// Update agents installed as ID@VERSION, too
     #[arg(long)]
     unpin: bool,
 
-    /// Do not start the agents to see whether they answer
+    /// Do not start the agents to see if they answer
     #[arg(long)]
     no_check: bool,
 

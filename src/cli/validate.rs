@@ -7,7 +7,7 @@ use std::time::Instant;
 use acp_registry::check::{Levels, Options, Selection, check};
 use acp_registry::finding::Level;
 use acp_registry::registry::{LevelSetting, Registry};
-use acp_registry::report::{Format, Report, plural};
+use acp_registry::report::{Format, Look, Report, plural};
 use acp_registry::sys::{fs::write_atomic, git};
 use acp_registry::text::{quote, suggestions};
 use clap::ArgMatches;
@@ -26,7 +26,7 @@ pub(super) struct Args {
     #[arg(value_name = "ID", add = candidates::checked_out())]
     ids: Vec<String>,
 
-    /// Check only agents whose folder differs from this git revision
+    /// Check only agents that differ from a git revision
     #[arg(long, value_name = "REF", conflicts_with = "ids")]
     changed_since: Option<String>,
 
@@ -34,15 +34,19 @@ pub(super) struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
 
-    /// The same as `--format json`
+    /// Short for `--format json`
     #[arg(long)]
     json: bool,
 
-    /// Write the result to a file instead; with FORMAT=, another form besides (repeatable)
+    /// Write the result to a file
+    ///
+    /// With FORMAT=, in another form besides. May be repeated.
     #[arg(long, value_name = "[FORMAT=]FILE")]
     output: Vec<String>,
 
-    /// Report a rule as an error; also `icon/*` for a group, `warnings` for all warnings (repeatable)
+    /// Report a rule as an error (repeatable)
+    ///
+    /// `icon/*` names a group, `warnings` all warnings.
     #[arg(long, value_name = "RULE", add = candidates::rules())]
     deny: Vec<String>,
 
@@ -54,7 +58,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "RULE", add = candidates::rules())]
     allow: Vec<String>,
 
-    /// Write what a finding wants written, where that is certain: the digests that `--archives` finds missing
+    /// Write digests that `--archives` finds missing
     #[arg(long)]
     fix: bool,
 
@@ -101,14 +105,14 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     let prefix = prefix(&registry.root);
     let text = |file: &str| registry.text(file);
     let duration = started.elapsed();
-    let mut report = Report { checked: &checked, duration, text: &text, prefix: &prefix, color: false };
+    let mut report = Report { checked: &checked, duration, text: &text, prefix: &prefix, look: Look::default() };
     let mut shown = Some(args.format());
     for (format, path) in outputs {
         let format = format.or_else(|| shown.take()).unwrap_or(args.format());
         write_atomic(&path, report.render(format).as_bytes())?;
     }
     if let Some(format) = shown {
-        report.color = ui.color_stdout();
+        report.look = ui.look();
         ui.result(&report.render(format))?;
     }
     let troubles = survey.as_ref().map_or(&[][..], |survey| &survey.troubles);

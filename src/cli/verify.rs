@@ -35,42 +35,50 @@ const MAX_AGE: Duration = Duration::from_hours(7 * 24);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Agents to check, also those in quarantine [default: all others]
+    /// Agents to check [default: all that are not in quarantine]
     #[arg(value_name = "ID", add = candidates::checked_out())]
     ids: Vec<String>,
 
-    /// Check only agents whose folder differs from this git revision
+    /// Check only agents that differ from a git revision
     #[arg(long, value_name = "REF", conflicts_with = "ids")]
     changed_since: Option<String>,
 
-    /// Check this kind of distribution only (repeatable) [default: all that this host can run]
+    /// Check only this kind of distribution (repeatable)
+    ///
+    /// The default is every kind that this machine can run.
     #[arg(long, value_name = "KIND")]
     dist: Vec<Dist>,
 
-    /// Check one of N equal parts, to divide the work among machines
+    /// Check one of N equal parts
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
-    /// Write what the agents can do to this file, the capability snapshot; rows of other agents stay
+    /// Write what the agents can do to this file
+    ///
+    /// Rows of agents that are not checked stay.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Merge the snapshots of parts into `--out`, and start no agent (repeatable)
+    /// Merge snapshots of parts into `--out` (repeatable)
+    ///
+    /// No agent is started.
     #[arg(
         long, value_name = "I/N=FILE", requires = "out",
         conflicts_with_all = ["ids", "changed_since", "shard", "reuse", "keep_sandboxes"]
     )]
     merge: Vec<PartFile>,
 
-    /// Take the rows of agents that passed, and whose version and distribution are the same, from this snapshot
+    /// Take rows of unchanged agents from this snapshot
+    ///
+    /// A row is taken if the agent passed, and its version and distribution are the same.
     #[arg(long, value_name = "FILE")]
     reuse: Option<PathBuf>,
 
-    /// How old a row may be to be reused: a number with s, m, h, d or w [default: 7d]
+    /// How old a reused row may be [default: 7d]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, requires = "reuse")]
     reuse_max_age: Option<Duration>,
 
-    /// Leave what was installed, and what the agents wrote, in this folder
+    /// Keep what was installed and written, in this directory
     #[arg(long, value_name = "DIR")]
     keep_sandboxes: Option<PathBuf>,
 
@@ -78,7 +86,7 @@ pub(super) struct Args {
     #[arg(long)]
     no_probe: bool,
 
-    /// Fetch archives anew, and keep none for the next run
+    /// Fetch archives again, and keep none
     #[arg(long)]
     no_cache: bool,
 
@@ -86,7 +94,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
 
-    /// The same as `--format json`
+    /// Short for `--format json`
     #[arg(long)]
     json: bool,
 

@@ -46,6 +46,22 @@ pub enum Document {
     },
 }
 
+/// Why a file is not reported on. The messages are printable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentError {
+    /// It is not a document of `validate` or `verify`.
+    #[error("it is not a JSON document of `validate` or `verify`: {0}")]
+    Other(String),
+    /// It says what neither command would: it was written by something else.
+    #[error("it was not written by `{command}`: {message}")]
+    Forged {
+        /// The command that it names.
+        command: &'static str,
+        /// What the command would not say.
+        message: String,
+    },
+}
+
 /// A row of `verify`. The texts are as they were read: escape them before they are shown.
 #[derive(Debug, Deserialize)]
 pub struct Verified {
@@ -120,19 +136,19 @@ impl Document {
     /// Reads a document.
     ///
     /// # Errors
-    /// What is wrong with it, as a printable fragment.
-    pub fn parse(text: &[u8]) -> Result<Self, String> {
-        let malformed = |error: serde_json::Error| printable(&error.to_string()).into_owned();
+    /// [`DocumentError`].
+    pub fn parse(text: &[u8]) -> Result<Self, DocumentError> {
+        let other = |error: serde_json::Error| DocumentError::Other(printable(&error.to_string()).into_owned());
         // Some members are kept as trees of values.
-        json::check_count(text).map_err(malformed)?;
-        let members: Members = serde_json::from_slice(text).map_err(malformed)?;
+        json::check_count(text).map_err(other)?;
+        let members: Members = serde_json::from_slice(text).map_err(other)?;
         if members.schema != 1 {
-            return Err("`schema` is not 1".to_owned());
+            return Err(DocumentError::Other("`schema` is not 1".to_owned()));
         }
         let command = match members.command.as_str() {
             "validate" => "validate",
             "verify" => "verify",
-            other => return Err(format!("it is a document of {}, not of `validate` or `verify`", quote(other))),
+            other => return Err(DocumentError::Other(format!("it is one of {}", quote(other)))),
         };
         if let Some(error) = members.error {
             return Ok(Self::Failed { command, message: shown(&error.message) });
@@ -141,9 +157,10 @@ impl Document {
             return Ok(Self::Verify(members.results));
         }
         let seconds = members.summary["duration_seconds"].as_f64().unwrap_or_default();
+        let forged = |message| DocumentError::Forged { command, message };
         let checked = Checked {
-            findings: members.findings.into_iter().map(finding).collect::<Result<_, _>>()?,
-            agents: members.agents.into_iter().map(agent).collect::<Result<_, _>>()?,
+            findings: members.findings.into_iter().map(finding).collect::<Result<_, _>>().map_err(forged)?,
+            agents: members.agents.into_iter().map(agent).collect::<Result<_, _>>().map_err(forged)?,
             notes: members.notes.iter().map(|note| shown(note)).collect(),
         };
         Ok(Self::Validate { checked, duration: Duration::try_from_secs_f64(seconds).unwrap_or_default() })
@@ -199,10 +216,10 @@ pub fn verified_markdown(rows: &[Verified]) -> String {
     let count = |verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict && !row.reused).count();
     let reused = rows.iter().filter(|row| row.reused).count();
     let mut out = format!(
-        "### Agents: {} passed, {} failed, {} errors, {} skipped, {reused} reused\n\n",
+        "### Agents: {} passed, {} failed, {}, {} skipped, {reused} reused\n\n",
         count(Verdict::Pass),
         count(Verdict::Fail),
-        count(Verdict::Error),
+        plural(count(Verdict::Error), "error"),
         count(Verdict::Skipped)
     );
     if rows.is_empty() {

@@ -5,15 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use annotate_snippets::{AnnotationKind, Level as Title, Origin, Renderer, Snippet};
+use unicode_width::UnicodeWidthChar as _;
 
+use super::layout::Look;
 use super::{Report, plural};
 use crate::check::Status;
 use crate::finding::{Finding, Level};
 use crate::source::Span;
 use crate::text::{begins_command, is_hidden, printable};
 
-/// How many characters of a source line are shown.
+/// How many columns of a source line are shown where there is no terminal.
 const WIDTH: usize = 120;
+
+/// The fewest columns of a source line that are shown.
+const NARROWEST: usize = 20;
+
+/// What the frame around a source line takes besides the number of the line, in columns.
+const FRAME: usize = 3;
 
 /// In how many files equal findings are shown one by one.
 const SINGLE: usize = 3;
@@ -21,22 +29,14 @@ const SINGLE: usize = 3;
 /// How many places of equal findings are named.
 const PLACES: usize = 10;
 
-/// How many of them stand before the place.
+/// The least room that a message is wrapped in.
+const TITLE: usize = 20;
+
+/// How many columns of a long line are shown before the place.
 const LEAD: usize = 40;
 
 pub(super) fn render(report: &Report<'_>) -> String {
-    let renderer = if report.color { Renderer::styled() } else { Renderer::plain() };
-    let mut out = String::new();
-    let equal = equal(&report.checked.findings);
-    for finding in &report.checked.findings {
-        let others = match equal.get(&key(finding)).map(Vec::as_slice) {
-            Some([first, others @ ..]) if std::ptr::eq(*first, finding) => others,
-            Some(_) => continue,
-            None => &[],
-        };
-        out.push_str(&one(finding, others, (report.text)(&finding.file), &renderer));
-        out.push_str("\n\n");
-    }
+    let mut out = findings(report);
     let checked = report.checked;
     let skipped = checked.count_agents(Status::Skipped);
     // Writing to a String cannot fail.
@@ -48,6 +48,23 @@ pub(super) fn render(report: &Report<'_>) -> String {
         plural(checked.count(Level::Warning), "warning"),
         if skipped == 0 { String::new() } else { format!(" ({} not selected)", plural(skipped, "agent")) },
     );
+    out
+}
+
+/// The findings without the line that counts them.
+pub(super) fn findings(report: &Report<'_>) -> String {
+    let page = Page { look: report.look, renderer: renderer(report.look) };
+    let mut out = String::new();
+    let equal = equal(&report.checked.findings);
+    for finding in &report.checked.findings {
+        let others = match equal.get(&key(finding)).map(Vec::as_slice) {
+            Some([first, others @ ..]) if std::ptr::eq(*first, finding) => others,
+            Some(_) => continue,
+            None => &[],
+        };
+        out.push_str(&page.finding(finding, others, (report.text)(&finding.file)));
+        out.push_str("\n\n");
+    }
     out
 }
 
@@ -86,31 +103,70 @@ fn places(others: &[&Finding]) -> String {
     format!("and {} more: {}{more}", others.len(), shown.join(", "))
 }
 
-fn one(finding: &Finding, others: &[&Finding], text: Option<&str>, renderer: &Renderer) -> String {
-    let level = if finding.level == Level::Error { Title::ERROR } else { Title::WARNING };
-    let file = printable(&finding.file);
-    let origin = Origin::path(&*file);
-    let title = level.primary_title(&*finding.message).id(finding.rule);
-    let mut group = match finding.span.zip(text).and_then(|(span, text)| Some((span, Line::of(text, span)?))) {
-        None => title.element(origin),
-        Some((span, line)) => {
-            let place = AnnotationKind::Primary.span(line.start..line.end);
-            let snippet = Snippet::source(line.text).line_start(span.line).annotation(place);
-            if line.is_cut {
-                // The renderer would count columns from the cut.
-                title.element(origin.line(span.line).char_column(span.column)).element(snippet)
-            } else {
-                title.element(snippet.path(&*file))
+fn renderer(look: Look) -> Renderer {
+    let renderer = if look.color { Renderer::styled() } else { Renderer::plain() };
+    // Lines are cut here, around the place.
+    renderer.term_width(WIDTH * 4)
+}
+
+/// Where findings are shown.
+struct Page {
+    look: Look,
+    renderer: Renderer,
+}
+
+impl Page {
+    fn finding(&self, finding: &Finding, others: &[&Finding], text: Option<&str>) -> String {
+        let level = if finding.level == Level::Error { Title::ERROR } else { Title::WARNING };
+        let file = printable(&finding.file);
+        let origin = Origin::path(&*file);
+        let label = if finding.level == Level::Error { "error" } else { "warning" };
+        let at = label.len() + finding.rule.len() + "[]: ".len();
+        // Beside a long label, wrapped words would be a narrow column.
+        let has_room = self.look.width.is_none_or(|width| width >= at + TITLE);
+        let message = if has_room { self.wrapped(&finding.message, at) } else { finding.message.clone() };
+        let title = level.primary_title(message).id(finding.rule);
+        let lines =
+            finding.span.zip(text).and_then(|(span, text)| Some((span, Line::of(text, span, self.room(span))?)));
+        let digits = lines.as_ref().map_or(1, |(span, _)| digits(span.line));
+        let mut group = match lines {
+            None => title.element(origin),
+            Some((span, line)) => {
+                let place = AnnotationKind::Primary.span(line.start..line.end);
+                let snippet = Snippet::source(line.text).line_start(span.line).annotation(place);
+                if line.is_cut {
+                    // The renderer would count columns from the cut.
+                    title.element(origin.line(span.line).char_column(span.column)).element(snippet)
+                } else {
+                    title.element(snippet.path(&*file))
+                }
             }
+        };
+        if let Some(help) = &finding.help {
+            group = group.element(Title::HELP.message(self.wrapped(help, digits + " = help: ".len())));
         }
-    };
-    if let Some(help) = &finding.help {
-        group = group.element(Title::HELP.message(&**help));
+        if !others.is_empty() {
+            group = group.element(Title::NOTE.message(self.wrapped(&places(others), digits + " = note: ".len())));
+        }
+        self.renderer.render(&[group])
     }
-    if !others.is_empty() {
-        group = group.element(Title::NOTE.message(places(others)));
+
+    /// How many columns there are for a source line.
+    fn room(&self, span: Span) -> usize {
+        let beside = digits(span.line) + FRAME;
+        self.look.width.map_or(WIDTH, |width| width.saturating_sub(beside).clamp(NARROWEST, WIDTH))
     }
-    renderer.render(&[group])
+
+    /// A text behind its label, which begins at this column; the renderer indents its later lines.
+    fn wrapped(&self, text: &str, at: usize) -> String {
+        let width = self.look.width.map(|width| width.saturating_sub(at));
+        Look { width, ..self.look }.wrap(text, 0).trim_end().to_owned()
+    }
+}
+
+/// How many digits the number of a line has.
+fn digits(line: usize) -> usize {
+    line.to_string().len()
 }
 
 /// The part of a source line that is shown, with the underlined bytes of it.
@@ -123,40 +179,67 @@ struct Line {
 }
 
 impl Line {
-    /// The first line of a place, cut to a window around it, with hidden characters replaced one by one.
-    fn of(text: &str, span: Span) -> Option<Self> {
+    /// The first line of a place, cut to a window around it that is this wide in columns, with hidden characters replaced
+    /// one by one.
+    fn of(text: &str, span: Span, room: usize) -> Option<Self> {
         let line = text.split('\n').nth(span.line - 1)?.trim_end_matches('\r');
         let first = span.column - 1;
         let last = if span.end_line == span.line { span.end_column - 1 } else { usize::MAX };
-        let skip = if first > LEAD + LEAD { first - LEAD } else { 0 };
-        let mut shown = Self { text: String::new(), start: 0, end: 0, is_cut: skip > 0 };
+        let skip = skipped(line, first, last, room);
+        let mut out = Self { text: String::new(), start: 0, end: 0, is_cut: skip > 0 };
+        let mut used = 0;
         if skip > 0 {
-            shown.text.push('…');
+            out.text.push('…');
+            used += 1;
         }
-        let mut characters = line.char_indices().enumerate().skip(skip);
-        for (at, (offset, c)) in characters.by_ref().take(WIDTH) {
-            if at == first {
-                shown.start = shown.text.len();
-            }
-            shown.text.push(match c {
+        let mut characters = line.char_indices().enumerate().skip(skip).peekable();
+        while let Some((at, (offset, c))) = characters.next() {
+            let c = match c {
                 '\t' => ' ',
                 c if is_hidden(c) || begins_command(&line[offset..]) => char::REPLACEMENT_CHARACTER,
                 c => c,
-            });
+            };
+            used += columns(c);
+            if used + usize::from(characters.peek().is_some()) > room {
+                out.text.push('…');
+                break;
+            }
+            if at == first {
+                out.start = out.text.len();
+            }
+            out.text.push(c);
             if (first..last).contains(&at) {
-                shown.end = shown.text.len();
+                out.end = out.text.len();
             }
         }
-        if characters.next().is_some() {
-            shown.text.push('…');
-        }
-        if shown.end <= shown.start {
+        if out.end <= out.start {
             // The place is the end of the line or of the file.
-            shown.start = shown.text.len();
-            shown.end = shown.start;
+            out.start = out.text.len();
+            out.end = out.start;
         }
-        Some(shown)
+        Some(out)
     }
+}
+
+/// How many characters at the beginning of a line are left out, so that a place in it is shown.
+fn skipped(line: &str, first: usize, last: usize, room: usize) -> usize {
+    let before: usize = line.chars().take(first).map(columns).sum();
+    let place: usize = line.chars().skip(first).take((last - first).min(LEAD)).map(columns).sum();
+    if before + place < room {
+        return 0;
+    }
+    let lead = LEAD.min(room / 3);
+    let mut left = before;
+    let passed = line.chars().take(first).take_while(|c| {
+        let is_passed = left > lead;
+        left -= if is_passed { columns(*c) } else { 0 };
+        is_passed
+    });
+    passed.count()
+}
+
+fn columns(c: char) -> usize {
+    c.width().unwrap_or(1)
 }
 
 #[cfg(test)]
@@ -164,7 +247,7 @@ mod tests {
     use super::*;
 
     fn line(text: &str, column: usize, end_column: usize) -> (String, String) {
-        let line = Line::of(text, Span { line: 1, column, end_line: 1, end_column }).unwrap();
+        let line = Line::of(text, Span { line: 1, column, end_line: 1, end_column }, WIDTH).unwrap();
         (line.text.clone(), line.text[line.start..line.end].to_owned())
     }
 
@@ -173,8 +256,22 @@ mod tests {
         let text = format!("{}HERE{}", "ä".repeat(1000), "b".repeat(1_000_000));
         let (shown, marked) = line(&text, 1001, 1005);
         assert_eq!(marked, "HERE");
-        assert_eq!(shown.chars().count(), WIDTH + 2);
+        assert_eq!(shown.chars().count(), WIDTH);
         assert!(shown.starts_with('…') && shown.ends_with('…'));
+    }
+
+    #[test]
+    fn a_line_fits_the_room_there_is() {
+        let text = format!("{}HERE{}", "日本".repeat(20), "b".repeat(90));
+        let span = Span { line: 1, column: 41, end_line: 1, end_column: 45 };
+        for room in NARROWEST..130 {
+            let line = Line::of(&text, span, room).unwrap();
+            assert_eq!(&line.text[line.start..line.end], "HERE", "{room}: {}", line.text);
+            assert!(line.text.chars().map(columns).sum::<usize>() <= room, "{room}: {}", line.text);
+            assert_eq!(line.is_cut, line.text.starts_with('…'));
+        }
+        // What fits is shown from its beginning.
+        assert_eq!(line("<svg width=\"1\">", 6, 11), ("<svg width=\"1\">".into(), "width".into()));
     }
 
     #[test]
@@ -186,6 +283,6 @@ mod tests {
     #[test]
     fn the_end_of_a_line_can_be_pointed_at() {
         assert_eq!(line("ab", 3, 3), ("ab".into(), String::new()));
-        assert!(Line::of("ab", Span { line: 9, column: 1, end_line: 9, end_column: 1 }).is_none());
+        assert!(Line::of("ab", Span { line: 9, column: 1, end_line: 9, end_column: 1 }, WIDTH).is_none());
     }
 }

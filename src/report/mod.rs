@@ -33,13 +33,13 @@ pub use self::alike::{Shown, alike};
 pub use self::bump::{BumpReport, handshake_notes};
 pub use self::diff::{diff, diff_human, diff_markdown};
 pub use self::doctor::doctor;
-pub use self::document::{DOCUMENT_LIMIT, Document, Verified, verified_markdown};
+pub use self::document::{DOCUMENT_LIMIT, Document, DocumentError, Verified, verified_markdown};
 pub use self::json::finding as finding_json;
 pub use self::layout::Look;
 pub use self::login::{login, method};
 pub use self::outcome::outcome;
 pub use self::publish::{pruned, pruned_human, published, published_human};
-pub use self::table::{Columns, bytes, table};
+pub use self::table::{Columns, Last, bytes, table};
 pub use self::terminal::terminal;
 pub use self::verify::{verify, verify_markdown};
 use crate::check::Checked;
@@ -89,8 +89,8 @@ pub struct Report<'a> {
     pub text: &'a dyn Fn(&str) -> Option<&'a str>,
     /// The registry directory as seen from where code hosts look, with `/` at its end; empty when they are the same.
     pub prefix: &'a str,
-    /// Whether colours may be used.
-    pub color: bool,
+    /// How it is shown to people.
+    pub look: Look,
 }
 
 impl Report<'_> {
@@ -104,6 +104,12 @@ impl Report<'_> {
             Format::Github => github::render(self),
             Format::Markdown => markdown::render(self),
         }
+    }
+
+    /// The findings for people, without the line that counts them.
+    #[must_use]
+    pub fn findings(&self) -> String {
+        human::findings(self)
     }
 }
 

@@ -17,14 +17,25 @@ const GAP: usize = 2;
 /// How far lines that continue a row are indented.
 const INDENT: usize = 4;
 
+/// What the last column of a table is on a terminal that is too narrow for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Last {
+    /// A value like those of the other columns.
+    Value,
+    /// A text, of which the beginning is enough.
+    Beginning,
+    /// A text, which is wrapped.
+    Text,
+}
+
 /// What the columns of a table are.
 pub struct Columns<'a> {
     /// Their names.
     pub header: &'a [&'a str],
     /// Those with numbers, which end at the same place.
     pub numbers: &'a [usize],
-    /// Whether the last one is a text, of which the beginning is enough.
-    pub ends_in_text: bool,
+    /// What the last one is.
+    pub last: Last,
     /// The colour of a cell by its row and column, as [`Look::paint`] takes it.
     pub paint: &'a dyn Fn(usize, usize) -> Option<&'static str>,
 }
@@ -33,7 +44,7 @@ impl<'a> Columns<'a> {
     /// Columns of words, without colours.
     #[must_use]
     pub fn plain(header: &'a [&'a str]) -> Self {
-        Self { header, numbers: &[], ends_in_text: false, paint: &|_, _| None }
+        Self { header, numbers: &[], last: Last::Value, paint: &|_, _| None }
     }
 }
 
@@ -49,7 +60,7 @@ pub fn table<S: AsRef<str>>(of: &Columns<'_>, rows: &[impl AsRef<[S]>], look: Lo
             *width = columns(&printable(cell.as_ref())).min(widest).max(*width);
         }
     }
-    let lines = fold(&mut widths, of.ends_in_text, look.columns());
+    let lines = fold(&mut widths, of.last != Last::Value, look.columns());
     let layout = Layout { of, look, widths, lines };
     let mut out = String::new();
     layout.row(&mut out, of.header, &|_| Some("1"));
@@ -86,8 +97,21 @@ impl Layout<'_> {
         }
     }
 
+    /// Where a column begins.
+    fn start(&self, at: usize) -> usize {
+        let Some((number, line)) = self.lines.iter().enumerate().find(|(_, line)| line.contains(&at)) else { return 0 };
+        let indent = if number > 0 { INDENT } else { 0 };
+        indent + self.widths[line.start..at].iter().map(|width| width + GAP).sum::<usize>()
+    }
+
     fn cell(&self, out: &mut String, at: usize, text: &str, color: Option<&str>) {
         let (text, width) = (printable(text), self.widths[at]);
+        if self.of.last == Last::Text && at + 1 == self.widths.len() {
+            let indent = format!("\n{}", " ".repeat(self.start(at)));
+            let lines = Look { width: self.look.width.map(|_| width), ..self.look }.wrap(&text, 0);
+            out.push_str(&lines.trim_end().replace('\n', &indent));
+            return;
+        }
         let shown = if self.look.width.is_some() { cut_to(&text, width) } else { text.into_owned() };
         let padding = width.saturating_sub(columns(&shown));
         let before = if self.of.numbers.contains(&at) { padding } else { 0 };
@@ -163,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_or_has_a_line_of_its_own() {
-        let of = Columns { ends_in_text: true, ..Columns::plain(&["id", "version", "about"]) };
+        let of = Columns { last: Last::Beginning, ..Columns::plain(&["id", "version", "about"]) };
         let rows = [["some-agent", "1.0.0", "What it does, in a sentence that goes on"], ["b", "2", ""]];
         let expected = "id          version  about\nsome-agent  1.0.0    What it does, in a sent…\nb           2\n";
         assert_eq!(table(&of, &rows, narrow(45)), expected);
@@ -173,6 +197,17 @@ mod tests {
         // Off a terminal, and where there is room, nothing is cut.
         assert!(table(&of, &rows, Look::default()).contains("that goes on\n"));
         assert!(table(&of, &rows, narrow(200)).contains("that goes on\n"));
+    }
+
+    #[test]
+    fn a_text_that_matters_is_wrapped() {
+        let of = Columns { last: Last::Text, ..Columns::plain(&["rule", "level", "reports"]) };
+        let rows = [["icon/size", "error", "an icon that is too large for editors to show"], ["b", "warning", "c"]];
+        let expected = "rule       level    reports\nicon/size  error    an icon that is too large\n                    for editors to show\nb          warning  c\n";
+        assert_eq!(table(&of, &rows, narrow(46)), expected);
+        let expected = "rule       level\n    reports\nicon/size  error\n    an icon that is too\n    large for editors to\n    show\nb          warning\n    c\n";
+        assert_eq!(table(&of, &rows, narrow(28)), expected);
+        assert!(table(&of, &rows, Look::default()).contains("an icon that is too large for editors to show\n"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::alike::alike;
 use super::layout::Look;
 use super::outcome::{INDENT, cut, outcome, stderr};
+use super::plural;
 use super::table::{Columns, table};
 use crate::text::{cell, printable, prose};
 use crate::verify::{Row, State, Summary, Verdict};
@@ -81,7 +82,8 @@ fn summary(rows: &[Row], duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     let held = if held > 0 { format!(", {held} still held") } else { String::new() };
     format!(
-        "{passed} passed, {failed} failed, {errors} errors, {skipped} skipped, {reused} reused{held} in {seconds:.1} s"
+        "{passed} passed, {failed} failed, {}, {skipped} skipped, {reused} reused{held} in {seconds:.1} s",
+        plural(errors, "error")
     )
 }
 

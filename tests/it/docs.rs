@@ -71,11 +71,16 @@ fn every_command_has_a_manual_page_that_is_in_order() {
             ".SH \"EXIT STATUS\"\n.TP\n0\ndone",
             ".SH ENVIRONMENT\n.TP\nACP_REGISTRY_INDEX",
             ".SH SEE ALSO\nacp\\-registry",
+            &format!(" 1 \"\" \"acp-registry {}\" \"General Commands Manual\"\n", env!("CARGO_PKG_VERSION")),
         ] {
             assert!(page.contains(part), "{name}: {part}");
         }
-        let has_examples = !["acp-registry.1", "acp-registry-publish-prune.1"].contains(&name.as_str());
+        let has_examples = name != "acp-registry.1";
         assert_eq!(page.contains(".SH EXAMPLES\n.PP\n"), has_examples, "{name}");
+        let line =
+            name.trim_end_matches(".1").replace("acp-registry-", "acp-registry ").replace("publish-", "publish ");
+        let synopsis = format!(".SH SYNOPSIS\n\\fB{}\\fR [OPTIONS]", line.replace('-', "\\-"));
+        assert!(page.contains(&synopsis), "{name}: {synopsis}");
         let path = env.path("new/man1").join(&name);
         let Ok(run) = Run::try_of(Command::new("groff").args(["-man", "-Tutf8", "-ww", "-rLL=120n"]).arg(path)) else {
             skipped("manual pages", "groff is not installed");

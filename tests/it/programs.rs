@@ -36,6 +36,39 @@ fn a_failure_has_a_stable_code_and_suggestions() {
 }
 
 #[test]
+fn a_mistake_in_the_arguments_is_told_in_full() {
+    let env = Env::empty();
+    for (arguments, message, help) in [
+        (
+            &["info", "--json"][..],
+            "the following required arguments were not provided: <ID[@VERSION]>",
+            "run `acp-registry info --help`",
+        ),
+        (
+            &["list", "--json", "--color", "pink"],
+            "invalid value 'pink' for '--color <WHEN>' [possible values: auto, always, never]",
+            "run `acp-registry list --help`",
+        ),
+        (
+            &["--format", "json", "ls", "--instaled"],
+            "unexpected argument '--instaled' found",
+            "did you mean `--installed`?",
+        ),
+    ] {
+        let run = env.run(arguments);
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        let error = &document["error"];
+        assert_eq!((run.code, &error["message"], &error["help"]), (2, &json!(message), &json!(help)));
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(&run.stderr).starts_with(&format!("error: {message}")), "{}", run.stderr);
+    }
+    let run = env.run(&["list", "--progress", "json", "--instaled"]);
+    let [event] = &events(&run.stderr)[..] else { panic!("{}", run.stderr) };
+    assert_eq!((run.code, run.stdout.as_str(), &event["event"]), (2, "", &json!("error")));
+    assert_eq!(event["suggestions"], json!(["--installed"]));
+}
+
+#[test]
 fn what_an_installation_refuses_is_told_apart() {
     let people = People::new();
     let wrong = "0".repeat(64);

@@ -41,27 +41,33 @@ fn a_forged_document_is_refused() {
         json!({ "schema": 1, "command": "validate", "findings": [finding], "agents": [] })
     };
     let env = Env::empty();
-    for (document, message) in [
-        (document("rule", json!("<b>")), "there is no rule `<b>`"),
-        (document("level", json!("off")), "`off` is not a level"),
-        (document("file", json!("../../etc/passwd")), "is not a file of a registry"),
-        (document("file", json!("/etc/passwd")), "is not a file of a registry"),
-        (document("file", json!("a\\b")), "is not a file of a registry"),
-        (document("line", json!(-1)), "invalid value"),
-        (json!({ "schema": 1, "command": "publish" }), "not of `validate` or `verify`"),
-        (json!({ "schema": 2, "command": "validate" }), "`schema` is not 1"),
-        (json!({ "schema": 1, "command": "verify", "results": [{}] }), "missing field"),
-        (json!("# Approved"), "invalid type"),
+    for (code, document, message) in [
+        (4, document("rule", json!("<b>")), "there is no rule `<b>`"),
+        (4, document("level", json!("off")), "`off` is not a level"),
+        (4, document("file", json!("../../etc/passwd")), "is not a file of a registry"),
+        (4, document("file", json!("/etc/passwd")), "is not a file of a registry"),
+        (4, document("file", json!("a\\b")), "is not a file of a registry"),
+        // What is no document of either command is a wrong argument.
+        (2, document("line", json!(-1)), "invalid value"),
+        (2, json!({ "schema": 1, "command": "publish" }), "it is one of `publish`"),
+        (2, json!({ "schema": 2, "command": "validate" }), "`schema` is not 1"),
+        (2, json!({ "schema": 1, "command": "verify", "results": [{}] }), "missing field"),
+        (2, json!("# Approved"), "invalid type"),
     ] {
         env.write("forged.json", document.to_string());
         for format in ["markdown", "sarif"] {
             let run = env.run(&["report", "forged.json", "--format", format]);
-            assert_eq!((run.code, run.stdout.as_str()), (4, ""), "{message}");
+            assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{message}");
             assert!(run.stderr.contains(message), "{message}: {}", run.stderr);
+            assert_eq!(run.stderr.contains("help: name a file that `acp-registry validate --json`"), code == 2);
         }
     }
-    env.write("forged.json", "[".repeat(100_000));
-    assert_eq!(env.run(&["report", "forged.json"]).code, 4);
+    for text in ["", "no JSON", "# Markdown", &"[".repeat(100_000)] {
+        env.write("forged.json", text);
+        let run = env.run(&["report", "forged.json"]);
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(run.stderr.contains("is not a JSON document of `validate` or `verify`: "), "{}", run.stderr);
+    }
     env.write("large.json", vec![b' '; (64 << 20) + 1]);
     assert_eq!(env.run(&["report", "large.json"]).code, 3);
     assert_eq!(env.run(&["report", "none.json"]).code, 3);

@@ -59,22 +59,29 @@ fn people() -> People {
 fn lines_of_results_fit_the_terminal() {
     let people = people();
     let env = Env::with(&["a", "b"]);
+    // On one line, as other tools write it.
+    let manifest: serde_json::Value = serde_json::from_str(&env.read("r/a/agent.json")).unwrap();
+    env.write("r/a/agent.json", manifest.to_string().replace("\"MIT\"", "\"whatever\""));
     env.write("old.json", json!({ "version": "1.0.0", "agents": [entry("a", "1.0.0", &json!({}))] }).to_string());
     let mut changed = entry("a", "1.0.0", &json!({ "npx": { "package": "p@1" } }));
     for name in ["authors", "website", "repository", "icon", "license"] {
         changed[name] = "changed".into();
     }
     env.write("new.json", json!({ "version": "1.0.0", "agents": [changed] }).to_string());
-    let with_people: [&[&str]; 7] = [
+    let with_people: [&[&str]; 8] = [
         &["list"],
         &["list", "--installed"],
         &["search", "agent"],
         &["info", "first"],
         &["info", "some-agent-with-a-long-id"],
+        &["resolve", "first"],
         &["doctor"],
         &["update", "--dry-run"],
     ];
-    let with_registry: [&[&str]; 4] = [
+    let with_registry: [&[&str]; 7] = [
+        &["-h"],
+        &["--help"],
+        &["validate"],
         &["rules"],
         &["explain", "icon/size"],
         &["diff", "old.json", "new.json"],
@@ -95,6 +102,11 @@ fn lines_of_results_fit_the_terminal() {
             assert_fits(&text, columns, &arguments.join(" "));
         }
     }
+    let (code, text) = shown(env.command(&["validate"]), 60);
+    assert!(code == 0 && plain(&text).contains("…") && text.contains("\"whatever\""), "{text}");
+    // The sentence about a rule is whole.
+    let (_, rules) = shown(env.command(&["rules"]), 60);
+    assert!(rules.contains("    a Linux program needs a C library that many systems do\n    not have\n"), "{rules}");
     // Nothing is lost where a row goes on below, and nothing is cut where there is no terminal.
     let (_, narrow) = shown(people.command(&["list"]), 60);
     for part in ["some-agent-with-a-long-id", "2026.11.21-nightly", "npx", "A coding agent that reads, writes"] {

@@ -1,0 +1,186 @@
+//! Mistakes in the arguments, as the parser reports them: as text, as a JSON document, or as an event.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use acp_registry::text::{printable, quote};
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use serde_json::json;
+
+use super::exit::{Exit, Failure};
+use super::help;
+use super::ui;
+
+/// Answers what the parser returned instead of arguments: help, the version, or a mistake.
+pub(super) fn answer(error: &clap::Error, arguments: &[OsString], program: &Command) -> ExitCode {
+    if !error.use_stderr() {
+        // clap escapes nothing, but what it quotes is what the caller has typed.
+        let _ = error.print();
+        return Exit::Success.into();
+    }
+    // What follows `--` is for another program.
+    let words = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).take_while(|word| *word != "--");
+    let words: Vec<&str> = words.collect();
+    let command = words.iter().find_map(|word| program.find_subcommand(word)).map(Command::get_name);
+    let failure = failure(error, command);
+    if words.contains(&"--json") || has_value(&words, "--format", "json") {
+        ui::write_stdout(&acp_registry::json::to_string(&json!({
+            "schema": 1,
+            "command": command,
+            "error": failure.document(),
+        })));
+    }
+    if has_value(&words, "--progress", "json") {
+        ui::send_event("error", failure.document());
+    } else if let Some(command) = meant(error) {
+        // What clap finds similar to a word of another package manager is not what is meant.
+        ui::write_stderr(&format!("error: {failure}\nhelp: the command is `acp-registry {command}`\n"));
+    } else {
+        let _ = error.print();
+    }
+    Exit::Usage.into()
+}
+
+fn has_value(words: &[&str], flag: &str, value: &str) -> bool {
+    words.windows(2).any(|pair| pair == [flag, value])
+        || words.iter().any(|word| word.strip_prefix(flag).and_then(|rest| rest.strip_prefix('=')) == Some(value))
+}
+
+/// The command that is meant by a word of another package manager.
+fn meant(error: &clap::Error) -> Option<&'static str> {
+    match error.get(ContextKind::InvalidSubcommand)? {
+        ContextValue::String(name) => help::other_word(name),
+        _ => None,
+    }
+}
+
+/// The mistake as the failures of commands are reported.
+fn failure(error: &clap::Error, command: Option<&str>) -> Failure {
+    let of_command = command.map_or_else(String::new, |command| format!(" {command}"));
+    let more = format!("run `acp-registry{of_command} --help`");
+    if let ContextValue::String(name) = error.get(ContextKind::InvalidSubcommand).unwrap_or(&ContextValue::None)
+        && let Some(command) = help::other_word(name)
+    {
+        let failure = Failure::usage(format!("unrecognized subcommand {}", quote(name))).suggest([command]);
+        return failure.help(format!("the command is `acp-registry {command}`"));
+    }
+    if matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand) {
+        return Failure::usage("no command is named").help(more);
+    }
+    let Said { message, tip } = said(&error.to_string());
+    let suggestions = suggestions(error);
+    let failure = Failure::usage(printable(&message));
+    match tip {
+        // The name that was probably meant is the help.
+        _ if !suggestions.is_empty() => failure.suggest(suggestions),
+        Some(tip) => failure.help(printable(&tip)),
+        None => failure.help(more),
+    }
+}
+
+/// Names that are similar to the one that is wrong, the nearest first: the parser has it last.
+fn suggestions(error: &clap::Error) -> Vec<&str> {
+    let kinds = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    let names = kinds.into_iter().filter_map(|kind| error.get(kind)).flat_map(|value| match value {
+        ContextValue::String(name) => std::slice::from_ref(name),
+        ContextValue::Strings(names) => names,
+        _ => &[],
+    });
+    let mut names: Vec<&str> = names.map(String::as_str).collect();
+    names.reverse();
+    names
+}
+
+/// The parts of the parser's text.
+struct Said {
+    /// What is wrong, on one line.
+    message: String,
+    /// What it says helps.
+    tip: Option<String>,
+}
+
+/// Takes the parser's text apart: what is wrong, a list below it, tips, the usage and where to read more.
+fn said(text: &str) -> Said {
+    let body = text.strip_prefix("error: ").unwrap_or(text);
+    let is_end = |paragraph: &str| paragraph.starts_with("Usage:") || paragraph.starts_with("For more information");
+    let (mut lines, mut tip) = (Vec::new(), None);
+    for paragraph in body.split("\n\n").take_while(|paragraph| !is_end(paragraph)) {
+        match paragraph.trim_start().strip_prefix("tip: ") {
+            Some(text) => tip = tip.or_else(|| text.lines().next().map(|line| line.trim().to_owned())),
+            None => lines.extend(paragraph.lines().map(str::trim).filter(|line| !line.is_empty())),
+        }
+    }
+    let message = match lines.as_slice() {
+        [head, items @ ..] if head.ends_with(':') => format!("{head} {}", items.join(", ")),
+        lines => lines.join(" "),
+    };
+    Said { message, tip }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(line: &str) -> (String, String, Vec<String>) {
+        let program = super::super::command();
+        let error = program.clone().try_get_matches_from(line.split(' ')).unwrap_err();
+        let command = line.split(' ').skip(1).find_map(|word| program.find_subcommand(word)).map(Command::get_name);
+        let document = failure(&error, command).document();
+        let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
+        let names = document["suggestions"].as_array().unwrap();
+        let names = names.iter().map(|name| name.as_str().unwrap().to_owned()).collect();
+        (text("message"), text("help"), names)
+    }
+
+    #[test]
+    fn a_mistake_is_reported_in_full() {
+        for (line, message, help, suggestions) in [
+            (
+                "p info",
+                "the following required arguments were not provided: <ID[@VERSION]>",
+                "run `acp-registry info --help`",
+                &[][..],
+            ),
+            (
+                "p publish",
+                "the following required arguments were not provided: --to <DIR|s3://BUCKET[/PREFIX]>",
+                "run `acp-registry publish --help`",
+                &[],
+            ),
+            (
+                "p install a --dist deb",
+                "invalid value 'deb' for '--dist <KIND>' [possible values: npx, uvx, binary]",
+                "run `acp-registry install --help`",
+                &[],
+            ),
+            (
+                "p install a --dist npxx",
+                "invalid value 'npxx' for '--dist <KIND>' [possible values: npx, uvx, binary]",
+                "did you mean `npx`?",
+                &["npx"],
+            ),
+            ("p list --jsn", "unexpected argument '--jsn' found", "did you mean `--json`?", &["--json"]),
+            (
+                "p instal",
+                "unrecognized subcommand 'instal'",
+                "did you mean `install`?",
+                &["install", "uninstall", "list", "init"],
+            ),
+            ("p remove", "unrecognized subcommand `remove`", "the command is `acp-registry uninstall`", &["uninstall"]),
+            ("p", "no command is named", "run `acp-registry --help`", &[]),
+        ] {
+            let (got, advice, names) = document(line);
+            assert_eq!((got.as_str(), advice.as_str()), (message, help), "{line}");
+            assert_eq!(names, suggestions, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_tip_of_the_parser_is_the_help() {
+        let text = "error: unexpected argument '-x' found\n\n  tip: to pass '-x' as a value, use '-- -x'\n\nUsage: p\n\nFor more information, try '--help'.\n";
+        let Said { message, tip } = said(text);
+        assert_eq!(message, "unexpected argument '-x' found");
+        assert_eq!(tip.as_deref(), Some("to pass '-x' as a value, use '-- -x'"));
+    }
+}
