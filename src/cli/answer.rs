@@ -33,11 +33,10 @@ pub(super) fn ask_all(outcomes: &mut [Outcome], session: &Session<'_>) -> Result
     })?
 }
 
-/// Whether there is something to learn: what was there and is started as before was asked when it was installed, unless
-/// that was left out.
+/// Whether there is something to learn: what was there, is started as before and has answered once is not asked again.
 fn is_asked(done: &Done) -> bool {
     let receipt = &done.version.receipt;
-    let is_new = !done.was_there || done.is_repaired || receipt.answers.is_none();
+    let is_new = !done.was_there || done.is_repaired || receipt.answers != Some(true);
     is_new && receipt.platform() == Platform::host()
 }
 

@@ -4,7 +4,8 @@ use std::env;
 use std::time::Duration;
 
 use acp_registry::doctor::{self, Check, Examined, Status};
-use acp_registry::handshake::Options;
+use acp_registry::handshake::{Options, Reason};
+use acp_registry::install::Kind;
 use acp_registry::store::Version;
 use acp_registry::sys::process::{self, Orphans};
 use serde_json::json;
@@ -16,7 +17,7 @@ use super::global::{FormatArgs, Global};
 use super::live;
 use super::place::{PlaceArgs, Session, environment};
 use super::progress::Installs;
-use super::repair;
+use super::repair::{self, Need};
 use super::resolve::Named;
 use super::signals;
 use super::ui::Ui;
@@ -32,7 +33,8 @@ pub(super) struct Args {
 
     /// Repair what can be repaired
     ///
-    /// Damaged agents are installed again in their version, and a Node.js or Python that has moved is found again.
+    /// Damaged agents, and named ones that do not answer, are installed again in their version, and a Node.js or Python that
+    /// has moved is found again.
     #[arg(long)]
     fix: bool,
 
@@ -71,6 +73,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if !named.is_empty() {
         converse(args, &mut agents, ui)?;
     }
+    if args.fix && !named.is_empty() {
+        reinstall(args, &mut agents, &session)?;
+    }
     let text = if args.format.is_json() {
         let document = json!({ "schema": 1, "command": "doctor", "checks": checks, "agents": agents });
         acp_registry::json::to_string(&document)
@@ -83,19 +88,68 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 
 /// Repairs what can be. What cannot is said, and looked at afterwards as everything else.
 fn fix(ids: &[String], session: &Session<'_>) -> Result<(), Failure> {
-    // What cannot be read has no version that could be repaired.
-    let versions = ids.iter().filter_map(|id| Some(session.store.agent(id).ok()??.current));
-    let broken: Vec<Version> = versions.filter(repair::is_needed).collect();
     signals::run_with_threads(1, async {
         let bars = Installs::new(session.ui());
-        for version in broken {
-            let id = &version.receipt.id;
-            match repair::repair(&version, session, &bars).await {
-                Ok(()) => session.ui().note(&format!("repaired {id}")),
-                Err(failure) => session.ui().warning(&format!("{id} was not repaired: {failure}")),
+        for id in ids {
+            let repaired = match session.store.agent(id) {
+                Ok(Some(agent)) => repair_if_needed(&agent.current, session, &bars).await,
+                _ => repair::restore(id, session, &bars)
+                    .await
+                    .map(|version| version.map(|version| format!("repaired {id}: {version} is started from now on"))),
+            };
+            match repaired {
+                Ok(Some(done)) => session.ui().note(&done),
+                Ok(None) => {}
+                Err(failure) => not_repaired(id, &failure, session),
             }
         }
     })
+}
+
+async fn repair_if_needed(
+    version: &Version,
+    session: &Session<'_>,
+    bars: &Installs,
+) -> Result<Option<String>, Failure> {
+    let Some(need) = Need::of(version) else { return Ok(None) };
+    repair::repair(version, need, session, bars).await?;
+    Ok(Some(format!("repaired {}: {}", version.receipt.id, need.why())))
+}
+
+fn not_repaired(id: &str, failure: &Failure, session: &Session<'_>) {
+    session.ui().warning(&format!("{id} was not repaired: {failure}"));
+}
+
+/// Installs packages again that do not answer although nothing is known to be damaged, and starts them once more. All files
+/// of an archive are known to be as they were.
+fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Result<(), Failure> {
+    let is_silent = |agent: &&mut Examined| {
+        let reason = agent.handshake.as_ref().and_then(|outcome| outcome.reason);
+        let is_package = agent.startable.as_ref().is_some_and(|version| version.receipt.kind() != Some(Kind::Binary));
+        is_package && reason.is_some_and(may_be_of_files)
+    };
+    for agent in agents.iter_mut().filter(is_silent) {
+        let Some(version) = agent.startable.clone() else { continue };
+        let done = signals::run_with_threads(1, async {
+            let bars = Installs::new(session.ui());
+            repair::repair(&version, Need::Start, session, &bars).await
+        })?;
+        if let Err(failure) = done {
+            not_repaired(&agent.id, &failure, session);
+            continue;
+        }
+        *agent = doctor::installed(&session.store, &version.receipt.id, &environment())?;
+        converse(args, std::slice::from_mut(agent), session.ui())?;
+        if agent.status < Status::Error {
+            session.ui().note(&format!("repaired {}: {}", agent.id, Need::Start.why()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file that is not what it was may be why an agent fails like this.
+fn may_be_of_files(reason: Reason) -> bool {
+    matches!(reason, Reason::Exited | Reason::SpawnFailed | Reason::InvalidResponse | Reason::AgentError)
 }
 
 /// The handshake with every agent, one after the other.

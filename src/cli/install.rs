@@ -245,10 +245,24 @@ pub(super) async fn install_all(session: &Session<'_>, tasks: Vec<Task>) -> Vec<
 }
 
 pub(super) async fn install_one(session: &Session<'_>, task: &Task, bars: &Installs) -> Result<Done, Failure> {
+    install_unless(session, task, bars, true).await
+}
+
+/// The same, although it is there.
+pub(super) async fn install_again(session: &Session<'_>, task: &Task, bars: &Installs) -> Result<Done, Failure> {
+    install_unless(session, task, bars, false).await
+}
+
+async fn install_unless(
+    session: &Session<'_>,
+    task: &Task,
+    bars: &Installs,
+    is_there_enough: bool,
+) -> Result<Done, Failure> {
     let plan = &task.plan;
     if session.is_offline() {
         let there = session.store.installed(plan)?;
-        if !there.is_some_and(|there| there.damages().is_ok_and(|damages| damages.is_empty())) {
+        if !is_there_enough || !there.is_some_and(|there| there.is_intact()) {
             let (id, version) = (&plan.id, &plan.version);
             let message = format!("{id} {version} is not installed, and nothing may be sent (--offline)");
             return Err(Failure::unable(message).code(Code::Offline));
@@ -269,7 +283,7 @@ pub(super) async fn install_one(session: &Session<'_>, task: &Task, bars: &Insta
     let waiting = |holder: &str| session.waiting(holder);
     let order =
         Order { plan, installer: &installer, pin: task.pin, start: task.start, progress: &progress, waiting: &waiting };
-    Ok(session.store.install(&order).await?)
+    Ok(if is_there_enough { session.store.install(&order).await } else { session.store.install_again(&order).await }?)
 }
 
 fn report(results: &[Outcome], index: Option<Value>, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {

@@ -4,22 +4,58 @@ use acp_registry::install::{Kind, Verified};
 use acp_registry::store::{Pin, Start, Version};
 
 use super::exit::Failure;
-use super::install::{Task, install_one};
+use super::install::{Task, install_again, install_one};
 use super::place::{Session, environment};
 use super::progress::Installs;
+use super::resolve::{Named, plan};
 use super::run::plan_again;
 
-/// Whether something of a version can be repaired.
-pub(super) fn is_needed(version: &Version) -> bool {
-    let is_sound = version.is_whole() && version.damages().is_ok_and(|damages| damages.is_empty());
-    !is_sound || version.is_repairable(&environment())
+/// What is to be repaired of a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Files have gone or changed.
+    Files,
+    /// What starts it has gone, or a better one is there.
+    Runtime,
+    /// It does not answer, although nothing is known to be damaged.
+    Start,
+}
+
+impl Need {
+    /// What is to be repaired; reads every file whose digest was kept.
+    pub(super) fn of(version: &Version) -> Option<Self> {
+        if version.is_intact() { Self::of_runtime(version) } else { Some(Self::Files) }
+    }
+
+    /// The same at a glance, by the sizes of files.
+    pub(super) fn at_a_glance(version: &Version) -> Option<Self> {
+        if version.seems_intact() { Self::of_runtime(version) } else { Some(Self::Files) }
+    }
+
+    fn of_runtime(version: &Version) -> Option<Self> {
+        version.is_repairable(&environment()).then_some(Self::Runtime)
+    }
+
+    /// Why it is repaired.
+    pub(super) fn why(self) -> &'static str {
+        match self {
+            Self::Files => "files were missing or changed",
+            Self::Runtime => "what starts it had changed",
+            Self::Start => "it did not answer",
+        }
+    }
 }
 
 /// Finds what starts a version again, and installs what is damaged again as it was.
-pub(super) async fn repair(version: &Version, session: &Session<'_>, bars: &Installs) -> Result<(), Failure> {
+pub(super) async fn repair(
+    version: &Version,
+    need: Need,
+    session: &Session<'_>,
+    bars: &Installs,
+) -> Result<(), Failure> {
     let receipt = &version.receipt;
     session.store.follow_interpreter(&receipt.id, &environment(), &|holder| session.waiting(holder)).await?;
-    if version.is_whole() && version.damages().is_ok_and(|damages| damages.is_empty()) {
+    if need == Need::Runtime && !version.has_lost_python() {
         return Ok(());
     }
     if receipt.verified() == Verified::Lock && receipt.kind() != Some(Kind::Binary) {
@@ -30,5 +66,26 @@ pub(super) async fn repair(version: &Version, session: &Session<'_>, bars: &Inst
         )));
     }
     let Some(plan) = plan_again(version, session)? else { return Ok(()) };
-    install_one(session, &Task { plan, pin: Pin::Keep, start: Start::This }, bars).await.map(drop)
+    let task = Task { plan, pin: Pin::Keep, start: Start::This };
+    let done = if need == Need::Start {
+        install_again(session, &task, bars).await
+    } else {
+        install_one(session, &task, bars).await
+    };
+    done.map(drop)
+}
+
+/// Makes an agent startable again of which no version is started: by the newest one that is there, or else by installing
+/// it. Returns the version; `None` when there is nothing to do.
+pub(super) async fn restore(id: &str, session: &Session<'_>, bars: &Installs) -> Result<Option<String>, Failure> {
+    if matches!(session.store.agent(id), Ok(Some(_))) {
+        return Ok(None);
+    }
+    if let Some(version) = session.store.restore_current(id, &|holder| session.waiting(holder)).await? {
+        return Ok(Some(version));
+    }
+    let plan = plan(&Named::any(id), None, &session.catalog().await?, session)?;
+    let task = Task { plan, pin: Pin::Keep, start: Start::This };
+    let done = install_one(session, &task, bars).await?;
+    Ok(Some(done.version.receipt.version))
 }

@@ -25,9 +25,9 @@ use super::install::{Task, install_all};
 use super::launch;
 use super::list::agents;
 use super::network::{Needs, connect};
-use super::place::{PackageArgs, PlaceArgs, Session, environment, host};
+use super::place::{PackageArgs, PlaceArgs, Session, host};
 use super::progress::Installs;
-use super::repair::repair;
+use super::repair::{Need, repair};
 use super::resolve::Named;
 use super::signals;
 use super::ui::Ui;
@@ -74,9 +74,9 @@ struct Report {
     held: Vec<Value>,
     pinned: Vec<Value>,
     up_to_date: Vec<String>,
-    /// Agents of which only what starts them has changed.
-    repairs: Vec<Version>,
-    repaired: Vec<String>,
+    /// Agents that stay at their version and are damaged, or are to be started by something else.
+    repairs: Vec<(Version, Need)>,
+    repaired: Vec<(String, Need)>,
     gone: Vec<String>,
     errors: Vec<(String, Failure)>,
     /// The member `index` of the document.
@@ -151,7 +151,7 @@ fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap
 /// Compares every agent with the index. What is wrong with one never stops the others.
 fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report {
     let mut report = Report { index: launch::index(catalog), ..Report::default() };
-    let (host, environment) = (host(), environment());
+    let host = host();
     for agent in installed {
         let (id, from) = (agent.id.clone(), agent.current.receipt.version.clone());
         if let Err(error) = session.store.refuse_foreign_agent(&id) {
@@ -162,6 +162,7 @@ fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report
             Ok(Some(entry)) => entry,
             Ok(None) => {
                 report.gone.push(id);
+                report.repairs.extend(needed(agent));
                 continue;
             }
             Err(error) => {
@@ -172,14 +173,17 @@ fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report
         let offers = Offer::of_agent(&entry, catalog.sha256());
         if agent.is_pinned {
             report.pinned.push(json!({ "id": id, "version": from, "available": entry.version }));
+            report.repairs.extend(needed(agent));
             continue;
         }
         match compare(agent, &offers, session.platform(), &host) {
             Err(error) => report.errors.push((id, error.into())),
             Ok(Status::UpToDate(plan)) => match session.store.refuse_changed(&plan) {
                 Err(error) => report.errors.push((id, error.into())),
-                Ok(()) if agent.current.is_repairable(&environment) => report.repairs.push(agent.current.clone()),
-                Ok(()) => report.up_to_date.push(id),
+                Ok(()) => match needed(agent) {
+                    Some(repair) => report.repairs.push(repair),
+                    None => report.up_to_date.push(id),
+                },
             },
             Ok(Status::Newer(plan) | Status::Other(plan)) => {
                 report.updates.push(Update { id, from, plan: *plan, applied: None });
@@ -187,6 +191,11 @@ fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report
         }
     }
     report
+}
+
+/// What is to be repaired of an agent that stays at its version.
+fn needed(agent: &Agent) -> Option<(Version, Need)> {
+    Some((agent.current.clone(), Need::at_a_glance(&agent.current)?))
 }
 
 fn needs(report: &Report) -> Needs {
@@ -232,10 +241,10 @@ async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
         }
     }
     let bars = Installs::new(session.ui());
-    for version in std::mem::take(&mut report.repairs) {
+    for (version, need) in std::mem::take(&mut report.repairs) {
         let id = version.receipt.id.clone();
-        match repair(&version, session, &bars).await {
-            Ok(()) => report.repaired.push(id),
+        match repair(&version, need, session, &bars).await {
+            Ok(()) => report.repaired.push((id, need)),
             Err(failure) => report.errors.push((id, failure)),
         }
     }
@@ -275,9 +284,10 @@ fn document(report: &Report) -> Value {
         })
     });
     let errors = report.errors.iter().map(|(id, failure)| failure.of_agent(id));
+    let repaired: Vec<&String> = report.repaired.iter().map(|(id, _)| id).collect();
     json!({
         "schema": 1, "command": "update", "updates": updates.collect::<Vec<Value>>(), "held": report.held,
-        "pinned": report.pinned, "repaired": report.repaired, "up_to_date": report.up_to_date, "gone": report.gone,
+        "pinned": report.pinned, "repaired": repaired, "up_to_date": report.up_to_date, "gone": report.gone,
         "errors": errors.collect::<Vec<Value>>(), "index": report.index,
     })
 }
@@ -289,11 +299,11 @@ fn text(report: &Report) -> String {
         let verb = if applied.is_some() { "updated" } else { "update" };
         text.push_str(&format!("{verb} {id} {from} -> {}\n", plan.version));
     }
-    for id in &report.repaired {
-        text.push_str(&format!("repaired {id}: what starts it had changed\n"));
+    for (id, need) in &report.repaired {
+        text.push_str(&format!("repaired {id}: {}\n", need.why()));
     }
-    for version in &report.repairs {
-        text.push_str(&format!("repair {}: what starts it has changed\n", version.receipt.id));
+    for (version, need) in &report.repairs {
+        text.push_str(&format!("would repair {}: {}\n", version.receipt.id, need.why()));
     }
     for held in &report.held {
         let until =

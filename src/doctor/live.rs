@@ -150,7 +150,8 @@ fn words(reason: Reason) -> (&'static str, &'static str) {
         ),
         Reason::Exited => (
             "it was started, but ended at once",
-            "what it wrote to stderr may say why; if it does not, update it or install it again",
+            "what it wrote to stderr may say why; if it does not, update it, or have `acp-registry doctor --fix ID` install it \
+             again",
         ),
         Reason::InvalidResponse => (
             "it was started, but what it wrote is no answer of an ACP agent",

@@ -68,6 +68,16 @@ impl PackageCache {
         Ok(size)
     }
 
+    /// Empties uv's cache, unless something is being installed. Returns whether it is empty now.
+    pub(super) fn empty_uv(&self) -> bool {
+        let [_, uv] = self.folders();
+        if !uv.exists() {
+            return true;
+        }
+        let answer = Lock::ask(&self.marker(), "emptying the cache of uv");
+        matches!(answer, Ok(Answer::Mine(_))) && Scratch::adopt(&uv).remove().is_ok()
+    }
+
     /// How many bytes [`PackageCache::shrink`] would free; nothing is removed.
     ///
     /// # Errors
@@ -108,7 +118,12 @@ mod tests {
         assert_eq!((cache.surplus(99).unwrap(), cache.surplus(100).unwrap()), (100, 0));
         assert_eq!(cache.shrink(99).unwrap(), 100);
         assert!(!folder.path().join("a/b/npm").exists() && !folder.path().join("a/b/uv").exists());
-        assert!(cache.open().is_some());
+        let open = cache.open().unwrap();
+        fs::write(open.uv.join("z"), "x").unwrap();
+        assert!(!cache.empty_uv(), "something is being installed");
+        drop(open);
+        assert!(cache.empty_uv() && cache.empty_uv());
+        assert!(folder.path().join("a/b/npm").exists() && !folder.path().join("a/b/uv").exists());
         fs::write(folder.path().join("file"), "").unwrap();
         assert!(PackageCache::at(&folder.path().join("file")).open().is_none());
     }

@@ -322,6 +322,16 @@ impl Installer {
         }
     }
 
+    /// The installer that puts right what has other bytes than were installed; `None` where this one does.
+    ///
+    /// uv links files of its cache into environments, so that a file which was changed there is changed in the cache, too:
+    /// uv's part of the cache is emptied, or not used while another installation needs it. npm compares what it takes.
+    #[must_use]
+    pub fn after_change(&self, kind: Kind) -> Option<Self> {
+        let cache = self.packages.as_ref().filter(|_| kind == Kind::Uvx)?;
+        (!cache.empty_uv()).then(|| Self { packages: None, ..self.clone() })
+    }
+
     /// The shared caches, for as long as the result lives.
     fn open_cache(&self) -> Option<cache::Open> {
         self.packages.as_ref()?.open()

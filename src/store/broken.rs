@@ -1,4 +1,9 @@
-//! Digests of what was installed, and whether they still hold.
+//! Digests and sizes of what was installed, and whether they still hold.
+//!
+//! Of an archive, the digest of every file is kept. A package has tens of thousands of files with those that it needs, and
+//! hashing them all would take longer than installing them: only its program has a digest, and of the other files the sizes
+//! are kept. Comparing these reads no file, and finds what has gone or was cut off. Package managers have lists of their own,
+//! but npm's names packages only, and neither covers an environment with its interpreter.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -28,21 +33,40 @@ pub enum Damage {
     Unreadable(String),
 }
 
+impl Damage {
+    fn of(name: String, is_same: io::Result<bool>) -> Option<Self> {
+        match is_same {
+            Ok(true) => None,
+            Ok(false) => Some(Self::Changed(name)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Self::Missing(name)),
+            Err(_) => Some(Self::Unreadable(name)),
+        }
+    }
+}
+
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Digests {
     schema: u32,
     /// SHA-256 by path below the version's directory.
     files: BTreeMap<String, String>,
+    /// Bytes by path below the version's directory, of the files that have no digest. Earlier versions of this program kept
+    /// none.
+    #[serde(default)]
+    sizes: BTreeMap<String, u64>,
 }
 
-/// Writes the digests of a version that was just installed. Of packages only the program counts: what is beside it, their
-/// runtimes write to themselves. Returns how many bytes all files have.
+/// Writes the digests and sizes of a version that was just installed. Returns how many bytes all files have.
 pub(super) fn record(directory: &Path, program: &Path, kind: Kind) -> Result<u64, PathError> {
     let found = files_below(&directory.join(FILES))?;
     let size = found.iter().map(|(_, bytes)| bytes).sum();
-    let mut files: Vec<PathBuf> = found.into_iter().map(|(path, _)| path).collect();
-    if kind != Kind::Binary {
-        files = vec![program.canonicalize().map_err(PathError::at(program))?];
+    let mut sizes = BTreeMap::new();
+    let mut files: Vec<PathBuf> = Vec::new();
+    if kind == Kind::Binary {
+        files.extend(found.into_iter().map(|(path, _)| path));
+    } else {
+        let named = found.into_iter().filter_map(|(path, bytes)| Some((name_of(&path, directory)?, bytes)));
+        sizes.extend(named.filter(|(name, _)| !is_rewritten(name)));
+        files.push(program.canonicalize().map_err(PathError::at(program))?);
     }
     let real = directory.canonicalize().map_err(PathError::at(directory))?;
     let digests: BTreeMap<String, String> = files
@@ -52,27 +76,58 @@ pub(super) fn record(directory: &Path, program: &Path, kind: Kind) -> Result<u64
             Some(digest(&path).map(|digest| (name, digest)).map_err(PathError::at(&path)))
         })
         .collect::<Result<_, _>>()?;
+    sizes.retain(|name, _| !digests.contains_key(name));
     let path = directory.join(DIGESTS);
-    std::fs::write(&path, json::to_string(&Digests { schema: 1, files: digests })).map_err(PathError::at(&path))?;
+    std::fs::write(&path, json::to_string(&Digests { schema: 1, files: digests, sizes }))
+        .map_err(PathError::at(&path))?;
     Ok(size)
 }
 
+/// Whether runtimes write to a file of a package themselves: compiled modules, caches and logs.
+fn is_rewritten(name: &str) -> bool {
+    let is_cache = |part: &str| ["__pycache__", ".cache"].contains(&part);
+    name.split('/').any(is_cache) || [".pyc", ".log"].iter().any(|ending| name.ends_with(ending))
+}
+
 impl Version {
-    /// Compares what is installed with what was: reads every file whose digest was kept.
+    /// Compares what is installed with what was: reads every file whose digest was kept, and looks at the size of the others.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when nobody knows any more what was installed.
+    /// [`Error::Damaged`] when what was installed is no longer known.
     pub fn damages(&self) -> Result<Vec<Damage>, Error> {
-        let found = self.digests()?.files.into_par_iter().filter_map(|(name, wanted)| {
-            let path = name.split('/').fold(self.directory.clone(), |path, part| path.join(part));
-            match digest(&path) {
-                Ok(found) if found == wanted => None,
-                Ok(_) => Some(Damage::Changed(name)),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Damage::Missing(name)),
-                Err(_) => Some(Damage::Unreadable(name)),
-            }
+        let Digests { files, sizes, .. } = self.digests()?;
+        let found = files.into_par_iter().filter_map(|(name, wanted)| {
+            let is_same = digest(&self.path_of(&name)).map(|found| found == wanted);
+            Damage::of(name, is_same)
         });
-        Ok(found.collect())
+        let mut damages: Vec<Damage> = found.collect();
+        damages.extend(self.resized(sizes));
+        Ok(damages)
+    }
+
+    /// Whether nothing of the version is damaged, see [`Version::damages`].
+    #[must_use]
+    pub fn is_intact(&self) -> bool {
+        self.is_whole() && self.damages().is_ok_and(|damages| damages.is_empty())
+    }
+
+    /// Whether the program and the files beside it are there in their sizes: reads only the list of files.
+    #[must_use]
+    pub fn seems_intact(&self) -> bool {
+        self.is_whole() && self.digests().is_ok_and(|digests| self.resized(digests.sizes).is_empty())
+    }
+
+    /// The files that have gone or have another size.
+    fn resized(&self, sizes: BTreeMap<String, u64>) -> Vec<Damage> {
+        let found = sizes.into_par_iter().filter_map(|(name, wanted)| {
+            let found = self.path_of(&name).symlink_metadata();
+            Damage::of(name, found.map(|found| found.is_file() && found.len() == wanted))
+        });
+        found.collect()
+    }
+
+    fn path_of(&self, name: &str) -> PathBuf {
+        name.split('/').fold(self.directory.clone(), |path, part| path.join(part))
     }
 
     /// Whether the bytes of the program are those that were installed.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::Error;
 use super::places::CURRENT;
+use super::{Error, Store};
 use crate::json;
 use crate::sys::fs::{PathError, ReadError, read_bounded};
 use crate::sys::rename::write_durable;
@@ -62,5 +62,35 @@ impl Current {
     /// Swaps the version.
     pub(super) fn write(&self, agent: &Path) -> Result<(), Error> {
         Ok(write_durable(&agent.join(CURRENT), json::to_string(self).as_bytes())?)
+    }
+}
+
+impl Store {
+    /// Lets the version of an agent be started that was installed last and seems intact, where none is: the file that says
+    /// which one has gone, cannot be read, or names one that is not there. Returns the version; `None` when one is started
+    /// already, is damaged itself, or no other is there.
+    ///
+    /// # Errors
+    /// [`Error`]; the agent is then as before.
+    pub async fn restore_current(&self, id: &str, waiting: &(dyn Fn(&str) + Sync)) -> Result<Option<String>, Error> {
+        let agent = self.directory(id);
+        if !agent.is_dir() || agent.is_symlink() {
+            return Ok(None);
+        }
+        let _lock = self.lock(id, &format!("repairing {id}"), waiting).await?;
+        let current = Current::read(&agent).ok().flatten();
+        if current.as_ref().is_some_and(|current| agent.join(&current.folder).exists()) {
+            return Ok(None);
+        }
+        let mut versions = self.versions(id)?;
+        versions.retain(|version| version.is_for_here() && version.seems_intact());
+        // All of these times are in UTC and in seconds.
+        let Some(newest) = versions.into_iter().max_by(|a, b| a.receipt.installed_at.cmp(&b.receipt.installed_at))
+        else {
+            return Ok(None);
+        };
+        let is_pinned = current.is_some_and(|current| current.is_pinned);
+        Current::new(newest.folder(), is_pinned).write(&agent)?;
+        Ok(Some(newest.receipt.version))
     }
 }

@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use super::current::Current;
 use super::places::{FILES, IN_USE, NEW};
 use super::unchanged::refuse_other_bytes;
-use super::{Error, Pin, Receipt, Store, Version, broken, leftovers};
+use super::{Damage, Error, Pin, Receipt, Store, Version, broken, leftovers};
 use crate::install::{Installer, Kind, Placed, Progress};
 use crate::resolve::Plan;
 use crate::sys::fs::PathError;
@@ -63,21 +63,34 @@ impl Store {
     /// # Errors
     /// [`Error`]; everything is then as before.
     pub async fn install(&self, order: &Order<'_>) -> Result<Done, Error> {
+        self.install_unless(order, true).await
+    }
+
+    /// The same, although the version is there and not known to be damaged: it does not start, and a file that was changed
+    /// within its size may be why.
+    ///
+    /// # Errors
+    /// [`Error`]; everything is then as before.
+    pub async fn install_again(&self, order: &Order<'_>) -> Result<Done, Error> {
+        self.install_unless(order, false).await
+    }
+
+    async fn install_unless(&self, order: &Order<'_>, is_there_enough: bool) -> Result<Done, Error> {
         let plan = order.plan;
         let lock = self.lock(&plan.id, &format!("installing {} {}", plan.id, plan.version), order.waiting).await?;
         let agent = self.directory(&plan.id);
         let mut first = First { store: self, agent: &agent, is_over: agent.exists(), lock: Some(lock) };
         fs::create_dir_all(&agent).map_err(PathError::at(&agent))?;
-        let done = self.install_locked(order, &agent).await?;
+        let done = self.install_locked(order, &agent, is_there_enough).await?;
         first.is_over = true;
         Ok(done)
     }
 
-    async fn install_locked(&self, order: &Order<'_>, agent: &Path) -> Result<Done, Error> {
+    async fn install_locked(&self, order: &Order<'_>, agent: &Path, is_there_enough: bool) -> Result<Done, Error> {
         let plan = order.plan;
         self.refuse_changed(plan)?;
         let place = agent.join(plan.folder());
-        let there = undamaged(&place).await;
+        let there = if is_there_enough { undamaged(&place).await } else { None };
         let was_there = there.is_some();
         let mut is_repaired = false;
         let version = if let Some(mut version) = there {
@@ -119,6 +132,7 @@ impl Store {
         let temporary = temporary.canonicalize().map_err(PathError::at(&temporary))?;
         let known = self.known(plan)?;
         let named_by = Version::read(place).ok().flatten().map(|version| version.receipt.named_by);
+        let is_changed = has_other_bytes(place);
         let damaged = Aside::put(place, new.path().join("damaged"))?;
         // An environment of Python cannot be moved, so that packages are made where they stay: without a receipt, nobody
         // takes that for a version.
@@ -128,7 +142,9 @@ impl Store {
         };
         let files = make(target.join(FILES))?;
         let failed = |error| Error::Install { id: plan.id.clone(), error };
-        let placed = order.installer.place(&plan.source, &plan.expected, &files, &temporary, order.progress).await;
+        let installer = if is_changed { order.installer.after_change(plan.kind()) } else { None };
+        let installer = installer.as_ref().unwrap_or(order.installer);
+        let placed = installer.place(&plan.source, &plan.expected, &files, &temporary, order.progress).await;
         let mut placed = placed.map_err(failed)?;
         refuse_other_bytes(&known, plan, &mut placed.proof)?;
         let mut receipt = describe(plan, placed, target.clone()).await?;
@@ -176,7 +192,7 @@ impl Store {
         Ok(is_other)
     }
 
-    /// Writes down whether an installed version has answered.
+    /// Writes down whether an installed version has answered, unless it has been removed meanwhile.
     ///
     /// # Errors
     /// [`Error`]; the receipt is then as before.
@@ -187,9 +203,14 @@ impl Store {
         waiting: &(dyn Fn(&str) + Sync),
     ) -> Result<(), Error> {
         let id = version.receipt.id.clone();
-        let _lock = self.lock(&id, &format!("checking {id}"), waiting).await?;
-        // Meanwhile another process may have removed or changed it.
-        let Some(mut there) = Version::read(&version.directory)? else { return Err(Error::NotInstalled(id)) };
+        let lock = self.lock(&id, &format!("checking {id}"), waiting).await?;
+        // Another process may also have changed it.
+        let Some(mut there) = Version::read(&version.directory)? else {
+            if !self.directory(&id).exists() {
+                lock.remove();
+            }
+            return Ok(());
+        };
         there.receipt.answers = Some(answers);
         there.write_receipt()?;
         version.receipt.answers = Some(answers);
@@ -273,10 +294,21 @@ impl Drop for Aside<'_> {
 
 /// The version in a directory, if it is there and what was installed.
 async fn undamaged(place: &Path) -> Option<Version> {
-    let version = Version::read(place).ok().flatten().filter(Version::is_whole)?;
+    let version = Version::read(place).ok().flatten()?;
     let check = version.clone();
-    let damages = spawn_blocking(move || check.damages()).await;
-    damages.is_ok_and(|damages| damages.is_ok_and(|damages| damages.is_empty())).then_some(version)
+    let is_intact = spawn_blocking(move || check.is_intact()).await;
+    is_intact.unwrap_or_default().then_some(version)
+}
+
+/// Whether files of a version that is installed again may have other bytes, and not only have gone.
+fn has_other_bytes(place: &Path) -> bool {
+    match Version::read(place) {
+        Ok(None) => false,
+        Ok(Some(version)) => version.damages().map_or(true, |damages| {
+            damages.is_empty() || damages.iter().any(|damage| !matches!(damage, Damage::Missing(_)))
+        }),
+        Err(_) => true,
+    }
 }
 
 /// Looks at what was installed, and writes everything but the receipt.

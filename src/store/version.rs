@@ -98,7 +98,7 @@ impl Version {
     }
 
     /// Whether this was installed for the system that this program runs on.
-    fn is_for_here(&self) -> bool {
+    pub(super) fn is_for_here(&self) -> bool {
         self.receipt.platform().is_none_or(|platform| Some(platform) == Platform::host())
     }
 

@@ -243,8 +243,9 @@ fn installing_and_uninstalling_at_once_is_no_error() {
     let (people, _) = installed();
     for _ in 0..15 {
         let start = |arguments: &[&str]| people.command(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-        let children =
-            [start(&["install", "a"]), start(&["uninstall", "--all"]), start(&["install", "a"]), start(&["gc"])];
+        // An agent that is being asked whether it answers is running, and is not removed.
+        let install = ["install", "a", "--no-check"];
+        let children = [start(&install), start(&["uninstall", "--all"]), start(&install), start(&["gc"])];
         for child in children {
             let output = child.unwrap().wait_with_output().unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

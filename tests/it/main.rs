@@ -19,6 +19,7 @@ mod completions;
 mod contract;
 mod corpus;
 mod damage;
+mod dependencies;
 mod diff;
 mod docs;
 #[cfg(unix)]
