@@ -16,6 +16,7 @@
 
 #[path = "../fake_agent/agent.rs"]
 mod agent;
+mod answers;
 mod bump;
 mod generate;
 mod handshake;
@@ -87,6 +88,9 @@ fn main() {
     if is_wanted("bump") {
         bump::bump(&folder);
         bump::versions(&folder);
+    }
+    if is_wanted("answers") {
+        answers::compare(&folder);
     }
     if is_wanted("install") {
         people::install(&folder);
