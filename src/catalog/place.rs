@@ -6,7 +6,7 @@ use std::str::FromStr;
 use url::Url;
 
 use crate::registry::DEFAULT_BASE_URL;
-use crate::text::quote;
+use crate::text::{quote, without_secrets};
 
 /// Where an index is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Place {
 
 /// A text names no place of an index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} is neither the address of an index nor a path", quote(.0))]
+#[error("{} is neither the address of an index nor a path", quote(&without_secrets(.0)))]
 pub struct WrongPlace(String);
 
 impl Default for Place {

@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::watch;
 
 use crate::sys::process::Tail;
-use crate::text::shown;
+use crate::text::{shown, without_secrets};
 
 /// How lines begin by which npm notes each answer. They say how far it is, and nothing of what fails.
 const NOTE: &[u8] = b"npm http ";
@@ -29,8 +29,9 @@ impl Words {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     }
 
+    /// The end, in which addresses have no passwords: package managers are told those of the person's registries.
     pub(super) fn text(&self) -> String {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).text()
+        without_secrets(&self.0.lock().unwrap_or_else(PoisonError::into_inner).text()).into_owned()
     }
 }
 
@@ -92,7 +93,7 @@ impl Ear {
         } else {
             self.keep_line();
             if PHASES.iter().any(|phase| line.trim_start().starts_with(phase)) {
-                self.phase.send_replace(shown(&line, SHOWN));
+                self.phase.send_replace(shown(&without_secrets(&line), SHOWN));
             }
         }
         self.line.clear();
@@ -147,6 +148,16 @@ mod tests {
         let (kept, phase) = heard(&["Resolved 3 packages in 1s\nDownloading x\u{1b}[31m (9MiB)\n", "error: no\n"]);
         assert_eq!(phase, "Downloading x[31m (9MiB)");
         assert_eq!(kept, "Resolved 3 packages in 1s\nDownloading x\u{1b}[31m (9MiB)\nerror: no\n");
+    }
+
+    #[test]
+    fn no_password_of_a_registry_is_kept_or_shown() {
+        let (kept, phase) = heard(&[
+            "Downloading x from https://u:sec",
+            "ret@h.example/x\nnpm error 401 https://u:secret@h.example/a\n",
+        ]);
+        assert_eq!(phase, "Downloading x from https://h.example/x");
+        assert_eq!(kept, "Downloading x from https://h.example/x\nnpm error 401 https://h.example/a\n");
     }
 
     #[test]

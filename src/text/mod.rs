@@ -1,11 +1,13 @@
 //! Text from strangers: what must not reach a terminal, a page or a reader's eye as it is.
 
 mod markdown;
+mod secrets;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 pub use self::markdown::{cell, code_span, prose};
+pub use self::secrets::without_secrets;
 
 /// The longest piece of somebody else's text that a message quotes or that is compared, in Unicode scalar values.
 const QUOTE_LIMIT: usize = 120;
