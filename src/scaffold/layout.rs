@@ -8,7 +8,7 @@ use super::GithubSpec;
 use crate::sys::fs::PathError;
 
 /// Every file, with its text. What runs on GitHub is what runs for this project itself.
-const FILES: [(&str, &str); 15] = [
+const FILES: [(&str, &str); 16] = [
     (".github/SETUP.md", include_str!("../../templates/init/.github/SETUP.md")),
     (".github/acp-registry.env", include_str!("../../templates/init/.github/acp-registry.env")),
     (".github/actions/acp-registry/action.yml", include_str!("../../.github/actions/acp-registry/action.yml")),
@@ -19,6 +19,7 @@ const FILES: [(&str, &str); 15] = [
     (".github/workflows/publish.yml", include_str!("../../.github/workflows/publish.yml")),
     (".github/workflows/report.yml", include_str!("../../.github/workflows/report.yml")),
     (".github/workflows/validate.yml", include_str!("../../.github/workflows/validate.yml")),
+    (".github/workflows/verify-part.yml", include_str!("../../.github/workflows/verify-part.yml")),
     (".github/workflows/verify.yml", include_str!("../../.github/workflows/verify.yml")),
     // By this name it would count for the folder of the templates.
     (".gitignore", include_str!("../../templates/init/gitignore")),

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::docs::COMMANDS;
 use crate::support::{Env, ICON, manifest, tree};
 
-const FILES: [&str; 15] = [
+const FILES: [&str; 16] = [
     ".github/SETUP.md",
     ".github/acp-registry.env",
     ".github/actions/acp-registry/action.yml",
@@ -19,6 +19,7 @@ const FILES: [&str; 15] = [
     ".github/workflows/publish.yml",
     ".github/workflows/report.yml",
     ".github/workflows/validate.yml",
+    ".github/workflows/verify-part.yml",
     ".github/workflows/verify.yml",
     ".gitignore",
     "CONTRIBUTING.md",

@@ -514,12 +514,26 @@ fn a_publisher_can_ask_for_an_agent_and_nothing_else() {
 
 #[test]
 fn the_parts_of_a_night_become_one_snapshot() {
-    let (start, join) = (script("verify", "Start a quarter of them"), script("verify", "Put the parts together"));
+    let start = script("verify-part", "Start a quarter of them");
+    let (say, join) = (script("verify-part", "Say which snapshot this is"), script("verify", "Put the parts together"));
     let verify = Verify::new();
     verify.npx("a", &["ok"]).npx("b", &["exit", "1"]).npx("c", &["ok"]).npx("d", &["ok"]).npx("e", &["ok"]);
     for id in ["a", "b", "c", "d", "e"] {
         verify.env.write(&format!("r/{id}/icon.svg"), ICON);
     }
+    let digest = |part: usize| {
+        fs::create_dir_all(verify.env.path("r/snapshot")).unwrap();
+        let made = verify.env.path(&format!("temp/snapshot/snapshot-{part}/snapshot.json"));
+        fs::copy(made, verify.env.path("r/snapshot/snapshot.json")).unwrap();
+        assert_eq!(Run::of(&mut shell(&verify.env, &say)).code, 0);
+        fs::remove_dir_all(verify.env.path("r/snapshot")).unwrap();
+        verify.env.read("GITHUB_OUTPUT").strip_prefix("digest=").unwrap().trim_end().to_owned()
+    };
+    let join = |digests: &[String]| {
+        let mut command = shell(&verify.env, &join);
+        command.envs((1..).zip(digests).map(|(part, digest)| (format!("DIGEST_{part}"), digest)));
+        Run::of(&mut command)
+    };
     for part in 1..=4 {
         let mut command = shell(&verify.env, &start);
         command.env("TMPDIR", verify.env.path("tmp")).env("SHARD", format!("{part}/4"));
@@ -530,32 +544,47 @@ fn the_parts_of_a_night_become_one_snapshot() {
         verify.env.write(&format!("temp/snapshot/snapshot-{part}/snapshot.json"), text);
         fs::remove_dir_all(verify.env.path("r/snapshot")).unwrap();
     }
-    let joined = || {
-        let run = Run::of(&mut shell(&verify.env, &join));
+    let mut digests: Vec<String> = (1..=4).map(digest).collect();
+    let joined = |digests: &[String]| {
+        let run = join(digests);
         assert_eq!(run.code, 0, "{}", run.stderr);
         let joined: Value = serde_json::from_str(&verify.env.read("r/capabilities.json")).unwrap();
         let schema: Value = serde_json::from_str(acp_registry::verify::SCHEMA).unwrap();
         assert!(jsonschema::draft7::new(&schema).unwrap().is_valid(&joined));
         joined
     };
-    let first = joined();
+    let first = joined(&digests);
     let ids = |joined: &Value| {
         let rows = joined["agents"].as_array().unwrap();
         rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(ids(&first), ["a", "b", "c", "d", "e"]);
 
+    // What a machine has made, another one has replaced: nothing is proposed.
+    let (own, place) =
+        (verify.env.read("temp/snapshot/snapshot-3/snapshot.json"), "temp/snapshot/snapshot-3/snapshot.json");
+    verify.env.write(place, own.replace("\"pass\"", "\"fail\""));
+    let run = join(&digests);
+    assert!(run.code == 1 && run.stdout.contains("::error::The snapshot of part 3"), "{} {}", run.stdout, run.stderr);
+    // One that its machine has never spoken of is not read.
+    let silent = [&digests[..2], &[String::new()], &digests[3..]].concat();
+    assert_eq!(joined(&silent), first);
+    assert!(!verify.env.path(place).exists());
+    verify.env.write(place, own);
+
     // A night without the package source, and without one machine: all stay as they were.
     let outage = verify.env.read("temp/snapshot/snapshot-1/snapshot.json").replace("\"pass\"", "\"error\"");
     assert!(outage.contains("\"error\""));
     verify.env.write("temp/snapshot/snapshot-1/snapshot.json", outage);
     fs::remove_file(verify.env.path("temp/snapshot/snapshot-2/snapshot.json")).unwrap();
-    assert_eq!(joined(), first);
+    digests[0] = digest(1);
+    assert_eq!(joined(&digests), first);
 
     // One machine speaks for agents of another.
     let forged = verify.env.read("temp/snapshot/snapshot-3/snapshot.json").replace("\"c\"", "\"a\"");
     verify.env.write("temp/snapshot/snapshot-3/snapshot.json", forged);
-    let run = Run::of(&mut shell(&verify.env, &join));
+    digests[2] = digest(3);
+    let run = join(&digests);
     assert!(run.code == 4 && run.stderr.contains("part 3/4") && run.stderr.contains("`a`"), "{}", run.stderr);
     verify.assert_clean();
 }
@@ -563,7 +592,7 @@ fn the_parts_of_a_night_become_one_snapshot() {
 /// What one machine uploads must not replace what another one has uploaded.
 #[test]
 fn artifacts_have_folders_of_their_own() {
-    for name in ["report", "verify", "validate"] {
+    for name in ["report", "verify", "verify-part", "validate"] {
         let text = fs::read_to_string(own(&format!(".github/workflows/{name}.yml"))).unwrap();
         assert!(!text.contains("merge-multiple"), "{name}");
     }
