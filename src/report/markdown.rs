@@ -10,6 +10,12 @@ use crate::text::{cell, code_span, prose};
 /// GitHub refuses comments above 65,536 characters.
 const LIMIT: usize = 60_000;
 
+/// How much of it notes may have at least, where there are any.
+const NOTES: usize = 4_000;
+
+/// Room to say how many findings were left out, and how many notes.
+const REST: usize = 100;
+
 pub(super) fn render(report: &Report<'_>) -> String {
     let checked = report.checked;
     let skipped = checked.count_agents(Status::Skipped);
@@ -19,21 +25,20 @@ pub(super) fn render(report: &Report<'_>) -> String {
         plural(checked.count(Level::Error), "error"),
         plural(checked.count(Level::Warning), "warning"),
     );
-    for note in &checked.notes {
-        out.push_str(&format!("\n⚠️ {}\n", prose(note)));
-    }
+    let notes = || checked.notes.iter().map(|note| format!("\n⚠️ {}\n", prose(note)));
+    let limit = LIMIT - 2 * REST - notes().map(|note| note.len()).fold(0, |sum, length| (sum + length).min(NOTES));
     let mut left_out = 0;
     for group in checked.findings.chunk_by(|a, b| a.agent == b.agent) {
         let mut table = format!("\n### {}\n\n", title(&group[0]));
         table.push_str("| | Rule | Place | Finding |\n|---|---|---|---|\n");
-        if out.len() + table.len() > LIMIT {
+        if out.len() + table.len() > limit {
             left_out += group.len();
             continue;
         }
         out.push_str(&table);
         for finding in group {
             let row = row(finding);
-            if out.len() + row.len() > LIMIT {
+            if out.len() + row.len() > limit {
                 left_out += 1;
             } else {
                 out.push_str(&row);
@@ -43,6 +48,13 @@ pub(super) fn render(report: &Report<'_>) -> String {
     if left_out > 0 {
         // Writing to a String cannot fail.
         let _ = write!(out, "\n{} more did not fit into this comment.\n", plural(left_out, "finding"));
+    }
+    let mut left_out = 0;
+    for note in notes() {
+        if out.len() + note.len() > LIMIT - REST { left_out += 1 } else { out.push_str(&note) }
+    }
+    if left_out > 0 {
+        let _ = write!(out, "\n{} did not fit into this comment.\n", plural(left_out, "note"));
     }
     out
 }

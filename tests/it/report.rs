@@ -73,6 +73,32 @@ fn a_forged_document_is_refused() {
     assert_eq!(env.run(&["report", "none.json"]).code, 3);
 }
 
+/// Notes come after the findings, and take no more than is left.
+#[test]
+fn a_comment_has_room_for_findings_and_notes() {
+    let finding = json!({
+        "rule": "icon/size", "level": "error", "agent": "a", "file": "a/icon.svg", "line": null, "column": null,
+        "end_line": null, "end_column": null, "pointer": null, "message": "the message", "help": null,
+    });
+    let env = Env::empty();
+    for (findings, notes, words) in [
+        (1, 3, vec!["the message", "note 0", "note 2"]),
+        (1, 5_000, vec!["the message", "note 0", " notes did not fit"]),
+        (5_000, 1, vec!["the message", " findings more did not fit", "note 0"]),
+        (5_000, 5_000, vec!["the message", " findings more did not fit", "note 0", " notes did not fit"]),
+    ] {
+        let notes: Vec<String> = (0..notes).map(|number| format!("note {number} {}", "x".repeat(100))).collect();
+        let document = json!({
+            "schema": 1, "command": "validate", "findings": vec![&finding; findings], "agents": [], "notes": notes,
+        });
+        env.write("some.json", document.to_string());
+        let run = env.run(&["report", "some.json"]);
+        let places: Vec<_> = words.iter().map(|word| run.stdout.find(word)).collect();
+        assert!(places.is_sorted() && places[0].is_some(), "{words:?} {places:?}");
+        assert!(run.code == 0 && run.stdout.len() < 61_000, "{} {}", run.stdout.len(), run.stderr);
+    }
+}
+
 #[test]
 fn texts_of_strangers_are_quoted() {
     let text = "<img src=x>\n# Approved\n@someone ![x](https://evil.example) \u{1b}[31m\u{202e} ##[command] ```";
