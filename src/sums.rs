@@ -1,6 +1,6 @@
 //! `SHA256SUMS`: what a published tree holds, in the form of `sha256sum`, and which names its files can have.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::text::quote;
 
@@ -21,16 +21,34 @@ pub const SIGNATURE: &str = "SHA256SUMS.sig";
 /// # Errors
 /// The first line that is none of a list, in words.
 pub fn parse(list: &[u8]) -> Result<BTreeMap<String, String>, String> {
-    let list = std::str::from_utf8(list).map_err(|error| format!("{SUMS}: {error}"))?;
-    let mut files = BTreeMap::new();
-    for (at, line) in list.lines().enumerate() {
-        let entry = line.split_once("  ").filter(|(digest, name)| is_digest(digest) && is_listed(name));
-        let Some((digest, name)) = entry else {
-            return Err(format!("line {} of {SUMS} is not a digest and the name of a file: {}", at + 1, quote(line)));
-        };
-        files.insert(name.to_owned(), digest.to_owned());
-    }
-    Ok(files)
+    let entries = text_of(list)?.lines().enumerate().map(entry);
+    entries.map(|entry| entry.map(|(digest, name)| (name.to_owned(), digest.to_owned()))).collect()
+}
+
+/// The names in a list, as [`parse`] reads it: a list takes as little memory as it can.
+///
+/// # Errors
+/// As [`parse`].
+pub fn listed(list: &[u8]) -> Result<HashSet<&str>, String> {
+    text_of(list)?.lines().enumerate().map(|line| Ok(entry(line)?.1)).collect()
+}
+
+/// Whether [`parse`] reads a list.
+///
+/// # Errors
+/// As [`parse`].
+pub fn check(list: &[u8]) -> Result<(), String> {
+    text_of(list)?.lines().enumerate().try_for_each(|line| entry(line).map(drop))
+}
+
+fn text_of(list: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(list).map_err(|error| format!("{SUMS}: {error}"))
+}
+
+/// The digest and the name in a line.
+fn entry((at, line): (usize, &str)) -> Result<(&str, &str), String> {
+    let entry = line.split_once("  ").filter(|(digest, name)| is_digest(digest) && is_listed(name));
+    entry.ok_or_else(|| format!("line {} of {SUMS} is not a digest and the name of a file: {}", at + 1, quote(line)))
 }
 
 /// The names in a list, whatever they are: only to tell whether what is there is what was listed.
@@ -73,7 +91,13 @@ mod tests {
     #[test]
     fn names_lead_nowhere_else() {
         let digest = "0".repeat(64);
-        let line = |name: &str| parse(format!("{digest}  {name}\n").as_bytes());
+        let line = |name: &str| {
+            let list = format!("{digest}  {name}\n");
+            let found = parse(list.as_bytes());
+            assert_eq!(check(list.as_bytes()), found.clone().map(drop));
+            assert_eq!(listed(list.as_bytes()).map(|names| names.contains(name)), found.clone().map(|_| true));
+            found
+        };
         for name in ["registry.json", "_headers", "agents/a/index.html", "assets/x.1a-b.js", ".well-known/x"] {
             assert_eq!(line(name).unwrap().len(), 1, "{name}");
         }

@@ -11,8 +11,8 @@ use crate::json::{self, Object};
 use crate::manifest::Package;
 use crate::sys::fs::{PathError, read_bounded};
 
-/// The longest list that is read, in bytes.
-const LIMIT: u64 = 32 << 20;
+/// The longest list that is read, in bytes: a lock file has many of them.
+const LIMIT: u64 = 8 << 20;
 
 /// How many packages of a list are looked at.
 const PACKAGES: usize = 100_000;

@@ -1,6 +1,7 @@
 //! The file.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -162,9 +163,15 @@ impl LockFile {
     /// Writes the file, as a whole or not at all.
     ///
     /// # Errors
-    /// [`PathError`]; the old file is then still there.
+    /// [`PathError`], also when it would be larger than what is read; the old file is then still there.
     pub fn write(&self, path: &Path) -> Result<(), PathError> {
-        write_atomic(path, self.text().as_bytes())
+        let text = self.text();
+        if text.len() as u64 > LIMIT {
+            let error =
+                io::Error::other(format!("it would be larger than {LIMIT} bytes; lock fewer agents in one file"));
+            return Err(PathError { path: path.to_owned(), error });
+        }
+        write_atomic(path, text.as_bytes())
     }
 }
 

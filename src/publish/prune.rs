@@ -1,6 +1,5 @@
 //! Removes old snapshots.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -23,6 +22,9 @@ pub struct Pruned {
     pub kept: Vec<String>,
 }
 
+/// How many lists of digests are read at once, each of which may have 64 MiB.
+const LISTS: usize = 3;
+
 struct Found {
     name: String,
     created: i64,
@@ -31,23 +33,36 @@ struct Found {
     files: Files,
 }
 
-/// Which files of a snapshot are its own.
+/// Which files of a snapshot are its own. Their names are read when the snapshot is removed: all lists together may be larger
+/// than memory.
 enum Files {
-    /// These.
-    Listed(BTreeSet<String>),
+    /// Those in its list of digests.
+    Listed,
     /// All: this program has begun the folder, and not finished it, or begun to remove it.
     All,
     /// Nobody knows.
     Unknown,
 }
 
-impl Files {
-    fn has(&self, name: &str) -> bool {
-        match self {
-            Self::Listed(files) => files.contains(name) || [SUMS, SIGNATURE].contains(&name),
-            Self::All => is_name(name),
-            Self::Unknown => false,
-        }
+impl Found {
+    /// The files of a snapshot that are its own, and the others; `None` where nobody knows.
+    async fn files(&self, target: &Target) -> Result<Option<(Vec<String>, Vec<String>)>, Error> {
+        let list = match self.files {
+            Files::Listed => {
+                let list = target.sums(&self.name).await?;
+                // Another list is not the one that was looked at.
+                let Some(list) = list.filter(|list| self.sums == Some(tree::digest_of(list))) else { return Ok(None) };
+                Some(list)
+            }
+            Files::All => None,
+            Files::Unknown => return Ok(None),
+        };
+        let Ok(listed) = list.as_deref().map(sums::listed).transpose() else { return Ok(None) };
+        let is_own = |name: &String| match &listed {
+            Some(listed) => listed.contains(name.as_str()) || [SUMS, SIGNATURE].contains(&name.as_str()),
+            None => is_name(name),
+        };
+        Ok(Some(target.list(&self.name).await?.into_iter().partition(is_own)))
     }
 }
 
@@ -91,12 +106,14 @@ async fn run(
     for one in found {
         let is_latest = state.latest.as_ref() == Some(&one.name) || (latest.is_some() && one.sums == latest);
         let is_young = one.created >= limit;
-        if is_latest || is_young || newest.as_ref() == Some(&one.name) || matches!(one.files, Files::Unknown) {
+        if is_latest || is_young || newest.as_ref() == Some(&one.name) {
             pruned.kept.push(one.name);
             continue;
         }
-        let there = target.list(&one.name).await?;
-        let (own, foreign): (Vec<String>, Vec<String>) = there.into_iter().partition(|name| one.files.has(name));
+        let Some((own, foreign)) = one.files(target).await? else {
+            pruned.kept.push(one.name);
+            continue;
+        };
         if let Some(name) = foreign.into_iter().min() {
             let place = target.shown(&format!("{}/{name}", one.name));
             notice(Event::Warning(format!("{} is no part of the snapshot, and stays", printable(&place))));
@@ -140,8 +157,8 @@ async fn find(target: &Target, state: &State, jobs: usize, notice: Notice<'_>) -
         let known = state.snapshots.get(&name);
         let place = format!("{name}/{SUMS}");
         let list = target.sums(&name).await?;
-        let files = match list.as_deref().map(sums::parse) {
-            Some(Ok(files)) => Files::Listed(files.into_keys().collect()),
+        let files = match list.as_deref().map(sums::check) {
+            Some(Ok(())) => Files::Listed,
             Some(Err(why)) => {
                 let shown = target.shown(&name);
                 notice(Event::Warning(format!("{shown} stays, since nobody knows what belongs to it: {why}")));
@@ -156,11 +173,11 @@ async fn find(target: &Target, state: &State, jobs: usize, notice: Notice<'_>) -
             // The list was written at the end. Copies have later times, but the day is in the name.
             None => target.modified(&place).await?.unwrap_or(end_of_day).clamp(end_of_day - DAY, end_of_day),
         };
-        let sums = list.filter(|_| matches!(files, Files::Listed(_))).map(|list| tree::digest_of(&list));
+        let sums = list.filter(|_| matches!(files, Files::Listed)).map(|list| tree::digest_of(&list));
         Ok(Some(Found { name, created, sums, files }))
     };
     let found: Vec<Option<Found>> =
-        stream::iter(names.into_iter().map(one)).buffered(jobs.max(1)).try_collect::<Vec<_>>().await?;
+        stream::iter(names.into_iter().map(one)).buffered(jobs.clamp(1, LISTS)).try_collect::<Vec<_>>().await?;
     Ok(found.into_iter().flatten().collect())
 }
 

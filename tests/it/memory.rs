@@ -119,6 +119,30 @@ fn no_file_of_a_target_or_of_the_store_takes_many_times_its_size() {
 }
 
 #[test]
+fn lists_of_old_snapshots_are_not_in_memory_together() {
+    if measures() {
+        return;
+    }
+    const LIST: usize = 1280 << 10;
+    let line = format!("{}  {}#\n", "0".repeat(64), "x".repeat(400));
+    let list: String = (0..LIST / line.len()).map(|number| line.replace('#', &number.to_string())).collect();
+    let peak = |snapshots: usize| {
+        let env = Env::empty();
+        env.write("pub/latest/SHA256SUMS", "");
+        for day in 10..10 + snapshots {
+            env.write(&format!("pub/v2020-01-{day}-x/SHA256SUMS"), &list);
+        }
+        let command = env.command(&["publish", "prune", "--to", "pub", "--keep", "0", "--dry-run"]);
+        let (code, peak) = measured("memory::lists_of_old_snapshots_are_not_in_memory_together", &command);
+        assert_eq!(code, 0);
+        peak
+    };
+    let (few, many) = (peak(1), peak(12));
+    // Some are read at once.
+    assert!(many - few < 5 * (LIST as i64 >> 10), "{few} KiB, {many} KiB");
+}
+
+#[test]
 fn no_answer_of_a_source_takes_many_times_its_size() {
     if measures() {
         return;

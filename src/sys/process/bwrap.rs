@@ -3,6 +3,9 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tokio::io::AsyncReadExt as _;
 
 use super::begin::Begin;
 use super::{Environment, Launch, Sandbox};
@@ -10,6 +13,9 @@ use super::{Environment, Launch, Sandbox};
 /// What belongs to the system, as far as it exists.
 const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix/store", "/run/systemd/resolve"];
+
+/// How much of what bubblewrap says is read, in bytes.
+const LIMIT: u64 = 4096;
 
 /// What keeps a program apart from the host, beyond its environment and its directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,12 +82,20 @@ impl Isolation {
             .args(["--dev", "/dev", "--", "true"])
             .env_clear()
             .envs(environment.iter())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
             .kill_on_drop(true);
-        let output = command.output().await.map_err(IsolationError::Start)?;
-        if output.status.success() {
+        let mut child = command.spawn().map_err(IsolationError::Start)?;
+        let mut text = Vec::new();
+        if let Some(stderr) = child.stderr.take() {
+            // What cannot be read, and what is beyond the first lines, is not needed.
+            let _ = stderr.take(LIMIT).read_to_end(&mut text).await;
+        }
+        if child.wait().await.map_err(IsolationError::Start)?.success() {
             return Ok(());
         }
-        let text = String::from_utf8_lossy(&output.stderr);
+        let text = String::from_utf8_lossy(&text);
         Err(IsolationError::Refused(crate::text::printable(text.lines().next().unwrap_or("no message")).into_owned()))
     }
 
