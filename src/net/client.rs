@@ -43,6 +43,8 @@ pub struct Settings {
     pub connect_timeout: Duration,
     /// How long a host may send nothing at all.
     pub idle_timeout: Duration,
+    /// For how long a download may be slower than 16 KiB/s.
+    pub slow_timeout: Duration,
     /// How long an answer may take, with its body; downloads of archives have [`Settings::download_timeout`].
     pub total_timeout: Duration,
     /// How long a download may take.
@@ -64,6 +66,7 @@ impl Default for Settings {
             host_limits: HostLimits::default(),
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(30),
+            slow_timeout: Duration::from_secs(30),
             total_timeout: Duration::from_mins(2),
             download_timeout: Duration::from_mins(30),
             attempts: 3,

@@ -120,9 +120,9 @@ impl Client {
             }
             sink.take(&chunk).map_err(|error| reply.fail(Problem::Disk(error.to_string())))?;
             // Drop by drop, an archive would hold up all others for as long as a download may take.
-            let window = self.settings.idle_timeout;
-            if since.elapsed() >= window {
-                if *received - until_now < SLOWEST * window.as_secs() {
+            let elapsed = since.elapsed();
+            if elapsed >= self.settings.slow_timeout {
+                if u128::from(*received - until_now) < u128::from(SLOWEST) * elapsed.as_millis() / 1000 {
                     return Err(reply.fail(Problem::TooSlow));
                 }
                 (since, until_now) = (Instant::now(), *received);

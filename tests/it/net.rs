@@ -231,7 +231,8 @@ fn a_download_drop_by_drop_is_given_up() {
             thread::sleep(Duration::from_millis(20));
         }
     });
-    let settings = Settings { idle_timeout: Duration::from_secs(5), ..settings(&[&server]) };
+    // However long this waits for the next byte, one byte is too little for that time.
+    let settings = Settings { slow_timeout: Duration::from_millis(1), ..settings(&[&server]) };
     let client = Client::new(settings).unwrap();
     let error = run(client.download(&url(&server.url("/")), 1 << 30, &mut Memory::default())).unwrap_err();
     assert_eq!(error.problem, Problem::TooSlow);
