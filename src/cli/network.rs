@@ -8,7 +8,7 @@ use std::time::Duration;
 use acp_registry::install::PackageCache;
 use acp_registry::net::{AllowedHosts, Cache, Client, Credentials, Problem, Secret, Settings};
 use acp_registry::survey::Sources;
-use acp_registry::sys::command;
+use acp_registry::sys::{command, owner};
 use acp_registry::upstream::github::{DEFAULT_API, Github};
 use acp_registry::upstream::npm::Registry;
 use acp_registry::upstream::{Surroundings, UnknownBase, npm_registry, python_index};
@@ -115,6 +115,7 @@ fn ask(program: &str, arguments: &[&str]) -> Option<String> {
 
 /// The cache is a help, not a need: without one everything is fetched anew.
 pub(super) fn cache(ui: &Ui) -> Option<Cache> {
+    warn_of_foreign_cache(ui);
     let directory = cache_dir()?;
     match Cache::open(&directory, CACHE_LIMIT) {
         Ok(cache) => Some(cache),
@@ -125,7 +126,25 @@ pub(super) fn cache(ui: &Ui) -> Option<Cache> {
     }
 }
 
+/// Where answers, indexes and packages are kept; `None` where other users could change them, as in the home of the person
+/// who became root.
 pub(super) fn cache_dir() -> Option<PathBuf> {
+    usual_cache_dir().filter(|directory| owner::problem(directory).is_none())
+}
+
+/// Says that nothing is kept because other users could change it.
+pub(super) fn warn_of_foreign_cache(ui: &Ui) {
+    if let Some(directory) = usual_cache_dir()
+        && let Some(problem) = owner::problem(&directory)
+    {
+        ui.warning(&format!(
+            "the cache is not used: {} {problem}; make it yours alone, or remove it",
+            directory.display()
+        ));
+    }
+}
+
+fn usual_cache_dir() -> Option<PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("acp-registry"))
 }
 

@@ -201,6 +201,7 @@ impl<'a> Session<'a> {
     async fn load(&self) -> Result<Catalog, Failure> {
         let place = self.args.named_index()?.unwrap_or_default();
         self.ui.detail(&format!("the registry index is {place}"));
+        network::warn_of_foreign_cache(self.ui);
         let options = Options { copies: copies(), is_offline: self.args.offline, refresh: self.args.refresh };
         let client = || self.connect().map(|(client, _)| client);
         let Loaded { catalog, warning } = catalog::load(&place, &options, client).await?;

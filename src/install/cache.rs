@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 
 use crate::sys::fs::PathError;
 use crate::sys::lock::{Answer, Lock, mark_used};
+use crate::sys::owner;
 use crate::sys::private::make_private;
 use crate::sys::process::Scratch;
 use crate::sys::walk::files_below;
 
 /// The caches of npm and uv below one directory, shared by all installations and by nothing else.
 ///
-/// npm compares what it takes from there with the package's integrity value. uv does not look again at what it has
-/// unpacked, and links files into environments instead of copying them: agents in a sandbox, and those that run as other
-/// users, can write neither; one that runs as you can, as it can write everything else that is yours.
+/// Installations trust what is there. npm compares an archive with the integrity value in the description of its package,
+/// but takes descriptions from there as well; uv does not look again at what it has unpacked, and links files into
+/// environments instead of copying them. Agents in a sandbox, and those that run as users of their own, cannot write there.
+/// One that runs as the caller can, as it can change everything else of the caller's, such as the package managers: no
+/// check of the files would help against it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageCache {
     directory: PathBuf,
@@ -35,15 +38,19 @@ impl PackageCache {
     }
 
     /// Makes the caches, for their owner only, and marks them as used; `None` where that cannot be done, for nothing needs
-    /// a cache.
+    /// a cache, or where other users could change them.
     pub(super) fn open(&self) -> Option<Open> {
         let [npm, uv] = self.folders();
         for folder in [&npm, &uv] {
             make_private(folder).ok()?;
+            if owner::problem(folder).is_some() {
+                return None;
+            }
         }
         let marker = self.marker();
         if !marker.exists() {
-            fs::write(&marker, "").ok()?;
+            // Another installation may have made it.
+            let _ = fs::File::create_new(&marker);
         }
         Some(Open { npm, uv, _mark: mark_used(&marker)? })
     }
@@ -138,5 +145,13 @@ mod tests {
         for path in [&open.npm, &open.uv] {
             assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         }
+        // Whoever can write there decides what is installed.
+        let cache = PackageCache::at(&folder.path().join("a"));
+        for path in [open.uv, open.npm] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+            assert!(cache.open().is_none());
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        assert!(cache.open().is_some());
     }
 }

@@ -136,6 +136,21 @@ fn what_belongs_to_another_user_is_not_started() {
     }
 }
 
+/// Whoever can write there decides what is installed.
+#[test]
+fn a_cache_that_others_can_write_is_not_used() {
+    let (people, _) = installed();
+    let cache = people.env.path("home/.cache/acp-registry");
+    assert_eq!(people.run(&["list", "--offline"]).code, 0);
+    fs::set_permissions(&cache, Permissions::from_mode(0o777)).unwrap();
+    for (arguments, code) in [(&["list", "--offline"][..], 3), (&["list"], 0)] {
+        let run = people.run(arguments);
+        let warning = "warning: the cache is not used: ";
+        assert!(run.stderr.contains(warning) && run.stderr.contains("by everyone"), "{arguments:?} {}", run.stderr);
+        assert_eq!(run.code, code, "{arguments:?} {}", run.stderr);
+    }
+}
+
 #[test]
 fn nothing_is_made_for_everyone_to_write_and_the_agent_gets_the_callers_umask() {
     let script = "#!/bin/sh\numask\n";
