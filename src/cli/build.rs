@@ -9,7 +9,7 @@ use acp_registry::check::{Checked, Options as CheckOptions, Selection, check};
 use acp_registry::diff;
 use acp_registry::finding::Level;
 use acp_registry::history::{Extent, History, Moment};
-use acp_registry::index::{self, Built, Difference, Outcome, Published, Reason, Tree};
+use acp_registry::index::{self, BuildError, Built, Difference, Outcome, Published, Reason, Tree};
 use acp_registry::registry::{Config, DEFAULT_BASE_URL, Registry};
 use acp_registry::report::{Report, finding_json, plural};
 use acp_registry::site::{self, Capabilities};
@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global, configured_levels};
 use super::previous;
+use super::remedy;
 use super::ui::Ui;
 
 #[derive(Debug, clap::Args)]
@@ -73,7 +74,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let started = Instant::now();
     let config = global.config()?;
     if let Some(address) = &args.base_url {
-        acp_registry::registry::check_base_url(address).map_err(Failure::usage)?;
+        acp_registry::registry::check_base_url(address)
+            .map_err(|error| Failure::usage(error).help("write the address below which the tree is published"))?;
     }
     let allowed_hosts = global.allowed_hosts()?;
     let levels = configured_levels(&config)?;
@@ -97,7 +99,12 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut built = match built {
         Ok(built) => built,
         Err(error) => {
-            let failure = Failure::from(error);
+            // The earlier tree, if one is named, has none of these agents, either.
+            let has_no_form = place.is_some() && matches!(error, BuildError::Findings { .. });
+            let mut failure = Failure::from(error);
+            if has_no_form {
+                failure = failure.help(remedy::ERRORS);
+            }
             if args.format.is_json() {
                 let document = result(args, &checked, None, &[], None, started.elapsed());
                 ui.result(&acp_registry::json::to_string(&with_error(document, &failure)))?;
@@ -200,13 +207,13 @@ impl Knowledge {
     pub(super) fn read(capabilities: Option<&Path>, history: Option<&Path>, registry: &Path) -> Result<Self, Failure> {
         let usual = |name: &str| Some(registry.join(name)).filter(|path| path.is_file());
         let capabilities = match capabilities.map(ToOwned::to_owned).or_else(|| usual("capabilities.json")) {
-            Some(path) => document(&path, Capabilities::parse)?,
+            Some(path) => document(&path, "--capabilities", Capabilities::parse)?,
             None => Capabilities::default(),
         };
         let written = history.map(ToOwned::to_owned).or_else(|| usual("history.json"));
         let is_from_git = written.is_none();
         let history = match written {
-            Some(path) => document(&path, History::parse)?,
+            Some(path) => document(&path, "--history", History::parse)?,
             None => History::of_registry(registry),
         };
         Ok(Self { capabilities, history, is_from_git })
@@ -218,7 +225,8 @@ impl Knowledge {
             return Ok(());
         }
         let failed = |file: &str, message: &dyn Display| {
-            Failure::unable(format!("{file} of the previous tree {message}; name another, or a history with --history"))
+            Failure::unable(format!("{file} of the previous tree {message}"))
+                .help("name another tree with --previous, or a history with --history")
         };
         let Some(before) = previous.read("registry.json")? else { return Ok(()) };
         let before = diff::Index::parse(&before).map_err(|error| failed("registry.json", &error))?;
@@ -233,7 +241,8 @@ impl Knowledge {
 
 /// The time of this publication: what `SOURCE_DATE_EPOCH` says, so that a build can be repeated, or now.
 fn moment() -> Result<Moment, Failure> {
-    let wrong = || Failure::usage("SOURCE_DATE_EPOCH is not a number of seconds since 1970");
+    let wrong =
+        || Failure::usage("SOURCE_DATE_EPOCH is not a number of seconds since 1970").help("correct or unset it");
     let seconds = match env::var("SOURCE_DATE_EPOCH") {
         Ok(text) if !text.trim().is_empty() => text.trim().parse().map_err(|_| wrong())?,
         _ => SystemTime::UNIX_EPOCH.elapsed().map_or(0, |elapsed| i64::try_from(elapsed.as_secs()).unwrap_or_default()),
@@ -241,12 +250,14 @@ fn moment() -> Result<Moment, Failure> {
     Moment::from_unix(seconds).ok_or_else(wrong)
 }
 
-fn document<T, E: Display>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, E>) -> Result<T, Failure> {
+fn document<T, E: Display>(path: &Path, flag: &str, parse: impl FnOnce(&[u8]) -> Result<T, E>) -> Result<T, Failure> {
     let shown = path.display();
-    let real = path.canonicalize().map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
-    let bytes =
-        read_bounded(&real, &real, DOCUMENT_LIMIT).map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
-    parse(&bytes).map_err(|error| Failure::usage(format!("{shown} {error}")))
+    let wrong = |why: &dyn Display| {
+        Failure::usage(format!("{shown}{why}")).help(format!("correct the file, or name another with {flag}"))
+    };
+    let real = path.canonicalize().map_err(|error| wrong(&format_args!(": {error}")))?;
+    let bytes = read_bounded(&real, &real, DOCUMENT_LIMIT).map_err(|error| wrong(&format_args!(": {error}")))?;
+    parse(&bytes).map_err(|error| wrong(&format_args!(" {error}")))
 }
 
 /// The tree with the site for the agents of its main index. `published` is the address under which people will find it.

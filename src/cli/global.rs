@@ -114,6 +114,14 @@ impl Global {
         })
     }
 
+    /// The flags that name the same registry in a command for people, each after a space.
+    pub(super) fn registry_flags(&self) -> String {
+        let named = [("--registry-dir", &self.registry_dir), ("--config", &self.config)];
+        let flag =
+            |(flag, path): (&str, &Option<PathBuf>)| path.as_ref().map(|path| format!(" {flag} {}", path.display()));
+        named.into_iter().filter_map(flag).collect()
+    }
+
     pub(super) fn config(&self) -> Result<Config, Failure> {
         self.config_of(&self.registry_dir())
     }

@@ -4,15 +4,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use acp_registry::check::Options;
-use acp_registry::finding::Finding;
 use acp_registry::handshake::Verdict;
 use acp_registry::install::{Kind, Source};
-use acp_registry::manifest::{Agent, Distribution, NpmSpec, Platform, PypiSpec};
+use acp_registry::manifest::{Distribution, NpmSpec, Platform, PypiSpec};
 use acp_registry::net::AllowedHosts;
 use acp_registry::registry::{Config, Registry};
+use acp_registry::report::Look;
 use acp_registry::scaffold::{self, Draft, GithubSpec, Origin, Proposal, Scaffolder};
 use acp_registry::sys::process::{self, Orphans};
-use acp_registry::text::{nearest, quote};
+use acp_registry::text::quote;
 use acp_registry::verify::{Attempt, Attempts, Trying};
 use serde_json::{Value, json};
 
@@ -22,6 +22,7 @@ use super::live::{self, LiveArgs, Settings};
 use super::network::{self, Needs};
 use super::signals;
 use super::survey::limits;
+use super::todo;
 use super::ui::Ui;
 
 /// The ways in which agents are started as agents, in the order in which they are tried.
@@ -29,6 +30,9 @@ const WAYS: [&[&str]; 4] = [&[], &["--acp"], &["acp"], &["--experimental-acp"]];
 
 /// How long each way may take to be answered when nobody says.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The names of the files that are written.
+const NAMES: [&str; 2] = ["agent.json", "icon.svg"];
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("source").required(true))]
@@ -100,30 +104,29 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
 
     let mut draft = ask(args, &config, &allowed, ui)?;
-    let mut left = similar(&registry, &draft.agent);
+    let mut left = todo::similar(&registry, &draft.agent);
     let attempts = try_ways(args, &config, &allowed, &draft.agent.distribution, ui)?;
     set_arguments(&mut draft.agent.distribution, &arguments(args, attempts.as_ref()));
     left.append(&mut draft.notes);
-    left.extend(of_start(args, attempts.as_ref()));
+    left.extend(todo::of_start(args.arguments.is_some(), attempts.as_ref()));
 
     let proposal = scaffold::propose(&draft, &registry.root, &options);
     scaffold::place(&registry.root, &args.id, &proposal)?;
     left.extend(proposal.left_out.iter().cloned());
-    // What is to be done about a member already is not said twice.
-    let is_new = |finding: &&Finding| {
-        let member = finding.pointer.as_deref().and_then(|pointer| pointer.split('/').nth(1)).unwrap_or_default();
-        let written = [format!("write `{member}`"), format!("add `{member}`")];
-        !left.iter().any(|item| written.iter().any(|start| item.starts_with(start)))
-    };
-    let errors: Vec<&Finding> = proposal.errors.iter().filter(is_new).collect();
-    left.extend(errors.iter().map(|finding| format!("put right, as {} wants it: {}", finding.rule, finding.message)));
-    left.push(format!("draw `{}/icon.svg`, which is the initial letter now: 16×16, with currentColor", args.id));
-    left.push(format!("run `acp-registry validate {} --all`, which is what the registry's own check runs", args.id));
+    let put_right = todo::put_right(&proposal.errors, &left);
+    left.extend(put_right);
+    let icon = shown_path(&global.registry_dir(), &args.id, "icon.svg");
+    left.push(format!("draw `{icon}`, which is the initial letter now: 16×16, with currentColor"));
+    let flags = global.registry_flags();
+    left.push(format!(
+        "run `acp-registry validate {} --all{flags}`, which is what the registry's own check runs",
+        args.id
+    ));
 
     let text = if args.format.is_json() {
         acp_registry::json::to_string(&document(args, &draft, attempts.as_ref(), &proposal, &left))
     } else {
-        human(args, &draft, attempts.as_ref(), &left)
+        human(args, &global.registry_dir(), &draft, attempts.as_ref(), &left, ui.look())
     };
     ui.result(&text)?;
     Ok(if proposal.errors.is_empty() { Exit::Success } else { Exit::Findings })
@@ -145,33 +148,6 @@ fn ask(args: &Args, config: &Config, allowed: &AllowedHosts, ui: &Ui) -> Result<
         ui.note("fetching the archives of all platforms, to see what is started in them");
     }
     Ok(signals::run_and_forget(scaffolder.draft(&args.id, &origin))??)
-}
-
-/// Agents of the registry that the new one may be mistaken for, or may be.
-fn similar(registry: &Registry, agent: &Agent) -> Vec<String> {
-    let package = |distribution: &Distribution| {
-        let npx = distribution.npx.as_ref().and_then(|npx| Some(npx.package.parse::<NpmSpec>().ok()?.name));
-        let uvx = distribution.uvx.as_ref().and_then(|uvx| Some(uvx.package.parse::<PypiSpec>().ok()?.name));
-        (npx.is_some() || uvx.is_some()).then_some((npx, uvx))
-    };
-    let own = package(&agent.distribution);
-    let is_same = |distribution: &Distribution| {
-        let archives = |distribution: &Distribution| {
-            let targets = distribution.binary.iter().map(|target| target.archive.clone());
-            targets.collect::<std::collections::BTreeSet<_>>()
-        };
-        (own.is_some() && package(distribution) == own)
-            || !archives(distribution).is_disjoint(&archives(&agent.distribution))
-    };
-    let manifests = registry.entries.iter().filter_map(|entry| Some((&entry.id, entry.manifest.present()?.agent())));
-    let same = manifests.filter(|(_, other)| is_same(&other.distribution)).map(|(id, _)| id);
-    let mut notes: Vec<String> =
-        same.map(|id| format!("look at {}, which is the same package already in the registry", quote(id))).collect();
-    let near = nearest(&agent.id, registry.entries.iter().map(|entry| entry.id.as_str()));
-    if let Some(near) = near.filter(|_| notes.is_empty()) {
-        notes.push(format!("look at {}, whose id is much alike: people must tell the two apart", quote(near)));
-    }
-    notes
 }
 
 /// Installs the agent in a place of its own, and finds out how it is started.
@@ -251,54 +227,15 @@ fn set_arguments(distribution: &mut Distribution, arguments: &[String]) {
     }
 }
 
-/// What is left to do about the way in which the agent is started.
-fn of_start(args: &Args, attempts: Option<&Attempts>) -> Vec<String> {
-    let Some(attempts) = attempts else {
-        return vec![match named(args) {
-            Some(_) => "see whether it answers: `acp-registry verify` starts it as the manifest says".to_owned(),
-            None => "add `args`, if it wants any to be started as an agent: nothing was tried".to_owned(),
-        }];
-    };
-    let mut left = Vec::new();
-    if let Some((_, message)) = &attempts.not_started {
-        left.push(format!("find out why it could not be started here: {message}"));
-    }
-    match attempts.best() {
-        Some(attempt) if attempt.outcome.verdict == Verdict::Pass => {}
-        Some(attempt) => {
-            let message = attempt.outcome.message.as_deref().unwrap_or_default();
-            left.push(format!("let people sign in: with {} it answers, but {message}", shown(&attempt.arguments)));
-        }
-        None => {
-            // One thing to do for each cause, however many ways have it.
-            let mut causes: Vec<(&str, Vec<String>)> = Vec::new();
-            for attempt in &attempts.tried {
-                let (message, way) =
-                    (attempt.outcome.message.as_deref().unwrap_or_default(), shown(&attempt.arguments));
-                match causes.iter_mut().find(|(cause, _)| *cause == message) {
-                    Some((_, ways)) => ways.push(way),
-                    None => causes.push((message, vec![way])),
-                }
-            }
-            let causes: Vec<String> =
-                causes.into_iter().map(|(cause, ways)| format!("with {}, {cause}", all_of(&ways))).collect();
-            if !causes.is_empty() {
-                left.push(format!("say how it is started, in `args`: {}", causes.join("; ")));
-            }
-        }
-    }
-    left
-}
-
 /// Several ways in one sentence.
-fn all_of(ways: &[String]) -> String {
+pub(super) fn all_of(ways: &[String]) -> String {
     match ways {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
         _ => ways.join(", "),
     }
 }
 
-fn shown(arguments: &[String]) -> String {
+pub(super) fn shown(arguments: &[String]) -> String {
     if arguments.is_empty() { "no arguments".to_owned() } else { quote(&arguments.join(" ")) }
 }
 
@@ -324,11 +261,26 @@ fn document(args: &Args, draft: &Draft, attempts: Option<&Attempts>, proposal: &
     })
 }
 
+/// The files of the new agent, below the registry directory.
 fn files(id: &str) -> [String; 2] {
-    ["agent.json", "icon.svg"].map(|name| Path::new(id).join(name).display().to_string().replace('\\', "/"))
+    NAMES.map(|name| shown_path(Path::new("."), id, name))
 }
 
-fn human(args: &Args, draft: &Draft, attempts: Option<&Attempts>, left: &[String]) -> String {
+/// The path of a file of the new agent, from the working directory.
+fn shown_path(registry: &Path, id: &str, name: &str) -> String {
+    let below = Path::new(id).join(name);
+    let path = if registry == Path::new(".") { below } else { registry.join(below) };
+    path.display().to_string().replace('\\', "/")
+}
+
+fn human(
+    args: &Args,
+    registry: &Path,
+    draft: &Draft,
+    attempts: Option<&Attempts>,
+    left: &[String],
+    look: Look,
+) -> String {
     let distribution = &draft.agent.distribution;
     let packages =
         distribution.packages().map(|(kind, package)| format!("{} {}", kind.as_str(), quote(&package.package)));
@@ -339,15 +291,16 @@ fn human(args: &Args, draft: &Draft, attempts: Option<&Attempts>, left: &[String
         Some(attempt) => format!("started with {}: {}", shown(&attempt.arguments), answer(attempt)),
         None => "not seen to start".to_owned(),
     };
-    let files = files(&args.id).join(" and ");
-    let mut text = format!(
-        "wrote {files}\n  {} {}: {}\n  {start}\n\nleft to do:\n",
-        draft.agent.name,
-        draft.agent.version,
-        ways.join("; ")
-    );
+    let files = NAMES.map(|name| shown_path(registry, &args.id, name)).join(" and ");
+    let head = [
+        format!("wrote {files}"),
+        format!("  {} {}: {}", draft.agent.name, draft.agent.version, ways.join("; ")),
+        format!("  {start}"),
+    ];
+    let mut text: String = head.iter().map(|line| look.wrap(line, 4)).collect();
+    text.push_str("\nleft to do:\n");
     for (at, item) in (1..).zip(left) {
-        text.push_str(&format!("{at:>3}. {}\n", acp_registry::text::printable(item)));
+        text.push_str(&look.wrap(&format!("{at:>3}. {}", acp_registry::text::printable(item)), 5));
     }
     text
 }

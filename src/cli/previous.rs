@@ -16,7 +16,10 @@ const LIMIT: u64 = 64 << 20;
 /// Opens what the flag names.
 pub(super) fn open(place: &str, allowed: &AllowedHosts) -> Result<Box<dyn Published>, Failure> {
     let Some((scheme, _)) = place.split_once("://") else { return Ok(Box::new(Directory(PathBuf::from(place)))) };
-    let wrong = |message: &dyn std::fmt::Display| Failure::usage(format!("--previous {place}: {message}"));
+    let wrong = |message: &dyn std::fmt::Display| {
+        Failure::usage(format!("--previous {place}: {message}"))
+            .help("write the address or the directory of a published tree")
+    };
     let base = Url::parse(&format!("{}/", place.trim_end_matches('/'))).map_err(|error| wrong(&error))?;
     if scheme == "file" {
         return base.to_file_path().map(|path| Box::new(Directory(path)) as _).map_err(|()| wrong(&"no path"));

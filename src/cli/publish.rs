@@ -152,20 +152,19 @@ impl PlaceArgs {
     fn target(&self, global: &Global) -> Result<Target, Failure> {
         let to = self.to();
         if to.trim().is_empty() {
-            return Err(Failure::usage("--to names no place"));
+            return Err(Failure::usage("--to names no place").help("name a directory, or a bucket as s3://BUCKET"));
         }
         if to.starts_with("s3://") {
             return Ok(Target::bucket(bucket(to, &global.allowed_hosts()?)?)?);
         }
         if to == "-" {
-            return Err(Failure::usage("--to -: a tree is many files, and goes to no pipe; name a directory, or ./-"));
+            let failure = Failure::usage("--to -: a tree is many files, and goes to no pipe");
+            return Err(failure.help("name a directory, or ./- for one of that name"));
         }
         if let Some(scheme) = scheme(to) {
-            return Err(Failure::usage(format!(
-                "--to {}: {scheme} is not known here; a bucket is s3://BUCKET, and a directory of that name ./{}",
-                printable(to),
-                printable(to)
-            )));
+            let to = printable(to);
+            let failure = Failure::usage(format!("--to {to}: {scheme} is not known here"));
+            return Err(failure.help(format!("a bucket is s3://BUCKET, and a directory of that name ./{to}")));
         }
         Ok(Target::directory(Path::new(to)))
     }
@@ -251,12 +250,16 @@ fn bucket(address: &str, allowed: &AllowedHosts) -> Result<Bucket, Failure> {
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let first = |names: [&'static str; 2]| names.into_iter().find_map(|name| Some((name, variable(name)?)));
     let needed = |name: &str| {
-        variable(name)
-            .ok_or_else(|| Failure::unable(format!("{name} is not set: {address} cannot be written without a key")))
+        variable(name).ok_or_else(|| {
+            Failure::unable(format!("{name} is not set: {address} cannot be written without a key"))
+                .help("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to a key that may write there")
+        })
     };
     let endpoint = first(["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
     let endpoint = endpoint.map(|(name, value)| {
-        Url::parse(value.trim()).map_err(|error| Failure::usage(format!("{name} is no address: {error}")))
+        Url::parse(value.trim()).map_err(|error| {
+            Failure::usage(format!("{name} is no address: {error}")).help("set it to the https address of the store")
+        })
     });
     Ok(Bucket {
         address: address.to_owned(),

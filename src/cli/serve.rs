@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use acp_registry::check::{Options as CheckOptions, Selection, check};
-use acp_registry::index;
+use acp_registry::index::{self, BuildError};
 use acp_registry::preview::{Preview, fingerprint, router};
 use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry::report::plural;
@@ -18,6 +18,7 @@ use tokio::net::TcpListener;
 use super::build::{Knowledge, show_errors, with_site};
 use super::exit::{Exit, Failure};
 use super::global::{Global, configured_levels};
+use super::remedy;
 use super::signals;
 use super::ui::Ui;
 
@@ -72,7 +73,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
                     known = now;
                     match update(&preview_of_watcher, directory, &base_url, args, global, ui) {
                         Ok(count) => ui.note(&format!("the registry has changed: {}", plural(count, "agent"))),
-                        Err(failure) => ui.warning(&format!("the site stays as it was: {failure}")),
+                        Err(failure) => {
+                            let help = failure.advice().map_or_else(String::new, |help| format!("; {help}"));
+                            ui.warning(&format!("the site stays as it was: {failure}{help}"));
+                        }
                     }
                 }
             });
@@ -89,9 +93,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 
 fn busy(port: u16, error: &std::io::Error) -> Failure {
     if error.kind() == ErrorKind::AddrInUse {
-        return Failure::unable(format!("port {port} is in use; choose another with --port, or --port 0 for any"));
+        return Failure::unable(format!("port {port} is in use")).help("name another with --port, or --port 0 for any");
     }
-    Failure::unable(format!("cannot listen on port {port} of 127.0.0.1: {error}"))
+    Failure::unable(format!("cannot listen on port {port} of 127.0.0.1: {error}")).help("name another with --port")
 }
 
 /// Builds the tree in memory and serves it from now on. Returns how many agents it has.
@@ -111,7 +115,11 @@ fn update(
     let checked = check(&registry, &options, &Selection::All);
     show_errors(&registry, &checked, ui);
     let options = index::Options { base_url: Some(base_url), check: &options, previous: None };
-    let built = index::build(&registry, &checked, &options)?;
+    let built = index::build(&registry, &checked, &options).map_err(|error| {
+        let has_errors = matches!(error, BuildError::Findings { .. });
+        let failure = Failure::from(error);
+        if has_errors { failure.help(remedy::ERRORS) } else { failure }
+    })?;
     let count = built.with(index::Outcome::is_in_tree).count();
     let published = config.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL);
     let tree = with_site(built.tree, base_url, published, &config, &knowledge)?;

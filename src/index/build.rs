@@ -106,7 +106,7 @@ pub enum BuildError {
     },
     /// Agents have errors, and the earlier tree has no index, so that it is not known which of them were published.
     #[error(
-        "no earlier form can stand in for {}: the previous tree has no registry.json; correct --previous, or the agents. Nothing is published",
+        "errors in {}, and the previous tree has no registry.json with earlier forms; nothing is published",
         list(agents)
     )]
     NoPrevious {
@@ -117,7 +117,7 @@ pub enum BuildError {
     #[error("{0} holds no agents; nothing is published")]
     Empty(String),
     /// What the configuration adds to a view is not what clients read.
-    #[error("the view {file} cannot be published: {message}; correct the configuration")]
+    #[error("the view {file} cannot be published: {message}")]
     View {
         /// File name of the view.
         file: String,
@@ -125,7 +125,7 @@ pub enum BuildError {
         message: String,
     },
     /// A schema that the configuration names cannot be published.
-    #[error("the schema {path} {message}; correct `[schemas]` in the configuration")]
+    #[error("the schema {path} {message}")]
     Schema {
         /// Its path, relative to the registry directory.
         path: String,
@@ -144,7 +144,7 @@ fn describe(agents: &[String]) -> String {
     if agents.is_empty() {
         return "the registry has errors; nothing is published".to_owned();
     }
-    format!("no earlier form can stand in for {}; nothing is published", list(agents))
+    format!("errors in {}, and no earlier form to keep; nothing is published", list(agents))
 }
 
 fn list(agents: &[String]) -> String {

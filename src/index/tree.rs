@@ -55,16 +55,16 @@ pub enum TreeError {
     #[error(transparent)]
     Path(#[from] PathError),
     /// The directory holds something that is no part of an earlier tree, and would be lost.
-    #[error("{} holds `{}`, which no earlier build has written and which would be deleted; choose another directory, or empty it", .0.display(), .1)]
+    #[error("{} holds `{}`, which no earlier build has written and which would be deleted", .0.display(), .1)]
     Foreign(PathBuf, String),
     /// The path ends in `..` or `/` and names no directory that could be replaced.
     #[error("{} does not end in the name of a directory", .0.display())]
     NoName(PathBuf),
     /// The directory would become an entry of the registry.
-    #[error("{} is inside the registry and would be taken for an agent; choose another directory, such as `dist`", .0.display())]
+    #[error("{} is inside the registry and would be taken for an agent", .0.display())]
     InRegistry(PathBuf),
     /// The directory is the registry, or holds it.
-    #[error("{} holds the registry itself, which would be deleted. Choose another directory", .0.display())]
+    #[error("{} holds the registry itself, which would be deleted", .0.display())]
     HoldsRegistry(PathBuf),
 }
 

@@ -6,7 +6,7 @@ use crate::sys::fs::{PathError, ReadError};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The directory is no built tree.
-    #[error("{path} is no built tree: {why}; make one with `acp-registry build`")]
+    #[error("{path} is not a built tree: {why}")]
     NoTree {
         /// The directory.
         path: String,
@@ -22,7 +22,7 @@ pub enum Error {
         error: ReadError,
     },
     /// A file is not what the list of digests says.
-    #[error("{0} is not what SHA256SUMS says: it was changed after `build`; build again")]
+    #[error("{0} is not what SHA256SUMS says: it was changed after `build`")]
     Digest(String),
     /// A file of the target directory cannot be read or written.
     #[error(transparent)]
@@ -32,32 +32,33 @@ pub enum Error {
     Store {
         /// The object.
         place: String,
-        /// Why, with the remedy where one is known.
+        /// Why.
         message: String,
+        /// What helps, where it is known.
+        remedy: Option<String>,
     },
     /// The target cannot be what it is.
-    #[error("{0}")]
-    Target(String),
+    #[error("{message}")]
+    Target {
+        /// Why not.
+        message: String,
+        /// What helps.
+        remedy: &'static str,
+    },
     /// A folder of the target is a symbolic link.
-    #[error(
-        "{0} is a symbolic link, and what it leads to would be overwritten; remove it, or give --to the directory that is meant"
-    )]
+    #[error("{0} is a symbolic link, and what it leads to would be overwritten")]
     Link(String),
     /// `latest/` holds what no publisher of a registry has put there.
     #[error(
         "{0} was there before and is not part of a published tree, so that it is not overwritten: a registry has a registry.json \
-         with a list of agents; give --to another place, or move it away"
+         with a list of agents"
     )]
     Foreign(String),
     /// Nothing was ever published there.
-    #[error(
-        "{0} holds neither latest/SHA256SUMS nor .acp-registry/state.json: nothing was ever published there; check --to"
-    )]
+    #[error("{0} holds neither latest/SHA256SUMS nor .acp-registry/state.json: nothing was ever published there")]
     Unpublished(String),
     /// What an earlier publisher has left behind cannot be read.
-    #[error(
-        "{place} cannot be used: {message}; remove it to begin anew: every file is then compared with what is there"
-    )]
+    #[error("{place} cannot be used: {message}")]
     State {
         /// The file.
         place: String,
@@ -65,7 +66,7 @@ pub enum Error {
         message: String,
     },
     /// Another publisher is at work.
-    #[error("another publisher is at work at {place} ({holder}); wait for it, or longer with --wait")]
+    #[error("another publisher is at work at {place} ({holder})")]
     Busy {
         /// Where.
         place: String,
@@ -73,7 +74,7 @@ pub enum Error {
         holder: String,
     },
     /// Another publisher has taken over.
-    #[error("another publisher has taken over {0}; this one has stopped, run it again")]
+    #[error("another publisher has taken over {0}; this one has stopped")]
     Lost(String),
     /// The list of digests was not signed.
     #[error("SHA256SUMS was not signed: {0}")]
@@ -90,6 +91,6 @@ impl Error {
     /// Whether the caller named something that cannot be.
     #[must_use]
     pub fn is_of_usage(&self) -> bool {
-        matches!(self, Self::Target(_))
+        matches!(self, Self::Target { .. })
     }
 }

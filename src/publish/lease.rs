@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::form::Headers;
-use super::store::{Store, explain};
+use super::store::{Store, store_error};
 use super::{Error, Event, Notice, Turns, now, seconds};
 use crate::text::printable;
 
@@ -137,7 +137,7 @@ impl<'a> Lease<'a> {
     }
 
     fn fail(&self, error: &StoreError) -> Error {
-        Error::Store { place: self.store.shown(LEASE), message: explain(error, self.store.bucket()) }
+        store_error(self.store.shown(LEASE), error, self.store.bucket())
     }
 
     /// Does the work while the lease is renewed, and gives it back. Work that goes on without a lease is dropped.

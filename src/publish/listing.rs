@@ -74,7 +74,7 @@ impl Store {
     }
 
     fn endless(&self, folder: &str, why: &str) -> Error {
-        let message = format!("the store's list {why}; give --to a prefix of its own, or ask whoever runs the store");
-        Error::Store { place: self.shown(folder), message }
+        let remedy = Some("give --to a prefix of its own, or ask whoever runs the store".to_owned());
+        Error::Store { place: self.shown(folder), message: format!("the store's list {why}"), remedy }
     }
 }

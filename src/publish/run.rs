@@ -127,9 +127,8 @@ impl Work<'_> {
             }
         }
         let place = self.target.shown(&name);
-        Err(Error::Target(format!(
-            "{place} holds another tree, and so does the one beside it; name another --revision"
-        )))
+        let message = format!("{place} holds another tree, and so does the one beside it");
+        Err(Error::Target { message, remedy: "name another --revision" })
     }
 
     /// The signature of the list of digests: the one that the snapshot has, or a new one.

@@ -60,7 +60,7 @@ impl Store {
         let (name, prefix) = parse(&bucket.address)?;
         let endpoint = bucket.endpoint.map(|endpoint| check(endpoint, &bucket.net.allowed)).transpose()?;
         let settings = net::Settings { idle_timeout: IDLE, ..bucket.net };
-        let client = net::plain_client(&settings).map_err(|error| Error::Target(error.to_string()))?;
+        let client = net::plain_client(&settings).map_err(|error| refused(&error))?;
         let backoff = BackoffConfig { max_backoff: Duration::from_secs(5), ..BackoffConfig::default() };
         let retry = RetryConfig { max_retries: 5, backoff, ..RetryConfig::default() };
         let mut builder = AmazonS3Builder::new()
@@ -78,7 +78,7 @@ impl Store {
         if let Some(endpoint) = endpoint {
             builder = builder.with_endpoint(endpoint.as_str().trim_end_matches('/'));
         }
-        let client = builder.build().map_err(|error| Error::Target(error.to_string()))?;
+        let client = builder.build().map_err(|error| refused(&error))?;
         Ok(Self { client: Arc::new(client), bucket: name, prefix })
     }
 
@@ -109,7 +109,7 @@ impl Store {
     }
 
     pub(super) fn fail(&self, name: &str, error: &object_store::Error) -> Error {
-        Error::Store { place: self.shown(name), message: explain(error, &self.bucket) }
+        store_error(self.shown(name), error, &self.bucket)
     }
 
     pub(super) async fn put(&self, name: &str, bytes: Vec<u8>, headers: &Headers, form: &str) -> Result<(), Error> {
@@ -153,7 +153,7 @@ impl Store {
         let Some(found) = self.find(name, false).await? else { return Ok(None) };
         let too_large = || {
             let message = format!("is larger than {limit} bytes");
-            Error::Store { place: self.shown(name), message }
+            Error::Store { place: self.shown(name), message, remedy: Some("remove it there".to_owned()) }
         };
         if found.meta.size > limit {
             return Err(too_large());
@@ -218,11 +218,9 @@ impl Store {
 
 /// The bucket and the prefix of an address.
 fn parse(address: &str) -> Result<(String, String), Error> {
-    let wrong = || {
-        Error::Target(format!(
-            "{} is not of the form s3://BUCKET or s3://BUCKET/PREFIX, with letters, digits, `.`, `_` and `-`",
-            quote(address)
-        ))
+    let wrong = || Error::Target {
+        message: format!("{} is not the address of a bucket", quote(address)),
+        remedy: "write s3://BUCKET or s3://BUCKET/PREFIX, with letters, digits, `.`, `_` and `-`",
     };
     let rest = address.strip_prefix("s3://").ok_or_else(wrong)?.trim_end_matches('/');
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -251,7 +249,13 @@ fn check(endpoint: Url, allowed: &AllowedHosts) -> Result<Url, Error> {
     }
     let why = if is_fine { "has more than a host and a path" } else { "is refused: it does not begin with https://" };
     let shown = net::shown(&endpoint);
-    Err(Error::Target(format!("the endpoint {shown} {why}; --allow-host HOST[:PORT] lets a host do without https")))
+    let message = format!("the endpoint {shown} {why}");
+    let remedy = if is_fine {
+        "set AWS_ENDPOINT_URL to an address without a name, a password and a query"
+    } else {
+        "set AWS_ENDPOINT_URL to an https address, or name the host with --allow-host HOST[:PORT]"
+    };
+    Err(Error::Target { message, remedy })
 }
 
 /// What the store calls the trouble.
@@ -272,13 +276,24 @@ fn chain(error: &object_store::Error) -> String {
     text
 }
 
-/// The trouble in words, with the remedy where one is known.
-pub(super) fn explain(error: &object_store::Error, bucket: &str) -> String {
+/// What the environment says of the store does not make a client.
+fn refused(error: &dyn std::fmt::Display) -> Error {
+    Error::Target { message: error.to_string(), remedy: "check --to and the variables AWS_*" }
+}
+
+/// A request that failed: the trouble in words, with the remedy where one is known.
+pub(super) fn store_error(place: String, error: &object_store::Error, bucket: &str) -> Error {
+    let (message, remedy) = explain(error, bucket);
+    Error::Store { place, message, remedy: remedy.map(ToOwned::to_owned) }
+}
+
+fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<&'static str>) {
     let code = code(error);
     let named = code.as_ref().map_or_else(String::new, |code| format!(" ({code})"));
     match error {
-        object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => format!(
-            "the store refuses the key{named}; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and what the key may do"
+        object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => (
+            format!("the store refuses the key{named}"),
+            Some("check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and what the key may do"),
         ),
         object_store::Error::InvalidPath { source } => {
             let key = match source {
@@ -287,19 +302,21 @@ pub(super) fn explain(error: &object_store::Error, bucket: &str) -> String {
                 | PathError::NonUnicode { path, .. } => quote(path),
                 other => quote(&other.to_string()),
             };
-            format!(
-                "it holds {key}, which cannot be told from other names; remove it there, or give --to another prefix"
+            (
+                format!("it holds {key}, which cannot be told from other names"),
+                Some("remove it there, or give --to another prefix"),
             )
         }
         _ if code.as_deref() == Some("NoSuchBucket") => {
-            format!("there is no bucket {}; make it first, or check AWS_ENDPOINT_URL and AWS_REGION", quote(bucket))
+            let remedy = "create it, or check AWS_ENDPOINT_URL and AWS_REGION";
+            (format!("there is no bucket {}", quote(bucket)), Some(remedy))
         }
         _ => {
             let text = chain(error);
             // The last error is the cause; the others repeat it with more around it.
             let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
             let last: String = printable(last).chars().take(300).collect();
-            format!("the store did not do it{named}: {last}")
+            (format!("the store did not do it{named}: {last}"), None)
         }
     }
 }

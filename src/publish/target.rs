@@ -51,7 +51,8 @@ impl Target {
         });
         let root = real.unwrap_or_default();
         if root.starts_with(tree.root()) || tree.root().starts_with(root.join(LATEST)) {
-            return Err(Error::Target(format!("{} is the tree itself, or a part of it", directory.root().display())));
+            let message = format!("{} is the tree itself, or a part of it", directory.root().display());
+            return Err(Error::Target { message, remedy: "name another directory with --to" });
         }
         Ok(())
     }

@@ -133,6 +133,9 @@ impl Scaffolder<'_> {
         let mut authors: Vec<String> = about.authors.iter().take(100).filter_map(|text| words::person(text)).collect();
         authors.dedup();
         authors.truncate(AUTHORS);
+        if authors.is_empty() {
+            notes.push("add `authors`: the source names none".to_owned());
+        }
         let agent = Agent {
             id: id.to_owned(),
             description: description.unwrap_or_else(|| format!("TODO: say in a sentence what {name} is")),

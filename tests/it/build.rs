@@ -211,7 +211,12 @@ fn a_failing_agent_stops_the_build_and_the_old_tree_stays() {
     env.write("r/b/icon.svg", "<svg");
     let run = env.run(&["build", "--out", "out", "--no-site"]);
     assert_eq!((run.code, run.stdout.as_str()), (1, ""));
-    assert!(run.stderr.contains("error[icon/syntax]") && run.stderr.contains("can stand in for b"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("error[icon/syntax]")
+            && run.stderr.contains("error: errors in b, and no earlier form to keep"),
+        "{}",
+        run.stderr
+    );
     assert_eq!(tree(&env.path("out")), old);
     let (code, report) = env.json(&["build", "--out", "out", "--no-site"]);
     assert_eq!((code, &report["written"], &report["error"]["exit_code"]), (1, &json!(false), &json!(1)));

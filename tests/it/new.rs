@@ -140,7 +140,7 @@ fn an_npm_package_becomes_an_agent_that_validates() {
     assert_eq!(document["files"], json!(["some-agent/agent.json", "some-agent/icon.svg"]));
     assert_eq!(new.files(), ["some-agent/agent.json", "some-agent/icon.svg"]);
     let left = left(&document);
-    for part in ["`description`", "icon.svg", "acp-registry validate some-agent --all"] {
+    for part in ["`description`", "r/some-agent/icon.svg", "acp-registry validate some-agent --all --registry-dir r`"] {
         assert!(left.contains(part), "{left}");
     }
     let (code, report) = new.verify.env.json(&["validate", "--deny", "warnings"]);
@@ -288,6 +288,20 @@ fn what_a_registry_asks_for_besides_is_left_to_the_person() {
     let (code, document) = new.json(&["agent-x", "--npm", "flag", "--no-probe"]);
     assert_eq!((code, &document["errors"][0]["rule"]), (1, &json!("manifest/missing-license-url")));
     assert!(left(&document).contains("put right, as manifest/missing-license-url wants it"), "{document}");
+}
+
+#[test]
+fn what_the_source_does_not_say_is_left_to_do_once() {
+    let new = Place::with([("/npm/flag", package(&json!({})))]);
+    new.verify.env.write("r/registry.toml", "[rules]\n\"manifest/*\" = \"deny\"\n");
+    let run = new.run(&["agent-x", "--npm", "flag", "--no-probe"]);
+    assert!(run.stdout.starts_with("wrote r/agent-x/agent.json and r/agent-x/icon.svg\n"), "{}", run.stdout);
+    let left: Vec<&str> = run.stdout.lines().skip_while(|line| *line != "left to do:").collect();
+    for member in ["description", "authors", "license"] {
+        let about = left.iter().filter(|line| line.contains(&format!("`{member}`"))).count();
+        assert_eq!(about, 1, "{member}: {}", run.stdout);
+    }
+    assert!(!run.stdout.contains("missing-license wants"), "{}", run.stdout);
 }
 
 #[test]

@@ -188,9 +188,9 @@ fn a_dry_run_changes_nothing_and_tells_everything() {
 fn what_is_no_built_tree_is_refused() {
     let env = env();
     for (path, code, why) in [
-        ("r", 3, "there is no SHA256SUMS; make one with `acp-registry build`"),
-        ("nothing", 3, "nothing is no built tree"),
-        ("r/a/agent.json", 3, "is no built tree"),
+        ("r", 3, "there is no SHA256SUMS\nhelp: make one with `acp-registry build`"),
+        ("nothing", 3, "nothing is not a built tree"),
+        ("r/a/agent.json", 3, "is not a built tree"),
     ] {
         let run = publish(&env, &["--from", path]);
         assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{path}");
@@ -252,8 +252,8 @@ fn a_target_that_cannot_be_one_is_named() {
         ("dist/pub/x", 2, "is the tree itself, or a part of it"),
         ("", 2, "--to names no place"),
         ("ftp://h.example/x", 2, "ftp is not known here"),
-        ("s3:/bucket/a", 2, "s3 is not known here; a bucket is s3://BUCKET"),
-        ("S3://bucket/a", 2, "S3 is not known here; a bucket is s3://BUCKET"),
+        ("s3:/bucket/a", 2, "s3 is not known here\nhelp: a bucket is s3://BUCKET"),
+        ("S3://bucket/a", 2, "S3 is not known here\nhelp: a bucket is s3://BUCKET"),
         ("file:pub", 2, "a directory of that name ./file:pub"),
         ("-", 2, "goes to no pipe"),
     ] {
@@ -312,7 +312,7 @@ fn a_state_names_nothing_outside_of_what_is_published() {
             let run = publish(&env, arguments);
             assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{shown}: {}", run.stderr);
             assert!(run.stderr.contains("state.json cannot be used: it names"), "{shown}: {}", run.stderr);
-            assert!(run.stderr.contains("remove it to begin anew"), "{}", run.stderr);
+            assert!(run.stderr.contains("help: remove it"), "{}", run.stderr);
             assert!(!run.stderr.contains(['\u{1b}', '\u{202e}']), "{:?}", run.stderr);
         }
         let run = env.run(&["publish", "prune", "--to", "pub", "--keep", "0"]);
@@ -362,7 +362,7 @@ fn nothing_is_written_or_removed_through_a_link() {
             let run = publish(&env, arguments);
             assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{link}: {}", run.stderr);
             assert!(run.stderr.contains(&format!("{link} is a symbolic link")), "{link}: {}", run.stderr);
-            assert!(run.stderr.contains("remove it"), "{}", run.stderr);
+            assert!(run.stderr.contains("remove the link"), "{}", run.stderr);
         }
         assert!(tree(&env.path(target)) == before, "{target} has changed");
         fs::remove_file(env.path(link)).unwrap();

@@ -1,0 +1,130 @@
+//! What helps where a registry cannot be built, served or published: one remedy for each error.
+
+use acp_registry::index::{BuildError, TreeError};
+use acp_registry::publish;
+use acp_registry::registry::ConfigError;
+
+/// Where entries have errors.
+pub(super) const ERRORS: &str = "correct the errors; `acp-registry validate` lists them";
+
+/// Where the tree that `--previous` names cannot be read.
+pub(super) const PREVIOUS: &str = "name another published tree with --previous";
+
+/// Where pages cannot be rendered, which no index should lead to.
+pub(super) const SITE: &str = "leave the site out with --no-site, and report this as a bug of acp-registry";
+
+/// Where a rule is not known, and none is similar.
+pub(super) const RULES: &str = "run `acp-registry rules` to see all rules";
+
+/// What helps where a tree is not made.
+pub(super) fn of_build(error: &BuildError) -> &'static str {
+    match error {
+        BuildError::Findings { agents } if agents.is_empty() => ERRORS,
+        BuildError::Findings { .. } => {
+            "correct the errors, or name a published tree with --previous, from which agents keep their last form"
+        }
+        BuildError::NoPrevious { .. } => "name a tree with a registry.json with --previous, or correct the errors",
+        BuildError::Empty(_) => "name the registry with --registry-dir, or add an agent with `acp-registry new`",
+        BuildError::View { .. } => "correct the `[[view]]` in registry.toml",
+        BuildError::Schema { .. } => "correct `[schemas]` in registry.toml",
+        BuildError::Previous(_) => PREVIOUS,
+    }
+}
+
+/// What helps where a tree is not written.
+pub(super) fn of_tree(error: &TreeError) -> &'static str {
+    match error {
+        TreeError::Path(_) => "make the directory writable, or name another with --out",
+        TreeError::Foreign(..) => "name another directory with --out, or empty this one",
+        TreeError::NoName(_) | TreeError::InRegistry(_) | TreeError::HoldsRegistry(_) => {
+            "name another directory with --out, such as `dist`"
+        }
+    }
+}
+
+/// What helps where a configuration is not used.
+pub(super) fn of_config(error: &ConfigError) -> String {
+    match error {
+        ConfigError::Read { .. } => "name a file that can be read with --config".to_owned(),
+        ConfigError::Syntax { path, .. } | ConfigError::Invalid { path, .. } => format!("correct {}", path.display()),
+    }
+}
+
+/// What helps where a tree is not published.
+pub(super) fn of_publish(error: &publish::Error) -> String {
+    use publish::Error;
+    let known = match error {
+        Error::NoTree { .. } => "make one with `acp-registry build`, or name one with --from",
+        Error::Read { .. } | Error::Digest(_) => "build the tree again with `acp-registry build`",
+        Error::Path(_) => "make the directory readable and writable, or name another with --to",
+        Error::Store { remedy: Some(remedy), .. } => remedy,
+        Error::Store { .. } => "check the network, AWS_ENDPOINT_URL and AWS_REGION, and run it again",
+        Error::Target { remedy, .. } => remedy,
+        Error::Link(_) => "remove the link, or name the directory that is meant with --to",
+        Error::Foreign(_) => "move it away, or name another place with --to",
+        Error::Unpublished(_) => "name the place of a published tree with --to",
+        Error::State { .. } => "remove it: every file is then compared with what is there",
+        Error::Busy { .. } => "wait for it, or wait longer with --wait",
+        Error::Lost(_) => "run it again when the other one is done",
+        Error::Sign(_) => "correct the command of --sign",
+    };
+    known.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::{Path, PathBuf};
+
+    use acp_registry::index::PublishedError;
+    use acp_registry::sys::fs::{PathError, ReadError};
+
+    use super::super::exit::Failure;
+    use super::*;
+
+    /// Every error of `build`, `serve` and `publish` has one remedy, which is not in its message as well.
+    #[test]
+    fn every_error_has_a_remedy() {
+        let text = || "x".to_owned();
+        let path = || PathBuf::from("x");
+        let at = || PathError::at(Path::new("x"))(io::Error::other("no"));
+        let failures: [Failure; 31] = [
+            BuildError::Findings { agents: vec![] }.into(),
+            BuildError::Findings { agents: vec![text()] }.into(),
+            BuildError::NoPrevious { agents: vec![text()] }.into(),
+            BuildError::Empty(text()).into(),
+            BuildError::View { file: text(), message: text() }.into(),
+            BuildError::Schema { path: text(), message: text() }.into(),
+            BuildError::Previous(PublishedError { file: text(), message: text() }).into(),
+            PublishedError { file: text(), message: text() }.into(),
+            TreeError::Path(at()).into(),
+            TreeError::Foreign(path(), text()).into(),
+            TreeError::NoName(path()).into(),
+            TreeError::InRegistry(path()).into(),
+            TreeError::HoldsRegistry(path()).into(),
+            ConfigError::Read { path: path(), error: ReadError::NotFound }.into(),
+            ConfigError::Syntax { path: path(), message: text() }.into(),
+            ConfigError::Invalid { path: path(), message: text() }.into(),
+            acp_registry::registry::LoadError::Directory(at()).into(),
+            publish::Error::NoTree { path: text(), why: text() }.into(),
+            publish::Error::Read { path: text(), error: ReadError::NotFound }.into(),
+            publish::Error::Digest(text()).into(),
+            publish::Error::Path(at()).into(),
+            publish::Error::Store { place: text(), message: text(), remedy: None }.into(),
+            publish::Error::Store { place: text(), message: text(), remedy: Some("do it".to_owned()) }.into(),
+            publish::Error::Target { message: text(), remedy: "do it" }.into(),
+            publish::Error::Link(text()).into(),
+            publish::Error::Foreign(text()).into(),
+            publish::Error::Unpublished(text()).into(),
+            publish::Error::State { place: text(), message: text() }.into(),
+            publish::Error::Busy { place: text(), holder: text() }.into(),
+            publish::Error::Lost(text()).into(),
+            publish::Error::Sign(text()).into(),
+        ];
+        for failure in failures {
+            let (message, help) = (failure.to_string(), failure.advice());
+            assert!(help.is_some_and(|help| !help.is_empty() && !message.contains(&help)), "{message}");
+            assert!(!message.contains("--"), "{message}");
+        }
+    }
+}
