@@ -325,7 +325,7 @@ fn a_report_is_bounded_and_holds_no_markdown_of_strangers() {
     assert!(run.code == 3 && !env.read("temp/comment.md").contains("secret"), "{} {}", run.code, run.stderr);
     fs::remove_file(&path).unwrap();
     env.write("temp/report/report-verify-1/verify.json", "# Approved");
-    assert_eq!(Run::of(&mut shell(&env, &write)).code, 4);
+    assert_eq!(Run::of(&mut shell(&env, &write)).code, 2);
     // Nothing came: the comment says that.
     let env = Env::empty();
     assert_eq!(Run::of(&mut shell(&env, &write)).code, 0);
@@ -663,6 +663,42 @@ fn the_action_takes_a_release_that_github_vouches_for() {
     assert_eq!(install(&env, &[]).code, 1);
     assert!(!env.path("temp/acp-registry/bin/acp-registry").exists());
     assert_eq!(env.read("GITHUB_PATH"), "");
+}
+
+#[test]
+fn a_release_has_manual_pages_and_completions() {
+    let env = Env::empty();
+    for name in ["README.md", "CHANGELOG.md", "LICENSE"] {
+        env.write(&format!("r/{name}"), name);
+    }
+    program(&env, "acp-registry", &format!("exec '{PROGRAM}' \"$@\""));
+    fs::create_dir_all(env.path("r/target/t/release")).unwrap();
+    fs::rename(env.path("bin/acp-registry"), env.path("r/target/t/release/acp-registry")).unwrap();
+    let mut command = shell(&env, &script("release", "Pack"));
+    command.envs([
+        ("TARGET", "t"),
+        ("PLATFORM", "linux-x86_64"),
+        ("RUNNER_OS", "Linux"),
+        ("GITHUB_REF_NAME", "v1.2.3"),
+    ]);
+    let run = Run::of(&mut command);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    let archive = env.path("r/release/acp-registry-1.2.3-linux-x86_64.tar.gz");
+    let listed = Run::of(Command::new("tar").arg("-tzf").arg(archive)).stdout;
+    for name in [
+        "./acp-registry",
+        "./README.md",
+        "./LICENSE",
+        "./man/man1/acp-registry.1",
+        "./man/man1/acp-registry-publish-prune.1",
+        "./completions/acp-registry.bash",
+        "./completions/_acp-registry",
+        "./completions/acp-registry.fish",
+        "./completions/_acp-registry.ps1",
+    ] {
+        assert!(listed.lines().any(|line| line == name), "{name}: {listed}");
+    }
+    assert!(env.read("r/packed/completions/_acp-registry").starts_with("#compdef acp-registry"));
 }
 
 #[test]
