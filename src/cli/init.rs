@@ -4,12 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use acp_registry::scaffold::{self, GithubSpec, Layout, LayoutError};
+use acp_registry::sys::fs::read_bounded;
 use acp_registry::text::{printable, quote};
 use serde_json::json;
 
 use super::exit::{Exit, Failure};
 use super::global::FormatArgs;
 use super::ui::Ui;
+
+/// The largest file that is looked at for what is left to do, in bytes.
+const LIMIT: u64 = 1 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -71,8 +75,9 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 fn left_to_do(args: &Args, written: &[&str], kept: &[&str]) -> Vec<String> {
     let directory = &args.directory;
     let lines = |file: &str| {
-        let text = fs::read_to_string(directory.join(file)).unwrap_or_default();
-        text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+        let root = directory.canonicalize().unwrap_or_else(|_| directory.clone());
+        let text = read_bounded(&root.join(file), &root, LIMIT).unwrap_or_default();
+        String::from_utf8_lossy(&text).lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
     };
     let mut left = Vec::new();
     let is_named = |line: &String| line.strip_prefix("REPOSITORY=").is_some_and(|name| !name.trim().is_empty());

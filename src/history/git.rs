@@ -11,6 +11,10 @@ use crate::sys::git::{self, Change, Cut, Log};
 /// The largest manifest that is read, in bytes.
 const MANIFEST_LIMIT: u64 = 1 << 20;
 
+/// How long name and version are at most together, in bytes: those of all commits are in memory at once. A manifest with
+/// longer ones counts as unreadable.
+const HEAD_LIMIT: usize = 1 << 10;
+
 /// What a manifest says of itself, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 struct Head {
@@ -49,7 +53,9 @@ fn read(directory: &Path) -> Result<(Log, HashMap<String, Head>), git::Error> {
     if !blobs.is_empty() {
         git::blobs(directory, &blobs, MANIFEST_LIMIT, |blob, bytes| {
             // What is no manifest tells nothing: the last one that was counts.
-            if let Ok(head) = serde_json::from_slice::<Head>(bytes) {
+            if let Ok(head) = serde_json::from_slice::<Head>(bytes)
+                && head.name.len() + head.version.len() <= HEAD_LIMIT
+            {
                 heads.insert(blob.to_owned(), head);
             }
         })?;

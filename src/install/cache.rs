@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::sys::fs::PathError;
+use crate::sys::fs::{PathError, write_new};
 use crate::sys::lock::{Answer, Lock, mark_used};
 use crate::sys::owner;
 use crate::sys::private::make_private;
@@ -50,7 +50,7 @@ impl PackageCache {
         let marker = self.marker();
         if !marker.exists() {
             // Another installation may have made it.
-            let _ = fs::File::create_new(&marker);
+            let _ = write_new(&marker, b"");
         }
         Some(Open { npm, uv, _mark: mark_used(&marker)? })
     }
@@ -110,12 +110,22 @@ impl PackageCache {
 mod tests {
     use super::*;
 
+    /// Asks again while a child of another test, which is this process until it becomes its program, has a lock.
+    fn asked<T>(ask: impl Fn() -> Option<T>) -> T {
+        loop {
+            if let Some(answer) = ask() {
+                return answer;
+            }
+            std::thread::yield_now();
+        }
+    }
+
     #[test]
     fn a_cache_is_emptied_when_it_is_too_large_and_not_in_use() {
         let folder = tempfile::tempdir().unwrap();
         let cache = PackageCache::at(&folder.path().join("a/b"));
         assert_eq!(cache.shrink(0).unwrap(), 0);
-        let open = cache.open().unwrap();
+        let open = asked(|| cache.open());
         fs::create_dir(open.npm.join("x")).unwrap();
         fs::write(open.npm.join("x/y"), [0; 60]).unwrap();
         fs::write(open.uv.join("z"), [0; 40]).unwrap();
@@ -123,9 +133,9 @@ mod tests {
         drop(open);
         assert_eq!(cache.shrink(100).unwrap(), 0);
         assert_eq!((cache.surplus(99).unwrap(), cache.surplus(100).unwrap()), (100, 0));
-        assert_eq!(cache.shrink(99).unwrap(), 100);
+        assert_eq!(asked(|| Some(cache.shrink(99).unwrap()).filter(|bytes| *bytes > 0)), 100);
         assert!(!folder.path().join("a/b/npm").exists() && !folder.path().join("a/b/uv").exists());
-        let open = cache.open().unwrap();
+        let open = asked(|| cache.open());
         fs::write(open.uv.join("z"), "x").unwrap();
         assert!(!cache.empty_uv(), "something is being installed");
         drop(open);

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::places::{DIGESTS, FILES};
 use super::{Error, Version};
 use crate::install::Kind;
-use crate::sys::fs::{PathError, open_file, read_bounded};
+use crate::sys::fs::{PathError, open_file, read_bounded, write_new};
 use crate::sys::walk::files_below;
 use crate::{hash, json};
 
@@ -78,8 +78,7 @@ pub(super) fn record(directory: &Path, program: &Path, kind: Kind) -> Result<u64
         .collect::<Result<_, _>>()?;
     sizes.retain(|name, _| !digests.contains_key(name));
     let path = directory.join(DIGESTS);
-    std::fs::write(&path, json::to_string(&Digests { schema: 1, files: digests, sizes }))
-        .map_err(PathError::at(&path))?;
+    write_new(&path, json::to_string(&Digests { schema: 1, files: digests, sizes }).as_bytes())?;
     Ok(size)
 }
 

@@ -11,7 +11,7 @@ use super::unchanged::refuse_other_bytes;
 use super::{Damage, Error, Pin, Receipt, Store, Version, broken, leftovers};
 use crate::install::{Installer, Kind, Placed, Progress};
 use crate::resolve::Plan;
-use crate::sys::fs::PathError;
+use crate::sys::fs::{PathError, write_new};
 use crate::sys::lock::Lock;
 use crate::sys::process::{Environment, Scratch};
 use crate::sys::rename::rename;
@@ -315,8 +315,8 @@ fn has_other_bytes(place: &Path) -> bool {
 async fn describe(plan: &Plan, placed: Placed, directory: PathBuf) -> Result<Receipt, Error> {
     let plan = plan.clone();
     let work = spawn_blocking(move || {
-        let marker = directory.join(IN_USE);
-        fs::write(&marker, "").map_err(PathError::at(&marker))?;
+        // Install scripts have run beside it.
+        write_new(&directory.join(IN_USE), b"")?;
         let size = broken::record(&directory, &placed.program, plan.kind())?;
         Receipt::of(&plan, &placed, &directory, size).map_err(PathError::at(&placed.program))
     });

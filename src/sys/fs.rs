@@ -217,6 +217,14 @@ pub fn write_atomic_from(making: &Path, path: &Path, bytes: &[u8]) -> Result<(),
     write().map_err(PathError::at(path))
 }
 
+/// Writes a file where nothing is yet: what a program has put there, such as a link to another file, stays as it is.
+///
+/// # Errors
+/// [`PathError`], also when there is something.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
+    File::create_new(path).and_then(|mut file| file.write_all(bytes)).map_err(PathError::at(path))
+}
+
 /// Temporary files are private to their owner; published ones are for everybody.
 #[cfg(unix)]
 fn make_readable(path: &Path) -> io::Result<()> {

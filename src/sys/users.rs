@@ -12,18 +12,28 @@ pub fn of_folder(folder: &Path) -> Vec<u32> {
 fn list(folder: &Path) -> Vec<u32> {
     use std::ffi::OsStr;
     use std::fs;
+    use std::io::Read as _;
     use std::os::unix::ffi::OsStrExt as _;
+
+    /// How much of the arguments of a process is looked through, in bytes; the kernel allows 6 MiB at most by default.
+    const ARGUMENTS: u64 = 8 << 20;
 
     let Ok(items) = fs::read_dir("/proc") else { return Vec::new() };
     let own = std::process::id();
     let is_in = |path: &Path| path.starts_with(folder);
+    let arguments_of = |process: &Path| {
+        let mut arguments = Vec::new();
+        // A program decides how long they are. What cannot be read to its end is what was read until then.
+        let file = fs::File::open(process.join("cmdline"));
+        let _ = file.and_then(|file| file.take(ARGUMENTS).read_to_end(&mut arguments));
+        arguments
+    };
     let uses = |pid: u32| {
         let process = Path::new("/proc").join(pid.to_string());
         if fs::read_link(process.join("exe")).is_ok_and(|program| is_in(&program)) {
             return true;
         }
-        let arguments = fs::read(process.join("cmdline")).unwrap_or_default();
-        arguments.split(|&byte| byte == 0).any(|argument| is_in(Path::new(OsStr::from_bytes(argument))))
+        arguments_of(&process).split(|&byte| byte == 0).any(|argument| is_in(Path::new(OsStr::from_bytes(argument))))
     };
     let pids = items.flatten().filter_map(|item| item.file_name().to_str()?.parse().ok());
     pids.filter(|&pid| pid != own && uses(pid)).collect()

@@ -119,6 +119,31 @@ fn bytes_that_somebody_has_changed_are_installed_again() {
     }
 }
 
+/// Opening a FIFO waits for somebody who writes to it.
+#[test]
+fn nothing_waits_where_an_agent_has_put_something_else() {
+    let (people, folder) = installed();
+    let fifo = |path: &Path| {
+        fs::remove_file(path).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
+    };
+    fifo(&folder.join("in-use"));
+    fifo(&folder.join("files/README"));
+    assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
+    let run = people.run(&["doctor"]);
+    assert!(run.code == 1 && run.stdout.contains("`files/README` cannot be read"), "{}", run.stdout);
+    assert_eq!(people.run(&["gc"]).code, 0);
+    assert_eq!(people.run(&["install", "a"]).code, 0);
+    fifo(&folder.join("files/bin/agent"));
+    let (code, document) = people.json(&["doctor"]);
+    assert!(code == 1 && document.to_string().contains("is no file"), "{document}");
+    fifo(&folder.join("receipt.json"));
+    fifo(&folder.join("files.json"));
+    assert_eq!(people.run(&["doctor"]).code, 1);
+    assert_eq!(people.run(&["install", "a"]).code, 0);
+    assert_eq!(people.run(&["uninstall", "a"]).code, 0);
+}
+
 #[test]
 fn damaged_records_are_repaired_by_an_installation() {
     let (people, folder) = installed();

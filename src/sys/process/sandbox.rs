@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
 use std::{fs, io};
 
 use super::Scratch;
-use crate::sys::fs::PathError;
+use crate::sys::fs::{PathError, write_new};
 use crate::sys::lock::mark_used;
 use crate::sys::private::make_private;
 
@@ -149,7 +150,7 @@ impl Sandbox {
     /// Leaves everything where it is, for people to look at.
     pub fn keep(self) {
         // By this file, it is not taken for one that was forgotten.
-        let _ = File::create_new(self.path().join("kept"));
+        let _ = write_new(&self.path().join("kept"), b"");
         self.directory.keep();
     }
 }
@@ -164,6 +165,8 @@ pub(super) fn let_in(directory: &Path, user: u32) -> io::Result<()> {
 /// Makes a directory, with those above it, that nobody else can look into.
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
