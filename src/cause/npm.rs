@@ -9,8 +9,12 @@ const LINES: usize = 5;
 const ASIDE: &[&str] = &[
     "code ", "syscall ", "errno ", "path ", "dest ", "file ", "command ", "A complete log", "In most cases",
     "a package version", "This is a problem related", "If you are behind", "'proxy' config", "Note that you can",
-    "tarball, folder", "For a full report",
+    "on a server you do not", "tarball, folder", "For a full report", "There appears to be insufficient space",
+    "Clear up some disk space",
 ];
+
+/// How npm begins a warning about a file that it could not unpack, for which it fails in no other way.
+const UNPACKING: &str = "npm warn tar TAR_ENTRY_ERROR ";
 
 /// The labels that npm puts before a line.
 const LABELS: &[&str] =
@@ -18,7 +22,8 @@ const LABELS: &[&str] =
 
 /// A line of an error without its prefix.
 pub(super) fn inner(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix("npm error").or_else(|| line.strip_prefix("npm ERR!"))?;
+    let rest = line.strip_prefix("npm error").or_else(|| line.strip_prefix("npm ERR!"));
+    let rest = rest.or_else(|| line.strip_prefix(UNPACKING))?;
     Some(rest.strip_prefix(' ').unwrap_or(rest))
 }
 
@@ -27,9 +32,13 @@ pub(super) fn cause(lines: &[&str]) -> Option<String> {
     let code = lines.first()?.strip_prefix("code ").unwrap_or_default().trim();
     // Below the command of a script that failed is what the script wrote.
     if let Some(at) = lines.iter().rposition(|line| line.starts_with("command sh ") || line.starts_with("command cmd "))
-        && let Some(cause) = said::cause(&lines[at + 1..])
+        && let Some(said) = said::cause(&lines[at + 1..])
     {
-        return Some(cause);
+        // A script that starts npm itself, for a package that its system needs, seldom says why that has failed.
+        let nested: Vec<&str> = lines[at + 1..].iter().copied().skip_while(|line| inner(line).is_none()).collect();
+        let end = nested.iter().position(|line| line.contains("A complete log")).unwrap_or(nested.len());
+        let nested = cause(&nested[..end]).filter(|nested| !said.contains(nested.as_str()));
+        return Some(nested.map_or_else(|| said.clone(), |nested| format!("{said} ({nested})")));
     }
     let mut told: Vec<&str> = Vec::new();
     let mut depth = 0_usize;
@@ -53,6 +62,7 @@ pub(super) fn cause(lines: &[&str]) -> Option<String> {
         (true, true) => None,
         (true, false) => Some(code.to_owned()),
         (false, true) => Some(told),
+        (false, false) if told.starts_with(code) => Some(told),
         (false, false) => Some(format!("{code}: {told}")),
     }
 }

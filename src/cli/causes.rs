@@ -6,7 +6,6 @@ use acp_registry::handshake::{ReservedVariable, SetupError};
 use acp_registry::index::{BuildError, PublishedError, TreeError};
 use acp_registry::install;
 use acp_registry::lockfile;
-use acp_registry::net::Problem;
 use acp_registry::publish;
 use acp_registry::registry::{ConfigError, LoadError};
 use acp_registry::resolve;
@@ -35,7 +34,7 @@ impl From<catalog::Error> for Failure {
             _ => Code::IndexUnavailable,
         };
         let help = match &error {
-            catalog::Error::Fetch(error) => of_network(&error.problem),
+            catalog::Error::Fetch(error) => error.problem.remedy(),
             _ => None,
         };
         Self::unable(error).code(code).help_if(help)
@@ -84,7 +83,13 @@ impl From<store::Error> for Failure {
             Error::Path(_) | Error::Link(_) => Code::Failed,
         };
         let help = match &error {
-            Error::Install { error: install::Error::Fetch(error), .. } => of_network(&error.problem),
+            Error::Install { error, .. } => error.remedy(),
+            _ => None,
+        };
+        let versions_instead = match &error {
+            Error::Install { error: install::Error::NoVersion { newest, .. }, .. } => {
+                Some(newest.clone().into_iter().collect())
+            }
             _ => None,
         };
         let failure = match &error {
@@ -92,7 +97,7 @@ impl From<store::Error> for Failure {
             _ if error.is_of_integrity() => Self::refused(error),
             _ => Self::unable(error),
         };
-        failure.code(code).help_if(help)
+        failure.code(code).help_if(help).versions_instead(versions_instead)
     }
 }
 
@@ -210,17 +215,6 @@ impl From<TreeError> for Failure {
         };
         failure.help(help)
     }
-}
-
-/// What to do where the network is the trouble.
-fn of_network(problem: &Problem) -> Option<String> {
-    let help = match problem {
-        Problem::NoSuchHost => {
-            "check the network and the name server of this machine; if other hosts can be reached, correct the address"
-        }
-        _ => return None,
-    };
-    Some(help.to_owned())
 }
 
 fn of_install(error: &install::Error) -> Code {

@@ -199,6 +199,8 @@ fn notes(args: &Args, answer: &Answer) -> Vec<String> {
     let lack = if answer.is_damaged { "damaged" } else { "not installed" };
     notes.extend(client.file().map(|file| format!("for {}, this belongs in {file}", client.title)));
     notes.extend((!client.note.is_empty() && answer.form != Form::Program).then(|| client.note.to_owned()));
+    let has_path = Path::new(&answer.launch.program).is_absolute();
+    notes.extend((!client.path_note.is_empty() && !has_path).then(|| client.path_note.to_owned()));
     match answer.form {
         Form::Program => notes.push(format!(
             "this starts {id} {} whatever is installed later; without --direct, the current version is started",

@@ -6,8 +6,10 @@ use std::time::Duration;
 use acp_registry::doctor::{self, Check, Examined, Status};
 use acp_registry::handshake::{Options, Reason};
 use acp_registry::install::Kind;
+use acp_registry::net::{proxy_host, proxy_problem};
 use acp_registry::store::Version;
 use acp_registry::sys::process::{self, Orphans};
+use acp_registry::text::printable;
 use serde_json::json;
 
 use super::candidates;
@@ -15,6 +17,7 @@ use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::live;
+use super::network;
 use super::place::{PlaceArgs, Session, environment};
 use super::progress::Installs;
 use super::repair::{self, Need};
@@ -54,7 +57,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let named = versions::started(&args.agents, &session)?;
     let known = session.installed(&named)?;
     let environment = environment();
-    let checks = doctor::surroundings(&session.store, &environment, &env::temp_dir());
+    let mut checks = doctor::surroundings(&session.store, &environment, &env::temp_dir());
+    checks.extend(network::proxies().map(|(name, value)| proxy(name, &value)));
     let mut ids = if named.is_empty() { known } else { named.clone() };
     ids.sort_unstable();
     ids.dedup();
@@ -150,6 +154,18 @@ fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Res
 /// Whether a file that is not what it was may be why an agent fails like this.
 fn may_be_of_files(reason: Reason) -> bool {
     matches!(reason, Reason::Exited | Reason::SpawnFailed | Reason::InvalidResponse | Reason::AgentError)
+}
+
+/// What a variable says of a proxy.
+fn proxy(name: &str, value: &str) -> Check {
+    let (status, message, help) = match proxy_problem(name, value) {
+        Some(problem) => (Status::Error, problem, Some("correct or unset it".to_owned())),
+        None => {
+            let host = proxy_host(value).unwrap_or_default();
+            (Status::Ok, format!("{name} names a proxy on {}", printable(&host)), None)
+        }
+    };
+    Check { name: "proxy", status, message, help }
 }
 
 /// The handshake with every agent, one after the other.

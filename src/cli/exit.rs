@@ -58,11 +58,13 @@ pub(super) struct Failure {
     help: Option<String>,
     /// Names that were probably meant, the nearest first.
     suggestions: Vec<String>,
+    /// The versions that the package registry has instead, where it lacks that of the agent's package.
+    versions_instead: Option<Vec<String>>,
 }
 
 impl Failure {
     fn new(exit: Exit, code: Code, message: impl fmt::Display) -> Self {
-        Self { exit, code, message: message.to_string(), help: None, suggestions: Vec::new() }
+        Self { exit, code, message: message.to_string(), help: None, suggestions: Vec::new(), versions_instead: None }
     }
 
     pub(super) fn usage(message: impl fmt::Display) -> Self {
@@ -87,14 +89,27 @@ impl Failure {
     }
 
     /// Adds what to do about it, where that is known.
-    pub(super) fn help_if(mut self, help: Option<String>) -> Self {
-        self.help = help.or(self.help);
+    pub(super) fn help_if(mut self, help: Option<&str>) -> Self {
+        self.help = help.map(ToOwned::to_owned).or(self.help);
         self
     }
 
-    /// Adds what to do about it, unless something is known already.
+    /// Adds the versions that the package registry has instead of the one of the agent's package.
+    pub(super) fn versions_instead(mut self, versions: Option<Vec<String>>) -> Self {
+        self.versions_instead = versions;
+        self
+    }
+
+    /// Adds what to do about it; where something is known already, as what to do instead.
     pub(super) fn or_help(&mut self, help: impl fmt::Display) {
-        self.help.get_or_insert_with(|| help.to_string());
+        self.help = Some(self.help.take().map_or_else(|| help.to_string(), |known| format!("{known}; or {help}")));
+    }
+
+    /// For a version that the person has named: like any other unknown name, it is wrong usage.
+    pub(super) fn blame_named_version(&mut self) {
+        if let Some(versions) = self.versions_instead.take() {
+            (self.exit, self.code, self.suggestions) = (Exit::Usage, Code::UnknownVersion, versions);
+        }
     }
 
     /// Whether fetching or unpacking what was to be installed has failed, without anything that was refused.

@@ -113,8 +113,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             return Ok(Work::Planned(plans, Some(launch::index(&catalog))));
         }
         let mut results = install_all(&session, tasks).await;
-        for (outcome, plan) in results.iter_mut().zip(&plans) {
-            suggest_package(outcome, plan, &catalog);
+        for ((outcome, plan), named) in results.iter_mut().zip(&plans).zip(&args.agents) {
+            if let Err(failure) = &mut outcome.done {
+                explain(failure, plan, named, &catalog, "install");
+            }
         }
         if let Some(path) = &args.lock {
             let installed = plans.iter().filter(|plan| is_done(&results, &plan.id));
@@ -176,9 +178,12 @@ fn show_plans(plans: &[Plan], index: Option<Value>, session: &Session<'_>, is_js
     Ok(Exit::Success)
 }
 
-/// Names the package where the archive of an agent could not be installed.
-fn suggest_package(outcome: &mut Outcome, plan: &Plan, catalog: &Catalog) {
-    let Err(failure) = &mut outcome.done else { return };
+/// Names the package where the archive of an agent could not be installed, and tells a version that the person has named
+/// from one of the index.
+pub(super) fn explain(failure: &mut Failure, plan: &Plan, named: &Named, catalog: &Catalog, command: &str) {
+    if named.version.is_some() {
+        failure.blame_named_version();
+    }
     if plan.kind() != Kind::Binary || !failure.is_of_installing() {
         return;
     }
@@ -188,7 +193,7 @@ fn suggest_package(outcome: &mut Outcome, plan: &Plan, catalog: &Catalog) {
     let kinds = [(Kind::Npx, here.has_npm), (Kind::Uvx, here.has_uv)].into_iter().filter(|(_, is_there)| *is_there);
     let offered: Vec<&str> = package.collect();
     if let Some(kind) = kinds.map(|(kind, _)| kind.as_str()).find(|kind| offered.contains(kind)) {
-        failure.or_help(format!("it is a package as well: `acp-registry install {} --dist {kind}`", plan.id));
+        failure.or_help(format!("take its package: `acp-registry {command} {} --dist {kind}`", plan.id));
     }
 }
 

@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use acp_registry::install::PackageCache;
-use acp_registry::net::{AllowedHosts, Cache, Client, Credentials, Problem, Secret, Settings};
+use acp_registry::net::{
+    AllowedHosts, Cache, Client, Credentials, PROXY_VARIABLES, Problem, Secret, Settings, proxy_host, proxy_problem,
+};
 use acp_registry::survey::Sources;
 use acp_registry::sys::{command, owner};
 use acp_registry::upstream::github::{DEFAULT_API, Github};
 use acp_registry::upstream::npm::Registry;
 use acp_registry::upstream::{Surroundings, UnknownBase, npm_registry, python_index};
 use etcetera::BaseStrategy as _;
-use url::Url;
 
 use super::exit::Failure;
 use super::ui::Ui;
@@ -153,51 +154,17 @@ pub(super) fn package_cache() -> Option<PackageCache> {
     cache_dir().map(|directory| PackageCache::at(&directory))
 }
 
+/// The variables that name proxies, with their values.
+pub(super) fn proxies() -> impl Iterator<Item = (&'static str, String)> {
+    PROXY_VARIABLES.iter().filter_map(|name| Some((*name, env::var(name).ok()?))).filter(|(_, value)| !value.is_empty())
+}
+
 /// Hosts of the proxies that the HTTP client takes from the environment. It ignores what it cannot read, and would go
 /// around the proxy.
 fn proxy_hosts() -> Result<Vec<String>, Problem> {
-    let names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
-    let addresses = names.iter().filter_map(|name| Some((name, env::var(name).ok()?)));
-    let hosts = addresses.filter(|(_, address)| !address.is_empty()).map(|(name, address)| {
-        proxy_host(&address).ok_or_else(|| {
-            // The value may have a password in it.
-            let what = "is not the address of an HTTP proxy, such as http://proxy.example:3128";
-            Problem::Setup(format!("the environment variable {name} {what}; correct or unset it"))
-        })
+    let hosts = proxies().map(|(name, value)| match proxy_problem(name, &value) {
+        Some(problem) => Err(Problem::Setup(format!("{problem}; correct or unset it"))),
+        None => Ok(proxy_host(&value).unwrap_or_default()),
     });
     hosts.collect()
-}
-
-/// The host of a proxy; `None` where the address is not one that the HTTP client can use.
-fn proxy_host(address: &str) -> Option<String> {
-    let has_scheme = address.contains("://");
-    let url = Url::parse(&if has_scheme { address.to_owned() } else { format!("http://{address}") }).ok()?;
-    let host = url.host_str().filter(|host| !host.is_empty())?;
-    // A lone word is more likely a mistake than a host.
-    let is_meant = has_scheme || url.port().is_some() || host.contains('.');
-    (["http", "https"].contains(&url.scheme()) && is_meant).then(|| host.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::proxy_host;
-
-    #[test]
-    fn only_what_the_client_can_use_is_a_proxy() {
-        for (address, host) in [
-            ("http://proxy.example:3128", Some("proxy.example")),
-            ("https://user:secret@proxy.example", Some("proxy.example")),
-            ("http://proxy", Some("proxy")),
-            ("proxy:3128", Some("proxy")),
-            ("10.0.0.1", Some("10.0.0.1")),
-            ("nonsense", None),
-            ("socks5://proxy.example:1080", None),
-            ("ftp://proxy.example", None),
-            ("http://", None),
-            ("http//proxy.example", None),
-            ("a b", None),
-        ] {
-            assert_eq!(proxy_host(address).as_deref(), host, "{address}");
-        }
-    }
 }

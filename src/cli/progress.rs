@@ -85,7 +85,8 @@ pub(super) struct Running {
     bar: ProgressBar,
     names: Vec<String>,
     sends_events: bool,
-    now: Mutex<BTreeMap<usize, &'static str>>,
+    /// What is said of each that is under way.
+    now: Mutex<BTreeMap<usize, String>>,
 }
 
 impl Running {
@@ -101,25 +102,29 @@ impl Running {
     }
 
     pub(super) fn show(&self, event: verify::Event) {
-        let mut running = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        match event {
-            verify::Event::Installing(number) => drop(running.insert(number, "installing")),
-            verify::Event::Checking(number) => drop(running.insert(number, "starting")),
-            verify::Event::Done(number) => {
-                running.remove(&number);
-                self.bar.inc(1);
-            }
-        }
+        let (number, phase, detail) = match event {
+            verify::Event::Installing(number) => (number, "installing", None),
+            verify::Event::Phase(number, detail) => (number, "installing", Some(detail)),
+            verify::Event::Checking(number) => (number, "starting", None),
+            verify::Event::Done(number) => (number, "done", None),
+        };
         let name = |number: usize| self.names.get(number).map_or("", String::as_str);
         if self.sends_events {
-            let (number, phase) = match event {
-                verify::Event::Installing(number) => (number, "installing"),
-                verify::Event::Checking(number) => (number, "starting"),
-                verify::Event::Done(number) => (number, "done"),
-            };
-            return send_event("checking", json!({ "name": name(number), "phase": phase }));
+            let mut event = json!({ "name": name(number), "phase": phase });
+            if let Some(detail) = detail {
+                event["detail"] = detail.into();
+            }
+            return send_event("checking", event);
         }
-        let words: Vec<String> = running.iter().map(|(number, what)| format!("{what} {}", name(*number))).collect();
+        let mut running = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        if phase == "done" {
+            running.remove(&number);
+            self.bar.inc(1);
+        } else {
+            let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));
+            running.insert(number, format!("{phase} {}{detail}", name(number)));
+        }
+        let words: Vec<&str> = running.values().map(String::as_str).collect();
         self.bar.set_message(printable(&words.join(", ")).into_owned());
     }
 

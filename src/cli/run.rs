@@ -13,7 +13,7 @@ use acp_registry::text::{printable, quote};
 use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
-use super::install::{Task, install_one};
+use super::install::{Task, explain, install_one};
 use super::launch;
 use super::place::{Dist, PlaceArgs, Session, host};
 use super::progress::Installs;
@@ -94,9 +94,12 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
         // A version that is asked for by name changes nothing for those who ask for none.
         let start = if args.agent.has_version() { Start::Earlier } else { Start::This };
         let again = damaged.map(|version| plan_again(version, session)).transpose()?.flatten();
-        let plan = match again {
-            Some(plan) => plan,
-            None => plan(&args.agent, args.dist.map(Kind::from), &session.catalog().await?, session)?,
+        let (plan, catalog) = match again {
+            Some(plan) => (plan, None),
+            None => {
+                let catalog = session.catalog().await?;
+                (plan(&args.agent, args.dist.map(Kind::from), &catalog, session)?, Some(catalog))
+            }
         };
         // What is there, is not installed.
         if let Some(version) = session.store.installed(&plan)? {
@@ -105,7 +108,12 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
         }
         session.ui().note(&format!("installing {} {}", plan.id, plan.version));
         let bars = Installs::new(session.ui());
-        Ok::<_, Failure>(install_one(session, &Task { plan, pin: Pin::Keep, start }, &bars).await?.version)
+        let task = Task { plan, pin: Pin::Keep, start };
+        let mut done = install_one(session, &task, &bars).await;
+        if let (Err(failure), Some(catalog)) = (&mut done, &catalog) {
+            explain(failure, &task.plan, &args.agent, catalog, "run");
+        }
+        Ok::<_, Failure>(done?.version)
     })??;
     Ok(done)
 }

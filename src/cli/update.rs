@@ -113,6 +113,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
                 agent.is_pinned = false;
             }
         }
+        if installed.is_empty() && damaged.is_empty() {
+            // There is nothing to compare, so that no index is needed.
+            let index = session.catalog_at_hand().map(|catalog| launch::index(&catalog));
+            return Ok(Report { index: index.unwrap_or_default(), ..Report::default() });
+        }
         let catalog = session.catalog().await?;
         let mut report = sort(&installed, &catalog, &session);
         report.errors.extend(damaged);

@@ -282,7 +282,7 @@ fn refuse_other_kinds(args: &Args, registry: &Registry) -> Result<(), Failure> {
     let named = args.ids.iter().filter_map(|id| registry.entry(id));
     if let Some(entry) = named.into_iter().find(lacks) {
         let there = offered(entry).unwrap_or_default().into_iter().collect::<Vec<_>>().join(", ");
-        let message = format!("{} has no distribution {kinds}; there is {there}", quote(&entry.id));
+        let message = format!("{} has no distribution {kinds}; it has {there}", quote(&entry.id));
         return Err(Failure::usage(message).code(Code::UnsupportedDistribution));
     }
     if args.ids.is_empty() && args.changed_since.is_none() && registry.entries.iter().all(|entry| lacks(&entry)) {

@@ -139,7 +139,8 @@ mod tests {
         fs::write(open.uv.join("z"), "x").unwrap();
         assert!(!cache.empty_uv(), "something is being installed");
         drop(open);
-        assert!(cache.empty_uv() && cache.empty_uv());
+        asked(|| cache.empty_uv().then_some(()));
+        assert!(cache.empty_uv(), "it is empty");
         assert!(folder.path().join("a/b/npm").exists() && !folder.path().join("a/b/uv").exists());
         fs::write(folder.path().join("file"), "").unwrap();
         assert!(PackageCache::at(&folder.path().join("file")).open().is_none());

@@ -11,9 +11,6 @@ use crate::text::{shown, without_secrets};
 /// How lines begin by which npm notes each answer. They say how far it is, and nothing of what fails.
 const NOTE: &[u8] = b"npm http ";
 
-/// How lines begin by which uv says how far it is.
-const PHASES: [&str; 6] = ["Resolved ", "Downloading ", "Downloaded ", "Building ", "Prepared ", "Installed "];
-
 /// The longest line that is looked at, in bytes.
 const LINE: usize = 4096;
 
@@ -46,11 +43,20 @@ pub(super) struct Ear {
     /// How many descriptions and how many archives of packages npm has received.
     descriptions: usize,
     archives: usize,
+    downloads: Downloads,
+}
+
+/// What uv has said of its downloads, of which many are under way at once.
+#[derive(Default)]
+struct Downloads {
+    started: usize,
+    /// Name and size of those that are under way.
+    running: Vec<String>,
 }
 
 impl Ear {
     pub(super) fn new(words: Words, phase: watch::Sender<String>) -> Self {
-        Self { words, phase, line: Vec::new(), kept: 0, descriptions: 0, archives: 0 }
+        Self { words, phase, line: Vec::new(), kept: 0, descriptions: 0, archives: 0, downloads: Downloads::default() }
     }
 
     fn hear(&mut self, bytes: &[u8]) {
@@ -92,12 +98,47 @@ impl Ear {
             });
         } else {
             self.keep_line();
-            if PHASES.iter().any(|phase| line.trim_start().starts_with(phase)) {
-                self.phase.send_replace(shown(&without_secrets(&line), SHOWN));
+            if let Some(phase) = self.downloads.phase(line.trim()) {
+                self.phase.send_replace(shown(&without_secrets(&phase), SHOWN));
             }
         }
         self.line.clear();
         self.kept = 0;
+    }
+}
+
+impl Downloads {
+    /// How far uv is by one of its lines; `None` when that says nothing of it.
+    fn phase(&mut self, line: &str) -> Option<String> {
+        let (word, rest) = line.split_once(' ')?;
+        // `104 packages in 1.7s`
+        let packages = || rest.split(" in ").next().unwrap_or_default();
+        Some(match word {
+            "Resolved" => format!("resolved {}", packages()),
+            "Downloading" => {
+                self.started += 1;
+                self.running.push(rest.to_owned());
+                self.under_way()?
+            }
+            "Downloaded" => {
+                self.running.retain(|running| running.split(' ').next() != Some(rest));
+                self.under_way().unwrap_or_else(|| "fetched packages".to_owned())
+            }
+            "Building" => format!("building {rest}"),
+            "Prepared" => format!("installing {}", packages()),
+            "Installed" => format!("installed {}", packages()),
+            _ => return None,
+        })
+    }
+
+    /// The download that has taken longest, with the number of those that are done.
+    fn under_way(&self) -> Option<String> {
+        let first = self.running.first()?;
+        let done = self.started - self.running.len();
+        Some(match self.started {
+            1 => format!("downloading {first}"),
+            started => format!("downloading {first}, {done} of {started} done"),
+        })
     }
 }
 
@@ -144,10 +185,30 @@ mod tests {
     }
 
     #[test]
-    fn phases_of_uv_are_its_own_words_without_what_hides() {
-        let (kept, phase) = heard(&["Resolved 3 packages in 1s\nDownloading x\u{1b}[31m (9MiB)\n", "error: no\n"]);
-        assert_eq!(phase, "Downloading x[31m (9MiB)");
-        assert_eq!(kept, "Resolved 3 packages in 1s\nDownloading x\u{1b}[31m (9MiB)\nerror: no\n");
+    fn phases_of_uv_are_told_in_few_words() {
+        // As uv 0.13 writes them.
+        let mut words = String::new();
+        for (line, expected) in [
+            ("Resolved 104 packages in 1.73s", "resolved 104 packages"),
+            ("Downloading numpy (16.1MiB)", "downloading numpy (16.1MiB)"),
+            ("Downloading pillow (6.8MiB)", "downloading numpy (16.1MiB), 0 of 2 done"),
+            (" Downloaded numpy", "downloading pillow (6.8MiB), 1 of 2 done"),
+            (" Downloaded pillow", "fetched packages"),
+            ("   Building docopt==0.6.2", "building docopt==0.6.2"),
+            ("      Built docopt==0.6.2", "building docopt==0.6.2"),
+            ("Prepared 104 packages in 2.10s", "installing 104 packages"),
+            ("Installed 104 packages in 351ms", "installed 104 packages"),
+            (" + aiohttp==3.14.5", "installed 104 packages"),
+            ("Installed 3 executables: mc, mcode", "installed 3 executables: mc, mcode"),
+        ] {
+            words.push_str(line);
+            words.push('\n');
+            let (kept, phase) = heard(&[&words]);
+            assert_eq!((phase.as_str(), kept), (expected, words.clone()), "{line}");
+        }
+        let (kept, phase) = heard(&["Downloading x\u{1b}[31m (9MiB)\n", "error: no\n"]);
+        assert_eq!(phase, "downloading x[31m (9MiB)");
+        assert_eq!(kept, "Downloading x\u{1b}[31m (9MiB)\nerror: no\n");
     }
 
     #[test]
@@ -156,7 +217,7 @@ mod tests {
             "Downloading x from https://u:sec",
             "ret@h.example/x\nnpm error 401 https://u:secret@h.example/a\n",
         ]);
-        assert_eq!(phase, "Downloading x from https://h.example/x");
+        assert_eq!(phase, "downloading x from https://h.example/x");
         assert_eq!(kept, "Downloading x from https://h.example/x\nnpm error 401 https://h.example/a\n");
     }
 

@@ -42,6 +42,7 @@ mod cache;
 mod closure;
 mod engines;
 mod error;
+mod failure;
 mod heard;
 mod npm;
 mod progress;
@@ -68,7 +69,8 @@ pub use cache::PackageCache;
 pub use closure::Closure;
 pub use engines::Shortfall;
 pub(crate) use engines::better_node;
-pub use error::{Error, TooOld, ToolFailure};
+pub use error::{Error, TooOld};
+pub use failure::ToolFailure;
 pub use progress::Progress;
 pub use proof::{Proof, Verified};
 pub use same::is_same_package;
@@ -289,7 +291,21 @@ impl Installer {
     /// # Errors
     /// [`Error`]; what is below the directory is then of no use.
     pub async fn install(&self, source: &Source, directory: &Path, temporary: &Path) -> Result<Installed, Error> {
-        let placed = self.place(source, &Expected::default(), directory, temporary, &|_| ()).await?;
+        self.install_with_progress(source, directory, temporary, &|_| ()).await
+    }
+
+    /// Like [`Installer::install`]; `progress` is told how far it is.
+    ///
+    /// # Errors
+    /// [`Error`]; what is below the directory is then of no use.
+    pub async fn install_with_progress(
+        &self,
+        source: &Source,
+        directory: &Path,
+        temporary: &Path,
+        progress: &(dyn Fn(Progress) + Send + Sync),
+    ) -> Result<Installed, Error> {
+        let placed = self.place(source, &Expected::default(), directory, temporary, progress).await?;
         let (program, mut arguments) = match placed.interpreter {
             None => (placed.program, Vec::new()),
             Some(interpreter) => {
@@ -302,7 +318,7 @@ impl Installer {
         Ok(Installed { program, arguments, remarks: placed.remarks })
     }
 
-    /// The same, for those who want to know more, and who know more: what comes must be as `expected`, too.
+    /// Like [`Installer::install`], with expected digests and progress.
     ///
     /// # Errors
     /// [`Error`]; what is below the directory is then of no use.

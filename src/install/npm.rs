@@ -65,6 +65,7 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
             let newest = said.filter(|said| semver::Version::parse(said).is_ok());
             return Err(Error::NoVersion { name, version, newest, failure });
         }
+        Err(Error::Tool(failure)) if failure.lacks_name(&name) => return Err(Error::NoPackage { name, failure }),
         ran => ran.map_err(|error| refused(error, &name, package))?,
     };
     let integrity = integrity(&name, directory);

@@ -10,6 +10,8 @@ use tokio::time::timeout;
 
 use super::heard::{Ear, Words, drain, listen};
 use super::{Error, Progress, ToolFailure};
+use crate::net::Proxies;
+use crate::sys::fs::available;
 use crate::sys::process::{Environment, Home, Isolation, Launch, Pipes, Sandbox, Tree};
 
 /// How long the last words are waited for after the end.
@@ -45,6 +47,7 @@ impl Tool<'_> {
     pub(super) async fn run(self) -> Result<Output, Error> {
         // Before the tree, so that it outlives it.
         let sandbox = Sandbox::below(self.temporary, Home::Empty)?;
+        let (proxies, places) = (self.proxies(), self.places());
         let launch = Launch {
             program: self.program.into(),
             arguments: self.arguments.into_iter().map(Into::into).collect(),
@@ -83,8 +86,39 @@ impl Tool<'_> {
         if stderr.trim().is_empty() {
             stderr = said.text();
         }
-        Err(Error::Tool(Box::new(ToolFailure { program: self.name, exit, limit: self.timeout, stderr })))
+        let (program, limit) = (self.name, self.timeout);
+        let mut failure = ToolFailure { program, exit, limit, stderr, proxy: None, full: None };
+        let proxy = failure.addresses().find_map(|url| proxies.of(&url));
+        failure.proxy = proxy;
+        failure.full = if failure.is_of_disk() { fullest(places) } else { None };
+        Err(Error::Tool(Box::new(failure)))
     }
+
+    /// The proxies that it uses. npm's own settings count for more than the variables of the system.
+    fn proxies(&self) -> Proxies {
+        let get = |name: &str| self.environment.get(name)?.to_str().map(ToOwned::to_owned);
+        let own: fn(&str) -> &'static [&'static str] = |name| match name {
+            "HTTPS_PROXY" => &["npm_config_https_proxy", "npm_config_proxy"],
+            "HTTP_PROXY" => &["npm_config_proxy"],
+            "NO_PROXY" => &["npm_config_noproxy"],
+            _ => &[],
+        };
+        let is_npm = self.name == "npm";
+        Proxies::of_variables(|name| own(name).iter().filter(|_| is_npm).find_map(|own| get(own)).or_else(|| get(name)))
+    }
+
+    /// Where it writes.
+    fn places(&self) -> Vec<PathBuf> {
+        let caches = ["npm_config_cache", "UV_CACHE_DIR"].into_iter().filter_map(|name| self.environment.get(name));
+        [self.directory, self.temporary].into_iter().map(Path::to_owned).chain(caches.map(PathBuf::from)).collect()
+    }
+}
+
+/// The directory whose disk has least space: after a failure, package managers may have removed what filled it.
+fn fullest(places: Vec<PathBuf>) -> Option<PathBuf> {
+    let first = places.first().cloned();
+    let known = places.into_iter().filter_map(|place| Some((available(&place)?, place)));
+    known.min_by_key(|(bytes, _)| *bytes).map(|(_, place)| place).or(first)
 }
 
 /// Whether npm could not unpack some file, which it only warns of: a full disk looks like that.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::closure::write;
-use super::tool::Tool;
+use super::tool::{Output, Tool};
 use super::{Error, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld, Verified, Work, refusal, remedy};
 use crate::manifest::{Package, Pin, PypiSpec};
 use crate::sys::fs::{PathError, read_bounded};
@@ -33,6 +33,7 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     };
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     (work.progress)(Progress::Running("uv"));
+    (work.progress)(Progress::Phase("uv", "resolving packages".to_owned()));
     let (programs, names) = match &work.expected.packages {
         None => {
             let programs = directory.join("bin");
@@ -41,7 +42,10 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
             let install =
                 |more: &[&str]| words(&[&["tool", "install", "--no-progress"], build, more, &["--", &spec]].concat());
             if let Err(error) = run(install(&[]), environment.clone()).await {
-                let Some(shortfall) = shortfall(&error) else { return Err(refused(error, package)) };
+                let Some(shortfall) = shortfall(&error) else {
+                    let ask = |arguments| run(arguments, environment.clone());
+                    return Err(absent(error, package, directory, build, ask).await);
+                };
                 // As uvx does: with a Python of this machine, or one that uv fetches, that the package wants.
                 let again = run(install(&["--python", &shortfall.wanted]), environment).await;
                 again.map_err(|again| refused_again(again, error, package))?;
@@ -108,6 +112,37 @@ fn refused_again(again: Error, first: Error, package: &str) -> Error {
 
 fn parse(package: &str) -> Result<PypiSpec, Error> {
     package.parse().map_err(|error| Error::Spec { package: package.to_owned(), error })
+}
+
+/// What uv's failure means where the index has no such package, or no such version of it. `run` starts uv once more, which
+/// says which version is the newest that it would install.
+async fn absent<F: Future<Output = Result<Output, Error>>>(
+    error: Error,
+    package: &str,
+    directory: &Path,
+    build: &[&str],
+    run: impl FnOnce(Vec<String>) -> F,
+) -> Error {
+    let (Error::Tool(failure), Ok(PypiSpec { name, pin: Pin::Exact(version), .. })) = (&error, parse(package)) else {
+        return refused(error, package);
+    };
+    if failure.lacks_name(&name) {
+        return Error::NoPackage { name, failure: failure.clone() };
+    }
+    if !failure.lacks_version(&name, &version) {
+        return refused(error, package);
+    }
+    let flags = ["pip", "compile", "--quiet", "--no-deps", "--no-header", "--no-annotate", "--no-progress"];
+    let arguments = flags.iter().chain(build).chain(&["wanted.txt"]).map(|word| (*word).to_owned()).collect();
+    let said = match write(&directory.join("wanted.txt"), &name) {
+        Ok(()) => run(arguments).await.map(|output| output.stdout).unwrap_or_default(),
+        Err(_) => String::new(),
+    };
+    let newest = said.lines().find_map(|line| line.split_once("==")).map(|(_, version)| version.trim().to_owned());
+    let newest = newest.filter(|version| {
+        version.len() < 40 && version.chars().all(|c| c.is_ascii_alphanumeric() || ".!+-".contains(c))
+    });
+    Error::NoVersion { name, version, newest, failure: failure.clone() }
 }
 
 /// A package that is pinned to one version, as uv reads it.

@@ -87,6 +87,7 @@ pub struct Client {
     raw: Pair,
     hosts: Hosts,
     answers: AtomicU64,
+    answers_by_name: AtomicU64,
     proxies: proxy::Proxies,
     pub(super) settings: Settings,
     pub(super) memo: Memo,
@@ -157,6 +158,7 @@ impl Client {
             raw: pair(true)?,
             hosts: Hosts::new(settings.host_limits),
             answers: AtomicU64::new(0),
+            answers_by_name: AtomicU64::new(0),
             proxies: proxy::Proxies::new(),
             memo: Memo::default(),
             settings,
@@ -167,6 +169,19 @@ impl Client {
     #[must_use]
     pub fn answers(&self) -> u64 {
         self.answers.load(Ordering::Relaxed)
+    }
+
+    /// How many of them came from hosts that are known by a public name.
+    #[must_use]
+    pub fn answers_by_name(&self) -> u64 {
+        self.answers_by_name.load(Ordering::Relaxed)
+    }
+
+    fn count(&self, url: &Url) {
+        self.answers.fetch_add(1, Ordering::Relaxed);
+        if matches!(url.host(), Some(UrlHost::Domain(name)) if !name::is_private(name)) {
+            self.answers_by_name.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Whether this client would send anything to an address; the address that a name leads to is looked at later.
@@ -247,26 +262,29 @@ impl Client {
             let wait = match builder.send().await {
                 Ok(response) => {
                     let elapsed = sent.elapsed();
+                    let of_proxy = self.proxies.answered(response.status().as_u16(), url);
                     tracing::debug!(
                         "{} {} answers {} after {elapsed:?}",
                         request.method,
                         shown(url),
                         response.status()
                     );
-                    self.answers.fetch_add(1, Ordering::Relaxed);
+                    if of_proxy.is_none() {
+                        self.count(url);
+                    }
                     let status = response.status();
                     host.answered(status != StatusCode::TOO_MANY_REQUESTS);
                     let pause = retry::wanted_pause(status, response.headers());
                     let can_wait = pause.is_none_or(|pause| host.asks_for(pause));
                     let is_limit = pause.is_some() && status == StatusCode::FORBIDDEN;
-                    if !is_limit && !retry::is_transient(status) {
+                    if !is_limit && !retry::is_transient(status) && of_proxy.is_none() {
                         return Ok((response, elapsed, permit));
                     }
                     if let Some(pause) = pause.filter(|_| !can_wait || is_last) {
                         return Err(Problem::RateLimited { wait: pause.wait() });
                     }
-                    if is_last {
-                        return Ok((response, elapsed, permit));
+                    if is_last || of_proxy.is_some() {
+                        return of_proxy.map_or(Ok((response, elapsed, permit)), Err);
                     }
                     // A host that has named a time holds all its requests back by itself.
                     pause.map_or_else(|| retry::backoff(self.settings.backoff, attempt), |_| Duration::ZERO)

@@ -27,13 +27,16 @@ pub enum Problem {
     /// The name of the host has no address, as far as this machine can tell.
     #[error("cannot be reached: this machine cannot resolve the name of its host")]
     NoSuchHost,
+    /// Names cannot be resolved now, whatever the host.
+    #[error("cannot be reached: this machine cannot resolve names now: {0}")]
+    NoResolver(String),
     /// The host's certificate is not valid, or it does not speak TLS.
     #[error("cannot be reached safely: {0}")]
     Tls(String),
     /// No connection, or one that broke.
     #[error("cannot be reached: {0}")]
     Connection(String),
-    /// No connection through the proxy that the environment names, or one that broke.
+    /// No connection through the proxy that the environment names, or one that broke, or the proxy itself answered.
     #[error("cannot be reached through the proxy {proxy}: {message}")]
     Proxy {
         /// Its address, without secrets.
@@ -85,11 +88,23 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// What to do about it, where that is the same whatever was asked for.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::NoSuchHost => Some(remedy::HOST),
+            Self::NoResolver(_) => Some(remedy::NETWORK),
+            Self::Proxy { .. } => Some(remedy::PROXY),
+            _ => None,
+        }
+    }
+
     /// Whether the host, or the way to it, has a trouble that may pass: nothing is known of the thing itself.
     #[must_use]
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::Connection(_)
+            Self::NoResolver(_)
+            | Self::Connection(_)
             | Self::Proxy { .. }
             | Self::Timeout
             | Self::TooSlow
@@ -106,6 +121,7 @@ impl Problem {
     pub fn is_outage(&self) -> bool {
         match self {
             Self::NoSuchHost
+            | Self::NoResolver(_)
             | Self::Tls(_)
             | Self::Connection(_)
             | Self::Proxy { .. }
@@ -138,7 +154,7 @@ impl Problem {
                 return match resolution {
                     ResolveError::Private => Self::Refused("it is a host of a private network"),
                     ResolveError::Unknown => Self::NoSuchHost,
-                    ResolveError::Temporary(message) => Self::Connection(message.clone()),
+                    ResolveError::Temporary(message) => Self::NoResolver(message.clone()),
                 };
             }
             if cause.is::<rustls::Error>() {
@@ -152,6 +168,18 @@ impl Problem {
         }
         if error.is_timeout() { Self::Timeout } else { Self::Connection(causes(error)) }
     }
+}
+
+/// What to do where the way to a host is the trouble.
+pub mod remedy {
+    /// A name has no address: it is wrong, or the machine has no network.
+    pub const HOST: &str =
+        "check the network and the name server of this machine; if other hosts can be reached, correct the address";
+    /// No name can be resolved.
+    pub const NETWORK: &str = "check the network and the name server of this machine";
+    /// The proxy of the environment does not do its work.
+    pub const PROXY: &str =
+        "check that proxy, or correct or unset the variable that names it (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY)";
 }
 
 /// Why a name has no address to connect to.

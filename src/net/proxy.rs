@@ -5,27 +5,54 @@ use url::Url;
 
 use super::Problem;
 
-/// The proxies of the environment and of the system.
-pub(super) struct Proxies(Matcher);
+/// The variables that name proxies, those that count for more first.
+pub const VARIABLES: [&str; 6] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
+/// How hyper words that a proxy has not let a connection through.
+const TUNNEL: &str = "tunnel error: ";
+
+/// The proxies of an environment.
+pub struct Proxies(Matcher);
 
 impl Proxies {
+    /// The proxies of this process and of the system.
     pub(super) fn new() -> Self {
         Self(Matcher::from_system())
+    }
+
+    /// The proxies that programs with these variables use.
+    pub fn of_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let get = |name: &str| variable(name).or_else(|| variable(&name.to_ascii_lowercase())).unwrap_or_default();
+        let matcher = Matcher::builder().all(get("ALL_PROXY")).http(get("HTTP_PROXY")).https(get("HTTPS_PROXY"));
+        Self(matcher.no(get("NO_PROXY")).build())
     }
 
     /// The same problem, with the proxy that was to be gone through, if that may be why.
     pub(super) fn explain(&self, problem: Problem, url: &Url) -> Problem {
         let Some(proxy) = self.of(url) else { return problem };
         let message = match problem {
-            Problem::Connection(message) => message,
+            Problem::Connection(message) => told(&message),
             Problem::NoSuchHost => "its name cannot be resolved".to_owned(),
+            Problem::NoResolver(message) => format!("its name cannot be resolved now: {message}"),
             other => return other,
         };
         Problem::Proxy { proxy, message }
     }
 
+    /// The problem where a proxy has answered in the place of the host. Only a request by plain http shows its answers; of
+    /// these, 407 is never the host's, and those of gateways say that the host was not reached.
+    pub(super) fn answered(&self, status: u16, url: &Url) -> Option<Problem> {
+        let message = match status {
+            407 => "it wants a name and a password (407)".to_owned(),
+            502..=504 if url.scheme() == "http" => format!("the answer is {status}"),
+            _ => return None,
+        };
+        self.of(url).map(|proxy| Problem::Proxy { proxy, message })
+    }
+
     /// The address of the proxy for a request, without its secrets.
-    fn of(&self, url: &Url) -> Option<String> {
+    #[must_use]
+    pub fn of(&self, url: &Url) -> Option<String> {
         let proxy = self.0.intercept(&url.as_str().parse().ok()?)?;
         let uri = proxy.uri();
         Some(format!("{}://{}", uri.scheme_str().unwrap_or("http"), uri.authority()?))
@@ -36,5 +63,123 @@ impl std::fmt::Debug for Proxies {
     /// Proxies have passwords.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Proxies")
+    }
+}
+
+/// What a proxy has done, with the words that hyper has for it.
+fn told(message: &str) -> String {
+    let Some((_, tunnel)) = message.split_once(TUNNEL) else { return message.to_owned() };
+    match tunnel {
+        "proxy authorization required" => "it wants a name and a password (407)".to_owned(),
+        "unsuccessful" => "it refuses to connect to that host".to_owned(),
+        other => other.strip_prefix("failed to create underlying connection: ").unwrap_or(other).to_owned(),
+    }
+}
+
+/// The host of a proxy; `None` where the address is not one that the HTTP client can use.
+#[must_use]
+pub fn proxy_host(address: &str) -> Option<String> {
+    let has_scheme = address.contains("://");
+    let url = Url::parse(&if has_scheme { address.to_owned() } else { format!("http://{address}") }).ok()?;
+    let host = url.host_str().filter(|host| !host.is_empty())?;
+    // A lone word is more likely a mistake than a host.
+    let is_meant = has_scheme || url.port().is_some() || host.contains('.');
+    (["http", "https"].contains(&url.scheme()) && is_meant).then(|| host.to_owned())
+}
+
+/// Why the value of a variable does not name a proxy, as a sentence; `None` where it does, or is empty. Anything before an
+/// `@` may be a password, and is not shown.
+#[must_use]
+pub fn proxy_problem(name: &str, value: &str) -> Option<String> {
+    if value.is_empty() || proxy_host(value).is_some() {
+        return None;
+    }
+    let shown = match value.rsplit_once('@') {
+        Some((secret, rest)) => {
+            let scheme = secret.split_once("://").map_or_else(String::new, |(scheme, _)| format!("{scheme}://"));
+            format!("{scheme}…@{rest}")
+        }
+        None => value.to_owned(),
+    };
+    let shown: String = shown.chars().take(80).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let what = "which is not the address of an HTTP proxy, such as http://proxy.example:3128";
+    Some(format!("the environment variable {name} is `{shown}`, {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_client_can_use_is_a_proxy() {
+        for (address, host) in [
+            ("http://proxy.example:3128", Some("proxy.example")),
+            ("https://user:secret@proxy.example", Some("proxy.example")),
+            ("http://proxy", Some("proxy")),
+            ("proxy:3128", Some("proxy")),
+            ("10.0.0.1", Some("10.0.0.1")),
+            ("nonsense", None),
+            ("socks5://proxy.example:1080", None),
+            ("ftp://proxy.example", None),
+            ("http://", None),
+            ("http//proxy.example", None),
+            ("a b", None),
+        ] {
+            assert_eq!(proxy_host(address).as_deref(), host, "{address}");
+            assert_eq!(proxy_problem("ALL_PROXY", address).is_none(), host.is_some(), "{address}");
+        }
+        assert_eq!(proxy_problem("ALL_PROXY", ""), None);
+    }
+
+    #[test]
+    fn a_value_that_names_no_proxy_is_shown_without_its_secrets() {
+        for (value, shown) in [
+            ("nonsense", "`nonsense`"),
+            ("ftp://me:secret@h.example:1", "`ftp://…@h.example:1`"),
+            ("me:secr@et@h", "`…@h`"),
+            ("a\u{1b}[31m b", "`a\u{fffd}[31m b`"),
+        ] {
+            let problem = proxy_problem("HTTPS_PROXY", value).unwrap();
+            assert!(problem.starts_with("the environment variable HTTPS_PROXY is "), "{problem}");
+            assert!(problem.contains(shown) && !problem.contains("secr"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_is_named_for_what_it_did_itself() {
+        let proxies = Proxies::of_variables(|name| match name {
+            "HTTPS_PROXY" | "http_proxy" => Some("http://me:secret@proxy.example:3128".to_owned()),
+            "NO_PROXY" => Some("direct.example".to_owned()),
+            _ => None,
+        });
+        let explain = |message: &str, url: &str| {
+            proxies.explain(Problem::Connection(message.to_owned()), &Url::parse(url).unwrap()).to_string()
+        };
+        let through = "cannot be reached through the proxy http://proxy.example:3128: ";
+        for (message, expected) in [
+            ("client error (Connect): tunnel error: unsuccessful", "it refuses to connect to that host"),
+            (
+                "client error (Connect): tunnel error: proxy authorization required",
+                "it wants a name and a password (407)",
+            ),
+            ("a: tunnel error: failed to create underlying connection: refused", "refused"),
+            ("broken pipe", "broken pipe"),
+        ] {
+            assert_eq!(explain(message, "https://h.example/"), format!("{through}{expected}"));
+        }
+        assert_eq!(explain("x", "https://direct.example/"), "cannot be reached: x");
+        let answered = |status: u16, url: &str| {
+            proxies.answered(status, &Url::parse(url).unwrap()).map(|problem| problem.to_string())
+        };
+        assert_eq!(answered(407, "http://h.example/"), Some(format!("{through}it wants a name and a password (407)")));
+        assert_eq!(answered(502, "http://h.example/"), Some(format!("{through}the answer is 502")));
+        for (status, url) in [
+            (502, "https://h.example/"),
+            (500, "http://h.example/"),
+            (403, "http://h.example/"),
+            (407, "http://direct.example/"),
+        ] {
+            assert_eq!(answered(status, url), None, "{status} {url}");
+        }
     }
 }

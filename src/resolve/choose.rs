@@ -34,13 +34,16 @@ pub fn resolve(offers: &[Offer], wanted: &Wanted, host: &Host) -> Result<Plan, E
         && let Some(kind) = wanted.kind
     {
         let (id, version) = (id.clone(), version.clone());
-        return Err(Error::NoSuchKind { id, version, kind, offered: offered(&offer) });
+        return Err(Error::NoSuchKind { id, version, kind, offered: kinds_of(&offer) });
     }
     let made: Vec<(Kind, Source)> = declared.into_iter().filter_map(|(kind, source)| Some((kind, source?))).collect();
     if made.is_empty() {
         let platform = wanted.platform.or(host.platform).map_or("this system", Platform::as_str).to_owned();
         let (id, version) = (id.clone(), version.clone());
-        return Err(Error::UnsupportedPlatform { id, version, platform, offered: offered(&offer) });
+        let offered = offer.distribution.binary.iter().map(|target| target.platform.clone()).collect();
+        let mut packages = kinds_of(&offer);
+        packages.retain(|kind| *kind != Kind::Binary);
+        return Err(Error::UnsupportedPlatform { id, version, platform, offered, packages });
     }
     let lacks = |kind: Kind| host.lacks(kind).map(|(program, remedy)| (kind, program, remedy));
     let lacking = made.iter().filter_map(|(kind, _)| lacks(*kind)).collect();
@@ -125,12 +128,9 @@ fn source(kind: Kind, offer: &Offer, wanted: &Wanted, host: &Host) -> Option<Opt
     Some(of(platform).or_else(|| of(Some(emulated?))))
 }
 
-/// What there is, for messages.
-fn offered(offer: &Offer) -> Vec<String> {
-    let mut names: Vec<String> = offer.distribution.binary.iter().map(|target| target.platform.clone()).collect();
-    let packages = [Kind::Npx, Kind::Uvx].into_iter().filter(|kind| declares(offer, *kind));
-    names.extend(packages.map(|kind| kind.as_str().to_owned()));
-    names
+/// The kinds of distribution that an offer has.
+fn kinds_of(offer: &Offer) -> Vec<Kind> {
+    Kind::ALL.into_iter().filter(|kind| declares(offer, *kind)).collect()
 }
 
 #[cfg(test)]
@@ -191,10 +191,19 @@ mod tests {
             "{error}"
         );
         let error = name(&offers, &wanted(None, Some(Kind::Binary), None), &bare).unwrap_err();
-        assert_eq!(error, "`a` 1.2.0 is not made for windows-x86_64; there is `linux-x86_64, darwin-x86_64, npx, uvx`");
+        assert_eq!(
+            error,
+            "`a` 1.2.0 is not made for windows-x86_64; its archives are for `linux-x86_64, darwin-x86_64`; it is a package \
+             as well, for every platform: `--dist npx`"
+        );
         let only_npx = agent(&json!({ "npx": { "package": "p@1.2.0" } }));
         let error = name(&only_npx, &wanted(None, Some(Kind::Uvx), None), &host()).unwrap_err();
-        assert_eq!(error, "`a` 1.2.0 has no distribution uvx; there is `npx`");
+        assert_eq!(error, "`a` 1.2.0 has no distribution uvx; it has `npx`");
+        let only_archives = agent(&json!({ "binary": everything()["binary"] }));
+        let error = name(&only_archives, &wanted(None, Some(Kind::Uvx), None), &host()).unwrap_err();
+        assert_eq!(error, "`a` 1.2.0 has no distribution uvx; it has `binary`");
+        let error = name(&only_archives, &wanted(None, None, None), &bare).unwrap_err();
+        assert!(error.ends_with("windows-x86_64; its archives are for `linux-x86_64, darwin-x86_64`"), "{error}");
         let foreign = wanted(None, None, Some(Platform::DarwinX8664));
         assert_eq!(name(&offers, &foreign, &bare).unwrap(), "1.2.0 https://h/d");
     }

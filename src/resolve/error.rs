@@ -18,7 +18,7 @@ pub enum Error {
         has_packages: bool,
     },
     /// The agent is not made for the platform.
-    #[error("{} {version} is not made for {platform}; there is {}", quote(id), list(.offered))]
+    #[error("{} {version} is not made for {platform}; its archives are for {}{}", quote(id), list(.offered), as_package(.packages))]
     UnsupportedPlatform {
         /// The agent.
         id: String,
@@ -26,11 +26,13 @@ pub enum Error {
         version: String,
         /// The platform, ready to be shown.
         platform: String,
-        /// What there is instead: platforms of archives, `npx`, `uvx`.
+        /// The platforms of its archives.
         offered: Vec<String>,
+        /// The packages that it has as well, which are for every platform.
+        packages: Vec<Kind>,
     },
     /// The agent has no such kind of distribution.
-    #[error("{} {version} has no distribution {}; there is {}", quote(id), kind.as_str(), list(.offered))]
+    #[error("{} {version} has no distribution {}; it has {}", quote(id), kind.as_str(), list(&names(.offered)))]
     NoSuchKind {
         /// The agent.
         id: String,
@@ -38,8 +40,8 @@ pub enum Error {
         version: String,
         /// What was asked for.
         kind: Kind,
-        /// What there is instead.
-        offered: Vec<String>,
+        /// The kinds that it has.
+        offered: Vec<Kind>,
     },
     /// The programs that could install or start the agent are not there.
     #[error("{} needs {}", quote(id), needs(lacking))]
@@ -86,6 +88,16 @@ fn unknown_version(id: &str, version: &str, known: &[String], has_packages: bool
 
 fn list(offered: &[String]) -> String {
     if offered.is_empty() { "nothing".to_owned() } else { quote(&offered.join(", ")) }
+}
+
+fn names(kinds: &[Kind]) -> Vec<String> {
+    kinds.iter().map(|kind| kind.as_str().to_owned()).collect()
+}
+
+fn as_package(kinds: &[Kind]) -> String {
+    kinds.first().map_or_else(String::new, |kind| {
+        format!("; it is a package as well, for every platform: `--dist {}`", kind.as_str())
+    })
 }
 
 fn needs(lacking: &[(Kind, &str, &str)]) -> String {

@@ -16,6 +16,8 @@ pub struct Client {
     pub place: &'static str,
     /// What else to know of the settings; may be empty.
     pub note: &'static str,
+    /// What else to know where the settings name a program without its path; may be empty.
+    pub path_note: &'static str,
     /// The language of the settings: `json`, `lua`, `elisp`, `sh` or `powershell`.
     pub language: &'static str,
     files: Option<Files>,
@@ -96,6 +98,7 @@ pub static CLIENTS: [Client; 7] = [
         about: "the editor Zed",
         place: "Run “zed: acp registry” from the command palette, or put this in settings.json:",
         note: "",
+        path_note: "",
         language: "json",
         files: Some(Files {
             linux: "~/.config/zed/settings.json",
@@ -109,7 +112,8 @@ pub static CLIENTS: [Client; 7] = [
         title: "JetBrains",
         about: "the JetBrains IDEs",
         place: "Choose “Install From ACP Registry” in the agent menu, or put this in ~/.jetbrains/acp.json:",
-        note: "The command may have to be an absolute path.",
+        note: "",
+        path_note: "If the IDE does not find the command, name it by its absolute path.",
         language: "json",
         files: Some(Files {
             linux: "~/.jetbrains/acp.json",
@@ -124,6 +128,7 @@ pub static CLIENTS: [Client; 7] = [
         about: "CodeCompanion, a plugin for Neovim",
         place: "In your Neovim configuration:",
         note: "CodeCompanion builds every ACP adapter on one of its own; this one replaces its command.",
+        path_note: "",
         language: "lua",
         files: NEOVIM,
         settings: |launch| Some(code_companion(launch)),
@@ -134,6 +139,7 @@ pub static CLIENTS: [Client; 7] = [
         about: "avante, a plugin for Neovim",
         place: "In your Neovim configuration:",
         note: "",
+        path_note: "",
         language: "lua",
         files: NEOVIM,
         settings: |launch| Some(avante(launch)),
@@ -144,6 +150,7 @@ pub static CLIENTS: [Client; 7] = [
         about: "agent-shell, a package for Emacs",
         place: "In your Emacs configuration; then M-x eval-defun:",
         note: "",
+        path_note: "",
         language: "elisp",
         files: Some(Files {
             linux: "~/.emacs.d/init.el",
@@ -158,6 +165,7 @@ pub static CLIENTS: [Client; 7] = [
         about: "ACP Client, an extension of VS Code",
         place: "With the extension ACP Client, in settings.json:",
         note: "",
+        path_note: "",
         language: "json",
         files: Some(Files {
             linux: "~/.config/Code/User/settings.json",
@@ -172,6 +180,7 @@ pub static CLIENTS: [Client; 7] = [
         about: "the command line",
         place: "The agent then speaks ACP on its standard input and output:",
         note: "",
+        path_note: "",
         language: if cfg!(windows) { "powershell" } else { "sh" },
         files: None,
         settings: command_line,

@@ -43,7 +43,11 @@ pub(super) fn setups(listing: &Listing<'_>, index: Option<&str>) -> Vec<Setup> {
                 (ZED, snippet("From the registry", &zed_registry(&listing.id)).into_iter().chain(custom).collect())
             }
             "cli" => (RUN, command_lines(&run, launch)),
-            _ => (client.note, settings(client, "Settings")),
+            _ => {
+                // Its settings name a program without a path.
+                let note = if client.path_note.is_empty() { client.note } else { client.path_note };
+                (note, settings(client, "Settings"))
+            }
         };
         Setup { client, note, snippets }
     };

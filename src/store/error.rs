@@ -23,7 +23,7 @@ pub enum Error {
         error: install::Error,
     },
     /// A file or directory of the store cannot be read or written.
-    #[error("the store of installed agents: {0}; name another with --root")]
+    #[error("the store of installed agents: {_0}{}", elsewhere(_0))]
     Path(#[from] PathError),
     /// Another process holds the agent's lock.
     #[error("{} is being changed by {holder}; it was waited for {} s", quote(id), waited.as_secs_f64())]
@@ -111,6 +111,10 @@ impl Error {
 #[must_use]
 pub fn remedy(id: &str) -> String {
     format!("`acp-registry install {}` repairs it", quote(id).trim_matches('`'))
+}
+
+fn elsewhere(error: &PathError) -> &'static str {
+    if error.is_full() { ", or name another directory with --root" } else { "; name another with --root" }
 }
 
 fn told(processes: &[u32]) -> String {

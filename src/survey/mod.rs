@@ -50,6 +50,8 @@ pub struct Survey {
     pub lacks_package_managers: bool,
     /// Whether anything was asked and nothing at all answered.
     pub is_cut_off: bool,
+    /// Whether a host answered that is known by a public name, so that names can be resolved.
+    pub has_reached_names: bool,
 }
 
 impl Survey {

@@ -92,6 +92,7 @@ impl Surveyor<'_> {
             self.fetch_archives(&targets, limits, &mut survey, &asked).await;
         }
         survey.is_cut_off = asked.into_inner() > 0 && self.client.answers() == 0;
+        survey.has_reached_names = self.client.answers_by_name() > 0;
         survey
     }
 

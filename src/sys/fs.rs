@@ -166,9 +166,24 @@ fn kind_of(kind: fs::FileType) -> &'static str {
     "special file"
 }
 
-/// A path with the error that the operating system gave for it.
+/// How many bytes may still be written below a directory; `None` where that cannot be told.
+#[must_use]
+pub fn available(directory: &Path) -> Option<u64> {
+    #[cfg(unix)]
+    {
+        let disk = rustix::fs::statvfs(directory).ok()?;
+        disk.f_bavail.checked_mul(disk.f_frsize)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = directory;
+        None
+    }
+}
+
+/// A path with the error that the operating system gave for it; with what helps where the disk is full.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {error}", path.display())]
+#[error("{}: {error}{}", path.display(), if self.is_full() { "; free space on that disk" } else { "" })]
 pub struct PathError {
     /// The path that was being worked on.
     pub path: PathBuf,
@@ -178,6 +193,12 @@ pub struct PathError {
 }
 
 impl PathError {
+    /// Whether nothing more can be written to the disk.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        matches!(self.error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+
     /// For use with `map_err`.
     pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |error| Self { path: path.to_owned(), error }

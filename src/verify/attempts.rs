@@ -96,7 +96,7 @@ impl Verifier {
         place: &Scratch,
         tried: &mut Vec<Attempt>,
     ) -> Result<(), Stop> {
-        let ready = self.set_up(source, place).await?;
+        let ready = self.set_up(source, place, &|_| ()).await?;
         trying(Trying::Starting);
         let (ended, of, ready) = (&AtomicUsize::new(0), lists.len(), &ready);
         let starts = lists.iter().map(|arguments| async move {

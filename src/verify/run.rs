@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::sources::{Origin, Sources};
 use super::{Row, State, Task, Turns, Verdict, Work};
 use crate::handshake::{Options, Outcome, check, set_variables};
-use crate::install::{self, Installed, Installer, Kind, Source};
+use crate::install::{self, Installed, Installer, Kind, Progress, Source};
 use crate::sys::fs::PathError;
 use crate::sys::lock::mark_used;
 use crate::sys::process::{Environment, INSTALLED, Isolation, Launch, Scratch, make_readable};
@@ -38,10 +38,12 @@ pub struct Verifier {
 }
 
 /// How far the work is. Numbers are those of the tasks, from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// An agent is being installed.
     Installing(usize),
+    /// How far that is, in short words without hidden characters.
+    Phase(usize, String),
     /// It has been started.
     Checking(usize),
     /// Nothing is left to do for it.
@@ -234,7 +236,12 @@ impl Verifier {
         done: &mut Done,
     ) -> Result<Outcome, Stop> {
         let started = Instant::now();
-        let ready = self.set_up(source, place).await;
+        let told = |step| {
+            if let Some(phase) = phase(step) {
+                progress(Event::Phase(number, phase));
+            }
+        };
+        let ready = self.set_up(source, place, &told).await;
         done.install = ready.as_ref().map_or_else(|_| started.elapsed(), |ready| ready.took);
         let ready = ready?;
         done.scripts_not_run.clone_from(&ready.installed.remarks.scripts_not_run);
@@ -266,7 +273,12 @@ impl Verifier {
     }
 
     /// Installs an agent in its place.
-    pub(super) async fn set_up(&self, source: &Source, place: &Scratch) -> Result<Ready, Stop> {
+    pub(super) async fn set_up(
+        &self,
+        source: &Source,
+        place: &Scratch,
+        progress: &(dyn Fn(Progress) + Send + Sync),
+    ) -> Result<Ready, Stop> {
         let mut environment = self.environment.clone();
         let variables = source.variables().iter().map(|(name, value)| (name.as_str(), value.as_str()));
         set_variables(&mut environment, variables)
@@ -275,7 +287,7 @@ impl Verifier {
         fs::create_dir(&directory).map_err(PathError::at(&directory))?;
         let turn = self.turns.beside_others().await;
         let started = Instant::now();
-        let installed = self.installer.install(source, &directory, place.path()).await;
+        let installed = self.installer.install_with_progress(source, &directory, place.path(), progress).await;
         let installed = installed.map_err(|error| Stop::install(&error, source))?;
         drop(turn);
         let readable = self.readable(source.kind(), &directory, &installed.program);
@@ -310,6 +322,16 @@ impl Verifier {
         let mut outcome = check(launch, &options).await.map_err(|error| Stop::error("spawn_failed", &error))?;
         outcome.hide_path(place.path());
         Ok(outcome)
+    }
+}
+
+/// What is shown of a step of an installation.
+fn phase(step: Progress) -> Option<String> {
+    match step {
+        Progress::Downloading(_) => Some("downloading".to_owned()),
+        Progress::Received(_) | Progress::Running(_) => None,
+        Progress::Unpacking => Some("unpacking".to_owned()),
+        Progress::Phase(tool, phase) => Some(format!("{tool}: {phase}")),
     }
 }
 

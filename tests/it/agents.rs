@@ -251,7 +251,7 @@ fn names_that_are_wrong_are_told_before_anything_is_done() {
         (&["install", "a@"], "ID@VERSION"),
         (&["install", "a@9.9.9"], "version `9.9.9` of `a` is not known; known here: `1.0.0`"),
         (&["install", "a", "--dist", "npx"], "has no distribution npx"),
-        (&["resolve", "a", "--platform", "windows-aarch64"], "is not made for windows-aarch64; there is"),
+        (&["resolve", "a", "--platform", "windows-aarch64"], "is not made for windows-aarch64; its archives are for"),
         (&["resolve", "a", "--platform", "amiga"], "not a platform"),
         (&["info", "../a"], "there is no agent"),
         (&["run", "../a"], "there is no agent"),
@@ -342,6 +342,16 @@ fn updates_are_shown_taken_held_and_kept_away_by_a_pin() {
     assert_eq!((code, &report["up_to_date"], &report["gone"]), (0, &json!(["a"]), &json!(["b"])));
     assert_eq!(people.run(&["run", "a"]).stdout, "new acp\n");
     assert_eq!(people.run(&["update", "c"]).code, 2);
+}
+
+#[test]
+fn an_update_of_nothing_needs_no_index() {
+    let people = people();
+    let run = people.run(&["update", "--index", "https://no-such-host.invalid/r.json"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "no agents are installed\n"), "{}", run.stderr);
+    let (code, document) = people.json(&["update", "--index", "https://no-such-host.invalid/r.json"]);
+    assert_eq!((code, &document["index"], &document["up_to_date"]), (0, &Value::Null, &json!([])));
+    assert_eq!(people.run(&["update", "a"]).code, 2);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::agents::text;
-use crate::people::{People, entry};
+use crate::people::{People, entry, host};
 use crate::support::{Run, wait_until};
 
 /// Puts a package below its prefix after a while, or never.
@@ -22,6 +22,16 @@ done
 case "$words" in
   *p@9.9.9*) echo "npm error code ETARGET
 npm error notarget No matching version found for p@9.9.9." >&2; exit 1 ;;
+  *p@8.*) echo "npm error code E404
+npm error 404 Not Found - GET https://registry.example/p
+npm error 404
+npm error 404  The requested resource 'p@8.8.8' could not be found or you do not have permission to access it." >&2; exit 1 ;;
+  *p@7.*) echo "npm error code EAI_AGAIN
+npm error request to https://registry.example/p failed, reason: getaddrinfo EAI_AGAIN registry.example" >&2; exit 1 ;;
+  *p@6.*) echo "npm error code E403
+npm error 403 403 Forbidden - GET https://registry.example/p" >&2; exit 1 ;;
+  *p@5.*) echo "npm error code ENOSPC
+npm error nospc ENOSPC: no space left on device, write" >&2; exit 228 ;;
   view*) echo 1.2.3; exit ;;
 esac
 while [ -e "${0%/*}/fetching" ]; do
@@ -134,9 +144,79 @@ fn no_package_manager_survives_its_installation() {
 fn a_version_that_npm_lacks_is_told_with_the_newest() {
     let people = with_npm();
     let run = Run::of(&mut npm_command(&people, &["install", "p@9.9.9"]));
-    assert_eq!((run.code, run.stdout.as_str()), (3, ""));
+    // As any other version that is not there.
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
     assert!(run.stderr.contains("npm has no version 9.9.9 of `p`; newest 1.2.3\n"), "{}", run.stderr);
+    assert!(run.stderr.ends_with("help: did you mean `1.2.3`?\n"), "{}", run.stderr);
+    assert_eq!(Run::of(&mut npm_command(&people, &["run", "p@9.9.9"])).code, 2);
     assert_eq!(people.left(), [] as [&str; 0]);
+    // The version of the index is nothing that the person could correct.
+    people.publish(&[entry("p", "9.9.9", &json!({ "npx": { "package": "p@9.9.9" } }))]);
+    let run = Run::of(&mut npm_command(&people, &["install", "p", "--refresh"]));
+    assert!(run.code == 3 && !run.stderr.contains("did you mean"), "{} {}", run.code, run.stderr);
+}
+
+/// Knows no package `nothing`, and of others only the version 1.4.5.
+const UV: &str = r#"#!/bin/sh
+case "$*" in
+  *compile*) cat wanted.txt | sed s/$/==1.4.5/; exit ;;
+  *nothing*) told="nothing was not found in the package registry and you require nothing==99.0" ;;
+  *) told="there is no version of my-tool[acp]==99.0 and you require my-tool[acp]==99.0" ;;
+esac
+echo "error: No solution found when resolving dependencies
+  cause: Because $told, we can conclude that your requirements are unsatisfiable." >&2
+exit 1
+"#;
+
+#[test]
+fn a_package_or_version_that_the_python_index_lacks_is_told() {
+    let people = with_npm();
+    people.env.write("bin/uv", UV);
+    fs::set_permissions(people.env.path("bin/uv"), fs::Permissions::from_mode(0o755)).unwrap();
+    let uvx = |package: &str| json!({ "uvx": { "package": format!("{package}==1.0") } });
+    people.publish(&[entry("a", "1.0", &uvx("nothing")), entry("b", "1.0", &uvx("My_Tool[acp]"))]);
+    for (agent, code, name, part) in [
+        ("a@99.0", 3, "package_not_found", "the Python package index has no package `nothing`"),
+        (
+            "b@99.0",
+            2,
+            "unknown_version",
+            "the Python package index has no version 99.0 of `My_Tool`; newest for this Python 1.4.5",
+        ),
+    ] {
+        let run = Run::of(&mut npm_command(&people, &["install", agent, "--json"]));
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!((run.code, &document["error"]["code"]), (code, &json!(name)), "{document}");
+        assert!(text(&document["error"], "message").ends_with(part), "{document}");
+    }
+    assert_eq!(people.left(), [] as [&str; 0]);
+}
+
+#[test]
+fn what_keeps_npm_from_its_registry_is_named_with_what_helps() {
+    const NETWORK: &str = "help: check the network and the name server of this machine\n";
+    const PROXY: &str = "help: check that proxy, or correct or unset the variable that names it";
+    let people = with_npm();
+    for (version, proxy, part, help) in [
+        ("8.8.8", "", "npm has no package `p`\n", None),
+        ("7.7.7", "", "getaddrinfo EAI_AGAIN registry.example`\n", Some(NETWORK)),
+        (
+            "7.7.7",
+            "http://me:secret@127.0.0.1:1",
+            "EAI_AGAIN registry.example`; it was asked through the proxy http://127.0.0.1:1\n",
+            Some(PROXY),
+        ),
+        ("6.6.6", "", "403 Forbidden - GET https://registry.example/p`\n", None),
+        ("6.6.6", "http://127.0.0.1:1", "it was asked through the proxy http://127.0.0.1:1\n", Some(PROXY)),
+        ("5.5.5", "http://127.0.0.1:1", "write`; free space on the disk of /", None),
+    ] {
+        let mut command = npm_command(&people, &["install", &format!("p@{version}")]);
+        let run = Run::of(command.env("HTTPS_PROXY", proxy));
+        assert_eq!(run.code, 3, "{version} {}", run.stderr);
+        assert!(run.stderr.contains(part) && !run.stderr.contains("secret"), "{version} {}", run.stderr);
+        assert_eq!(run.stderr.contains("help: "), help.is_some(), "{version} {}", run.stderr);
+        assert!(help.is_none_or(|help| run.stderr.contains(help)), "{version} {}", run.stderr);
+    }
 }
 
 #[test]
@@ -147,10 +227,21 @@ fn an_archive_that_cannot_be_installed_leads_to_the_package() {
     let run = Run::of(&mut npm_command(&people, &["install", "a"]));
     assert!(run.code == 3 && !run.stderr.contains("--dist"), "{} {}", run.code, run.stderr);
     agent["distribution"]["npx"] = json!({ "package": "p@1.0.0" });
-    people.publish(&[agent]);
+    people.publish(&[agent.clone()]);
     let run = Run::of(&mut npm_command(&people, &["install", "a", "--refresh"]));
-    let help = "help: it is a package as well: `acp-registry install a --dist npx`\n";
+    let help = "help: take its package: `acp-registry install a --dist npx`\n";
     assert!(run.code == 3 && run.stderr.ends_with(help), "{} {}", run.code, run.stderr);
+    let run = Run::of(&mut npm_command(&people, &["run", "a"]));
+    assert!(run.stderr.ends_with("help: take its package: `acp-registry run a --dist npx`\n"), "{}", run.stderr);
+    // Also where the host of the archive is not there, for which there is other help.
+    let mut dead = people.agent_of("b", "1.0.0", b"no archive", None);
+    dead["distribution"]["binary"][host()]["archive"] = "https://no-such-host.invalid/b.tar.gz".into();
+    dead["distribution"]["npx"] = json!({ "package": "p@1.0.0" });
+    people.publish(&[agent, dead]);
+    let run = Run::of(&mut npm_command(&people, &["install", "b", "--refresh"]));
+    let help = "; or take its package: `acp-registry install b --dist npx`\n";
+    assert!(run.code == 3 && run.stderr.contains("help: check the network"), "{}", run.stderr);
+    assert!(run.stderr.ends_with(help), "{}", run.stderr);
     let (_, without) = people.json(&["install", "a", "--dist", "binary"]);
     assert_eq!(without["error"]["code"], "install_failed");
     assert_eq!(Run::of(&mut npm_command(&people, &["install", "a", "--dist", "npx"])).code, 0);

@@ -44,11 +44,45 @@ fn a_proxy_that_cannot_be_used_is_named() {
     ] {
         let run = through(&people, variable, value, index);
         assert_eq!(run.code, 3, "{}", run.stderr);
-        let named = format!("the environment variable {variable} is not the address of an HTTP proxy");
+        let shown = value.replace("user:secret", "…");
+        let named =
+            format!("the environment variable {variable} is `{shown}`, which is not the address of an HTTP proxy");
         assert!(run.stderr.contains(&named) && !run.stderr.contains("secret"), "{}", run.stderr);
+        let run = Run::of(people.command(&["doctor"]).env(variable, value));
+        assert_eq!(run.code, 1, "{}", run.stdout);
+        let told = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains(&named) && told.contains("help: correct or unset it"), "{told}");
+        assert!(!told.contains("secret"), "{told}");
     }
+    let run = Run::of(people.command(&["doctor"]).env("HTTPS_PROXY", "http://user:secret@127.0.0.1:1"));
+    assert!(run.code == 0 && run.stdout.contains("HTTPS_PROXY names a proxy on 127.0.0.1\n"), "{}", run.stdout);
     let run = through(&people, "HTTPS_PROXY", "http://user:secret@127.0.0.1:1", index);
     assert_eq!(run.code, 3, "{}", run.stderr);
     assert!(run.stderr.contains("cannot be reached through the proxy http://127.0.0.1:1: "), "{}", run.stderr);
     assert!(!run.stderr.contains("secret"), "{}", run.stderr);
+    assert!(run.stderr.contains("\nhelp: check that proxy, or correct or unset the variable"), "{}", run.stderr);
+}
+
+#[test]
+fn what_a_proxy_answers_is_not_said_of_the_host() {
+    let people = People::new();
+    for (status, expected) in [
+        (403, "it refuses to connect to that host"),
+        (407, "it wants a name and a password (407)"),
+        (502, "it refuses to connect to that host"),
+    ] {
+        let proxy = Server::answering(move |_| crate::server::status(status));
+        let run = through(&people, "HTTPS_PROXY", &proxy.url("/"), "https://h.example/registry.json");
+        let told = format!("cannot be reached through the proxy {}: {expected}\n", proxy.url("").trim_end_matches('/'));
+        assert!(run.code == 3 && run.stderr.contains(&told), "{status}: {}", run.stderr);
+    }
+    // By plain http, the proxy's answer looks like the host's.
+    let proxy = Server::answering(|_| crate::server::status(407));
+    let mut command = people.command(&["list", "--index", "http://h.example/r.json", "--allow-host", "h.example"]);
+    let run = Run::of(command.env("http_proxy", proxy.url("/")));
+    assert!(
+        run.code == 3 && run.stderr.contains("through the proxy") && run.stderr.contains("(407)"),
+        "{}",
+        run.stderr
+    );
 }

@@ -194,7 +194,7 @@ fn every_reason_has_its_verdict_and_no_agent_stops_the_others() {
     assert_eq!((&summary["passed"], &summary["failed"], &summary["errors"]), (&3.into(), &16.into(), &2.into()));
     for (id, part) in [
         ("absent", "npm failed (exit code 1): `ETARGET: No matching version`"),
-        ("full", "`npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left on device, write`"),
+        ("full", "npm did not write all files: `ENOSPC: no space left on device, write`; free space on the disk of /"),
         ("endless", "npm did not end within 2 s"),
         ("two-bins", "has 2 commands (`a`, `b`), and npx cannot choose"),
         ("outside", "has the command `outside`, but its file `x` is not there or leads elsewhere"),
@@ -560,8 +560,8 @@ fn a_kind_that_is_not_there_is_no_success() {
     let verify = Verify::new();
     verify.npx("good", &["ok"]).npx("other", &["ok"]);
     for (arguments, message) in [
-        (&["good", "--dist", "uvx"][..], "`good` has no distribution uvx; there is npx"),
-        (&["good", "--dist", "uvx", "--dist", "binary"], "`good` has no distribution uvx or binary; there is npx"),
+        (&["good", "--dist", "uvx"][..], "`good` has no distribution uvx; it has npx"),
+        (&["good", "--dist", "uvx", "--dist", "binary"], "`good` has no distribution uvx or binary; it has npx"),
         (&["--dist", "uvx"], "no agent of the registry has a distribution uvx"),
     ] {
         let run = verify.run(arguments);

@@ -7,7 +7,7 @@ pub(super) mod slow;
 pub(super) mod unreachable;
 
 use crate::check::rule::Subject;
-use crate::net::{Answer, FetchError};
+use crate::net::{Answer, FetchError, Problem, remedy};
 use crate::survey::Survey;
 use crate::text::quote;
 
@@ -40,12 +40,25 @@ pub(super) fn trouble(error: &FetchError) -> String {
 
 /// What helps where a host's name has no address: whether others have one says where to look.
 pub(super) fn no_such_host(survey: &Survey) -> &'static str {
-    if survey.is_cut_off {
-        "no host was reached: check the network and the name server of this machine"
-    } else {
+    if survey.has_reached_names {
         "other hosts were reached: correct the name of the host, or remove the address if the host is gone"
+    } else if survey.is_cut_off {
+        CUT_OFF
+    } else {
+        remedy::HOST
     }
 }
+
+/// What helps where a host could not be asked now.
+fn later(problem: &Problem, survey: &Survey) -> &'static str {
+    match problem.remedy() {
+        Some(remedy) => remedy,
+        None if survey.is_cut_off => CUT_OFF,
+        None => "check again later",
+    }
+}
+
+const CUT_OFF: &str = "no host was reached: check the network and the name server of this machine";
 
 /// The redirects on the way, if there were any.
 pub(super) fn by_way_of(hops: &[String]) -> String {
@@ -62,9 +75,16 @@ mod tests {
 
     #[test]
     fn one_dead_name_and_a_dead_network_have_different_remedies() {
-        let mut survey = Survey::default();
+        let mut survey = Survey { has_reached_names: true, ..Survey::default() };
         assert!(no_such_host(&survey).starts_with("other hosts were reached: correct the name"));
+        // A host in the person's own network, by its address, says nothing of names.
+        survey.has_reached_names = false;
+        assert!(no_such_host(&survey).starts_with("check the network") && no_such_host(&survey).contains("if other"));
         survey.is_cut_off = true;
         assert!(no_such_host(&survey).starts_with("no host was reached: check the network"));
+        let proxy = Problem::Proxy { proxy: "http://h.example".to_owned(), message: String::new() };
+        assert!(later(&proxy, &survey).starts_with("check that proxy"));
+        assert_eq!(later(&Problem::Timeout, &survey), CUT_OFF);
+        assert_eq!(later(&Problem::Timeout, &Survey::default()), "check again later");
     }
 }

@@ -1,4 +1,4 @@
-use super::{archives, failed_pages, trouble};
+use super::{archives, failed_pages, later, no_such_host, trouble};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::check::rules::published;
@@ -35,32 +35,32 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Online(check),
 };
 
-const HELP: &str = "check again later";
-
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (pointer, url, asked) in archives(subject, survey) {
         if let Err(error) = asked
             && error.problem.may_pass()
             && !survey.is_denied_by_github(url)
         {
-            report.value(pointer, trouble(error)).help(HELP);
+            report.value(pointer, trouble(error)).help(later(&error.problem, survey));
         }
     }
     for (pointer, error) in failed_pages(subject, survey) {
         if error.problem.may_pass() {
-            report.value(pointer, trouble(error)).help(HELP);
+            report.value(pointer, trouble(error)).help(later(&error.problem, survey));
         }
     }
     for (pointer, error) in published::failures(subject, survey) {
-        let may_pass = matches!(error, SourceError::Fetch(error) if error.problem.may_pass());
         let message = match error {
             SourceError::Fetch(error) => trouble(error),
             SourceError::Malformed { url, expected, message } => {
                 format!("{} answers with something else than {expected}: {}", quote(url), quote(message))
             }
         };
-        let help =
-            if may_pass { HELP } else { "the configured package registry does not answer as one: check its address" };
+        let help = match error {
+            SourceError::Fetch(error) if error.problem.may_pass() => later(&error.problem, survey),
+            SourceError::Fetch(error) if error.problem == Problem::NoSuchHost => no_such_host(survey),
+            _ => "the configured package registry does not answer as one: check its address",
+        };
         report.value(pointer, message).help(help);
     }
 }
