@@ -13,7 +13,7 @@ use acp_registry::net::{AllowedHosts, Client, Problem};
 use acp_registry::resolve::Host;
 use acp_registry::store::{Agent, Store, Version, remedy};
 use acp_registry::sys::fs::PathError;
-use acp_registry::sys::process::Environment;
+use acp_registry::sys::process::{Environment, hide_from_agents};
 use acp_registry::text::{quote, suggestions};
 use acp_registry::upstream::github::Github;
 use acp_registry::upstream::{npm_variables, uv_variables};
@@ -268,6 +268,8 @@ impl<'a> Session<'a> {
 
     /// What installs a plan for this platform.
     pub(super) fn installer(&self, platform: Option<Platform>) -> Result<Installer, Failure> {
+        // Scripts of packages, and agents that are asked whether they answer, run as the person.
+        hide_from_agents();
         let (client, github) = self.connect().map_err(Failure::unable)?;
         let variable = |name: &str| env::var(name).ok();
         let surroundings = network::surroundings(&variable);

@@ -146,7 +146,7 @@ mod unix {
 mod tests {
     use std::ffi::OsStr;
     use std::fs::{self, Permissions};
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, symlink};
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::thread;
 
@@ -227,8 +227,9 @@ mod tests {
                 while !is_over.load(Ordering::Relaxed) {
                     for place in [&tree, &deep] {
                         let (x, y) = (place.join("x"), place.join("y"));
-                        let _ = fs::create_dir_all(&x).and_then(|()| symlink(&outside, &y));
-                        let _ = fs::set_permissions(&x, Permissions::from_mode(0));
+                        let _ = fs::create_dir_all(place);
+                        let _ = fs::DirBuilder::new().mode(0).create(&x);
+                        let _ = symlink(&outside, &y);
                         for _ in 0..20 {
                             let _ = rustix::fs::renameat_with(CWD, &x, CWD, &y, rustix::fs::RenameFlags::EXCHANGE);
                             swaps.fetch_add(1, Ordering::Relaxed);

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::agent::{bwrap_works, fake_agent, tag};
 use crate::archives::{gz, sha256, tar};
+use crate::people::People;
 use crate::server::{Server, ok};
 use crate::support::{Env, Run, skipped};
 use crate::verify::{Verify, row, rows};
@@ -156,6 +157,41 @@ fn an_agent_of_the_same_user_cannot_read_the_environment_of_the_program() {
     let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
     assert_eq!(document["verdict"], "pass", "{document:#}");
     assert_eq!(document["handshake"]["agent_info"]["learned"], json!([]), "{document:#}");
+}
+
+#[test]
+fn an_agent_that_was_just_installed_cannot_read_it_either() {
+    const TEST: &str = "an_agent_that_was_just_installed_cannot_read_it_either";
+    const USER: u32 = 54_321;
+    let people = People::new();
+    open(&people.env.path(""), 0o711);
+    let (secret, learned) = (tag(), people.env.path("learned"));
+    let script = format!("#!/bin/sh\ncat /proc/$PPID/environ >> {0}; echo ended >> {0}\n", learned.display());
+    people.publish(&[people.agent_of("a", "1.0.0", &gz(&tar(&[("bin/agent", script.as_bytes())])), None)]);
+    let mut command = people.command(&["install", "a"]);
+    command.env("NPM_TOKEN", &secret);
+    fs::write(&learned, "").unwrap();
+    for path in ["data", "home", "tmp", "learned"].map(|name| people.env.path(name)) {
+        if path != learned {
+            fs::create_dir_all(&path).unwrap();
+        }
+        if geteuid().is_root() {
+            std::os::unix::fs::chown(&path, Some(USER), Some(USER)).unwrap();
+        }
+    }
+    if geteuid().is_root() {
+        // Root can read everything.
+        command.uid(USER).gid(USER);
+    }
+    let run = match Run::try_of(&mut command) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return skipped(TEST, "other users cannot reach the program under test");
+        }
+        run => run.unwrap(),
+    };
+    assert!(run.code == 0 && run.stderr.contains("does not answer"), "{}", run.stderr);
+    let learned = fs::read_to_string(&learned).unwrap();
+    assert!(learned.ends_with("ended\n") && !learned.contains(&secret), "{learned}");
 }
 
 #[test]
