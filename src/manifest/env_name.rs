@@ -6,9 +6,9 @@ const NAMES: &[&str] = &[
     "CURL_CA_BUNDLE", "CURL_HOME", "EDITOR", "ELECTRON_RUN_AS_NODE", "ENV", "FTP_PROXY", "GCONV_PATH",
     "GLIBC_TUNABLES", "GOENV", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN", "HOME", "HOMEDRIVE", "HOMEPATH", "HOSTALIASES",
     "HTTPS_PROXY", "HTTP_PROXY", "IFS", "KUBECONFIG", "LESS", "LESSCLOSE", "LESSKEYIN", "LESSOPEN", "LOCALAPPDATA",
-    "LOCPATH", "LOGNAME", "NLSPATH", "NO_PROXY", "OLDPWD", "PAGER", "PATH", "PATHEXT", "PHPRC", "PROGRAMDATA",
-    "PROGRAMFILES", "PROMPT_COMMAND", "PS4", "PSMODULEPATH", "PWD", "REQUESTS_CA_BUNDLE", "RES_OPTIONS", "R_ENVIRON",
-    "R_HOME", "R_LIBS", "R_LIBS_SITE", "R_LIBS_USER", "R_PROFILE", "SHELL", "SHELLOPTS", "SSLKEYLOGFILE",
+    "LOCPATH", "LOGNAME", "MAKEFLAGS", "NLSPATH", "NO_PROXY", "OLDPWD", "PAGER", "PATH", "PATHEXT", "PHPRC",
+    "PROGRAMDATA", "PROGRAMFILES", "PROMPT_COMMAND", "PS4", "PSMODULEPATH", "PWD", "REQUESTS_CA_BUNDLE", "RES_OPTIONS",
+    "R_ENVIRON", "R_HOME", "R_LIBS", "R_LIBS_SITE", "R_LIBS_USER", "R_PROFILE", "SHELL", "SHELLOPTS", "SSLKEYLOGFILE",
     "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TERM", "TMP", "TMPDIR", "USER", "USERNAME", "USERPROFILE", "VIRTUAL_ENV",
     "VISUAL", "WINDIR", "ZDOTDIR",
 ];
@@ -18,17 +18,17 @@ const NAMES: &[&str] = &[
 const PREFIXES: &[&str] = &[
     "ACP_REGISTRY_", "ACTIONS_", "BASH_FUNC_", "BUNDLE_", "BUN_", "CAML", "CARGO_", "CONDA_", "CORECLR_", "COREPACK_",
     "COR_", "DENO_", "DOCKER_", "DOTNET_", "DYLD_", "ELIXIR_", "ERL_", "GCONV_", "GDK_", "GEM_", "GIO_", "GIT_",
-    "GRADLE_", "GST_", "GTK_", "JAVA_", "JDK_", "JULIA_", "LD_", "LIBGL_", "LUA_", "MALLOC_", "MAVEN_", "MESA_",
-    "MONO_", "NODE_", "NPM_", "OCAML", "OPENSSL_", "PERL", "PHP_", "PIP_", "PYTHON", "QML", "QT_", "RUBY", "RUNNER_",
-    "RUSTC", "RUSTUP_", "SSH_", "SSL_CERT_", "TCL", "UV_", "VK_", "XDG_", "YARN_",
+    "GRADLE_", "GST_", "GTK_", "GUILE_", "JAVA_", "JDK_", "JULIA_", "LD_", "LIBGL_", "LUA_", "MALLOC_", "MAVEN_",
+    "MESA_", "MONO_", "NODE_", "NPM_", "OCAML", "OPENSSL_", "PERL", "PHP_", "PIP_", "PYTHON", "QML", "QT_", "RUBY",
+    "RUNNER_", "RUSTC", "RUSTUP_", "SSH_", "SSL_CERT_", "TCL", "TS_NODE_", "UV_", "VK_", "XDG_", "YARN_",
 ];
 
 /// What variables end with that name code to be loaded, or options of the runtime that loads it, whatever program reads
 /// them.
 const SUFFIXES: &[&str] = &[
     "_AFLAGS", "_ASKPASS", "_ENGINES", "_ENV_OPTIONS", "_IM_MODULE", "_JAVA_OPTIONS", "_JAVA_OPTS", "_JVM_OPTIONS",
-    "_LIBRARY_PATH", "_MODULES", "_MODULE_PATH", "_NODE_OPTIONS", "_PLUGIN_DIR", "_PLUGIN_PATH", "_PRELOAD",
-    "_VM_OPTIONS", "_ZFLAGS",
+    "_LIBRARY_PATH", "_LOAD_PATH", "_MODULES", "_MODULE_PATH", "_NODE_OPTIONS", "_PLUGIN_DIR", "_PLUGIN_PATH",
+    "_PRELOAD", "_VM_OPTIONS", "_ZFLAGS",
 ];
 
 /// What variables end with that name the address of a service.
@@ -98,7 +98,7 @@ mod tests {
             "OPENSSL_ENGINES", "OPENSSL_CONF", "PERL5OPT", "RUBYOPT", "PHP_INI_SCAN_DIR", "GIO_EXTRA_MODULES",
             "GST_PLUGIN_PATH_1_0", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "IDEA_VM_OPTIONS", "ELECTRON_NODE_OPTIONS",
             "VK_LAYER_PATH", "SUDO_ASKPASS", "SOME_LIBRARY_PATH", "OTHER_PRELOAD", "GRADLE_OPTS", "MAVEN_OPTS",
-            "JDK_JAVA_OPTIONS",
+            "JDK_JAVA_OPTIONS", "GUILE_LOAD_PATH", "TS_NODE_COMPILER", "MAKEFLAGS", "OTHER_LOAD_PATH",
         ] {
             assert_eq!(problem_for_person(name), Some(FOREIGN), "{name}");
         }

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fchmod, fstat, mkdirat, openat, renameat, statat, unlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, fchmod, fstat, mkdirat, openat, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -43,7 +43,7 @@ impl Held {
     /// Opens a regular file in this directory for reading; `None` for anything else.
     #[cfg(target_os = "linux")]
     pub(crate) fn file(&self, name: &OsStr) -> io::Result<Option<std::fs::File>> {
-        let is_file = |stat: Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        let is_file = |stat: rustix::fs::Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         // To open a device may do something already.
         if !is_file(statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?) {
             return Ok(None);

@@ -99,10 +99,10 @@ fn users_in(status: &[u8]) -> Vec<u32> {
     users.split_whitespace().filter_map(|user| user.parse().ok()).collect()
 }
 
-/// The user that a directory was opened for by [`let_in`](super::sandbox::let_in), if it was.
+/// The user that a directory of root's was opened for by [`let_in`](super::sandbox::let_in), if it was.
 pub(super) fn let_into(directory: &Path) -> Option<u32> {
-    let group = fs::symlink_metadata(directory).ok()?.gid();
-    NUMBERS.contains(&group).then_some(group)
+    let metadata = fs::symlink_metadata(directory).ok()?;
+    Some(metadata.gid()).filter(|group| metadata.uid() == 0 && NUMBERS.contains(group))
 }
 
 /// The numbers that exist in this process's namespace.
