@@ -13,8 +13,9 @@ use super::load::LIMIT;
 use super::summary::Summary;
 use super::text::Text;
 use crate::hex;
-use crate::net::Validators;
+use crate::net::{Validators, shown};
 use crate::sys::fs::{PathError, open_bounded, read_bounded, write_atomic_from};
+use crate::sys::private::make_private;
 
 /// For how long a copy is taken without asking when its host says nothing.
 const USUAL: Duration = Duration::from_mins(5);
@@ -49,6 +50,7 @@ pub(super) struct Copy {
 /// The first line of a copy.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Head {
+    /// Without its secrets, which are in the name of the file as a digest.
     pub(super) url: String,
     pub(super) validators: Validators,
     pub(super) max_age_seconds: Option<u64>,
@@ -88,7 +90,7 @@ impl Copies {
         let head: Head = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
         let start = line.len() as u64;
         let is_whole = length == start + head.length;
-        (head.url == url.as_str() && is_whole).then(|| Copy {
+        (head.url == shown(url) && is_whole).then(|| Copy {
             head,
             text: Text::behind(path, file, start..length),
             checked,
@@ -105,7 +107,7 @@ impl Copies {
     ) -> Result<Head, PathError> {
         let max_age_seconds = max_age.map(|age| age.as_secs());
         let sha256 = hex(&Sha256::digest(text));
-        let head = Head { url: url.to_string(), validators, max_age_seconds, sha256, length: text.len() as u64 };
+        let head = Head { url: shown(url), validators, max_age_seconds, sha256, length: text.len() as u64 };
         let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
         bytes.push(b'\n');
         bytes.extend_from_slice(text.as_bytes());
@@ -132,7 +134,7 @@ impl Copies {
 
     /// Writes a file in the place of whatever is there, and removes what was not used for long.
     fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), PathError> {
-        fs::create_dir_all(&self.directory).map_err(PathError::at(&self.directory))?;
+        make_private(&self.directory).map_err(PathError::at(&self.directory))?;
         write_atomic_from(&self.directory, path, bytes)?;
         self.forget();
         Ok(())
@@ -166,6 +168,27 @@ impl Copies {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passwords_of_registries_are_not_kept_and_copies_are_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let copies = Copies::at(&folder.path().join("new"));
+        let [one, two] = ["https://u:one-secret@h.example/r.json?t=1", "https://u:two-secret@h.example/r.json?t=1"]
+            .map(|url| Url::parse(url).unwrap());
+        copies.keep(&one, "{}", Validators::default(), None).unwrap();
+        assert!(copies.find(&one).is_some() && copies.find(&two).is_none());
+        for item in fs::read_dir(folder.path().join("new")).unwrap() {
+            let text = fs::read_to_string(item.unwrap().path()).unwrap();
+            assert!(!text.contains("secret") && !text.contains("t=1"), "{text}");
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+
+            let mode = folder.path().join("new").metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700);
+        }
+    }
 
     #[test]
     fn a_copy_is_fresh_for_a_while_and_never_damaged() {
