@@ -156,7 +156,7 @@ mod tests {
         for path in [&open.npm, &open.uv] {
             assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         }
-        // Whoever can write there decides what is installed.
+        // A user who can write there decides what is installed.
         let cache = PackageCache::at(&folder.path().join("a"));
         for path in [open.uv, open.npm] {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();

@@ -45,7 +45,7 @@ enum Files {
 }
 
 impl Found {
-    /// The files of a snapshot that are its own, and the others; `None` where nobody knows.
+    /// The files of a snapshot that are its own, and the others; `None` where that is not known.
     async fn files(&self, target: &Target) -> Result<Option<(Vec<String>, Vec<String>)>, Error> {
         let list = match self.files {
             Files::Listed => {

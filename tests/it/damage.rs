@@ -119,7 +119,7 @@ fn bytes_that_somebody_has_changed_are_installed_again() {
     }
 }
 
-/// Opening a FIFO waits for somebody who writes to it.
+/// To open a FIFO waits until another process opens it for writing.
 #[test]
 fn nothing_waits_where_an_agent_has_put_something_else() {
     let (people, folder) = installed();
