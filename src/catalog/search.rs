@@ -28,9 +28,7 @@ impl Query {
     /// word, and that more than the middle of one; a name weighs more than an author, the licence and the description.
     #[must_use]
     pub fn rank(&self, entry: &Entry) -> Option<u32> {
-        let kinds = [(entry.has_npx, "npx"), (entry.has_uvx, "uvx"), (!entry.platforms.is_empty(), "binary")];
-        let kinds: Vec<&str> = kinds.into_iter().filter(|(is_there, _)| *is_there).map(|(_, kind)| kind).collect();
-        let other = format!("{} {} {}", entry.license, kinds.join(" "), entry.platforms.join(" "));
+        let other = format!("{} {} {}", entry.license, kinds(entry).join(" "), entry.platforms.join(" "));
         let [name, authors, text, other] =
             [&entry.name, &entry.authors, &entry.description, &other].map(|text| fold(text));
         let weigh = |word: &str| {
@@ -47,6 +45,22 @@ impl Query {
         };
         self.0.iter().map(|word| weigh(word)).sum()
     }
+}
+
+/// How an agent runs, and where, in the words of manifests and of the catalog site.
+fn kinds(entry: &Entry) -> Vec<&'static str> {
+    let has_system = |system: &str| entry.platforms.iter().any(|platform| platform.starts_with(system));
+    let is_packaged = entry.has_npx || entry.has_uvx;
+    let words = [
+        (entry.has_npx, "npx npm Node.js"),
+        (entry.has_uvx, "uvx uv Python"),
+        (!entry.platforms.is_empty(), "binary"),
+        // Packages are there for every system, as the site says.
+        (is_packaged || has_system("darwin"), "macOS"),
+        (is_packaged || has_system("linux"), "Linux"),
+        (is_packaged || has_system("windows"), "Windows"),
+    ];
+    words.into_iter().filter(|(is_there, _)| *is_there).map(|(_, words)| words).collect()
 }
 
 /// Where a word was found.
@@ -99,5 +113,12 @@ mod tests {
             assert!(Query::new([words]).rank(&agent).is_some(), "{words}");
         }
         assert_eq!(Query::new(["emile uvx"]).rank(&agent), None);
+        // The words of the site.
+        for words in ["npm", "node.js", "macOS", "windows"] {
+            assert!(Query::new([words]).rank(&agent).is_some(), "{words}");
+        }
+        let binary = Entry { platforms: vec!["darwin-aarch64".into()], ..entry("b", "B", "") };
+        assert!(Query::new(["macos binary"]).rank(&binary).is_some());
+        assert_eq!(Query::new(["windows"]).rank(&binary), None);
     }
 }

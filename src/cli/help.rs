@@ -23,10 +23,10 @@ const ROLES: [(&str, &[&str]); 4] = [
 ];
 
 /// Flags that every command accepts, and the commands for which they mean something.
-const OF_REGISTRIES: [&str; 2] = ["registry_dir", "config"];
-
-/// Commands that read a registry checkout.
-const READ_REGISTRIES: [&str; 8] = ["new", "validate", "build", "serve", "verify", "bump", "publish", "init"];
+const OF_REGISTRIES: [(&str, &[&str]); 2] = [
+    ("registry_dir", &["new", "validate", "build", "serve", "verify", "bump", "publish", "report"]),
+    ("config", &["new", "validate", "build", "serve", "verify", "bump"]),
+];
 
 /// Flags that commands accept because all do, and the commands for which they mean nothing.
 const IDLE: [(&str, &[&str]); 8] = [
@@ -103,21 +103,22 @@ pub(super) fn shape(program: Command) -> Command {
     let program = program.help_template(template).after_help(more).after_long_help(exit_codes(look));
     let program = program.term_width(look.width.unwrap_or(WIDTH));
     names.iter().fold(program, |program, name| {
-        // An argument of its own keeps the one of all commands away.
-        let own = flags.iter().map(|flag| {
-            let is_idle = !has_effect(flag.get_id().as_str(), name);
-            flag.clone().hide(is_idle).hide_short_help(true)
-        });
-        program.mut_subcommand(name, |command| shape_command(command, name).args(own))
+        program.mut_subcommand(name, |command| shape_command(command, name, &flags).args(of_command(&flags, name)))
     })
 }
 
-fn shape_command(command: Command, name: &str) -> Command {
+/// The flags of all commands as a command has them: an argument of its own keeps the one of all commands away.
+fn of_command(flags: &[Arg], name: &str) -> Vec<Arg> {
+    let of = |flag: &Arg| flag.clone().hide(!has_effect(flag.get_id().as_str(), name)).hide_short_help(true);
+    flags.iter().map(of).collect()
+}
+
+fn shape_command(command: Command, name: &str, flags: &[Arg]) -> Command {
     let below: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let command = with_examples(command, name, &format!("acp-registry {name}"));
     let mut command = below.iter().fold(command, |command, below| {
         let line = format!("acp-registry {name} {below}");
-        command.mut_subcommand(below, |command| with_examples(command, below, &line))
+        command.mut_subcommand(below, |command| with_examples(command, below, &line).args(of_command(flags, below)))
     });
     let own: Vec<Id> = command.get_arguments().map(|argument| argument.get_id().clone()).collect();
     for flag in own.into_iter().filter(|flag| !has_effect(flag.as_str(), name)) {
@@ -149,7 +150,7 @@ fn heading(text: &str, look: Look) -> String {
 /// Whether a flag has an effect on a command.
 fn has_effect(flag: &str, command: &str) -> bool {
     let is_idle = IDLE.iter().any(|(idle, commands)| *idle == flag && commands.contains(&command));
-    !is_idle && (!OF_REGISTRIES.contains(&flag) || READ_REGISTRIES.contains(&command))
+    !is_idle && OF_REGISTRIES.iter().all(|(known, commands)| *known != flag || commands.contains(&command))
 }
 
 fn roles(program: &Command, look: Look) -> String {

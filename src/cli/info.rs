@@ -67,7 +67,12 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         });
         ui.result(&acp_registry::json::to_string(&document))?;
     } else {
-        ui.result(&text(&agent, known, &versions, current.as_ref(), ui.look()))?;
+        let mut text = text(&agent, known, &versions, current.as_ref(), ui.look());
+        if let Some(age) = launch::age(&catalog) {
+            let place = &catalog.origin.source;
+            text.push_str(&line("index", &format!("{age}: {place}"), ui.look()));
+        }
+        ui.result(&text)?;
     }
     Ok(Exit::Success)
 }
@@ -96,8 +101,7 @@ fn text(
     text.push_str(&look.wrap(&format!("  {}", printable(&agent.description)), 2));
     let mut line = |name: &str, value: Option<&str>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
-            let name = look.paint("2", &format!("{name:<12}"));
-            text.push_str(&look.wrap(&format!("  {name} {}", printable(value)), VALUES));
+            text.push_str(&line(name, value, look));
         }
     };
     line("id", Some(&agent.id));
@@ -133,6 +137,11 @@ fn text(
         line("installed", Some(&format!("{} ({}{mark})", receipt.version, receipt.distribution)));
     }
     text
+}
+
+fn line(name: &str, value: &str, look: Look) -> String {
+    let name = look.paint("2", &format!("{name:<12}"));
+    look.wrap(&format!("  {name} {}", printable(value)), VALUES)
 }
 
 fn platform(target: &BinaryTarget) -> String {

@@ -33,6 +33,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "OWNER/REPO")]
     pages: Option<GithubSpec>,
 
+    /// Write nothing; show what would be written
+    #[arg(long)]
+    dry_run: bool,
+
     #[command(flatten)]
     pub(super) format: FormatArgs,
 }
@@ -49,23 +53,31 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     if args.pages.as_ref().is_some_and(|pages| pages.tag.is_some()) {
         return Err(Failure::usage("--pages takes a repository without a tag: OWNER/REPO"));
     }
-    let Layout { written, kept } = scaffold::lay_out(&args.directory, program.as_ref(), args.pages.as_ref())?;
-    let left = left_to_do(args, &written, &kept);
+    let Layout { written, kept } = if args.dry_run {
+        scaffold::would_lay_out(&args.directory)?
+    } else {
+        scaffold::lay_out(&args.directory, program.as_ref(), args.pages.as_ref())?
+    };
+    // What is left to do is read from the files.
+    let left = if args.dry_run { Vec::new() } else { left_to_do(args, &written, &kept) };
     let directory = args.directory.display().to_string();
     ui.result(&if args.format.is_json() {
         acp_registry::json::to_string(&json!({
-            "schema": 1, "command": "init", "directory": directory, "files": written, "kept": kept, "left_to_do": left,
+            "schema": 1, "command": "init", "directory": directory, "dry_run": args.dry_run, "files": written, "kept": kept,
+            "left_to_do": left,
         }))
     } else {
         let files = |names: &[&str]| names.iter().map(|file| format!("  {file}\n")).collect::<String>();
+        let verb = if args.dry_run { "would be created" } else { "was created" };
         let mut text = match written.as_slice() {
             [] => format!("{} has all files of a registry; nothing was changed\n", printable(&directory)),
-            written => format!("a registry was laid out in {}\n{}", printable(&directory), files(written)),
+            written => format!("a registry {verb} in {}\n{}", printable(&directory), files(written)),
         };
         if !kept.is_empty() && !written.is_empty() {
-            text.push_str(&format!("\nwhat was there stays as it was:\n{}", files(&kept)));
+            text.push_str(&format!("\nfiles that exist stay as they are:\n{}", files(&kept)));
         }
-        let left: String = (1..).zip(&left).map(|(at, item)| format!("{at:>3}. {item}\n")).collect();
+        let look = ui.look();
+        let left: String = (1..).zip(&left).map(|(at, item)| look.wrap(&format!("{at:>3}. {item}"), 5)).collect();
         if left.is_empty() { text } else { text + "\nleft to do:\n" + &left }
     })?;
     Ok(Exit::Success)

@@ -98,6 +98,12 @@ pub(super) fn index(catalog: &Catalog) -> Value {
     })
 }
 
+/// How old the index is, for people; a clock that has gone back makes it new.
+pub(super) fn age(catalog: &Catalog) -> Option<String> {
+    let age = acp_registry::report::age(catalog.origin.fetched_at?.elapsed().unwrap_or_default());
+    Some(if catalog.origin.is_stale { format!("{age}, and there may be a newer one") } else { age })
+}
+
 /// A document of a command with these members.
 pub(super) fn document(command: &str, members: Map<String, Value>) -> String {
     let mut document = Map::new();

@@ -145,7 +145,14 @@ fn show(
         }
     };
     let header = ["id", "version", "installed", "by", "description"];
-    ui.result(&table(&Columns { last: Last::Beginning, paint: &paint, ..Columns::plain(&header) }, &rows, ui.look()))
+    let look = ui.look();
+    let mut text = table(&Columns { last: Last::Beginning, paint: &paint, ..Columns::plain(&header) }, &rows, look);
+    // A pipe gets rows only.
+    if let (Some(_), Some(age)) = (look.width, launch::age(catalog)) {
+        let count = plural(rows.len(), "agent");
+        text.push_str(&format!("\n{}", look.wrap(&format!("{count}; the index is {age}"), 0)));
+    }
+    ui.result(&text)
 }
 
 /// The first sentence of a description. A terminal that is too narrow for it shows its start.

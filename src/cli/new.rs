@@ -74,6 +74,10 @@ pub(super) struct Args {
     #[arg(long)]
     no_probe: bool,
 
+    /// Write nothing; show what would be written
+    #[arg(long)]
+    dry_run: bool,
+
     /// Ask for everything again, and keep nothing
     #[arg(long)]
     no_cache: bool,
@@ -111,7 +115,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     left.extend(todo::of_start(args.arguments.is_some(), attempts.as_ref()));
 
     let proposal = scaffold::propose(&draft, &registry.root, &options);
-    scaffold::place(&registry.root, &args.id, &proposal)?;
+    if !args.dry_run {
+        scaffold::place(&registry.root, &args.id, &proposal)?;
+    }
     left.extend(proposal.left_out.iter().cloned());
     let put_right = todo::put_right(&proposal.errors, &left);
     left.extend(put_right);
@@ -126,7 +132,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let text = if args.format.is_json() {
         acp_registry::json::to_string(&document(args, &draft, attempts.as_ref(), &proposal, &left))
     } else {
-        human(args, &global.registry_dir(), &draft, attempts.as_ref(), &left, ui.look())
+        let text = human(args, &global.registry_dir(), &draft, attempts.as_ref(), &left, ui.look());
+        if args.dry_run { format!("{text}\n{}", printable_lines(&proposal.manifest_text)) } else { text }
     };
     ui.result(&text)?;
     Ok(if proposal.errors.is_empty() { Exit::Success } else { Exit::Findings })
@@ -254,7 +261,7 @@ fn document(args: &Args, draft: &Draft, attempts: Option<&Attempts>, proposal: &
         })
     });
     json!({
-        "schema": 1, "command": "new", "id": args.id, "version": draft.agent.version,
+        "schema": 1, "command": "new", "id": args.id, "version": draft.agent.version, "dry_run": args.dry_run,
         "files": files(&args.id), "manifest": proposal.manifest, "probe": probe,
         "errors": proposal.errors.iter().map(|finding| json!({ "rule": finding.rule, "pointer": finding.pointer, "message": finding.message })).collect::<Vec<_>>(),
         "left_to_do": left,
@@ -264,6 +271,10 @@ fn document(args: &Args, draft: &Draft, attempts: Option<&Attempts>, proposal: &
 /// The files of the new agent, below the registry directory.
 fn files(id: &str) -> [String; 2] {
     NAMES.map(|name| shown_path(Path::new("."), id, name))
+}
+
+fn printable_lines(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", acp_registry::text::printable(line))).collect()
 }
 
 /// The path of a file of the new agent, from the working directory.
@@ -293,7 +304,7 @@ fn human(
     };
     let files = NAMES.map(|name| shown_path(registry, &args.id, name)).join(" and ");
     let head = [
-        format!("wrote {files}"),
+        format!("{} {files}", if args.dry_run { "would write" } else { "wrote" }),
         format!("  {} {}: {}", draft.agent.name, draft.agent.version, ways.join("; ")),
         format!("  {start}"),
     ];

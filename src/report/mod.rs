@@ -8,6 +8,7 @@
 //! | [`Format::Github`] | annotations of GitHub Actions | what would begin another workflow command |
 //! | [`Format::Markdown`] | a comment on a pull request | nothing: what is not plain prose is in code spans |
 
+mod age;
 mod alike;
 mod bump;
 mod diff;
@@ -29,6 +30,7 @@ mod verify;
 use std::str::FromStr;
 use std::time::Duration;
 
+pub use self::age::age;
 pub use self::alike::{Shown, alike};
 pub use self::bump::{BumpReport, handshake_notes};
 pub use self::diff::{diff, diff_human, diff_markdown};

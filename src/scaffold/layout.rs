@@ -48,6 +48,35 @@ pub struct Layout {
     pub kept: Vec<&'static str>,
 }
 
+/// What [`lay_out`] would write and keep.
+///
+/// # Errors
+/// [`LayoutError::Link`].
+pub fn would_lay_out(directory: &Path) -> Result<Layout, LayoutError> {
+    let (kept, missing) = divide(directory)?;
+    Ok(Layout { written: names(missing), kept: names(kept) })
+}
+
+/// A file's name and its text.
+type File = (&'static str, &'static str);
+
+/// The files that are there, and those that are not.
+fn divide(directory: &Path) -> Result<(Vec<File>, Vec<File>), LayoutError> {
+    let is_there = |name: &str| directory.join(name).symlink_metadata().is_ok();
+    let (kept, missing): (Vec<_>, Vec<_>) = FILES.into_iter().partition(|(name, _)| is_there(name));
+    for (name, _) in &missing {
+        let folders = Path::new(name).ancestors().skip(1).map(|folder| directory.join(folder));
+        if let Some(link) = folders.filter(|folder| folder != directory).find(|folder| folder.is_symlink()) {
+            return Err(LayoutError::Link(link));
+        }
+    }
+    Ok((kept, missing))
+}
+
+fn names(files: Vec<File>) -> Vec<&'static str> {
+    files.into_iter().map(|(name, _)| name).collect()
+}
+
 /// Writes the files of a new registry into a directory, which is made if need be. Whatever is there stays as it is.
 /// `program` is the release of this program that the registry's workflows will use, as far as it is known; `pages` is the
 /// repository of the registry, if it is published on that repository's GitHub Pages.
@@ -59,14 +88,7 @@ pub fn lay_out(
     program: Option<&GithubSpec>,
     pages: Option<&GithubSpec>,
 ) -> Result<Layout, LayoutError> {
-    let is_there = |name: &str| directory.join(name).symlink_metadata().is_ok();
-    let (kept, missing): (Vec<_>, Vec<_>) = FILES.into_iter().partition(|(name, _)| is_there(name));
-    for (name, _) in &missing {
-        let folders = Path::new(name).ancestors().skip(1).map(|folder| directory.join(folder));
-        if let Some(link) = folders.filter(|folder| folder != directory).find(|folder| folder.is_symlink()) {
-            return Err(LayoutError::Link(link));
-        }
-    }
+    let (kept, missing) = divide(directory)?;
     let mut undo = Undo::default();
     for (name, text) in &missing {
         let path = directory.join(name);
@@ -77,7 +99,6 @@ pub fn lay_out(
         undo.write(&path, &pages.map_or_else(|| text.clone(), |pages| on_pages(&text, pages)))?;
     }
     undo.paths.clear();
-    let names = |files: Vec<(&'static str, &str)>| files.into_iter().map(|(name, _)| name).collect();
     Ok(Layout { written: names(missing), kept: names(kept) })
 }
 

@@ -29,5 +29,5 @@ mod words;
 pub use entry::{Proposal, check_id, place, propose};
 pub use error::Error;
 pub use icon::starter_icon;
-pub use layout::{Layout, LayoutError, lay_out, pages_address};
+pub use layout::{Layout, LayoutError, lay_out, pages_address, would_lay_out};
 pub use origin::{Draft, GithubSpec, GithubSpecError, Origin, Scaffolder};

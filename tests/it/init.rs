@@ -79,9 +79,14 @@ fn github_pages_give_the_address_of_the_registry() {
 #[test]
 fn files_that_are_there_are_named_and_stay() {
     let env = Env::empty().file("r/README.md", "mine").file("r/.gitignore", "mine");
+    let run = env.run(&["init", "r", "--dry-run"]);
+    assert!(run.code == 0 && run.stdout.starts_with("a registry would be created in r\n"), "{}", run.stdout);
+    let (_, would) = env.json(&["init", "r", "--dry-run"]);
+    assert_eq!((&would["dry_run"], &would["kept"]), (&json!(true), &json!([".gitignore", "README.md"])));
+    assert_eq!(tree(&env.path("r")).len(), 2);
     let run = env.run(&["init", "r", "--program", "o/acp-registry@v1.2.3"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let stays = "what was there stays as it was:\n  .gitignore\n  README.md\n";
+    let stays = "files that exist stay as they are:\n  .gitignore\n  README.md\n";
     assert!(run.stdout.contains(stays) && run.stdout.contains("have `/dist`"), "{}", run.stdout);
     assert_eq!((env.read("r/README.md"), env.read("r/.gitignore")), ("mine".to_owned(), "mine".to_owned()));
     let (code, document) = env.json(&["init", "r"]);

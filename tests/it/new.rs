@@ -305,6 +305,17 @@ fn what_the_source_does_not_say_is_left_to_do_once() {
 }
 
 #[test]
+fn a_dry_run_shows_the_manifest_and_writes_nothing() {
+    let new = Place::with([("/npm/flag", package(&usual()))]);
+    let run = new.run(&["agent-x", "--npm", "flag", "--no-probe", "--dry-run"]);
+    assert!(run.code == 0 && run.stdout.starts_with("would write r/agent-x/agent.json and "), "{}", run.stdout);
+    assert!(run.stdout.contains("\n  \"id\": \"agent-x\",\n"), "{}", run.stdout);
+    let (code, document) = new.json(&["agent-x", "--npm", "flag", "--no-probe", "--dry-run"]);
+    assert_eq!((code, &document["dry_run"], &document["manifest"]["id"]), (0, &json!(true), &json!("agent-x")));
+    new.assert_nothing_written();
+}
+
+#[test]
 fn ids_obey_the_rules_and_nothing_is_asked_for_a_wrong_one() {
     let new = Place::with([("/npm/flag", package(&usual()))]);
     let long = "a".repeat(101);

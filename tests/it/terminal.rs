@@ -107,6 +107,9 @@ fn lines_of_results_fit_the_terminal() {
     // The sentence about a rule is whole.
     let (_, rules) = shown(env.command(&["rules"]), 60);
     assert!(rules.contains("    a Linux program needs a C library that many systems do\n    not have\n"), "{rules}");
+    let (_, list) = shown(people.command(&["list"]), 60);
+    assert!(list.contains("\n2 agents; the index is ") && list.ends_with(" old\n"), "{list}");
+    assert!(people.run(&["info", "first"]).stdout.contains("\n  index        "));
     // Nothing is lost where a row goes on below, and nothing is cut where there is no terminal.
     let (_, narrow) = shown(people.command(&["list"]), 60);
     for part in ["some-agent-with-a-long-id", "2026.11.21-nightly", "npx", "A coding agent that reads, writes"] {
