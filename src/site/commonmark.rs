@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
+use super::guides::{GUIDES, REFERENCE};
+
 /// A document.
 pub(super) struct Rendered {
     /// What comes before the first section, as HTML.
@@ -22,17 +24,12 @@ pub(super) struct Section {
     pub(super) title: String,
 }
 
-/// Files of the repository that have a page; a link to them works in both places. From a page below `docs/`.
-const PAGES: [(&str, &str); 9] = [
-    ("user.md", "../user/"),
-    ("contributor.md", "../contributor/"),
-    ("maintainer.md", "../maintainer/"),
-    ("client-author.md", "../client-author/"),
-    ("guides/maintainer.md", "../maintainer/"),
+/// Files of the repository, besides documents, that have a page; a link to them works in both places. From a page below
+/// `docs/`.
+const PAGES: [(&str, &str); 3] = [
     ("../../src/check/rules/", "../rules/"),
     ("../../src/site/contents.rs", "../../api/"),
     ("../../schemas/cli/", "../../api/"),
-    ("../scripts.md", "../scripts/"),
 ];
 
 /// Renders a document. `put_in` may change text before it is escaped.
@@ -151,11 +148,26 @@ fn inline<'a>(text: impl Into<CowStr<'a>>) -> Event<'a> {
 
 /// A link to a page of the site or to a web page; anything else leads to the top of its own page.
 fn open_link(target: &str) -> String {
-    let page = PAGES.iter().find(|(file, _)| *file == target).map(|(_, page)| *page);
     match super::text::link(target) {
         Some(address) => format!("<a href=\"{}\" rel=\"noopener noreferrer\">", address.replace('&', "&amp;")),
-        None => format!("<a href=\"{}\">", page.unwrap_or("#main")),
+        None => format!("<a href=\"{}\">", page(target).unwrap_or_else(|| "#main".to_owned())),
     }
+}
+
+/// The page that a link to a file, or to a heading in one, leads to.
+fn page(target: &str) -> Option<String> {
+    if let Some((_, page)) = PAGES.iter().find(|(file, _)| *file == target) {
+        return Some((*page).to_owned());
+    }
+    let (file, heading) = target.split_at(target.find('#').unwrap_or(target.len()));
+    if heading.chars().any(|c| !c.is_alphanumeric() && !"#-".contains(c)) {
+        return None;
+    }
+    if file.is_empty() {
+        return Some(heading.to_owned());
+    }
+    let id = file.rsplit('/').next()?.strip_suffix(".md")?;
+    GUIDES.iter().chain(&REFERENCE).any(|guide| guide.id == id).then(|| format!("../{id}/{heading}"))
 }
 
 /// The part of an address that belongs to a heading.
@@ -167,7 +179,6 @@ fn slug(title: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::guides::{GUIDES, REFERENCE};
 
     fn html(markdown: &str) -> String {
         render(markdown, &|text| text.replace("HERE", "<b>\"&")).body
@@ -214,9 +225,17 @@ mod tests {
                 let Event::Start(Tag::Link { dest_url, .. }) = event else { continue };
                 assert!(!open_link(&dest_url).contains("#main"), "{}: {dest_url}", guide.id);
                 seen += 1;
-                if !dest_url.starts_with("https://") {
-                    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(&*dest_url);
-                    assert!(file.exists(), "{}: {dest_url}", guide.id);
+                if dest_url.starts_with("https://") {
+                    continue;
+                }
+                let (file, heading) = dest_url.split_once('#').unwrap_or((&dest_url, ""));
+                let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(file);
+                assert!(path.exists(), "{}: {dest_url}", guide.id);
+                if !heading.is_empty() {
+                    let text =
+                        if file.is_empty() { guide.text.to_owned() } else { std::fs::read_to_string(path).unwrap() };
+                    let sections = render(&text, &ToOwned::to_owned).sections;
+                    assert!(sections.iter().any(|section| section.id == heading), "{}: {dest_url}", guide.id);
                 }
             }
         }
@@ -228,8 +247,10 @@ mod tests {
         for guide in GUIDES.iter().chain(&REFERENCE) {
             assert!(guide.text.starts_with(&format!("# {}\n\n", guide.title)), "{}", guide.id);
         }
-        for guide in &GUIDES {
-            assert!(PAGES.iter().any(|(_, page)| *page == format!("../{}/", guide.id)));
+        assert_eq!(page("../verifying.md#one-agent").as_deref(), Some("../verifying/#one-agent"));
+        assert_eq!(page("#one-agent").as_deref(), Some("#one-agent"));
+        for target in ["other.md", "user.md#\"", "../../LICENSE"] {
+            assert_eq!(page(target), None, "{target}");
         }
     }
 }

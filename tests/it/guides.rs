@@ -227,7 +227,7 @@ impl World {
         };
         let version = |version: &&str| {
             let about = json!({ "version": version, "description": "An agent for tests", "license": "MIT", "bin": "cli.js",
-                                "dist": { "integrity": "sha512-x" } });
+                                "author": "Example Team", "dist": { "integrity": "sha512-x" } });
             serve(&format!("/npm/@example%2Fagent/{version}"), &about);
             ((*version).to_owned(), about)
         };
