@@ -360,7 +360,7 @@ pub(super) fn line(done: &Done) -> String {
     }
     let instead = done.replaces.as_ref().map_or_else(String::new, |old| format!(" instead of {old}"));
     let checked = match receipt.verified.as_str() {
-        "none" => "nobody says what its bytes must be",
+        "none" => "no digest is stated",
         "manifest" => "digest as in the index",
         "github" => "digest as GitHub says",
         "lock" => "digest as in the lock file",

@@ -322,6 +322,6 @@ fn answer(attempt: &Attempt) -> String {
         methods.iter().take(5).map(|method| format!("{} ({})", quote(&method.id), quote(&method.kind))).collect();
     match attempt.outcome.verdict {
         Verdict::Pass => format!("it answers, and people sign in by {}", methods.join(", ")),
-        _ => "it answers, but nobody can sign in".to_owned(),
+        _ => "it answers, but people cannot sign in".to_owned(),
     }
 }

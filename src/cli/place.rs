@@ -304,9 +304,9 @@ pub(super) fn host() -> Host {
 pub(super) fn catalog_at_hand() -> Option<Catalog> {
     let place = PlaceArgs::default().named_index().ok()?.unwrap_or_default();
     let options = Options { copies: copies(), is_offline: true, refresh: false };
-    let nobody = || Err(Problem::Refused("nothing may be sent"));
-    // Without anybody to wait for, it is done at once.
-    catalog::load(&place, &options, nobody).now_or_never()?.ok().map(|loaded| loaded.catalog)
+    let no_client = || Err(Problem::Refused("nothing may be sent"));
+    // Without a request, the future is ready at its first poll.
+    catalog::load(&place, &options, no_client).now_or_never()?.ok().map(|loaded| loaded.catalog)
 }
 
 /// The ids of installed agents; nothing is said.
@@ -341,7 +341,7 @@ fn root(args: &PlaceArgs) -> Result<PathBuf, Failure> {
         return Ok(root);
     }
     let none =
-        "nobody knows where agents are installed: there is no home directory; set ACP_REGISTRY_ROOT or use --root";
+        "it is not known where agents are installed: there is no home directory; set ACP_REGISTRY_ROOT or use --root";
     let strategy = etcetera::choose_base_strategy().map_err(|_| Failure::unable(none))?;
     // On Windows, the directory for data goes over the network at each login, and programs do not belong there.
     let data = if cfg!(windows) { strategy.cache_dir() } else { strategy.data_dir() };
