@@ -4,8 +4,7 @@ use std::env;
 use std::time::Duration;
 
 use acp_registry::doctor::{self, Check, Examined, Status};
-use acp_registry::handshake::{Options, Reason};
-use acp_registry::install::Kind;
+use acp_registry::handshake::Options;
 use acp_registry::net::{proxy_host, proxy_problem};
 use acp_registry::store::Version;
 use acp_registry::sys::process::{self, Orphans};
@@ -124,15 +123,9 @@ fn not_repaired(id: &str, failure: &Failure, session: &Session<'_>) {
     session.ui().warning(&format!("{id} was not repaired: {failure}"));
 }
 
-/// Installs packages again that do not answer although nothing is known to be damaged, and starts them once more. All files
-/// of an archive are known to be as they were.
+/// Installs packages again that do not answer although nothing is known to be damaged, and starts them once more.
 fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Result<(), Failure> {
-    let is_silent = |agent: &&mut Examined| {
-        let reason = agent.handshake.as_ref().and_then(|outcome| outcome.reason);
-        let is_package = agent.startable.as_ref().is_some_and(|version| version.receipt.kind() != Some(Kind::Binary));
-        is_package && reason.is_some_and(may_be_of_files)
-    };
-    for agent in agents.iter_mut().filter(is_silent) {
+    for agent in agents.iter_mut().filter(|agent| agent.may_miss_files()) {
         let Some(version) = agent.startable.clone() else { continue };
         let done = signals::run_with_threads(1, async {
             let bars = Installs::new(session.ui());
@@ -149,11 +142,6 @@ fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Res
         }
     }
     Ok(())
-}
-
-/// Whether a file that is not what it was may be why an agent fails like this.
-fn may_be_of_files(reason: Reason) -> bool {
-    matches!(reason, Reason::Exited | Reason::SpawnFailed | Reason::InvalidResponse | Reason::AgentError)
 }
 
 /// What a variable says of a proxy.

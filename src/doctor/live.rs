@@ -30,8 +30,14 @@ pub async fn start(
     let version = version.clone();
     match speak(&version, environment, launcher, options).await? {
         Ok(outcome) => {
-            examined.add(explain(&outcome));
+            let mut check = explain(&outcome);
             examined.handshake = Some(outcome);
+            if examined.may_miss_files() {
+                let id = quote(&examined.id);
+                let fix = format!("`acp-registry doctor --fix {}` installs it again", id.trim_matches('`'));
+                check.help = Some(check.help.map_or_else(|| fix.clone(), |help| format!("{help}; {fix}")));
+            }
+            examined.add(check);
         }
         Err(problem) => {
             let help = "tell the people who keep the registry";
@@ -148,11 +154,9 @@ fn words(reason: Reason) -> (&'static str, &'static str) {
             "it was started, but did not answer in time",
             "try again with a longer --timeout; if it waits for the network, see whether the network is there",
         ),
-        Reason::Exited => (
-            "it was started, but ended at once",
-            "what it wrote to stderr may say why; if it does not, update it, or have `acp-registry doctor --fix ID` install it \
-             again",
-        ),
+        Reason::Exited => {
+            ("it was started, but ended at once", "what it wrote to stderr may say why; if it does not, update it")
+        }
         Reason::InvalidResponse => (
             "it was started, but what it wrote is no answer of an ACP agent",
             "see with `acp-registry which` whether its arguments start it as one, and update it",

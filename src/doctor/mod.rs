@@ -19,7 +19,8 @@ use serde::Serialize;
 pub use agent::installed;
 pub use live::{explain, speak, start};
 
-use crate::handshake::Outcome;
+use crate::handshake::{Outcome, Reason};
+use crate::install::Kind;
 use crate::store::{Store, Version};
 use crate::sys::process::Environment;
 
@@ -93,6 +94,16 @@ pub struct Examined {
 }
 
 impl Examined {
+    /// Whether it has failed in a way for which a changed file may be the reason. Of the files of packages only the sizes are
+    /// known; all files of an archive are as they were.
+    #[must_use]
+    pub fn may_miss_files(&self) -> bool {
+        let reason = self.handshake.as_ref().and_then(|outcome| outcome.reason);
+        let is_package = self.startable.as_ref().is_some_and(|version| version.receipt.kind() != Some(Kind::Binary));
+        let of_files = [Reason::Exited, Reason::SpawnFailed, Reason::InvalidResponse, Reason::AgentError];
+        is_package && reason.is_some_and(|reason| of_files.contains(&reason))
+    }
+
     fn add(&mut self, check: Check) {
         self.status = self.status.max(check.status);
         self.checks.push(check);

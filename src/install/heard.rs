@@ -88,7 +88,9 @@ impl Ear {
 
     fn end_line(&mut self, is_note: bool) {
         let line = String::from_utf8_lossy(&self.line).into_owned();
-        if is_note {
+        if let Some((_, why)) = line.split_once(" failed with ").filter(|_| is_note) {
+            self.phase.send_replace(shown(&format!("asking again after {}", why.trim()), SHOWN));
+        } else if is_note {
             let is_archive = line.split_whitespace().any(|word| word.rsplit('.').next() == Some("tgz"));
             *(if is_archive { &mut self.archives } else { &mut self.descriptions }) += 1;
             self.phase.send_replace(if self.archives > 0 {
@@ -179,6 +181,8 @@ mod tests {
         let get = |path: &str| format!("npm http fetch GET 200 https://h.example/{path} 12ms (cache miss)\n");
         let (kept, phase) = heard(&[&get("a"), &get("b"), "npm warn x\nnpm h"]);
         assert_eq!((kept.as_str(), phase.as_str()), ("npm warn x\nnpm h", "looking up packages: 2"));
+        let (kept, phase) = heard(&["npm http fetch GET https://h.example/a attempt 1 failed with EAI_AGAIN\n"]);
+        assert_eq!((kept.as_str(), phase.as_str()), ("", "asking again after EAI_AGAIN"));
         let (kept, phase) =
             heard(&["npm", " http fetch GET 200 https://h.example/a/-/a-1.tgz 1ms\nnpm er", "ror code E\n"]);
         assert_eq!((kept.as_str(), phase.as_str()), ("npm error code E\n", "fetching packages: 1"));

@@ -353,9 +353,12 @@ impl Installer {
         self.packages.as_ref()?.open()
     }
 
-    /// The environment of npm.
+    /// The environment of npm. By itself, npm waits 10 and 60 s for a registry that does not answer, once for each level of
+    /// dependencies that it has in its cache.
     fn npm_environment(&self, cache: Option<&cache::Open>) -> Environment {
-        let mut environment = self.environment_with(&self.npm);
+        let mut environment = self.environment.clone();
+        environment.set("npm_config_fetch_retry_mintimeout", "1000");
+        set_all(&mut environment, &self.npm);
         if let Some(cache) = cache {
             environment.set("npm_config_cache", &cache.npm);
         }
@@ -381,10 +384,14 @@ impl Installer {
     /// The host's environment with further variables.
     fn environment_with(&self, variables: &[(String, String)]) -> Environment {
         let mut environment = self.environment.clone();
-        for (name, value) in variables {
-            environment.set(name, value);
-        }
+        set_all(&mut environment, variables);
         environment
+    }
+}
+
+fn set_all(environment: &mut Environment, variables: &[(String, String)]) {
+    for (name, value) in variables {
+        environment.set(name, value);
     }
 }
 

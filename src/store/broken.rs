@@ -22,6 +22,9 @@ use crate::{hash, json};
 /// The largest list that is read, in bytes. It names at most a million files.
 const LIMIT: u64 = 128 << 20;
 
+/// How many sizes are kept. Of a package with more files, only the program is compared.
+const SIZES: usize = 500_000;
+
 /// How an installed file differs from what was installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Damage {
@@ -77,6 +80,9 @@ pub(super) fn record(directory: &Path, program: &Path, kind: Kind) -> Result<u64
         })
         .collect::<Result<_, _>>()?;
     sizes.retain(|name, _| !digests.contains_key(name));
+    if sizes.len() > SIZES {
+        sizes.clear();
+    }
     let path = directory.join(DIGESTS);
     write_new(&path, json::to_string(&Digests { schema: 1, files: digests, sizes }).as_bytes())?;
     Ok(size)

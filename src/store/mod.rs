@@ -5,7 +5,7 @@
 //!   current                 which version is started; a small file, swapped as a whole
 //!   <version>-<digest>/     one version; the digest is over what says where its bytes come from
 //!     receipt.json          written last: what has none does not exist
-//!     files.json            digests of what was installed
+//!     files.json            digests and sizes of what was installed
 //!     in-use                locked by those who run the version
 //!     files/                what was installed
 //!   .new-…                  being installed; what nobody is at work on is removed by the next run
