@@ -151,10 +151,8 @@ impl ToolFailure {
 
     /// npm's own code. Scripts of packages write below it.
     fn code(&self) -> Option<&str> {
-        let code = |line: &'_ str| -> Option<usize> {
-            let begin = ["npm error code ", "npm ERR! code "].into_iter().find(|begin| line.starts_with(begin))?;
-            Some(begin.len())
-        };
+        const BEGINS: [&str; 2] = ["npm error code ", "npm ERR! code "];
+        let code = |line: &'_ str| BEGINS.iter().find(|begin| line.starts_with(**begin)).map(|begin| begin.len());
         self.stderr.lines().find_map(|line| line.get(code(line)?..)).map(str::trim)
     }
 

@@ -21,6 +21,7 @@ impl Proxies {
     }
 
     /// The proxies that programs with these variables use.
+    #[must_use]
     pub fn of_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let get = |name: &str| variable(name).or_else(|| variable(&name.to_ascii_lowercase())).unwrap_or_default();
         let matcher = Matcher::builder().all(get("ALL_PROXY")).http(get("HTTP_PROXY")).https(get("HTTPS_PROXY"));

@@ -216,7 +216,11 @@ mod tests {
         assert_eq!(choose("1.1.0").unwrap(), "1.1.0 p@1.1.0");
         assert_eq!(choose("1.3.0-preview.1").unwrap(), "1.3.0-preview.1 p@1.3.0-preview.1");
         for odd in ["latest", "^1", "1.1.0 --x", "git+https://evil.example", ""] {
-            assert!(choose(odd).unwrap_err().contains("is not known"), "{odd}");
+            let error = choose(odd).unwrap_err();
+            assert!(
+                error.contains("is not known") && error.ends_with("a version is wanted in full, with all its numbers"),
+                "{error}"
+            );
         }
         let binary = agent(&json!({ "binary": { "linux-x86_64": { "archive": "https://h/l" } } }));
         let old = wanted(Some("1.1.0"), None, None);

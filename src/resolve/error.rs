@@ -1,5 +1,5 @@
 use crate::install::Kind;
-use crate::manifest::env_name;
+use crate::manifest::{Version, env_name};
 use crate::text::quote;
 
 /// Why there is no plan.
@@ -76,9 +76,12 @@ impl Error {
 }
 
 fn unknown_version(id: &str, version: &str, known: &[String], has_packages: bool) -> String {
+    let is_whole = Version::parse(version).is_some();
     let (id, version) = (quote(id), quote(version));
     let known = if known.is_empty() { "none".to_owned() } else { quote(&known.join(", ")) };
-    let why = if has_packages {
+    let why = if !is_whole && has_packages {
+        "a version is wanted in full, with all its numbers"
+    } else if has_packages {
         "the version of its package is another one than the agent's, so that no other can be told"
     } else {
         "its archives have addresses for these versions only; an earlier one can be had from a lock file that has it"

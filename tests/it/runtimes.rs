@@ -217,6 +217,10 @@ fn a_python_that_the_package_wants_is_asked_for_and_missed_with_its_version() {
     let asked: Vec<&str> = asked.lines().collect();
     assert_eq!(asked.len(), 2, "{asked:?}");
     assert!(asked[1].contains("--python >=3.12,<3.16 -- q==1.0.0"), "{asked:?}");
+    let run = scene.run(&["bin", "old"], &["verify", "q", "--progress", "json"]);
+    let told = run.stderr.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let of_uv = |event: &Value| event["event"] == "checking" && event["detail"] == "uv: resolving packages";
+    assert!(told.filter(of_uv).any(|event| event["phase"] == "installing"), "{}", run.stderr);
     scene.0.env.write("bin/none", "");
     let (code, row) = scene.row(&["bin", "old"], &["q"]);
     assert_eq!((code, text(&row, "verdict"), text(&row, "reason")), (1, "error", "runtime_too_old"), "{row}");
