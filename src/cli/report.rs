@@ -1,5 +1,6 @@
 //! `acp-registry report`
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use acp_registry::report::{DOCUMENT_LIMIT, Document, DocumentError, Format, Look, Report, verified_markdown};
@@ -14,6 +15,12 @@ use super::validate::prefix;
 
 /// GitHub refuses comments above 65,536 characters.
 const COMMENT_LIMIT: usize = 64_000;
+
+/// What the files are.
+const EXPECTED: &str = "name a file that `acp-registry validate --json` or `acp-registry verify --json` has written";
+
+/// What SARIF is made of.
+const ONE_DOCUMENT: &str = "name one file that `acp-registry validate --json` has written";
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -51,11 +58,13 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             Ok(format!("**`{command}` failed:** {}\n", prose(message)))
         }
         Document::Verify(_) | Document::Failed { .. } => {
-            Err(Failure::usage("SARIF is made of findings; name a document of `validate`"))
+            Err(Failure::usage("SARIF is made of findings").help(ONE_DOCUMENT))
         }
     };
     if args.format == Form::Sarif {
-        let [document] = &documents[..] else { return Err(Failure::usage("SARIF is made of one document")) };
+        let [document] = &documents[..] else {
+            return Err(Failure::usage("SARIF is made of one document").help(ONE_DOCUMENT));
+        };
         ui.result(&render(document, Format::Sarif)?)?;
         return Ok(Exit::Success);
     }
@@ -79,15 +88,14 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 fn read(path: &Path) -> Result<Document, Failure> {
     let shown = path.display();
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let root = folder.canonicalize().map_err(|error| Failure::unable(format!("cannot read {shown}: {error}")))?;
+    let unreadable = |error: &dyn Display| Failure::unable(format!("cannot read {shown}: {error}")).help(EXPECTED);
+    let root = folder.canonicalize().map_err(|error| unreadable(&error))?;
     let path = root.join(path.file_name().unwrap_or_default());
-    let bytes = read_bounded(&path, &root, DOCUMENT_LIMIT)
-        .map_err(|error| Failure::unable(format!("cannot read {shown}: {error}")))?;
+    let bytes = read_bounded(&path, &root, DOCUMENT_LIMIT).map_err(|error| unreadable(&error))?;
     Document::parse(&bytes).map_err(|error| {
         let message = format!("{shown} is not reported on: {error}");
         match error {
-            DocumentError::Other(_) => Failure::usage(message)
-                .help("name a file that `acp-registry validate --json` or `acp-registry verify --json` has written"),
+            DocumentError::Other(_) => Failure::usage(message).help(EXPECTED),
             DocumentError::Forged { .. } => Failure::refused(message),
         }
     })

@@ -9,11 +9,11 @@ use super::plural;
 pub fn age(age: Duration) -> String {
     const UNITS: [(u64, &str); 3] = [(24 * 60, "day"), (60, "hour"), (1, "minute")];
     let minutes = age.as_secs() / 60;
-    let unit = UNITS.into_iter().find(|(unit, _)| minutes >= 2 * unit).unwrap_or((1, "minute"));
-    match minutes {
-        0 => "less than a minute old".to_owned(),
-        _ => format!("{} old", plural(usize::try_from(minutes / unit.0).unwrap_or(usize::MAX), unit.1)),
+    if minutes == 0 {
+        return "less than a minute old".to_owned();
     }
+    let (unit, noun) = UNITS.into_iter().find(|(unit, _)| minutes >= 2 * unit).unwrap_or((1, "minute"));
+    format!("{} old", plural(usize::try_from(minutes / unit).unwrap_or(usize::MAX), noun))
 }
 
 #[cfg(test)]
