@@ -94,4 +94,10 @@ mod verify;
 mod verify_again;
 mod verify_places;
 #[cfg(unix)]
+mod workflow_gate;
+#[cfg(unix)]
+mod workflow_publish;
+#[cfg(unix)]
+mod workflow_release;
+#[cfg(unix)]
 mod workflows;
