@@ -93,6 +93,7 @@ mod validate_handshake;
 mod verify;
 mod verify_again;
 mod verify_places;
+mod verify_quarantine;
 #[cfg(unix)]
 mod workflow_gate;
 #[cfg(unix)]

@@ -1,4 +1,5 @@
-//! What one run of `acp-registry verify` leaves for the next: rows, and nothing else.
+//! `acp-registry verify` again: what one run leaves for the next (rows, and nothing else), and agents that are started once
+//! more.
 #![cfg(unix)]
 
 use std::fs::{self, File};
@@ -222,4 +223,100 @@ fn an_agent_that_must_be_set_up_has_a_class_of_its_own() {
     let page = verify.env.read("dist/agents/setup/index.html");
     assert!(page.contains("Setup required") && page.contains("The program pi was not found."), "{page}");
     assert!(!verify.env.read("dist/agents/good/index.html").contains("Setup required"));
+}
+
+#[test]
+fn the_snapshot_obeys_its_schema_and_saves_work() {
+    let verify = Verify::new();
+    let answer = r#"{"protocolVersion":1,"agentInfo":{"name":"n"},"authMethods":[{"id":"l","name":"L"}],
+                     "agentCapabilities":{"loadSession":true,"brandNew":{"x":1}}}"#;
+    verify.npx("good", &["result", answer]).npx("absent", &[]).npx("exits", &["exit", "1", ""]);
+    let (_, first) = verify.json(&["--out", "c.json"]);
+    let text = verify.env.read("c.json");
+    let snapshot: Value = serde_json::from_str(&text).unwrap();
+    let schema: Value = serde_json::from_str(acp_registry::verify::SCHEMA).unwrap();
+    let validator = jsonschema::draft7::new(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&snapshot).map(|error| error.to_string()).collect();
+    assert_eq!(errors, [] as [String; 0]);
+    let agents = snapshot["agents"].as_array().unwrap();
+    let ids: Vec<&str> = agents.iter().map(|agent| agent["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["absent", "exits", "good"]);
+    let good = &agents[2];
+    assert_eq!(good["capabilities"]["brandNew"]["x"], 1);
+    assert_eq!((&good["features"]["session/load"], &good["features"]["nes"]), (&true.into(), &false.into()));
+    assert_eq!(good["auth_methods"][0]["type"], "agent");
+    assert_eq!(good["probes"]["session/new"], "auth_required");
+
+    // Only what had passed is taken over; the others may have been bad luck.
+    let (code, second) = verify.json(&["--reuse", "c.json", "--out", "d.json"]);
+    assert_eq!((code, &second["summary"]["reused"], &second["summary"]["passed"]), (1, &1.into(), &0.into()));
+    let reused = row(&second, "good");
+    assert_eq!((&reused["verdict"], &reused["reused"]), (&"pass".into(), &true.into()));
+    assert_eq!(reused["handshake"]["features"], row(&first, "good")["handshake"]["features"]);
+    let again: Value = serde_json::from_str(&verify.env.read("d.json")).unwrap();
+    assert_eq!(again["agents"][2], *good);
+
+    // Another version is checked.
+    let changed = verify.env.read("r/good/agent.json").replace("1.0.0", "1.0.1");
+    verify.env.write("r/good/agent.json", changed);
+    assert_eq!(verify.json(&["good", "--reuse", "c.json"]).1["summary"]["passed"], 1);
+
+    // The same answers give the same text, but for times.
+    verify.run(&["good", "--out", "e.json"]);
+    verify.run(&["good", "--out", "f.json"]);
+    let timeless = |path: &str| {
+        let mut document: Value = serde_json::from_str(&verify.env.read(path)).unwrap();
+        document["agents"][0].as_object_mut().unwrap().retain(|name, _| name != "timing" && name != "checked_at");
+        document.to_string()
+    };
+    assert_eq!(timeless("e.json"), timeless("f.json"));
+
+    verify.env.write("wrong.json", "{}");
+    assert_eq!(verify.run(&["--reuse", "wrong.json"]).code, 2);
+    let run = verify.run(&["good", "--reuse", "none.json"]);
+    assert!(run.code == 0 && run.stderr.contains("nothing is reused"), "{}", run.stderr);
+}
+
+#[test]
+fn an_agent_that_fails_by_chance_is_started_again_and_called_flaky() {
+    let verify = Verify::new();
+    // Agents of root have users of their own.
+    verify.env.write("flags/c", "");
+    fs::set_permissions(verify.env.path("flags"), fs::Permissions::from_mode(0o777)).unwrap();
+    let once = |name: &str| verify.env.path("flags").join(name).to_str().unwrap().to_owned();
+    verify.npx("crashes-once", &["crash-once", &once("a")]).npx("hangs-once", &["deaf-once", &once("b")]);
+    verify.npx("crashes", &["crash"]).npx("good", &["ok"]);
+    let (code, document) = verify.json(&["--timeout", "5", "--out", "c.json"]);
+    let expected =
+        [("crashes", "fail", "exited"), ("crashes-once", "pass", ""), ("good", "pass", ""), ("hangs-once", "pass", "")];
+    assert_eq!((code, rows(&document)), (1, expected.to_vec()), "{document:#}");
+    let flaky = ["crashes", "crashes-once", "good", "hangs-once"].map(|id| row(&document, id)["flaky"].clone());
+    assert_eq!(flaky, [false, true, false, true].map(Value::from));
+    // A snapshot is the same, whatever chance does.
+    assert!(!verify.env.read("c.json").contains("flaky"));
+    // A job that may comment says so, too.
+    verify.env.write("d.json", document.to_string());
+    let run = Run::of(&mut verify.program(&["report", "d.json"]));
+    assert!(run.stdout.contains("| crashes-once | 1.0.0 | npx | pass | flaky |"), "{}", run.stdout);
+    for format in ["human", "markdown"] {
+        fs::remove_file(verify.env.path("flags/a")).unwrap();
+        let run = verify.run(&["crashes-once", "good", "--format", format]);
+        assert!(run.code == 0 && run.stdout.contains("flaky: passed only when"), "{}", run.stdout);
+        let line = run.stdout.lines().find(|line| line.contains("crashes-once")).unwrap();
+        assert!(line.contains("pass") && line.contains("flaky"), "{line}");
+    }
+}
+
+#[test]
+fn a_request_without_an_answer_is_made_once_more() {
+    let verify = Verify::new();
+    verify.env.write("flags/c", "");
+    fs::set_permissions(verify.env.path("flags"), fs::Permissions::from_mode(0o777)).unwrap();
+    verify.npx("slow", &["slow-once", verify.env.path("flags/a").to_str().unwrap()]);
+    let (code, document) = verify.json(&["--out", "c.json"]);
+    let row = row(&document, "slow");
+    assert_eq!((code, &row["handshake"]["probes"]), (0, &json!({ "session/new": "ok" })), "{document:#}");
+    // The agent has passed both times.
+    assert_eq!(row["flaky"], false);
+    assert!(verify.env.read("c.json").contains("\"ask\""));
 }

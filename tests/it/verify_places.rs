@@ -175,3 +175,18 @@ fn a_place_that_cannot_be_removed_is_named() {
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(rows(&document), [("good", "pass", ""), ("sticky", "pass", "")]);
 }
+
+#[test]
+fn what_was_installed_can_be_kept() {
+    let verify = Verify::new();
+    verify.npx("good", &["litter"]);
+    assert_eq!(verify.json(&["--keep-sandboxes", "kept"]).0, 0);
+    let place = verify.env.path("kept/001-npx");
+    assert!(place.join("install/node_modules/good/package.json").is_file());
+    let home = fs::read_dir(&place).unwrap().map(|item| item.unwrap().path().join("home/a")).find(|home| home.is_dir());
+    let home = home.unwrap();
+    // Nothing is overwritten.
+    let (code, document) = verify.json(&["--keep-sandboxes", "kept"]);
+    assert_eq!((code, rows(&document)), (1, vec![("good", "error", "install_failed")]));
+    fs::set_permissions(home.join("b"), fs::Permissions::from_mode(0o755)).unwrap();
+}

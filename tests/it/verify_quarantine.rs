@@ -1,0 +1,83 @@
+//! `acp-registry verify` and agents in quarantine.
+#![cfg(unix)]
+
+use serde_json::{Value, json};
+
+use crate::verify::{Verify, row, rows};
+
+#[test]
+fn quarantined_agents_are_skipped_unless_they_are_named() {
+    let verify = Verify::new();
+    verify.npx("good", &["ok"]).npx("held", &["exit", "1", ""]);
+    verify.env.write("r/quarantine.json", r#"{ "held": { "reason": "crashes\u001b[2J", "until": "9999-12-31" } }"#);
+    let (code, document) = verify.json(&[]);
+    assert_eq!((code, rows(&document)), (0, vec![("good", "pass", ""), ("held", "skipped", "quarantined")]));
+    assert_eq!(row(&document, "held")["message"], "in quarantine until 9999-12-31: `crashes\\u{1b}[2J`");
+    // A wrong reason is no leave to start it.
+    verify.env.write("r/quarantine.json", r#"{ "held": { "until": "9999-12-31" } }"#);
+    let (_, document) = verify.json(&[]);
+    assert_eq!(rows(&document)[1], ("held", "skipped", "quarantined"));
+    verify.env.write("r/quarantine.json", r#"{ "held": { "reason": "crashes", "until": "9999-12-31" } }"#);
+    let (code, document) = verify.json(&["held"]);
+    assert_eq!((code, rows(&document)), (1, vec![("held", "fail", "exited")]));
+    for broken in ["[]", "{"] {
+        verify.env.write("r/quarantine.json", broken);
+        let run = verify.run(&[]);
+        assert!(run.code == 3 && run.stderr.contains("quarantine.json"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn after_its_last_day_an_agent_in_quarantine_is_tested_again() {
+    let verify = Verify::new();
+    verify.npx("healed", &["ok"]).npx("broken", &["exit", "1", "why"]).npx("full", &[]).npx("held", &["deaf"]);
+    let quarantine = json!({
+        "healed": { "reason": "crashed\u{1b}[2J", "until": "2001-01-01" }, "broken": { "reason": "x", "until": "2001-01-01" },
+        "full": { "reason": "x", "until": "2001-01-01" }, "held": { "reason": "hangs", "until": "9999-12-31" },
+    });
+    verify.env.write("r/quarantine.json", quarantine.to_string());
+    let (code, document) = verify.json(&["--out", "c.json"]);
+    // What is in quarantine because it fails, and fails, is no news.
+    assert_eq!(code, 0);
+    assert_eq!(
+        rows(&document),
+        [
+            ("broken", "fail", "exited"),
+            ("full", "error", "install_failed"),
+            ("healed", "pass", ""),
+            ("held", "skipped", "quarantined"),
+        ]
+    );
+    let summary = &document["summary"];
+    let count = |name: &str| summary[name].as_u64().unwrap();
+    assert_eq!(["passed", "failed", "errors", "skipped", "held"].map(count), [1, 0, 0, 1, 2]);
+    let advice = |id: &str| row(&document, id)["quarantine"]["advice"].clone();
+    assert_eq!(
+        ["broken", "full", "healed", "held"].map(advice),
+        ["extend".into(), "retry".into(), "release".into(), Value::Null]
+    );
+    assert_eq!(row(&document, "healed")["quarantine"]["until"], "2001-01-01");
+    let suggested = row(&document, "broken")["quarantine"]["suggested_until"].as_str().unwrap();
+    assert!(
+        acp_registry::registry::date(suggested).unwrap() > acp_registry::registry::today(std::time::SystemTime::now())
+    );
+    assert_eq!(row(&document, "held")["message"], "in quarantine until 9999-12-31: `hangs`");
+
+    for format in ["human", "markdown"] {
+        let run = verify.run(&["--format", format, "--color", "never"]);
+        assert_eq!(run.code, 0);
+        for part in
+            ["1 skipped, 0 reused, 2 still held", "it works again, and may be released", suggested, "crashed\\u{1b}[2J"]
+        {
+            assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+        }
+        assert!(!run.stdout.contains('\u{1b}'), "{}", run.stdout);
+    }
+    // That it once passed says nothing of today.
+    let (_, document) = verify.json(&["--reuse", "c.json"]);
+    assert_eq!((&document["summary"]["passed"], &document["summary"]["reused"]), (&1.into(), &0.into()));
+    // Whoever asks for an agent wants to know.
+    let (code, document) = verify.json(&["broken", "healed"]);
+    assert_eq!((code, &document["summary"]["failed"]), (1, &1.into()));
+    assert_eq!(row(&document, "healed")["quarantine"]["advice"], "release");
+}
