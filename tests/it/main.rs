@@ -60,6 +60,7 @@ mod publish_listing;
 mod publish_order;
 mod publish_prune;
 mod publish_reader;
+mod publish_refused;
 #[cfg(unix)]
 mod publish_s3;
 #[cfg(unix)]
