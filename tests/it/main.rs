@@ -31,6 +31,8 @@ mod extensions;
 mod git;
 #[cfg(target_os = "linux")]
 mod guides;
+#[cfg(target_os = "linux")]
+mod guides_world;
 mod handshake;
 mod history;
 mod index;
