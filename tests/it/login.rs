@@ -1,38 +1,36 @@
 //! `login` and `logout`: what each type of method asks for, and what comes of it.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write as _};
+use std::io::{Read, Write as _};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::process::Stdio;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use crate::agent::left_with;
+use crate::login_terminal::read_until;
 use crate::people::People;
-use crate::support::{Run, wait_until};
+use crate::support::Run;
 
 /// The agent `a`, installed, with a home of its person.
-struct Person {
-    people: People,
-    tag: String,
+pub(crate) struct Person {
+    pub(crate) people: People,
+    pub(crate) tag: String,
 }
 
 /// One way to sign in: by the agent itself.
-fn login() -> Value {
+pub(crate) fn login() -> Value {
     json!([{ "id": "login", "name": "Log in" }])
 }
 
 /// A result of `initialize` with these methods.
-fn offering(methods: &Value) -> Value {
+pub(crate) fn offering(methods: &Value) -> Value {
     json!({ "protocolVersion": 1, "agentInfo": { "name": "x", "version": "1" }, "authMethods": methods })
 }
 
 impl Person {
     /// An agent that answers `authenticate` in some way.
-    fn of(how: &str, result: &Value) -> Self {
+    pub(crate) fn of(how: &str, result: &Value) -> Self {
         // Escaped throughout, as no manifest can have control characters in its arguments.
         Self::with(&["account", how, &acp_registry::json::to_string(result)])
     }
@@ -48,11 +46,11 @@ impl Person {
         self.people.env.path("home/.fake-agent")
     }
 
-    fn is_signed_in(&self) -> bool {
+    pub(crate) fn is_signed_in(&self) -> bool {
         self.token().exists()
     }
 
-    fn run(&self, arguments: &[&str]) -> Run {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
         self.run_with(arguments, &[])
     }
 
@@ -64,24 +62,30 @@ impl Person {
         run
     }
 
-    fn json(&self, arguments: &[&str]) -> (i32, Value) {
+    pub(crate) fn json(&self, arguments: &[&str]) -> (i32, Value) {
         let run = self.run(&[arguments, &["--json"]].concat());
         assert!(run.stdout.is_ascii());
         (run.code, serde_json::from_str(&run.stdout).unwrap())
     }
 
-    fn assert_clean(&self) {
+    pub(crate) fn assert_clean(&self) {
         assert_eq!(left_with("environ", &self.tag), [] as [u32; 0]);
         assert_eq!(fs::read_dir(self.people.env.path("tmp")).unwrap().count(), 0);
     }
 
     /// Runs on a terminal, at which somebody types a text; returns the exit code and what the terminal shows.
-    fn at_terminal(&self, arguments: &[&str], typed: &str) -> (i32, String) {
+    pub(crate) fn at_terminal(&self, arguments: &[&str], typed: &str) -> (i32, String) {
         self.at_terminal_to(None, arguments, "", typed)
     }
 
     /// The same, with stdout going to a file, and with somebody who waits for a question.
-    fn at_terminal_to(&self, file: Option<File>, arguments: &[&str], question: &str, typed: &str) -> (i32, String) {
+    pub(crate) fn at_terminal_to(
+        &self,
+        file: Option<File>,
+        arguments: &[&str],
+        question: &str,
+        typed: &str,
+    ) -> (i32, String) {
         let pty = nix::pty::openpty(None, None).unwrap();
         let end = || Stdio::from(pty.slave.try_clone().unwrap());
         let mut command = self.people.command(arguments);
@@ -252,105 +256,6 @@ fn a_variable_that_belongs_to_others_is_not_recommended() {
 }
 
 #[test]
-fn a_terminal_is_handed_to_the_agents_own_program() {
-    let method = |how: &str| {
-        let env = json!({ "EXAMPLE": "method" });
-        json!([{ "id": "setup", "name": "Set up", "type": "terminal", "args": ["--sign-in", how], "env": env }])
-    };
-    let person = Person::of("ok", &offering(&method("ok")));
-    let (code, shown) = person.at_terminal(&["login", "a"], "please\n");
-    assert_eq!(code, 0, "{shown}");
-    assert!(shown.contains("--sign-in ok EXAMPLE=method\nword? "), "{shown}");
-    assert!(
-        shown.ends_with("signed in: a 1.0.0: it opens a session\n  method    `setup` (terminal): Set up\n"),
-        "{shown}"
-    );
-    assert!(person.is_signed_in());
-
-    for (how, typed) in [("fail", "please\n"), ("ok", "no\n")] {
-        let person = Person::of("ok", &offering(&method(how)));
-        let (code, shown) = person.at_terminal(&["login", "a"], typed);
-        assert_eq!(code, 1, "{shown}");
-        assert!(shown.contains("failed: a 1.0.0: its program ended with exit code 3 in the terminal"), "{shown}");
-        assert!(!person.is_signed_in());
-    }
-    let (code, shown) = Person::of("ok", &offering(&method("interrupt"))).at_terminal(&["login", "a"], "please\n");
-    assert_eq!(code, 130, "{shown}");
-
-    // A program that says it has done it, and an agent that knows better.
-    let person = Person::of("ok", &offering(&method("nothing")));
-    let (code, shown) = person.at_terminal(&["login", "a"], "please\n");
-    assert_eq!(code, 1, "{shown}");
-    assert!(shown.contains("it still wants you to sign in before it opens a session"), "{shown}");
-
-    // Data and nothing else on stdout, also where a program has the terminal.
-    let path = person.people.env.path("result.json");
-    let result = File::create(&path).unwrap();
-    let (code, shown) = person.at_terminal_to(Some(result), &["login", "a", "--json"], "", "please\n");
-    assert!(code == 1 && shown.contains("word? "), "{shown}");
-    let document: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    assert_eq!(document["reason"], "auth_required");
-    let run = person.run(&["login", "a"]);
-    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
-    assert!(run.stderr.contains("`setup` signs in to `a` in a terminal, and stdin is none"), "{}", run.stderr);
-}
-
-#[test]
-fn no_agent_chooses_what_is_started() {
-    let temporary = tempfile::tempdir().unwrap();
-    let touched = temporary.path().join("touched");
-    let script = format!("touch '{}'", touched.display());
-    for (method, reason, part) in [
-        (
-            json!({ "_meta": { "terminal-auth": { "command": "/bin/sh", "args": ["-c", script] } } }),
-            "other_program",
-            "another program than the agent's own to be started: /bin/sh -c touch ",
-        ),
-        (
-            json!({ "type": "terminal", "env": { "LD_PRELOAD": "/x" } }),
-            "method_refused",
-            "sets the environment variable `LD_PRELOAD`, which belongs to the system",
-        ),
-        (json!({ "type": "terminal", "args": 7 }), "method_refused", "has `args` that is a number, not an array"),
-        (json!({ "type": "\u{1b}quantum" }), "method_refused", "is of the type `\\u{1b}quantum`"),
-        (
-            json!({ "type": "env_var", "vars": [{ "name": "A=\u{1b}" }] }),
-            "method_refused",
-            "names the variable `A=\\u{1b}`",
-        ),
-        (
-            json!({ "type": "env_var", "vars": [{ "name": "KEY" }, { "name": "LD_PRELOAD" }] }),
-            "method_refused",
-            "wants the environment variable `LD_PRELOAD` set, which belongs to the system or to another program",
-        ),
-    ] {
-        let mut all = json!({ "id": "login", "name": "\u{1b}[31m\u{202e}name", "description": "\u{9b}31m" });
-        all.as_object_mut().unwrap().extend(method.as_object().unwrap().clone());
-        let person = Person::of("ok", &offering(&json!([all])));
-        let (code, document) = person.json(&["login", "a"]);
-        assert_eq!((code, &document["reason"]), (1, &json!(reason)), "{document}");
-        assert!(document["message"].as_str().unwrap().contains(part), "{document}");
-        let run = person.run(&["login", "a"]);
-        assert_eq!(run.code, 1);
-        assert!(run.stdout.contains("\\u{1b}[31m\\u{202e}name: \\u{9b}31m\n"), "{}", run.stdout);
-        let (code, shown) = person.at_terminal(&["login", "a"], "");
-        assert_eq!((code, shown.contains('\u{1b}')), (1, false), "{shown}");
-        assert!(!person.is_signed_in() && !touched.exists());
-    }
-}
-
-#[test]
-fn a_command_line_that_names_the_agent_is_its_own() {
-    let hint =
-        json!({ "command": "agent", "args": ["account", "", "", "--sign-in", "ok"], "env": { "EXAMPLE": "method" } });
-    let methods = json!([{ "id": "login", "name": "Log in", "_meta": { "terminal-auth": hint } }]);
-    let person = Person::of("ok", &offering(&methods));
-    let (code, shown) = person.at_terminal(&["login", "a"], "please\n");
-    assert_eq!(code, 0, "{shown}");
-    assert!(person.is_signed_in() && shown.contains("EXAMPLE=method"), "{shown}");
-}
-
-#[test]
 fn of_several_methods_one_must_be_named_or_chosen() {
     let methods = json!([
         { "id": "other", "name": "Other", "type": "env_var", "vars": [{ "name": "NEVER_SET" }] },
@@ -440,92 +345,4 @@ fn a_person_signs_out_where_the_agent_offers_it() {
     let (code, document) = Person::of("refuse", &result).json(&["logout", "a"]);
     assert_eq!((code, &document["reason"]), (1, &json!("refused")));
     assert!(document["message"].as_str().unwrap().contains("`logout` with error -32603: `not now`"), "{document}");
-}
-
-#[test]
-fn a_signal_ends_the_question_for_a_method_at_once() {
-    let methods = json!([{ "id": "login", "name": "Log in" }, { "id": "other", "name": "Other" }]);
-    let person = Person::of("ok", &offering(&methods));
-    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
-        let pty = nix::pty::openpty(None, None).unwrap();
-        let end = || Stdio::from(pty.slave.try_clone().unwrap());
-        let mut command = person.people.command(&["login", "a"]);
-        command.env("NO_COLOR", "1").stdin(end()).stdout(end()).stderr(end());
-        let mut child = command.spawn().unwrap();
-        let mut screen = File::from(pty.master);
-        read_until(&mut screen, "1 to 2, or a name: ");
-        kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
-        // The other end stays open: nothing but the signal ends it.
-        assert_eq!(child.wait().unwrap().code(), Some(code));
-        drop((command, pty.slave));
-        read_until(&mut screen, "error: interrupted; the agent has been ended, but not what it has opened for you");
-        person.assert_clean();
-        assert!(!person.is_signed_in());
-    }
-}
-
-/// Reads until a text has come.
-fn read_until(source: &mut impl Read, text: &str) -> String {
-    let (mut told, mut buffer) = (Vec::new(), [0; 1000]);
-    loop {
-        let shown = String::from_utf8_lossy(&told).into_owned();
-        if shown.contains(text) {
-            return shown;
-        }
-        let length = source.read(&mut buffer).unwrap();
-        assert_ne!(length, 0, "{shown}");
-        told.extend_from_slice(&buffer[..length]);
-    }
-}
-
-#[test]
-fn ctrl_c_ends_the_agent_while_the_person_is_in_the_browser() {
-    let person = Person::of("silent", &offering(&login()));
-    let mut command: Command = person.people.command(&["login", "a"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stderr = child.stderr.take().unwrap();
-    read_until(&mut stderr, "open https");
-    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    // A browser would be left, so that nobody says that nothing is.
-    let told = io::read_to_string(stderr).unwrap();
-    assert!(told.contains("but not what it has opened for you") && !told.contains("everything"), "{told}");
-    person.assert_clean();
-}
-
-#[test]
-fn what_a_killed_login_has_left_goes_with_the_garbage_or_the_next_login() {
-    let person = Person::of("silent", &offering(&login()));
-    let tmp = person.people.env.path("tmp");
-    let old = SystemTime::now() - Duration::from_hours(1);
-    let left = || -> Vec<PathBuf> { fs::read_dir(&tmp).unwrap().map(|item| item.unwrap().path()).collect() };
-    for next in [&["gc"][..], &["login", "a", "--timeout", "1"]] {
-        let mut command = person.people.command(&["login", "a"]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        read_until(child.stderr.as_mut().unwrap(), "open https");
-        let [directory] = &left()[..] else { panic!("{:?}", left()) };
-        File::open(directory).unwrap().set_modified(old).unwrap();
-        assert_eq!(person.people.run(&["gc"]).stderr, "");
-        assert!(directory.is_dir());
-        child.kill().unwrap();
-        child.wait().unwrap();
-        wait_until("the agent has ended", || left_with("environ", &person.tag).is_empty());
-        assert!(directory.is_dir());
-        let run = person.people.run(next);
-        assert!(run.stderr.contains("runs that were killed, now removed: 1\n"), "{}", run.stderr);
-        assert_eq!(left(), [] as [PathBuf; 0]);
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn the_persons_browser_lives_on() {
-    let person = Person::of("browser", &offering(&login()));
-    let run = Run::of(&mut person.people.command(&["login", "a"]));
-    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
-    let left = left_with("environ", &person.tag);
-    assert_eq!(left.len(), 1, "{left:?}");
-    kill(Pid::from_raw(left[0].cast_signed()), Signal::SIGKILL).unwrap();
-    wait_until("the browser has ended", || left_with("environ", &person.tag).is_empty());
-    person.assert_clean();
 }

@@ -45,6 +45,8 @@ mod library;
 mod locks;
 #[cfg(unix)]
 mod login;
+#[cfg(unix)]
+mod login_terminal;
 #[cfg(target_os = "linux")]
 mod memory;
 mod merge;
