@@ -53,6 +53,7 @@ mod merge;
 mod named_versions;
 mod net;
 mod new;
+mod new_sources;
 mod packages;
 mod people;
 mod previous;

@@ -1,0 +1,151 @@
+//! `acp-registry new` from the Python package index, and from releases on GitHub.
+#![cfg(unix)]
+
+use serde_json::{Value, json};
+
+use crate::agent::fake_agent;
+use crate::archives::{gz, sha256, tar};
+use crate::new::{Place, body, left};
+use crate::server::ok;
+
+#[test]
+fn a_python_package_becomes_an_agent() {
+    let files = json!({ "files": [
+        { "filename": "kit-1.10-py3-none-any.whl", "hashes": { "sha256": "x" } },
+        { "filename": "kit-2.0rc1-py3-none-any.whl", "hashes": { "sha256": "x" } },
+        { "filename": "kit-1.11-py3-none-any.whl", "hashes": { "sha256": "x" }, "yanked": "oops" },
+    ] });
+    let simple =
+        (200, vec![("Content-Type", "application/vnd.pypi.simple.v1+json".to_owned())], files.to_string().into_bytes());
+    let info = json!({ "info": { "summary": "A kit", "license_expression": "Apache-2.0", "author_email": "K <k@h.example>",
+                                 "project_urls": { "Source": "https://github.com/o/kit", "Homepage": "http://kit.example" } } });
+    let new = Place::with([("/py/simple/kit/", simple), ("/py/pypi/kit/1.10/json", body(&info))]);
+    let (code, document) = new.json(&["kit", "--pypi", "Kit"]);
+    assert_eq!(code, 0, "{document}");
+    let expected = json!({
+        "id": "kit", "name": "Kit", "version": "1.10.0", "description": "A kit", "repository": "https://github.com/o/kit",
+        "authors": ["K"], "license": "Apache-2.0",
+        "distribution": { "uvx": { "package": "Kit==1.10", "args": ["acp"] } },
+    });
+    // The name is written as the person writes it; the script of the package is called so, too.
+    assert_eq!(new.manifest("kit"), expected);
+    let (code, report) = new.verify.env.json(&["validate"]);
+    assert_eq!((code, &report["findings"]), (0, &json!([])));
+    let (code, _) = new.json(&["kit-two", "--pypi", "kit==2.0rc1", "--no-probe"]);
+    // A preview was asked for by name; it does not belong into the stable channel.
+    assert_eq!((code, &new.manifest("kit-two")["version"]), (1, &json!("2.0.0-preview.1")));
+    // Nobody has told more of that version.
+    assert!(new.manifest("kit-two")["description"].as_str().unwrap().starts_with("TODO"));
+    let (code, report) = new.verify.env.json(&["validate", "kit-two"]);
+    let errors: Vec<_> =
+        report["findings"].as_array().unwrap().iter().filter(|found| found["level"] == "error").collect();
+    assert_eq!((code, errors.len(), &errors[0]["rule"]), (1, 1, &json!("manifest/prerelease-in-stable")));
+}
+
+/// A release on GitHub with these files, and digests where they are given.
+fn release(tag: &str, assets: &[(&str, Option<&str>)]) -> Value {
+    let asset = |(name, digest): &(&str, Option<&str>)| json!({ "name": name, "state": "uploaded", "digest": digest });
+    json!({ "tag_name": tag, "assets": assets.iter().map(asset).collect::<Vec<_>>() })
+}
+
+/// An archive whose program is an agent when it is told `acp`.
+pub(crate) fn program(name: &str) -> Vec<u8> {
+    let script = format!("#!/bin/sh\n[ \"$1\" = acp ] && exec \"{}\" ok\nexit 2\n", fake_agent().display());
+    gz(&tar(&[(name, script.as_bytes()), ("pkg/README.md", b"text")]))
+}
+
+const ABOUT: &str = r#"{ "description": "Archives", "owner": { "login": "o" }, "license": { "spdx_id": "MIT" },
+    "html_url": "https://github.example/o/agent", "homepage": "https://github.example/o/agent" }"#;
+
+const RELEASES: &str = "/api/repos/o/agent/releases?per_page=100&page=1";
+
+#[test]
+fn releases_on_github_become_an_agent() {
+    let (here, there, exe) = (program("pkg/agent"), program("pkg/other"), program("agent.exe"));
+    let digest = format!("sha256:{}", sha256(&here));
+    let newest = release(
+        "v1.2",
+        &[
+            ("agent-linux-x64.tar.gz", Some(&digest)),
+            ("agent-linux-x64.tar.gz.sha256", None),
+            ("agent-linux-arm64.tar.gz", None),
+            ("agent-windows-x64.tar.gz", None),
+            ("agent-darwin-x64.tar.gz", None),
+            ("agent-darwin-x64-debug.zip", None),
+            ("agent-macos-arm64.tar.gz", None),
+        ],
+    );
+    let mut young = release("v2.0.0", &[("agent-linux-x64.tar.gz", None)]);
+    young["prerelease"] = json!(true);
+    let older = release("v1.1.0", &[("agent-linux-x64.tar.gz", None)]);
+    let other = release("docs-v9.0.0", &[("book.zip", None)]);
+    let new = Place::with([
+        ("/api/repos/o/agent", ok(ABOUT)),
+        ("/api/repos/o/agent/license", ok(r#"{ "html_url": "https://github.example/o/agent/blob/main/LICENSE" }"#)),
+        (RELEASES, body(&json!([young, other, older, newest]))),
+        ("/o/agent/releases/download/v1.2/agent-linux-x64.tar.gz", ok(here.clone())),
+        ("/o/agent/releases/download/v1.2/agent-linux-arm64.tar.gz", ok(there.clone())),
+        ("/o/agent/releases/download/v1.2/agent-darwin-x64.tar.gz", ok(gz(&tar(&[("a", b"x"), ("b", b"x")])))),
+        ("/o/agent/releases/download/v1.2/agent-macos-arm64.tar.gz", ok(there.clone())),
+        ("/o/agent/releases/download/v1.2/agent-windows-x64.tar.gz", ok(exe.clone())),
+    ]);
+    let host = new.server.host.clone();
+    let (code, document) = new.json(&["--allow-host", &host, "some-agent", "--github", "o/agent"]);
+    assert_eq!(code, 0, "{document}");
+    let target = |name: &str, bytes: &[u8], cmd: &str| {
+        json!({ "archive": new.server.url(&format!("/o/agent/releases/download/v1.2/{name}")), "sha256": sha256(bytes),
+                "cmd": cmd, "args": ["acp"] })
+    };
+    let expected = json!({
+        "id": "some-agent", "name": "Some Agent", "version": "1.2.0", "description": "Archives",
+        "repository": "https://github.example/o/agent", "authors": ["o"], "license": "MIT",
+        "license_url": "https://github.example/o/agent/blob/main/LICENSE",
+        "distribution": { "binary": {
+            "darwin-aarch64": target("agent-macos-arm64.tar.gz", &there, "./pkg/other"),
+            "linux-aarch64": target("agent-linux-arm64.tar.gz", &there, "./pkg/other"),
+            "linux-x86_64": target("agent-linux-x64.tar.gz", &here, "./pkg/agent"),
+            "windows-x86_64": target("agent-windows-x64.tar.gz", &exe, "./agent.exe"),
+        } },
+    });
+    assert_eq!(new.manifest("some-agent"), expected);
+    let left = left(&document);
+    assert!(
+        left.contains("add darwin-x86_64, which was left out: `agent-darwin-x64.tar.gz` has several programs"),
+        "{left}"
+    );
+    assert!(left.contains("there are also `agent-darwin-x64-debug.zip`"), "{left}");
+    let (code, report) = new.verify.env.json(&["validate", "--allow-host", &host]);
+    assert_eq!((code, &report["summary"]["errors"]), (0, &json!(0)), "{report}");
+    // The program of the third platform is said by name.
+    let run = new.run(&["--allow-host", &host, "with-cmd", "--github", "o/agent", "--cmd", "b", "--no-probe"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(new.manifest("with-cmd")["distribution"]["binary"]["darwin-x86_64"]["cmd"], json!("./b"));
+}
+
+#[test]
+fn what_a_repository_does_not_offer_is_said() {
+    let bytes = program("pkg/agent");
+    let wrong = format!("sha256:{}", "0".repeat(64));
+    let new = Place::with([
+        ("/api/repos/o/agent", ok(ABOUT)),
+        (RELEASES, body(&json!([release("v1.0.0", &[("agent-linux-x64.tar.gz", Some(&wrong))])]))),
+        ("/o/agent/releases/download/v1.0.0/agent-linux-x64.tar.gz", ok(bytes)),
+        ("/api/repos/o/agent/releases/tags/v3", body(&release("v3", &[("agent.tar.gz", None)]))),
+        ("/api/repos/o/agent/releases/tags/nightly", body(&release("nightly", &[("agent-linux-x64.zip", None)]))),
+        ("/api/repos/o/agent/releases/tags/v4.0", body(&release("v4.0", &[("agent-linux-x64.zip", None)]))),
+    ]);
+    let host = new.server.host.clone();
+    for (spec, code, message) in [
+        ("o/absent", 2, "GitHub has no repository `o/absent`"),
+        ("o/agent", 4, "where GitHub says 0000"),
+        ("o/agent@v2", 2, "there is no release `v2`"),
+        ("o/agent@v3", 2, "no file tells by its name for which platform it is (there are `agent.tar.gz`)"),
+        ("o/agent@v4.0", 2, "can be started: add linux-x86_64, which was left out"),
+        ("o/agent@nightly", 2, "names no version"),
+        ("o", 2, "OWNER/REPO is wanted"),
+    ] {
+        let run = new.run(&["--allow-host", &host, "agent-x", "--no-probe", "--github", spec]);
+        assert!(run.code == code && run.stderr.contains(message), "{spec}: {} {}", run.code, run.stderr);
+        new.assert_nothing_written();
+    }
+}
