@@ -302,7 +302,7 @@ fn what_the_store_refuses_is_said_with_the_remedy() {
     });
     fails(&refusing.host, "s3://b", 3, &["refuses the key (SignatureDoesNotMatch)", "check AWS_ACCESS_KEY_ID"]);
     fails("10.255.255.1:9", "s3://b", 2, &["http://10.255.255.1:9/ is refused", "--allow-host"]);
-    fails(&moto.host, "s3://../x", 2, &["is not of the form s3://BUCKET"]);
+    fails(&moto.host, "s3://../x", 2, &["is not the address of a bucket", "write s3://BUCKET"]);
     for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
         let run = Run::of(publish(&env, &moto.host, &["--to", "s3://b"]).env_remove(name));
         assert!(run.code == 3 && run.stderr.contains(&format!("{name} is not set")), "{}", run.stderr);
