@@ -146,12 +146,11 @@ fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Res
 
 /// What a variable says of a proxy.
 fn proxy(name: &str, value: &str) -> Check {
-    let (status, message, help) = match proxy_problem(name, value) {
-        Some(problem) => (Status::Error, problem, Some("correct or unset it".to_owned())),
-        None => {
-            let host = proxy_host(value).unwrap_or_default();
-            (Status::Ok, format!("{name} names a proxy on {}", printable(&host)), None)
-        }
+    let (status, message, help) = if let Some(problem) = proxy_problem(name, value) {
+        (Status::Error, problem, Some("correct or unset it".to_owned()))
+    } else {
+        let host = proxy_host(value).unwrap_or_default();
+        (Status::Ok, format!("{name} names a proxy on {}", printable(&host)), None)
     };
     Check { name: "proxy", status, message, help }
 }

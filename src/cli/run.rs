@@ -94,12 +94,11 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
         // A version that is asked for by name changes nothing for those who ask for none.
         let start = if args.agent.has_version() { Start::Earlier } else { Start::This };
         let again = damaged.map(|version| plan_again(version, session)).transpose()?.flatten();
-        let (plan, catalog) = match again {
-            Some(plan) => (plan, None),
-            None => {
-                let catalog = session.catalog().await?;
-                (plan(&args.agent, args.dist.map(Kind::from), &catalog, session)?, Some(catalog))
-            }
+        let (plan, catalog) = if let Some(plan) = again {
+            (plan, None)
+        } else {
+            let catalog = session.catalog().await?;
+            (plan(&args.agent, args.dist.map(Kind::from), &catalog, session)?, Some(catalog))
         };
         // What is there, is not installed.
         if let Some(version) = session.store.installed(&plan)? {

@@ -156,7 +156,7 @@ mod tests {
     use crate::sys::held::Held;
 
     fn close(path: &Path) {
-        fs::set_permissions(path, Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(path, Permissions::from_mode(0o000)).unwrap();
     }
 
     /// A directory that nothing here may touch, with all that could be changed in it.
@@ -228,7 +228,7 @@ mod tests {
                     for place in [&tree, &deep] {
                         let (x, y) = (place.join("x"), place.join("y"));
                         let _ = fs::create_dir_all(place);
-                        let _ = fs::DirBuilder::new().mode(0).create(&x);
+                        let _ = fs::DirBuilder::new().mode(0o000).create(&x);
                         let _ = symlink(&outside, &y);
                         for _ in 0..20 {
                             let _ = rustix::fs::renameat_with(CWD, &x, CWD, &y, rustix::fs::RenameFlags::EXCHANGE);
