@@ -11,6 +11,7 @@ mod config_file;
 mod for_install;
 pub mod github;
 pub mod npm;
+mod npm_bin;
 mod npm_config;
 pub mod pypi;
 mod pypi_html;
