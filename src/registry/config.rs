@@ -1,4 +1,4 @@
-//! `registry.toml`: rule levels and published views.
+//! `registry.toml`: rule levels, feeds, and everything else that a registry sets.
 //!
 //! `schemas/registry.toml.schema.json` describes the same for editors; a test holds the two together.
 
@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 use super::bump_config::{BumpSource, Feed};
 use super::site::SiteConfig;
+use super::view::View;
 use crate::manifest::Channel;
 use crate::net;
 use crate::sys::fs::{ReadError, read_bounded};
@@ -19,9 +19,6 @@ pub const DEFAULT_BASE_URL: &str = "https://cdn.agentclientprotocol.com/registry
 
 /// The largest configuration that is read, in bytes.
 const CONFIG_LIMIT: u64 = 1 << 20;
-
-/// Names in the published tree that a view cannot take.
-const TAKEN: &[&str] = &["agent.schema.json", "registry.schema.json", "history.json"];
 
 /// The configuration of a registry.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -92,46 +89,6 @@ pub enum LevelSetting {
     Allow,
 }
 
-/// One published index.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct View {
-    /// File name in the published tree.
-    pub file: String,
-    /// `version` of the index.
-    #[serde(default = "default_format_version")]
-    pub format_version: String,
-    /// Address for this view's icons, where it differs from [`Config::base_url`].
-    #[serde(default)]
-    pub base_url: Option<String>,
-    /// Which channel of each agent is published.
-    #[serde(default = "default_channel", deserialize_with = "channel")]
-    pub channel: Channel,
-    /// Whether packages keep the members that go beyond the public form, see [`extension`](crate::manifest::extension).
-    #[serde(default)]
-    pub package_extensions: bool,
-    /// Agents left out.
-    #[serde(default)]
-    pub exclude: BTreeSet<String>,
-    /// Changes to single agents, by id.
-    #[serde(default)]
-    pub agents: BTreeMap<String, AgentChanges>,
-    /// Further members of the index, behind `agents`, in the order of the file.
-    #[serde(default, deserialize_with = "plain")]
-    pub extra: Map<String, Value>,
-}
-
-/// What a view changes in one agent's entry.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct AgentChanges {
-    /// Members put at the end of the entry, in the order of the file.
-    #[serde(deserialize_with = "plain")]
-    pub set: Map<String, Value>,
-    /// Arguments put behind those of a distribution (`binary`, `npx` or `uvx`).
-    pub append_args: BTreeMap<String, Vec<String>>,
-}
-
 /// Why a configuration is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -160,27 +117,6 @@ pub enum ConfigError {
         /// What is wrong and what to write instead.
         message: String,
     },
-}
-
-fn default_format_version() -> String {
-    "1.0.0".to_owned()
-}
-
-fn default_channel() -> Channel {
-    Channel::Stable
-}
-
-fn channel<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Channel, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "kebab-case")]
-    enum Name {
-        Stable,
-        Preview,
-    }
-    Ok(match Name::deserialize(deserializer)? {
-        Name::Stable => Channel::Stable,
-        Name::Preview => Channel::Preview,
-    })
 }
 
 impl Config {
@@ -251,47 +187,9 @@ impl Config {
         }
         let mut names = BTreeSet::new();
         for view in &self.views {
-            let file = view.file.as_str();
-            let is_plain =
-                file.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) && !file.starts_with('.');
-            if !is_plain
-                || Path::new(file).extension().is_none_or(|ending| ending != "json")
-                || TAKEN.contains(&file.to_ascii_lowercase().as_str())
-            {
-                return Err(format!(
-                    "the view file {file:?} must be a plain file name that ends in `.json` and is none of {}",
-                    TAKEN.join(", ")
-                ));
-            }
-            let parts: Vec<&str> = view.format_version.split('.').collect();
-            if parts.len() < 3 || !parts.iter().all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
-            {
-                return Err(format!(
-                    "the format version {:?} of {file:?} must be three numbers, such as 1.0.0",
-                    view.format_version
-                ));
-            }
-            if !names.insert(file.to_ascii_lowercase()) {
-                return Err(format!("two views have the file name {file:?}; each needs its own"));
-            }
-            for reserved in ["version", "agents"] {
-                if view.extra.contains_key(reserved) {
-                    return Err(format!(
-                        "`extra` of the view {file:?} cannot set `{reserved}`, which the tool writes itself"
-                    ));
-                }
-            }
-            for changes in view.agents.values() {
-                if let Some(kind) =
-                    changes.append_args.keys().find(|kind| !["binary", "npx", "uvx"].contains(&kind.as_str()))
-                {
-                    return Err(format!("`append-args` knows `binary`, `npx` and `uvx`, not {kind:?}"));
-                }
-                for reserved in ["id", "version", "distribution", "icon", "preview"] {
-                    if changes.set.contains_key(reserved) {
-                        return Err(format!("`set` cannot change `{reserved}`, which comes from the manifest"));
-                    }
-                }
+            view.check()?;
+            if !names.insert(view.file.to_ascii_lowercase()) {
+                return Err(format!("two views have the file name {:?}; each needs its own", view.file));
             }
         }
         if !self.views.is_empty() && !names.contains("registry.json") {
@@ -312,45 +210,6 @@ pub fn check_base_url(address: &str) -> Result<(), String> {
         return Err(format!("the base URL {address:?} must be an address without query, fragment and odd characters"));
     }
     Ok(())
-}
-
-/// TOML has dates and numbers that JSON has not: published, they would turn into something else.
-fn plain<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
-    fn convert(value: toml::Value) -> Result<Value, String> {
-        Ok(match value {
-            toml::Value::String(text) => Value::String(text),
-            toml::Value::Integer(number) => Value::from(number),
-            toml::Value::Boolean(flag) => Value::Bool(flag),
-            toml::Value::Float(number) => match serde_json::Number::from_f64(number) {
-                Some(number) => Value::Number(number),
-                None => return Err(format!("JSON has no number {number}")),
-            },
-            toml::Value::Datetime(date) => return Err(format!("JSON has no dates; write \"{date}\"")),
-            toml::Value::Array(items) => Value::Array(items.into_iter().map(convert).collect::<Result<_, _>>()?),
-            toml::Value::Table(table) => Value::Object(table_of(table)?),
-        })
-    }
-    fn table_of(table: toml::Table) -> Result<Map<String, Value>, String> {
-        table.into_iter().map(|(key, value)| Ok((key, convert(value)?))).collect()
-    }
-    table_of(toml::Table::deserialize(deserializer)?).map_err(serde::de::Error::custom)
-}
-
-impl View {
-    /// A view of the stable channel with every agent as it is.
-    #[must_use]
-    pub fn named(file: &str) -> Self {
-        Self {
-            file: file.to_owned(),
-            format_version: default_format_version(),
-            base_url: None,
-            channel: Channel::Stable,
-            package_extensions: false,
-            exclude: BTreeSet::new(),
-            agents: BTreeMap::new(),
-            extra: Map::new(),
-        }
-    }
 }
 
 #[cfg(test)]
