@@ -13,6 +13,7 @@ mod asset;
 mod digest;
 mod error;
 mod feed;
+mod find_archive;
 mod gather;
 mod newest;
 mod offer;

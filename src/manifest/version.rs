@@ -31,6 +31,15 @@ impl Version {
         Self::parse_loose(text).filter(|version| version.parts.len() >= 3)
     }
 
+    /// Its text with the three parts that a manifest wants: `1.10` is `1.10.0`.
+    #[must_use]
+    pub fn in_full(&self) -> String {
+        let text = self.as_str();
+        let end = text.find(['-', '+']).unwrap_or(text.len());
+        let zeros = ".0".repeat(3_usize.saturating_sub(self.parts().len()));
+        format!("{}{zeros}{}", &text[..end], &text[end..])
+    }
+
     /// Parses a version with one part or more, as tags and file names state it.
     #[must_use]
     pub fn parse_loose(text: &str) -> Option<Self> {
@@ -134,6 +143,20 @@ mod tests {
 
     fn v(text: &str) -> Version {
         Version::parse_loose(text).unwrap_or_else(|| panic!("{text} must parse"))
+    }
+
+    #[test]
+    fn a_manifest_states_three_parts() {
+        for (text, expected) in [
+            ("1", "1.0.0"),
+            ("1.10", "1.10.0"),
+            ("1.2.3", "1.2.3"),
+            ("1.6-preview.1", "1.6.0-preview.1"),
+            ("1.6.0.1", "1.6.0.1"),
+            ("2026.07.01", "2026.07.01"),
+        ] {
+            assert_eq!(v(text).in_full(), expected);
+        }
     }
 
     #[test]

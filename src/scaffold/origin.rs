@@ -164,14 +164,6 @@ pub(super) fn newest(offers: &Offers) -> Option<(Version, String)> {
     }
 }
 
-/// A version with the three parts that a manifest wants: `1.10` is `1.10.0`.
-pub(super) fn stated(version: &Version) -> String {
-    let text = version.as_str();
-    let end = text.find(['-', '+']).unwrap_or(text.len());
-    let zeros = ".0".repeat(3_usize.saturating_sub(version.parts().len()));
-    format!("{}{zeros}{}", &text[..end], &text[end..])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,19 +178,6 @@ mod tests {
         for text in ["", "o", "o/", "/r", "o/..", "o/r/x", "o/r@", "https://h.example/o/r", "o/r?x", "o r/x", "o/r@a b"]
         {
             assert_eq!(spec(text), Err(GithubSpecError), "{text}");
-        }
-    }
-
-    #[test]
-    fn versions_get_three_parts() {
-        for (text, expected) in [
-            ("1", "1.0.0"),
-            ("1.10", "1.10.0"),
-            ("1.2.3", "1.2.3"),
-            ("1.2.3.4", "1.2.3.4"),
-            ("1.0-preview.2", "1.0.0-preview.2"),
-        ] {
-            assert_eq!(stated(&Version::parse_loose(text).unwrap()), expected);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Agents that package registries have.
 
-use super::origin::{Found, Scaffolder, newest, stated};
+use super::origin::{Found, Scaffolder, newest};
 use super::{Error, words};
 use crate::bump::Offers;
 use crate::manifest::extension::is_command;
@@ -119,7 +119,7 @@ impl Scaffolder<'_> {
         let command = command.map(ToOwned::to_owned);
         let uvx = Some(Package { package: format!("{name}{extras}=={text}"), command, ..Package::default() });
         let distribution = Distribution { uvx, ..Distribution::default() };
-        Ok(Found { version: stated(&version), distribution, about, notes })
+        Ok(Found { version: version.in_full(), distribution, about, notes })
     }
 }
 

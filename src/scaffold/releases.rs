@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::task::spawn_blocking;
 
 use super::assets::{self, Chosen};
-use super::origin::{Found, GithubSpec, Scaffolder, stated};
+use super::origin::{Found, GithubSpec, Scaffolder};
 use super::{Error, program};
 use crate::archive::{self, Format, Limits};
 use crate::bump::version_of_tag;
@@ -61,7 +61,7 @@ impl Scaffolder<'_> {
             )));
         }
         let distribution = Distribution { binary, ..Distribution::default() };
-        Ok(Found { version: stated(&version), distribution, about, notes })
+        Ok(Found { version: version.in_full(), distribution, about, notes })
     }
 
     async fn release(&self, spec: &GithubSpec, names: &[&str]) -> Result<Arc<Release>, Error> {
