@@ -79,11 +79,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn help_and_mistakes_have_the_colours_that_are_wanted() {
+        for (line, color) in
+            [("p --color never list", ColorChoice::Never), ("p list --color=always", ColorChoice::Always)]
+        {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(super::color(&words), color, "{line}");
+        }
+    }
+
+    #[test]
     fn flags_before_the_command_are_moved_behind_it() {
         let program = super::super::command();
         for (before, after) in [
             ("p --root r list", "p list --root r"),
             ("p --index=i -q --offline list --json", "p -q list --index=i --offline --json"),
+            ("p --json --format json list", "p list --json --format json"),
             // Values are not commands, and what follows the command stays.
             ("p --root list install a", "p install --root list a"),
             ("p --config list validate --root x", "p --config list validate --root x"),

@@ -78,7 +78,7 @@ fn assert_refused(people: &People, part: &str, name: &str, changes: bool) {
     // To look is harmless, but the look must see it.
     let run = people.run(&["doctor"]);
     assert!(run.code == 1 && run.stdout.contains(part), "{name} {}", run.stdout);
-    assert!(run.stdout.replace("\n", " ").contains("--trust-root"), "{name} {}", run.stdout);
+    assert!(run.stdout.replace('\n', " ").contains("--trust-root"), "{name} {}", run.stdout);
     assert_eq!(people.run(&["doctor", "--trust-root"]).code, 0, "{name}");
     for arguments in starts.into_iter().chain(changes) {
         let run = people.run(arguments);
