@@ -128,9 +128,13 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
         let clients = clients.join(", ");
         text.push_str(&format!("kept {id} {version}, which settings name ({clients}); `gc --direct` removes it\n"));
     }
-    let count = plural(freed.removed.len(), "version");
     let done = if args.dry_run { "would be removed" } else { "removed" };
-    text.push_str(&format!("{count} {done}, {} freed\n", bytes(freed.bytes)));
+    if !freed.removed.is_empty() || freed.bytes > 0 {
+        let count = plural(freed.removed.len(), "version");
+        text.push_str(&format!("{count} {done}, {} freed\n", bytes(freed.bytes)));
+    } else if cache == 0 {
+        text.push_str("nothing to remove\n");
+    }
     if cache > 0 {
         text.push_str(&format!("packages kept by npm and uv {done}, {} freed\n", bytes(cache)));
     }

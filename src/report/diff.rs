@@ -54,6 +54,9 @@ pub fn diff_human(changes: &Changes, look: Look) -> String {
             format!("~ {id} {to} ({fields})\n")
         });
     }
+    if changes.is_empty() {
+        return "no agent has changed\n".to_owned();
+    }
     let [added, removed, updated] = [changes.added.len(), changes.removed.len(), changes.updated.len()];
     out.push_str(&format!("{} added, {updated} updated, {removed} removed\n", plural(added, "agent")));
     out.lines().map(|line| look.wrap(line, 4)).collect()

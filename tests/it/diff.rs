@@ -31,7 +31,7 @@ fn two_trees_are_compared_by_agent() {
     assert_eq!((&report["updated"][1]["from"], &report["updated"][1]["to"]), (&"1.0.0".into(), &"1.1.0".into()));
     assert_eq!(report["updated"][0]["fields"], serde_json::json!(["/description"]));
     let run = env.run(&["diff", "new", "new"]);
-    assert_eq!((run.code, run.stdout.as_str()), (0, "0 agents added, 0 updated, 0 removed\n"));
+    assert_eq!((run.code, run.stdout.as_str()), (0, "no agent has changed\n"));
 }
 
 #[test]
