@@ -103,6 +103,31 @@ fn an_agent_that_its_user_cannot_reach_runs_as_before_and_reports_say_so() {
 }
 
 #[test]
+fn what_an_agent_of_root_does_not_find_in_path_is_missing_and_not_forbidden() {
+    const TEST: &str = "what_an_agent_of_root_does_not_find_in_path_is_missing_and_not_forbidden";
+    let Some(host) = Platform::host().filter(|_| geteuid().is_root()) else {
+        return skipped(TEST, "only root can give each agent a user");
+    };
+    let verify = Verify::new();
+    open(&verify.env.path(""), 0o711);
+    open(&verify.env.path("tmp"), 0o1777);
+    verify.env.write("closed/bin/file", "");
+    open(&verify.env.path("closed"), 0o700);
+    let archive = gz(&tar(&[("agent", b"#!/bin/sh\nexec no-such-program-here\n".as_slice())]));
+    let digest = sha256(&archive);
+    let server = Server::answering(move |_| ok(archive.clone()));
+    let target = json!({ "archive": server.url("/agent.tgz"), "sha256": digest, "cmd": "./agent" });
+    verify.agent("a", &json!({ "binary": { host.as_str(): target } }));
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", verify.env.path("closed/bin").display());
+    let run = Run::of(verify.command(&["--allow-host", &server.host, "--json"]).env("PATH", path));
+    let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
+    let row = row(&document, "a");
+    assert_eq!(row["isolation"], "user", "{row:#}");
+    let message = row["message"].as_str().unwrap();
+    assert!(message.contains("not found") && !message.contains("ermission"), "{row:#}");
+}
+
+#[test]
 fn in_bubblewrap_an_agent_has_no_rights_even_where_root_starts_it() {
     const TEST: &str = "in_bubblewrap_an_agent_has_no_rights_even_where_root_starts_it";
     if !bwrap_works() || Platform::host().is_none() {

@@ -277,10 +277,7 @@ mod tests {
         assert_eq!(branches, [Branch { name: "bump/a".to_owned(), tip: commit.clone() }]);
         assert!(remote.is_own(&branches[0], &bot()).unwrap());
         let again = remote.commit(&head, "a/agent.json", b"newer", "Update a to 1.2.0", &bot()).unwrap();
-        assert!(
-            matches!(remote.push("bump/a", &again, None), Err(Error::Failed { .. })),
-            "somebody has made it meanwhile"
-        );
+        assert!(matches!(remote.push("bump/a", &again, None), Err(Error::Failed { .. })), "it was made meanwhile");
         remote.push("bump/a", &again, Some(&commit)).unwrap();
         assert!(remote.delete(&branches[0]).is_err(), "it has moved");
         remote.delete(&Branch { name: "bump/a".to_owned(), tip: again }).unwrap();

@@ -45,6 +45,7 @@ impl Begin {
     fn restrict(&mut self, launch: &Launch, sandbox: &Sandbox) -> io::Result<()> {
         use super::Isolation;
         use super::launcher::{Order, is_for_loader};
+        use super::reach::keep_open_folders;
         use super::sandbox::let_in;
 
         let Some(launcher) = &launch.launcher else { return Ok(()) };
@@ -62,6 +63,9 @@ impl Begin {
                 self.isolation = "user";
             }
             self.user = Some(user);
+            if let Isolation::OwnUser { place } = &launch.isolation {
+                keep_open_folders(&mut self.variables, place.as_deref());
+            }
         }
         let report = Report::below(sandbox.path())?;
         let (late, early) = std::mem::take(&mut self.variables).into_iter().partition(|(name, _)| is_for_loader(name));

@@ -136,6 +136,21 @@ fn can_use(path: &Path, way: u32, place: Option<&Path>) -> bool {
     may(&real, way) && [path, &real].iter().all(|path| path.ancestors().skip(1).all(|above| may(above, ENTER)))
 }
 
+/// Removes the folders from `PATH` that a user without an account cannot search. A program that is missing from all others
+/// would be reported as one that may not be started.
+pub(super) fn keep_open_folders(variables: &mut [(OsString, OsString)], place: Option<&Path>) {
+    let is_open = |folder: &PathBuf| {
+        // Relative folders are looked up where the program works, and the permission to do so is known only there.
+        let is_there = || folder.canonicalize().is_ok();
+        folder.is_relative() || is_there() && can_use(folder, ENTER, place)
+    };
+    for (_, path) in variables.iter_mut().filter(|(name, _)| name == "PATH") {
+        if let Ok(open) = std::env::join_paths(std::env::split_paths(path).filter(is_open)) {
+            *path = open;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -168,6 +183,15 @@ mod tests {
         set(&root, 0o700);
         assert!(can_use(&file, READ, Some(&root)) && !can_use(&inner, ENTER, None));
         set(&root, 0o711);
+        // A folder of PATH is searched only where the user can; its missing folders are left out with it.
+        let path = std::env::join_paths([Path::new("/bin"), &inner, &inner.join("none"), Path::new("x")]).unwrap();
+        for (mode, expected) in [(0o755, format!("/bin:{}:x", inner.display())), (0o700, "/bin:x".to_owned())] {
+            set(&inner, mode);
+            let mut variables = [("PATH".into(), path.clone()), ("HOME".into(), inner.clone().into_os_string())];
+            keep_open_folders(&mut variables, None);
+            assert_eq!(variables[0].1, *expected, "{mode:o}");
+            assert_eq!(variables[1].1, inner);
+        }
         // The other end of the link is closed.
         set(outside.path(), 0o700);
         assert!(!can_use(&root.join("link"), ENTER, None));
