@@ -20,7 +20,7 @@ pub struct View {
     /// `version` of the index.
     #[serde(default = "default_format_version")]
     pub format_version: String,
-    /// Address for this view's icons, where it differs from [`Config::base_url`].
+    /// Address for this view's icons, where it differs from [`base_url`](super::Config::base_url).
     #[serde(default)]
     pub base_url: Option<String>,
     /// Which channel of each agent is published.
