@@ -9,7 +9,7 @@ use super::feed::Archives;
 use super::offer::{Flaw, Offer, Offers, SourceKind, version_of_tag};
 use super::{Bumper, Error, ErrorKind};
 use crate::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PypiSpec, Release, Version};
-use crate::upstream::github;
+use crate::upstream::{SourceError, github};
 
 /// The largest feed that is read, in bytes.
 const FEED_LIMIT: u64 = 32 << 20;
@@ -112,7 +112,17 @@ impl Bumper<'_> {
         let Repository { owner, name } = &repository;
         let named = self.product_named(targets);
         let is_enough = |all: &[Arc<github::Release>]| is_enough(all, named.as_deref(), current, release.channel);
-        let releases = self.sources.github.releases(self.client, owner, name, is_enough).await?;
+        let github = &self.sources.github;
+        let releases = github.releases(self.client, owner, name, is_enough).await;
+        let releases = releases.map_err(|error| match &error {
+            SourceError::Fetch(fetch) => {
+                let remedy = github.remedy(fetch);
+                let error = Error::from(error);
+                let message = remedy.map_or_else(|| error.message.clone(), |help| format!("{}; {help}", error.message));
+                Error { message, ..error }
+            }
+            SourceError::Malformed { .. } => error.into(),
+        })?;
         let mut releases = releases.ok_or_else(|| not_found(&format!("GitHub has no repository {owner}/{name}")))?;
         keep_product(&mut releases, named, current);
         if releases.is_empty() && !targets.iter().any(|target| self.is_hosted(target, &repository)) {

@@ -97,10 +97,7 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
     let one = |pointer: String, is_key, message: String, help: Option<String>| {
         vec![Violation { pointer, is_key, keyword: keyword.clone(), message, help }]
     };
-    let name = |pointer: &str| match pointer.rsplit('/').next().filter(|last| !last.is_empty()) {
-        Some(last) => quote(&last.replace("~1", "/").replace("~0", "~")),
-        None => "the manifest".to_owned(),
-    };
+    let name = name_of;
     let member = |key: &str| format!("{place}/{}", crate::manifest::escape_segment(key));
     match error.kind() {
         Kind::AdditionalProperties { unexpected } => unexpected
@@ -148,6 +145,18 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
             one(place.clone(), false, format!("{value} is not {what}"), Some(help))
         }
         _ => one(place.clone(), false, error.to_string(), None),
+    }
+}
+
+/// A value by its name: the key of a member, with the place of an item behind it.
+fn name_of(pointer: &str) -> String {
+    let is_index = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let (rest, last) = pointer.rsplit_once('/').unwrap_or_default();
+    let key = |part: &str| part.replace("~1", "/").replace("~0", "~");
+    match rest.rsplit('/').next().filter(|list| !list.is_empty() && is_index(last)) {
+        Some(list) => quote(&format!("{}[{last}]", key(list))),
+        None if last.is_empty() => "the manifest".to_owned(),
+        None => quote(&key(last)),
     }
 }
 

@@ -9,7 +9,7 @@ use acp_registry::net::AllowedHosts;
 use acp_registry::registry::{Config, Entry, Loaded, Registry};
 use acp_registry::report::{BumpReport, handshake_notes};
 use acp_registry::source::{Edit, apply};
-use acp_registry::sys::fs::{read_bounded, write_atomic};
+use acp_registry::sys::fs::{check_writable, read_bounded, write_atomic};
 use acp_registry::verify::{Selection, Snapshot, Verdict, plan};
 use clap::ValueEnum;
 use time::OffsetDateTime;
@@ -22,6 +22,7 @@ use super::live::{self, LiveArgs, Settings};
 use super::network::{self, Needs};
 use super::progress::Count;
 use super::propose::{self, Notes, ProposeArgs};
+use super::remedy::unwritable;
 use super::signals;
 use super::survey::limits;
 use super::ui::Ui;
@@ -126,6 +127,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         refuse_token()?;
     }
     let registry = super::verify::load(&args.ids, &config, global)?;
+    if let Some(path) = &args.state {
+        check_writable(path).map_err(|error| unwritable(error, "--state"))?;
+    }
     let mut troubles = args.state.as_deref().map(Troubles::read).transpose().map_err(Failure::usage)?;
     let now = OffsetDateTime::now_utc();
     let (entries, quarantined) = entries(args, &registry);

@@ -15,6 +15,7 @@ use acp_registry::store;
 use acp_registry::sys::fs::{PathError, ReadError};
 use acp_registry::sys::git;
 use acp_registry::sys::process::IsolationError;
+use acp_registry::text::quote;
 
 use super::code::Code;
 use super::exit::Failure;
@@ -103,12 +104,27 @@ impl From<store::Error> for Failure {
 
 impl From<scaffold::Error> for Failure {
     fn from(error: scaffold::Error) -> Self {
-        match error {
-            scaffold::Error::DigestMismatch { .. } => Self::refused(error),
-            scaffold::Error::Source(_) | scaffold::Error::UnknownSource(_) | scaffold::Error::Path(_) => {
-                Self::unable(error)
+        use scaffold::Error;
+        match &error {
+            Error::DigestMismatch { .. } => Self::refused(error),
+            Error::Source(_) | Error::UnknownSource(_) | Error::Path(_) => Self::unable(error),
+            Error::NoPackage { remedy, .. } => {
+                let remedy = *remedy;
+                Self::unable(error).code(Code::PackageNotFound).help(remedy)
             }
-            scaffold::Error::Id(_) | scaffold::Error::Exists(_) | scaffold::Error::Unfit(_) => Self::usage(error),
+            Error::NoVersion { newest, .. } => {
+                let newest = newest.clone();
+                let help = newest.as_ref().map_or_else(
+                    || "leave the version out to take the newest".to_owned(),
+                    |newest| format!("the newest version is {}", quote(newest)),
+                );
+                Self::usage(error).code(Code::UnknownVersion).help(help).suggest(newest.as_deref())
+            }
+            Error::Unfit { remedy, .. } => {
+                let remedy = remedy.clone();
+                Self::usage(error).help_if(remedy.as_deref())
+            }
+            Error::Id(_) | Error::Exists(_) => Self::usage(error),
         }
     }
 }

@@ -6,12 +6,16 @@ use std::str::FromStr;
 
 use acp_registry::registry::Registry;
 use acp_registry::report::plural;
-use acp_registry::sys::fs::{ReadError, read_bounded, write_atomic};
+use acp_registry::sys::fs::{ReadError, check_writable, read_bounded, write_atomic};
 use acp_registry::verify::{Merged, Part, SNAPSHOT_LIMIT, Selection, Shard, Snapshot, SnapshotError, merge};
 use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
+use super::remedy::unwritable;
 use super::ui::Ui;
+
+/// How many missing parts a message names.
+const SHOWN: usize = 5;
 
 /// `I/N=FILE`
 #[derive(Debug, Clone)]
@@ -44,6 +48,7 @@ pub(super) fn run(
     if counts.len() != 1 || shards.len() != parts.len() {
         return Err(Failure::usage("--merge takes each part once, all of the same number of parts"));
     }
+    refuse_missing(parts)?;
     let read: Vec<Part> = parts.iter().map(|part| read(part, ui)).collect::<Result<_, _>>()?;
     let earlier = match Snapshot::read(out) {
         Ok(earlier) => Some(earlier),
@@ -51,6 +56,7 @@ pub(super) fn run(
         Err(error @ SnapshotError::Read { .. }) => return Err(Failure::unable(error)),
         Err(error @ SnapshotError::Form { .. }) => return Err(Failure::usage(error)),
     };
+    check_writable(out).map_err(|error| unwritable(error, "--out"))?;
     let merged = merge(registry, selection, &read, earlier.as_ref()).map_err(Failure::refused)?;
     write_atomic(out, merged.text.as_bytes())?;
     ui.result(&if is_json {
@@ -64,6 +70,23 @@ pub(super) fn run(
         text
     })?;
     Ok(Exit::Success)
+}
+
+/// Refuses a set of parts that is not complete: agents of the others would lose their rows.
+fn refuse_missing(parts: &[PartFile]) -> Result<(), Failure> {
+    let count = parts.first().map_or(0, |part| part.shard.count());
+    let named: BTreeSet<String> = parts.iter().map(|part| part.shard.to_string()).collect();
+    // One more than is shown: a part may say that there are millions.
+    let missing = (1..=count).map(|index| format!("{index}/{count}")).filter(|part| !named.contains(part));
+    let missing: Vec<String> = missing.take(SHOWN + 1).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let more = if missing.len() > SHOWN { ", …" } else { "" };
+    let shown = missing[..missing.len().min(SHOWN)].join(", ");
+    let message = format!("--merge lacks {} {shown}{more}", if missing.len() == 1 { "part" } else { "parts" });
+    Err(Failure::usage(message)
+        .help("name all parts with --merge; agents of a part whose file does not exist keep their rows"))
 }
 
 fn read(part: &PartFile, ui: &Ui) -> Result<Part, Failure> {

@@ -13,6 +13,7 @@ use acp_registry::report::Look;
 use acp_registry::scaffold::{self, Draft, GithubSpec, Origin, Proposal, Scaffolder};
 use acp_registry::sys::process::{self, Orphans};
 use acp_registry::text::quote;
+use acp_registry::upstream::SourceError;
 use acp_registry::verify::{Attempt, Attempts, Trying};
 use serde_json::{Value, json};
 
@@ -154,7 +155,15 @@ fn ask(args: &Args, config: &Config, allowed: &AllowedHosts, ui: &Ui) -> Result<
     if args.github.is_some() {
         ui.note("fetching the archives of all platforms, to see what is started in them");
     }
-    Ok(signals::run_and_forget(scaffolder.draft(&args.id, &origin))??)
+    signals::run_and_forget(scaffolder.draft(&args.id, &origin))?.map_err(|error| {
+        let remedy = match &error {
+            scaffold::Error::Source(SourceError::Fetch(fetch)) => {
+                sources.github.remedy(fetch).or_else(|| fetch.problem.remedy().map(ToOwned::to_owned))
+            }
+            _ => None,
+        };
+        Failure::from(error).help_if(remedy.as_deref())
+    })
 }
 
 /// Installs the agent in a place of its own, and finds out how it is started.

@@ -3,6 +3,9 @@
 use acp_registry::index::{BuildError, TreeError};
 use acp_registry::publish;
 use acp_registry::registry::ConfigError;
+use acp_registry::sys::fs::PathError;
+
+use super::exit::Failure;
 
 /// Where entries have errors.
 pub(super) const ERRORS: &str = "correct the errors; `acp-registry validate` lists them";
@@ -15,6 +18,12 @@ pub(super) const SITE: &str = "leave the site out with --no-site, and report thi
 
 /// Where a rule is not known, and none is similar.
 pub(super) const RULES: &str = "run `acp-registry rules` to see all rules";
+
+/// A file that a flag names, and that cannot be written.
+pub(super) fn unwritable(error: PathError, flag: &str) -> Failure {
+    let help = format!("create the directory or make it writable, or name another file with {flag}");
+    Failure::unable(error).help(help)
+}
 
 /// What helps where a tree is not made.
 pub(super) fn of_build(error: &BuildError) -> &'static str {
@@ -77,9 +86,8 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use acp_registry::index::PublishedError;
-    use acp_registry::sys::fs::{PathError, ReadError};
+    use acp_registry::sys::fs::ReadError;
 
-    use super::super::exit::Failure;
     use super::*;
 
     /// Every error of `build`, `serve` and `publish` has one remedy, which is not in its message as well.

@@ -8,7 +8,8 @@ use acp_registry::check::{Levels, Options, Selection, check};
 use acp_registry::finding::Level;
 use acp_registry::registry::{LevelSetting, Registry};
 use acp_registry::report::{Format, Look, Report, plural};
-use acp_registry::sys::{fs::write_atomic, git};
+use acp_registry::sys::fs::{check_writable, write_atomic};
+use acp_registry::sys::git;
 use acp_registry::text::{quote, suggestions};
 use clap::ArgMatches;
 
@@ -17,6 +18,7 @@ use super::code::Code;
 use super::exit::{Exit, Failure};
 use super::fix;
 use super::global::{Global, configured_levels, refuse_empty};
+use super::remedy::unwritable;
 use super::survey;
 use super::ui::Ui;
 
@@ -79,6 +81,9 @@ impl Args {
 pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let started = Instant::now();
     let outputs = outputs(&args.output)?;
+    for (_, path) in &outputs {
+        check_writable(path).map_err(|error| unwritable(error, "--output"))?;
+    }
     let config = global.config()?;
     let allowed_hosts = global.allowed_hosts()?;
     let mut levels = configured_levels(&config)?;
@@ -107,13 +112,20 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     let duration = started.elapsed();
     let mut report = Report { checked: &checked, duration, text: &text, prefix: &prefix, look: Look::default() };
     let mut shown = Some(args.format());
+    let mut unwritten = None;
     for (format, path) in outputs {
-        let format = format.or_else(|| shown.take()).unwrap_or(args.format());
-        write_atomic(&path, report.render(format).as_bytes())?;
+        if let Err(error) = write_atomic(&path, report.render(format.unwrap_or(args.format())).as_bytes()) {
+            unwritten.get_or_insert(error);
+        } else if format.is_none() {
+            shown = None;
+        }
     }
     if let Some(format) = shown {
         report.look = ui.look();
         ui.result(&report.render(format))?;
+    }
+    if let Some(error) = unwritten {
+        return Err(unwritable(error, "--output"));
     }
     let troubles = survey.as_ref().map_or(&[][..], |survey| &survey.troubles);
     for trouble in troubles.iter().take(10) {

@@ -10,7 +10,7 @@ use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
 use acp_registry::registry::{Config, Entry, Registry, today};
 use acp_registry::report;
-use acp_registry::sys::fs::{PathError, ReadError, write_atomic};
+use acp_registry::sys::fs::{PathError, ReadError, check_writable, write_atomic};
 use acp_registry::sys::git;
 use acp_registry::text::{quote, suggestions};
 use acp_registry::verify::{
@@ -27,6 +27,7 @@ use super::global::{Global, refuse_empty};
 use super::live::{self, LiveArgs, Settings};
 use super::merge::{self, PartFile};
 use super::place::Dist;
+use super::remedy::unwritable;
 use super::survey::limits;
 use super::ui::Ui;
 
@@ -148,9 +149,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     };
     let rows = live::run(&args.live, settings, tasks, ui)?;
 
-    if let Some(out) = out {
-        out.end()?;
-    }
+    // The result is shown even where the file cannot be written.
+    let written = out.map_or(Ok(()), Out::end);
     let duration = started.elapsed();
     ui.result(&if args.is_json() {
         acp_registry::json::to_string(&document(&rows, duration))
@@ -159,6 +159,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     } else {
         report::verify(&rows, duration, ui.look())
     })?;
+    written.map_err(|error| unwritable(error, "--out"))?;
     if live::lacks_package_managers(&rows) {
         ui.error("nothing could be installed: the package managers are missing");
         return Ok(Exit::Unable);
@@ -200,6 +201,7 @@ impl Out {
             Err(error @ SnapshotError::Read { .. }) => return Err(Failure::unable(error)),
             Err(error @ SnapshotError::Form { .. }) => return Err(Failure::usage(error)),
         };
+        check_writable(path).map_err(|error| unwritable(error, "--out"))?;
         snapshot.retain_declared(registry);
         Ok(Self { path: path.to_owned(), snapshot: RefCell::new(snapshot) })
     }

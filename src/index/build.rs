@@ -1,7 +1,6 @@
 //! Puts the published tree together.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use rayon::prelude::*;
 use serde_json::{Map, Value};
@@ -11,8 +10,8 @@ use super::previous::{Kept, Published, PublishedError};
 use super::sources::{Chosen, Source, choose};
 use super::tree::{Content, Tree};
 use crate::check::{self, Checked, schema};
-use crate::registry::{DEFAULT_BASE_URL, MANIFEST_LIMIT, Registry, View};
-use crate::sys::fs::read_bounded;
+use crate::registry::{DEFAULT_BASE_URL, Registry, Schemas, View};
+use crate::text::quote;
 
 /// How a tree is built.
 pub struct Options<'a> {
@@ -125,7 +124,7 @@ pub enum BuildError {
         message: String,
     },
     /// A schema that the configuration names cannot be published.
-    #[error("the schema {path} {message}")]
+    #[error("the schema {} {message}", quote(path))]
     Schema {
         /// Its path, relative to the registry directory.
         path: String,
@@ -160,6 +159,14 @@ fn list(agents: &[String]) -> String {
 pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_>) -> Result<Built<'a>, BuildError> {
     let config = options.check.config;
     let views = config.views();
+    // A wrong configuration is told as one, before its finding.
+    let own = |path: &Option<String>| {
+        let path = path.as_ref()?;
+        let read = Schemas::read(&registry.root, path);
+        Some(read.map_err(|message| BuildError::Schema { path: path.clone(), message }))
+    };
+    let own_agent = own(&config.schemas.agent).transpose()?;
+    let own_registry = own(&config.schemas.registry).transpose()?;
     let chosen = choose(registry, checked, options.check, options.previous, &views)?;
     let Chosen { sources, agents, icons: kept_icons, no_icons: unknown_icons } = chosen;
 
@@ -170,12 +177,11 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
         let base_url = options.base_url.map_or(view.base_url.as_deref(), |_| None).unwrap_or(base_url);
         files.insert(view.file.clone(), Content::Owned(index(view, base_url, &sources)?.into_bytes()));
     }
-    for (name, own, embedded) in [
-        ("agent.schema.json", &config.schemas.agent, schema::AGENT),
-        ("registry.schema.json", &config.schemas.registry, schema::REGISTRY),
-    ] {
+    for (name, own, embedded) in
+        [("agent.schema.json", own_agent, schema::AGENT), ("registry.schema.json", own_registry, schema::REGISTRY)]
+    {
         let bytes = match own {
-            Some(path) => own_schema(&registry.root, path)?,
+            Some(bytes) => bytes,
             // Below the address of the public registry, that registry's schemas have their ids.
             None if base_url == DEFAULT_BASE_URL => embedded.to_owned().into_bytes(),
             None => embedded.replace(schema::BASE, base_url).into_bytes(),
@@ -198,17 +204,6 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
         }
     }
     Ok(Built { tree: Tree::new(files), agents, missing, kept_icons, unknown_icons })
-}
-
-/// The bytes of a registry's own schema.
-fn own_schema(root: &Path, path: &str) -> Result<Vec<u8>, BuildError> {
-    let refused = |message: String| BuildError::Schema { path: path.to_owned(), message };
-    let bytes = read_bounded(&root.join(path), root, MANIFEST_LIMIT).map_err(|error| refused(error.to_string()))?;
-    match serde_json::from_slice(&bytes) {
-        Ok(Value::Object(_)) => Ok(bytes),
-        Ok(_) => Err(refused("is not a JSON object".to_owned())),
-        Err(error) => Err(refused(format!("is not JSON: {error}"))),
-    }
 }
 
 /// Kept agents that a view should have, but whose earlier tree did not.

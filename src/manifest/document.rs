@@ -29,6 +29,8 @@ pub struct SyntaxError {
     pub text: String,
     /// What is wrong.
     pub message: String,
+    /// What helps, where that is known.
+    pub help: Option<&'static str>,
     /// The place, in bytes of the text.
     pub range: Range<usize>,
 }
@@ -170,18 +172,40 @@ fn describe(text: String, error: &serde_json::Error) -> SyntaxError {
     }
     let word_start = text[..start].trim_end_matches(|c: char| c == '-' || c.is_ascii_alphabetic()).len();
     let word = text[word_start..].split(|c: char| c != '-' && !c.is_ascii_alphabetic()).next().unwrap_or_default();
-    if text.starts_with('\u{feff}') {
-        start = 0;
+    let mut help = remedy(&text[start..], &message);
+    if text.trim().is_empty() {
+        (start, help) = (0, Some("write a JSON object, from `{` to `}`"));
+        "the file is empty".clone_into(&mut message);
+    } else if text.starts_with('\u{feff}') {
+        (start, help) = (0, Some("save the file as UTF-8 without a byte order mark"));
         "the file starts with a byte order mark".clone_into(&mut message);
     } else if ["nan", "inf", "infinity"].contains(&word.trim_start_matches('-').to_ascii_lowercase().as_str()) {
         start = word_start;
+        help = Some("write a number, or a text in double quotes");
         message = format!("{word} is not a JSON number");
     } else if message.contains("recursion limit") {
         "nested deeper than 127 levels".clone_into(&mut message);
     } else if message.contains("surrogate") || message.contains("end of hex escape") {
         "half of a surrogate pair, which stands for no character".clone_into(&mut message);
     }
-    SyntaxError { text, message, range: start..start }
+    SyntaxError { text, message, help, range: start..start }
+}
+
+/// What helps where the parser stopped before `rest`.
+fn remedy(rest: &str, message: &str) -> Option<&'static str> {
+    match message {
+        _ if rest.starts_with('\'') => Some("use double quotes: JSON has no other quotes"),
+        _ if rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#') => {
+            Some("remove the comment: JSON has none")
+        }
+        "trailing comma" => Some("remove the comma before the closing bracket"),
+        "trailing characters" => Some("remove what follows the closing bracket"),
+        "key must be a string" => Some("put the name of the member in double quotes"),
+        "expected `,` or `}`" | "expected `,` or `]`" => Some("add the comma or the closing bracket that is missing"),
+        "expected `:`" => Some("add the colon between the name of the member and its value"),
+        _ if message.starts_with("EOF ") => Some("add what is missing at the end of the file: a bracket or a quote"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -204,8 +228,30 @@ mod tests {
         assert_eq!(error("{\"a\": 1e999}").0, "number out of range");
         assert_eq!(error("{} {}"), ("trailing characters".into(), 3..3));
         assert_eq!(error("{\"ä\": tru}").1, 10..10);
-        assert_eq!(error("").0, "EOF while parsing a value");
+        assert_eq!(error("").0, "the file is empty");
+        assert_eq!(error(" \n").0, "the file is empty");
         assert_eq!(error("{\"a\": \"x\ny\"}").1, 8..8);
+    }
+
+    #[test]
+    fn common_mistakes_have_a_remedy() {
+        for (text, part) in [
+            ("", "write a JSON object"),
+            ("{'a': 1}", "double quotes"),
+            ("{\"a\": 'x'}", "double quotes"),
+            ("{ // note\n\"a\": 1}", "remove the comment"),
+            ("// note\n{}", "remove the comment"),
+            ("{\"a\": 1, /* x */ \"b\": 2}", "remove the comment"),
+            ("{\"a\": 1,}", "remove the comma"),
+            ("{a: 1}", "name of the member in double quotes"),
+            ("{\"a\": 1 \"b\": 2}", "comma"),
+            ("{\"a\": 1", "at the end of the file"),
+            ("\u{feff}{}", "without a byte order mark"),
+            ("{\"a\": NaN}", "write a number"),
+        ] {
+            let error = Manifest::parse(text.to_owned()).expect_err("must not parse");
+            assert!(error.help.is_some_and(|help| help.contains(part)), "{text}: {error:?}");
+        }
     }
 
     #[test]

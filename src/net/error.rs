@@ -50,8 +50,8 @@ pub enum Problem {
     /// The bytes come so slowly that nobody would wait for them.
     #[error("sends less than 16 KiB a second")]
     TooSlow,
-    /// The host wants to be left alone for longer than this program waits.
-    #[error("asks to be left alone for {} s", wait.as_secs())]
+    /// The host limits the rate of requests, for longer than this program waits.
+    #[error("limits the rate of requests for another {} s", wait.as_secs())]
     RateLimited {
         /// For how long.
         wait: Duration,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::bump_config::{BumpSource, Feed};
+use super::schemas::Schemas;
 use super::site::SiteConfig;
 use super::view::View;
 use crate::manifest::Channel;
@@ -65,16 +66,6 @@ pub struct ArchiveLimits {
 pub struct AgentConfig {
     /// Level by rule name; it counts for more than that of [`Config::rules`].
     pub rules: BTreeMap<String, LevelSetting>,
-}
-
-/// Schema files of the registry, published byte for byte. Manifests are checked by this program's own rules all the same.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct Schemas {
-    /// Path of the file published as `agent.schema.json`, relative to the registry directory.
-    pub agent: Option<String>,
-    /// Path of the file published as `registry.schema.json`.
-    pub registry: Option<String>,
 }
 
 /// The level of a rule as people write it.

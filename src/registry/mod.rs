@@ -10,14 +10,14 @@ mod config;
 mod git_files;
 mod load;
 mod quarantine;
+mod schemas;
 mod site;
 mod view;
 
 pub use bump_config::{BumpSource, Feed};
-pub use config::{
-    AgentConfig, ArchiveLimits, Config, ConfigError, DEFAULT_BASE_URL, LevelSetting, Schemas, check_base_url,
-};
+pub use config::{AgentConfig, ArchiveLimits, Config, ConfigError, DEFAULT_BASE_URL, LevelSetting, check_base_url};
 pub use load::{Entry, ICON_LIMIT, ID_LIMIT, LoadError, Loaded, MANIFEST_LIMIT, Registry, Stray};
 pub use quarantine::{Hold, Quarantine, date, today};
+pub use schemas::Schemas;
 pub use site::{AgentFile, SiteConfig};
 pub use view::{AgentChanges, View};

@@ -1,12 +1,11 @@
 //! For people at a terminal: the source line with the place underlined.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use annotate_snippets::{AnnotationKind, Level as Title, Origin, Renderer, Snippet};
 use unicode_width::UnicodeWidthChar as _;
 
+use super::equal::{equal, key};
 use super::layout::Look;
 use super::{Report, plural};
 use crate::check::Status;
@@ -22,9 +21,6 @@ const NARROWEST: usize = 20;
 
 /// What the frame around a source line takes besides the number of the line, in columns.
 const FRAME: usize = 3;
-
-/// In how many files equal findings are shown one by one.
-const SINGLE: usize = 3;
 
 /// How many places of equal findings are named.
 const PLACES: usize = 10;
@@ -66,30 +62,6 @@ pub(super) fn findings(report: &Report<'_>) -> String {
         out.push_str("\n\n");
     }
     out
-}
-
-/// What equal findings have in common.
-type Key<'a> = (&'a str, Level, Cow<'a, str>, Option<&'a str>);
-
-fn key(finding: &Finding) -> Key<'_> {
-    // One dead network is one trouble, whatever the addresses are.
-    let message: Cow<'_, str> = if finding.rule.starts_with("url/") {
-        finding.message.split('`').step_by(2).collect::<Vec<_>>().join("`").into()
-    } else {
-        finding.message.as_str().into()
-    };
-    (finding.rule, finding.level, message, finding.help.as_deref())
-}
-
-/// Findings that are equal in so many files that one of them is shown for all.
-fn equal(findings: &[Finding]) -> BTreeMap<Key<'_>, Vec<&Finding>> {
-    let mut groups: BTreeMap<Key<'_>, Vec<&Finding>> = BTreeMap::new();
-    for finding in findings {
-        groups.entry(key(finding)).or_default().push(finding);
-    }
-    let files = |group: &[&Finding]| group.iter().map(|finding| finding.file.as_str()).collect::<BTreeSet<_>>().len();
-    groups.retain(|_, group| files(group) > SINGLE);
-    groups
 }
 
 /// Where else a finding applies.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::equal::{equal, key};
 use super::{Report, plural};
 use crate::check::Status;
 use crate::finding::{Finding, Level};
@@ -12,6 +13,9 @@ const LIMIT: usize = 60_000;
 
 /// How much of it notes may have at least, where there are any.
 const NOTES: usize = 4_000;
+
+/// How many places of equal findings are named.
+const PLACES: usize = 10;
 
 /// Room to say how many findings were left out, and how many notes.
 const REST: usize = 100;
@@ -36,10 +40,16 @@ pub(super) fn render(report: &Report<'_>) -> String {
             continue;
         }
         out.push_str(&table);
+        let equal = equal(group);
         for finding in group {
-            let row = row(finding);
+            let others = match equal.get(&key(finding)).map(Vec::as_slice) {
+                Some([first, others @ ..]) if std::ptr::eq(*first, finding) => others,
+                Some(_) => continue,
+                None => &[],
+            };
+            let row = row(finding, others);
             if out.len() + row.len() > limit {
-                left_out += 1;
+                left_out += 1 + others.len();
             } else {
                 out.push_str(&row);
             }
@@ -63,11 +73,20 @@ fn title(finding: &Finding) -> String {
     finding.agent.as_deref().map_or_else(|| "The registry".to_owned(), code_span)
 }
 
-fn row(finding: &Finding) -> String {
+fn row(finding: &Finding, others: &[&Finding]) -> String {
     let sign = if finding.level == Level::Error { "❌ error" } else { "⚠️ warning" };
     let name = finding.file.rsplit('/').next().unwrap_or_default();
-    let place = finding.span.map_or(String::new(), |span| format!(":{}:{}", span.line, span.column));
+    let at = |finding: &Finding| finding.span.map(|span| format!("{}:{}", span.line, span.column));
+    let place = at(finding).map_or(String::new(), |at| format!(":{at}"));
+    let more = if others.is_empty() {
+        String::new()
+    } else {
+        let places: Vec<String> = others.iter().take(PLACES).filter_map(|other| at(other)).collect();
+        let rest = if places.is_empty() || others.len() <= PLACES { "" } else { ", …" };
+        let places = if places.is_empty() { String::new() } else { format!(": {}", places.join(", ")) };
+        format!("<br>and {} more{places}{rest}", others.len())
+    };
     let help = finding.help.as_ref().map_or(String::new(), |help| format!("<br>{}", cell(&prose(help))));
     let (place, message) = (cell(&code_span(&format!("{name}{place}"))), cell(&prose(&finding.message)));
-    format!("| {sign} | `{}` | {place} | {message}{help} |\n", finding.rule)
+    format!("| {sign} | `{}` | {place}{more} | {message}{help} |\n", finding.rule)
 }

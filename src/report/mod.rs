@@ -14,6 +14,7 @@ mod bump;
 mod diff;
 mod doctor;
 mod document;
+mod equal;
 mod github;
 mod human;
 mod json;

@@ -20,9 +20,30 @@ pub enum Error {
     /// Nobody knows where the source is.
     #[error("{0}")]
     UnknownSource(String),
-    /// The source has no such thing, or nothing in it that could become an agent.
-    #[error("{0}")]
-    Unfit(String),
+    /// The source has no such package, project or repository.
+    #[error("{message}")]
+    NoPackage {
+        /// What is missing.
+        message: String,
+        /// What helps.
+        remedy: &'static str,
+    },
+    /// The source has no such version or release.
+    #[error("{message}")]
+    NoVersion {
+        /// What is missing.
+        message: String,
+        /// The newest version, where that is known.
+        newest: Option<String>,
+    },
+    /// Nothing in the source can become an agent.
+    #[error("{message}")]
+    Unfit {
+        /// Why.
+        message: String,
+        /// What helps, where that is not part of the message.
+        remedy: Option<String>,
+    },
     /// What came is not what GitHub says it is.
     #[error("{url} has the SHA-256 {found}, where GitHub says {known}; nothing was written")]
     DigestMismatch {
@@ -36,4 +57,16 @@ pub enum Error {
     /// The folder cannot be written.
     #[error(transparent)]
     Path(#[from] PathError),
+}
+
+impl Error {
+    /// An [`Error::Unfit`] whose message says what helps.
+    pub(super) fn unfit(message: impl Into<String>) -> Self {
+        Self::Unfit { message: message.into(), remedy: None }
+    }
+
+    /// An [`Error::Unfit`] with what helps.
+    pub(super) fn unfit_with(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Unfit { message: message.into(), remedy: Some(remedy.into()) }
+    }
 }

@@ -19,6 +19,9 @@ const DESCRIPTION: usize = 200;
 /// How many persons are named.
 const AUTHORS: usize = 10;
 
+/// The word for the newest version, in place of a version or tag.
+pub(super) const LATEST: &str = "latest";
+
 /// Where a new agent comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -37,7 +40,7 @@ pub struct GithubSpec {
     pub owner: String,
     /// Its name.
     pub name: String,
-    /// The tag of the release that is meant; `None` for the newest.
+    /// The tag of the release that is meant; `None` for the newest, which `latest` names, too.
     pub tag: Option<String>,
 }
 
@@ -62,7 +65,11 @@ impl FromStr for GithubSpec {
         if !is_word(owner) || !is_word(name) || !tag.is_none_or(is_tag) {
             return Err(GithubSpecError);
         }
-        Ok(Self { owner: owner.to_owned(), name: name.to_owned(), tag: tag.map(ToOwned::to_owned) })
+        Ok(Self {
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            tag: tag.filter(|tag| *tag != LATEST).map(ToOwned::to_owned),
+        })
     }
 }
 
@@ -101,7 +108,7 @@ impl Scaffolder<'_> {
     /// Asks the source of an agent, and makes a draft of its manifest.
     ///
     /// # Errors
-    /// [`Error::Source`], [`Error::UnknownSource`] and [`Error::Unfit`].
+    /// Any [`Error`] of a source: it is not known, it has not answered, or it has nothing that could become an agent.
     pub async fn draft(&self, id: &str, origin: &Origin) -> Result<Draft, Error> {
         let found = match origin {
             Origin::Npm(spec) => self.npm(spec).await?,
@@ -174,6 +181,7 @@ mod tests {
         let named = |tag: Option<&str>| Ok(("o".to_owned(), "r.x".to_owned(), tag.map(ToOwned::to_owned)));
         assert_eq!(spec("o/r.x"), named(None));
         assert_eq!(spec("https://github.com/o/r.x.git"), named(None));
+        assert_eq!(spec("o/r.x@latest"), named(None));
         assert_eq!(spec("o/r.x@cli-v1.0.0"), named(Some("cli-v1.0.0")));
         for text in ["", "o", "o/", "/r", "o/..", "o/r/x", "o/r@", "https://h.example/o/r", "o/r?x", "o r/x", "o/r@a b"]
         {

@@ -1,6 +1,6 @@
 //! Agents that package registries have.
 
-use super::origin::{Found, Scaffolder, newest};
+use super::origin::{Found, LATEST, Scaffolder, newest};
 use super::{Error, words};
 use crate::bump::Offers;
 use crate::manifest::extension::is_command;
@@ -18,21 +18,28 @@ impl Scaffolder<'_> {
         let registry = self.sources.npm.as_ref();
         let registry = registry.ok_or_else(|| Error::UnknownSource("no npm registry is known".to_owned()))?;
         let described = registry.described(self.client, name).await?;
-        let described = described.ok_or_else(|| unfit(format!("npm has no package {}", quote(name))))?;
+        let described = described.ok_or_else(|| Error::NoPackage {
+            message: format!("npm has no package {}", quote(name)),
+            remedy: "correct the name, or the registry that npm is configured with",
+        })?;
         let packument = &described.packument;
+        let no_version = |message: String| Error::NoVersion {
+            message,
+            newest: newest(&Offers::of_packument(packument)).map(|(_, text)| text),
+        };
         let version = match &spec.pin {
             Pin::Exact(version) => version.clone(),
             Pin::Tag(tag) => packument
                 .tags
                 .get(tag)
                 .cloned()
-                .ok_or_else(|| unfit(format!("the package {} has no tag {}", quote(name), quote(tag))))?,
+                .ok_or_else(|| no_version(format!("the package {} has no tag {}", quote(name), quote(tag))))?,
             Pin::Range(range) => return Err(no_range(name, range)),
             Pin::None => newest(&Offers::of_packument(packument))
                 .map(|(_, text)| text)
                 .ok_or_else(|| only_prereleases(name, &packument.versions(), "@"))?,
         };
-        let missing = || unfit(format!("npm has no version {} of {}", quote(&version), quote(name)));
+        let missing = || no_version(format!("npm has no version {} of {}", quote(&version), quote(name)));
         let published = packument.version(&version).ok_or_else(missing)?;
         // Tags and keys of a registry are somebody else's, too.
         let package = format!("{name}@{version}");
@@ -81,15 +88,25 @@ impl Scaffolder<'_> {
         let index = self.sources.pypi.as_ref();
         let index = index.ok_or_else(|| Error::UnknownSource("no Python package index is known".to_owned()))?;
         let project = index.project(self.client, name).await?;
-        let project = project.ok_or_else(|| unfit(format!("the Python index has no project {}", quote(name))))?;
+        let project = project.ok_or_else(|| Error::NoPackage {
+            message: format!("the Python index has no project {}", quote(name)),
+            remedy: "correct the name, or the index that uv and pip are configured with",
+        })?;
         let mut notes = Vec::new();
-        let (version, text) = match &spec.pin {
+        let pin = match &spec.pin {
+            Pin::Tag(word) if word == LATEST => &Pin::None,
+            pin => pin,
+        };
+        let (version, text) = match pin {
             Pin::None => newest(&Offers::of_project(&project, Channel::Stable)).ok_or_else(|| {
                 let versions = project.versions();
                 only_prereleases(name, &versions.iter().map(String::as_str).collect::<Vec<_>>(), "==")
             })?,
             Pin::Exact(wanted) => {
-                let missing = || unfit(format!("the Python index has no version {} of {}", quote(wanted), quote(name)));
+                let missing = || Error::NoVersion {
+                    message: format!("the Python index has no version {} of {}", quote(wanted), quote(name)),
+                    newest: newest(&Offers::of_project(&project, Channel::Stable)).map(|(_, text)| text),
+                };
                 let release = project.release(wanted).ok_or_else(missing)?;
                 if let Some(reason) = &release.yanked {
                     let reason = words::line(reason, SHOWN * 20).unwrap_or_default();
@@ -144,7 +161,7 @@ fn extended(command: &str) -> String {
 }
 
 fn unfit(message: String) -> Error {
-    Error::Unfit(message)
+    Error::unfit(message)
 }
 
 fn no_range(name: &str, range: &str) -> Error {

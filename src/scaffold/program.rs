@@ -1,4 +1,4 @@
-//! The program in an archive, where nobody says which it is.
+//! The program in an archive: the one that was named, or the likeliest.
 
 use crate::archive::{Entry, Kind};
 use crate::manifest::Platform;
@@ -9,11 +9,17 @@ const TEXTS: [&str; 8] = ["license", "licence", "copying", "readme", "notice", "
 /// Endings of files that may be executable and are nobody's program.
 const PARTS: [&str; 12] = ["so", "dylib", "dll", "node", "md", "txt", "json", "js", "py", "html", "1", "sh"];
 
-/// The file that is started: the one of these names nearest to the root, or the only one that can be a program.
+/// The file that is started. With `wanted`, a name or a path in the archive, no other file; else the one of `names` nearest to
+/// the root, or the only one that can be a program.
 ///
 /// # Errors
 /// What could be it, when that is not one.
-pub(super) fn find<'a>(entries: &'a [Entry], platform: Platform, names: &[&str]) -> Result<&'a Entry, Vec<&'a str>> {
+pub(super) fn find<'a>(
+    entries: &'a [Entry],
+    platform: Platform,
+    wanted: Option<&str>,
+    names: &[&str],
+) -> Result<&'a Entry, Vec<&'a str>> {
     let is_windows = platform.os() == "windows";
     let files = || entries.iter().filter(|entry| entry.kind != Kind::Directory);
     let ending = |entry: &Entry| entry.file_name().rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
@@ -33,14 +39,22 @@ pub(super) fn find<'a>(entries: &'a [Entry], platform: Platform, names: &[&str])
         let stem = if is_windows { file.get(..file.len().saturating_sub(4)).unwrap_or(file) } else { file };
         file.eq_ignore_ascii_case(name) || stem.eq_ignore_ascii_case(name)
     };
-    let likely = names.iter().find_map(|name| {
-        let of_name = programs.iter().filter(|entry| is_named(entry, name));
-        of_name.min_by_key(|entry| (depth(entry), entry.path.as_str()))
-    });
-    match (likely, programs.as_slice()) {
-        (Some(entry), _) | (None, [entry]) => Ok(entry),
-        _ => Err(programs.into_iter().map(|entry| entry.path.as_str()).collect()),
-    }
+    let nearest = |of: &[&'a Entry], name: &str| {
+        let of_name = of.iter().filter(|entry| is_named(entry, name));
+        of_name.min_by_key(|entry| (depth(entry), entry.path.as_str())).copied()
+    };
+    let found = match wanted.map(|name| name.strip_prefix("./").unwrap_or(name)) {
+        // A file that was named may be a script, or not marked as executable.
+        Some(name) => {
+            let of_path = files().find(|entry| entry.path == name);
+            of_path.or_else(|| nearest(&programs, name)).or_else(|| nearest(&files().collect::<Vec<_>>(), name))
+        }
+        None => names.iter().find_map(|name| nearest(&programs, name)).or(match programs.as_slice() {
+            [entry] => Some(entry),
+            _ => None,
+        }),
+    };
+    found.ok_or_else(|| programs.into_iter().map(|entry| entry.path.as_str()).collect())
 }
 
 #[cfg(test)]
@@ -53,7 +67,7 @@ mod tests {
             Entry { path, kind: Kind::File, size: 1, executable: text.ends_with('*') }
         };
         let entries: Vec<Entry> = files.iter().map(entry).collect();
-        find(&entries, platform, names).map(|entry| entry.path.clone()).map_err(|programs| programs.len())
+        find(&entries, platform, None, names).map(|entry| entry.path.clone()).map_err(|programs| programs.len())
     }
 
     #[test]
@@ -71,5 +85,23 @@ mod tests {
             assert_eq!(found(files, platform, &["agent"]), expected.map(ToOwned::to_owned), "{files:?}");
         }
         assert_eq!(found(&["a*", "b*"], linux, &["none", "b"]), Ok("b".to_owned()));
+    }
+
+    #[test]
+    fn a_program_that_was_named_is_that_one_or_none() {
+        let entry =
+            |(path, executable): (&str, bool)| Entry { path: path.to_owned(), kind: Kind::File, size: 1, executable };
+        let entries = [("p/agent", true), ("p/run.sh", false), ("q/agent", true)].map(entry);
+        for (wanted, expected) in [
+            ("agent", Ok("p/agent")),
+            ("q/agent", Ok("q/agent")),
+            ("./q/agent", Ok("q/agent")),
+            ("run.sh", Ok("p/run.sh")),
+            ("other", Err(vec!["p/agent", "q/agent"])),
+            ("bin/agent", Err(vec!["p/agent", "q/agent"])),
+        ] {
+            let found = find(&entries, Platform::LinuxX8664, Some(wanted), &["agent"]);
+            assert_eq!(found.map(|entry| entry.path.as_str()), expected, "{wanted}");
+        }
     }
 }

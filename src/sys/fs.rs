@@ -219,6 +219,30 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
     write_atomic_from(parent_of(&real), &real, bytes)
 }
 
+/// Finds out whether [`write_atomic`] could write a file now, before the work whose result goes there.
+///
+/// # Errors
+/// [`PathError`] when it could not.
+pub fn check_writable(path: &Path) -> Result<(), PathError> {
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match real.metadata() {
+        Ok(metadata) if metadata.is_dir() => Err(PathError::at(path)(io::ErrorKind::IsADirectory.into())),
+        // Opening a FIFO would wait for its reader.
+        Ok(metadata) if !metadata.is_file() => Ok(()),
+        _ => temporary_in(parent_of(&real)).map(drop).map_err(PathError::at(path)),
+    }
+}
+
+/// A temporary file, private to its owner. Its name is not in the error: it says nothing to the person.
+fn temporary_in(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
+    tempfile::Builder::new().prefix(".tmp-").make_in(directory, |path| {
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.read(true).write(true).create_new(true).open(path)
+    })
+}
+
 /// Makes a file in the directory `making`, and then moves it to `path`, so that every reader sees either the old or the new
 /// content, whole. Both are on the same file system.
 ///
@@ -226,7 +250,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
 /// [`PathError`]; the old file is then still there.
 pub fn write_atomic_from(making: &Path, path: &Path, bytes: &[u8]) -> Result<(), PathError> {
     let write = || -> io::Result<()> {
-        let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(making)?;
+        let mut file = temporary_in(making)?;
         file.write_all(bytes)?;
         match path.metadata() {
             Ok(old) => fs::set_permissions(file.path(), old.permissions())?,

@@ -11,7 +11,7 @@ use url::Url;
 use super::about::license_url;
 use super::{About, SourceError, segment, word};
 use crate::json::{self, List};
-use crate::net::{Client, Document};
+use crate::net::{Client, Document, FetchError, Problem};
 
 /// Where the public GitHub answers programs.
 pub const DEFAULT_API: &str = "https://api.github.com/";
@@ -102,6 +102,27 @@ pub struct Asset {
 }
 
 impl Github {
+    /// What helps where this GitHub refuses requests: its rate limit is used up, or it does not take the token.
+    #[must_use]
+    pub fn remedy(&self, error: &FetchError) -> Option<String> {
+        if !error.url.starts_with(self.api.as_str()) {
+            return None;
+        }
+        let token = "wait, or set GITHUB_TOKEN to a token, with which the limit is higher";
+        match error.problem {
+            Problem::RateLimited { wait } => {
+                let minutes = wait.as_secs().div_ceil(60).max(1);
+                Some(format!("GitHub's rate limit is used up for another {minutes} min: {token}"))
+            }
+            Problem::Status(429) => Some(format!("GitHub's rate limit is used up: {token}")),
+            Problem::Status(401) => Some("GitHub refused GITHUB_TOKEN: correct or unset it".to_owned()),
+            Problem::Status(403) => {
+                Some("GitHub refused the request: set GITHUB_TOKEN to a token that may read the repository".to_owned())
+            }
+            _ => None,
+        }
+    }
+
     /// Reads the base address of a programming interface.
     #[must_use]
     pub fn new(api: &str) -> Option<Self> {

@@ -89,10 +89,15 @@ fn the_schemas_of_a_registry_are_published_byte_for_byte() {
         let run = env.run(&["build", "--out", "out", "--no-site"]);
         assert_eq!(run.code, 2);
         assert!(run.stderr.contains(part) && run.stderr.contains(".own/agent.json"), "{}", run.stderr);
+        assert_eq!(env.run(&["validate"]).code, 1, "what the build refuses is an error");
     }
     fs::remove_file(env.path("r/.own/agent.json")).unwrap();
     let run = env.run(&["build", "--out", "out", "--no-site"]);
-    assert!(run.code == 2 && run.stderr.contains("there is no such file"), "{}", run.stderr);
+    assert!(run.code == 2 && run.stderr.contains("schema `.own/agent.json` does not exist"), "{}", run.stderr);
+    let (code, report) = env.json(&["validate"]);
+    let finding = &report["findings"][0];
+    let expected = (&json!("registry/config"), &json!("the schema `.own/agent.json` does not exist"));
+    assert_eq!((code, (&finding["rule"], &finding["message"])), (1, expected), "{report}");
     assert_eq!(env.read("out/agent.schema.json"), "{ \"$id\": \"x\" }", "the earlier tree stays");
 }
 

@@ -124,6 +124,10 @@ fn parts_are_named_once_and_alike() {
     ] {
         assert_eq!(env.run(&[&["verify", "--out", "out.json"], arguments].concat()).code, 2, "{arguments:?}");
     }
+    for (part, missing) in [("2/3=2.json", "lacks parts 1/3, 3/3\n"), ("1/2=1.json", "lacks part 2/2\n")] {
+        let run = env.run(&["verify", "--out", "out.json", "--merge", part]);
+        assert!(run.code == 2 && run.stderr.contains(missing), "{part}: {}", run.stderr);
+    }
     assert_eq!(env.run(&["verify", "--merge", "1/1=1.json"]).code, 2, "without --out");
     assert!(!env.path("out.json").exists());
 }

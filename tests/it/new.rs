@@ -323,17 +323,17 @@ fn what_cannot_become_an_agent_leaves_nothing() {
         ("/py/simple/empty/", body(&json!({ "files": [] }))),
     ]);
     for (source, name, code, message) in [
-        ("--npm", "absent", 2, "npm has no package `absent`"),
+        ("--npm", "absent", 3, "npm has no package `absent`"),
         ("--npm", "several", 2, "2 commands (`a`, `b`), and npx cannot choose"),
         ("--npm", "none", 2, "has no command"),
         ("--npm", "odd", 2, "for the newest one, write `odd@1.0.0-rc.1`"),
         ("--npm", "odd@latest", 2, "is no version that npx could be told"),
         ("--npm", "several@^1", 2, "is not one version"),
-        ("--npm", "several@3.0.0", 2, "npm has no version `3.0.0` of `several`"),
+        ("--npm", "several@3.0.0", 2, "npm has no version `3.0.0` of `several`\nhelp: the newest version is `1.2.0`"),
         ("--npm", "../x", 2, "names a place to load code from"),
         ("--npm", "html", 3, "answers with something else"),
         ("--npm", "down", 3, "500"),
-        ("--pypi", "absent", 2, "the Python index has no project `absent`"),
+        ("--pypi", "absent", 3, "the Python index has no project `absent`"),
         ("--pypi", "empty", 2, "has no versions"),
         ("--pypi", "--x", 2, ""),
     ] {
@@ -344,7 +344,12 @@ fn what_cannot_become_an_agent_leaves_nothing() {
     let run = new.run(&["agent-x"]);
     assert!(run.code == 2 && run.stderr.contains("--npm"), "{}", run.stderr);
     let (code, document) = new.json(&["agent-x", "--npm", "absent"]);
-    assert_eq!((code, &document["command"], &document["error"]["exit_code"]), (2, &json!("new"), &json!(2)));
+    let error = &document["error"];
+    assert_eq!((code, &document["command"], &error["code"]), (3, &json!("new"), &json!("package_not_found")));
+    assert!(error["help"].as_str().is_some_and(|help| help.starts_with("correct the name")), "{error}");
+    let (code, document) = new.json(&["agent-x", "--npm", "several@3.0.0"]);
+    let error = &document["error"];
+    assert_eq!((code, &error["code"], &error["suggestions"]), (2, &json!("unknown_version"), &json!(["1.2.0"])));
 }
 
 #[test]

@@ -32,6 +32,8 @@ fn a_python_package_becomes_an_agent() {
     let (code, report) = new.verify.env.json(&["validate"]);
     assert_eq!((code, &report["findings"]), (0, &json!([])));
     let (code, _) = new.json(&["kit-two", "--pypi", "kit==2.0rc1", "--no-probe"]);
+    let latest = new.json(&["kit-three", "--pypi", "kit@latest", "--no-probe", "--dry-run"]);
+    assert_eq!((latest.0, &latest.1["version"]), (0, &json!("1.10.0")), "{}", latest.1);
     // A preview was asked for by name; it does not belong into the stable channel.
     assert_eq!((code, &new.manifest("kit-two")["version"]), (1, &json!("2.0.0-preview.1")));
     // Nobody has told more of that version.
@@ -110,7 +112,9 @@ fn releases_on_github_become_an_agent() {
     assert_eq!(new.manifest("some-agent"), expected);
     let left = left(&document);
     assert!(
-        left.contains("add darwin-x86_64, which was left out: `agent-darwin-x64.tar.gz` has several programs"),
+        left.contains(
+            "add darwin-x86_64, which was left out: `agent-darwin-x64.tar.gz` has several programs (`a`, `b`)"
+        ),
         "{left}"
     );
     assert!(left.contains("there are also `agent-darwin-x64-debug.zip`"), "{left}");
@@ -118,8 +122,24 @@ fn releases_on_github_become_an_agent() {
     assert_eq!((code, &report["summary"]["errors"]), (0, &json!(0)), "{report}");
     // The program of the third platform is said by name.
     let run = new.run(&["--allow-host", &host, "with-cmd", "--github", "o/agent", "--cmd", "b", "--no-probe"]);
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    assert_eq!(new.manifest("with-cmd")["distribution"]["binary"]["darwin-x86_64"]["cmd"], json!("./b"));
+    assert_eq!(run.code, 1, "there is no build for the other systems: {}", run.stdout);
+    let binary = &new.manifest("with-cmd")["distribution"]["binary"];
+    assert_eq!(binary["darwin-x86_64"]["cmd"], json!("./b"));
+    // The others have no such program, and no other is taken in its place.
+    assert_eq!(binary.as_object().map(serde_json::Map::len), Some(1), "{binary}");
+    assert!(run.stdout.contains("`agent-linux-x64.tar.gz` has no program `b`, only `pkg/agent`"), "{}", run.stdout);
+    for name in ["nosuch", "bin/nosuch"] {
+        let run =
+            new.run(&["--allow-host", &host, "agent-q", "--github", "o/agent@latest", "--cmd", name, "--no-probe"]);
+        let message = format!("has no program `{name}`, only `a`, `b`");
+        let is_said = run.stderr.contains(&message) && run.stderr.contains("help: correct the name in --cmd");
+        assert!(run.code == 2 && is_said, "{name}: {}", run.stderr);
+    }
+}
+
+/// What GitHub answers where its rate limit is used up.
+fn limited() -> Answer {
+    (403, vec![("Retry-After", "1799".to_owned())], b"{}".to_vec())
 }
 
 #[test]
@@ -130,17 +150,33 @@ fn what_a_repository_does_not_offer_is_said() {
         ("/api/repos/o/agent", ok(ABOUT)),
         (RELEASES, body(&json!([release("v1.0.0", &[("agent-linux-x64.tar.gz", Some(&wrong))])]))),
         ("/o/agent/releases/download/v1.0.0/agent-linux-x64.tar.gz", ok(bytes)),
+        ("/api/repos/o/new", ok(ABOUT)),
+        ("/api/repos/o/new/releases?per_page=100&page=1", body(&json!([]))),
+        ("/api/repos/o/next", ok(ABOUT)),
+        (
+            "/api/repos/o/next/releases?per_page=100&page=1",
+            body(&json!([release("v2.0.0-rc.1", &[("agent-linux-x64.zip", None)])])),
+        ),
+        ("/api/repos/o/limited", limited()),
+        ("/api/repos/o/refused", status(401)),
         ("/api/repos/o/agent/releases/tags/v3", body(&release("v3", &[("agent.tar.gz", None)]))),
         ("/api/repos/o/agent/releases/tags/nightly", body(&release("nightly", &[("agent-linux-x64.zip", None)]))),
-        ("/api/repos/o/agent/releases/tags/v4.0", body(&release("v4.0", &[("agent-linux-x64.zip", None)]))),
+        (
+            "/api/repos/o/agent/releases/tags/v4.0",
+            body(&release("v4.0", &[("agent-linux-x64.zip", None), ("agent-windows-x64.zip", None)])),
+        ),
     ]);
     let host = new.server.host.clone();
     for (spec, code, message) in [
-        ("o/absent", 2, "GitHub has no repository `o/absent`"),
+        ("o/absent", 3, "GitHub has no repository `o/absent`"),
         ("o/agent", 4, "where GitHub says 0000"),
         ("o/agent@v2", 2, "there is no release `v2`"),
         ("o/agent@v3", 2, "no file tells by its name for which platform it is (there are `agent.tar.gz`)"),
-        ("o/agent@v4.0", 2, "can be started: add linux-x86_64, which was left out"),
+        ("o/agent@v4.0", 2, "answers 404 (and 1 more file)\nhelp: publish the files of this release, or name another"),
+        ("o/new", 2, "`o/new` has no releases\nhelp: publish a release"),
+        ("o/next", 2, "names a version\nhelp: for the newest other release, write `o/next@v2.0.0-rc.1`"),
+        ("o/refused", 3, "answers 401\nhelp: GitHub refused GITHUB_TOKEN: correct or unset it"),
+        ("o/limited", 3, "\nhelp: GitHub's rate limit is used up for another 30 min: wait, or set GITHUB_TOKEN"),
         ("o/agent@nightly", 2, "names no version"),
         ("o", 2, "OWNER/REPO is wanted"),
     ] {

@@ -86,7 +86,12 @@ fn what_a_host_answers_becomes_a_finding() {
         ),
         (redirect("https://192.168.0.1/linux.zip"), 1, "url/redirects-to-insecure", "private network"),
         (status(500), 0, "url/server-error", "answers 500 check again later"),
-        ((429, vec![("Retry-After", "9999".to_owned())], vec![]), 0, "url/server-error", "left alone for"),
+        (
+            (429, vec![("Retry-After", "9999".to_owned())], vec![]),
+            0,
+            "url/server-error",
+            "limits the rate of requests for another",
+        ),
     ] {
         let shown = format!("{answer:?}");
         let (found, findings) = archive(path, move |_| answer.clone());

@@ -128,7 +128,10 @@ fn one_run_writes_several_forms() {
     assert!(env.read("only.txt").contains("error[icon/syntax]"));
     assert_eq!(env.run(&["validate", "--output", "a", "--output", "b"]).code, 2);
     assert_eq!(env.run(&["validate", "--output", "xml=a"]).code, 2);
-    assert_eq!(env.run(&["validate", "--output", "no/such/folder/x"]).code, 3);
+    let run = env.run(&["validate", "--output", "json=no/such/folder/x", "--output", "markdown=o.md"]);
+    let message = "error: no/such/folder/x: No such file or directory (os error 2)\nhelp: create the directory";
+    assert!(run.code == 3 && run.stderr.contains(message), "{}", run.stderr);
+    assert!(!env.path("o.md").exists(), "found before the work");
 }
 
 #[cfg(unix)]

@@ -79,6 +79,10 @@ fn rows_of_others_stay_and_an_error_takes_nothing_away() {
     assert_eq!((code, ids(&after)), (1, vec!["a", "b", "c"]));
     assert_eq!((&after["agents"][0], &after["agents"][2]), (&before["agents"][0], &before["agents"][2]));
     assert_eq!(after["agents"][1]["verdict"], "fail");
+    // Found before an agent is started.
+    let run = verify.run(&["--out", "no/such/c.json"]);
+    let message = "error: no/such/c.json: No such file or directory (os error 2)\nhelp: create the directory";
+    assert!(run.code == 3 && run.stderr.contains(message) && !run.stderr.contains("of 3"), "{}", run.stderr);
     // `--reuse F --out F` with names keeps the others, too.
     verify.json(&["a", "--reuse", "c.json", "--out", "c.json"]);
     assert_eq!(snapshot(&verify, "c.json"), after);

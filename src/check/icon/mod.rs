@@ -99,6 +99,8 @@ pub(super) struct Styled {
 #[error("{message}")]
 pub(super) struct XmlError {
     pub(super) message: String,
+    /// What helps, where that is known.
+    pub(super) help: Option<&'static str>,
     pub(super) range: Range<usize>,
 }
 
@@ -121,8 +123,11 @@ impl Styled {
 
 impl<'a> Icon<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, XmlError> {
-        let too_many =
-            |what: &str, limit: usize| XmlError { message: format!("has more than {limit} {what}"), range: 0..0 };
+        let too_many = |what: &str, limit: usize| XmlError {
+            message: format!("has more than {limit} {what}"),
+            help: None,
+            range: 0..0,
+        };
         if text.bytes().filter(|&b| b == b'=').count() > ATTRIBUTE_LIMIT {
             return Err(too_many("attributes", ATTRIBUTE_LIMIT));
         }
@@ -139,7 +144,7 @@ impl<'a> Icon<'a> {
         }
         if let Some(styled) = icon.styles.iter().find(|styled| styled.css.is_too_deep) {
             let message = "has CSS that is nested too deep to be looked at".to_owned();
-            return Err(XmlError { message, range: styled.place.clone() });
+            return Err(XmlError { message, help: None, range: styled.place.clone() });
         }
         let elements = Elements::of(&icon);
         let mut work = Work::default();
@@ -195,7 +200,7 @@ impl<'a> Icon<'a> {
 
     fn refused(&self, refusal: Refusal) -> XmlError {
         let sheet = self.styles.iter().find(|styled| styled.is_sheet && refusal != Refusal::References);
-        XmlError { message: refusal.to_string(), range: sheet.map_or(0..0, |sheet| sheet.place.clone()) }
+        XmlError { message: refusal.to_string(), help: None, range: sheet.map_or(0..0, |sheet| sheet.place.clone()) }
     }
 
     fn read_styles(&self) -> Vec<Styled> {
@@ -267,7 +272,14 @@ fn describe(text: &str, error: &Error) -> XmlError {
         Error::NoRootNode | Error::UnclosedRootNode => text.len()..text.len(),
         _ => at..at,
     };
-    XmlError { message, range }
+    let (message, help) = match text.trim_start_matches('\u{feff}').trim_start() {
+        "" => ("the file is empty".to_owned(), Some("draw an icon of 16×16, and save it as SVG")),
+        content if !content.starts_with('<') => {
+            ("the file does not begin with `<`, as SVG does".to_owned(), Some("export the icon as SVG"))
+        }
+        _ => (message, None),
+    };
+    XmlError { message, help, range }
 }
 
 #[cfg(test)]

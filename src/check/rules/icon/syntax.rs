@@ -27,6 +27,9 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(icon: &IconFile<'_>, report: &mut Reporter<'_>) {
     match (icon.loaded, icon.parsed) {
+        (Loaded::NotUtf8 { text, .. }, _) if is_image(text) => {
+            report.file("an image of pixels, not an SVG document").help("export the icon as SVG");
+        }
         (Loaded::NotUtf8 { offset, .. }, _) => {
             report.range(*offset..*offset, "not UTF-8").help("save the file as UTF-8");
         }
@@ -36,7 +39,10 @@ fn check(icon: &IconFile<'_>, report: &mut Reporter<'_>) {
                 .help("an icon is a few kilobytes");
         }
         (_, Some(Err(error))) => {
-            report.range(error.range.clone(), format!("cannot be read: {}", error.message));
+            let draft = report.range(error.range.clone(), format!("cannot be read: {}", error.message));
+            if let Some(help) = error.help {
+                draft.help(help);
+            }
         }
         (_, Some(Ok(icon))) => {
             let root = icon.root().tag_name();
@@ -53,4 +59,9 @@ fn check(icon: &IconFile<'_>, report: &mut Reporter<'_>) {
         }
         (_, None) => {}
     }
+}
+
+/// Whether a file that is not text begins as PNG, JPEG, GIF, WebP or ICO do.
+fn is_image(text: &str) -> bool {
+    ["\u{fffd}PNG", "\u{fffd}\u{fffd}\u{fffd}", "GIF8", "RIFF", "\0\0\u{1}\0"].iter().any(|head| text.starts_with(head))
 }

@@ -53,5 +53,55 @@ fn nearest(license: &str) -> Option<&'static str> {
         .or_else(|| {
             spdx::imprecise_license_id(license).filter(|(_, length)| *length == license.len()).map(|(id, _)| id.name)
         })
+        .or_else(|| by_words(license))
         .or_else(|| crate::text::nearest(&dashed, listed()))
+}
+
+/// The identifier of a licence that was written out, such as `MIT License` or `Apache License, Version 2.0`.
+fn by_words(license: &str) -> Option<&'static str> {
+    let wanted = words(license);
+    if wanted.is_empty() {
+        return None;
+    }
+    let same = |license: &&spdx::License| {
+        words(&license.name.replace('-', " ")) == wanted || words(license.full_name) == wanted
+    };
+    spdx::identifiers::LICENSES.iter().find(same).map(|license| license.name)
+}
+
+/// The words that tell licences apart: neither `License` nor `Version`, and `2` for `v2.0`.
+fn words(text: &str) -> Vec<String> {
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric() && c != '.').map(|word| {
+        let word = word.trim_matches('.');
+        let number = word.strip_prefix('v').filter(|number| number.starts_with(|c: char| c.is_ascii_digit()));
+        let word = number.unwrap_or(word);
+        word.strip_suffix(".0").unwrap_or(word)
+    });
+    let is_filler = |word: &&str| ["", "the", "license", "licence", "version", "v"].contains(word);
+    words.filter(|word| !is_filler(word)).map(ToOwned::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_licence_that_was_written_out_is_known() {
+        for (text, expected) in [
+            ("MIT License", "MIT"),
+            ("The MIT License", "MIT"),
+            ("Apache License, Version 2.0", "Apache-2.0"),
+            ("Apache License 2.0", "Apache-2.0"),
+            ("Apache-2", "Apache-2.0"),
+            ("BSD 3-Clause License", "BSD-3-Clause"),
+            ("ISC License", "ISC"),
+            ("Mozilla Public License Version 2.0", "MPL-2.0"),
+            ("Apache 2.0", "Apache-2.0"),
+        ] {
+            assert_eq!(nearest(text), Some(expected), "{text}");
+        }
+        assert_eq!(nearest("All rights reserved by the company"), None);
+        assert_eq!(nearest("License"), None);
+    }
 }

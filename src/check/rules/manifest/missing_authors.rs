@@ -32,7 +32,13 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    if subject.manifest.value().as_object().is_some_and(|members| !members.contains_key("authors")) {
-        report.value("", "the manifest names no authors").help("add `authors`, a list of persons or organisations");
-    }
+    let Some(members) = subject.manifest.value().as_object() else { return };
+    let (pointer, help) = match members.get("authors") {
+        None => ("", "add `authors`, a list of persons or organisations"),
+        Some(authors) if authors.as_array().is_some_and(Vec::is_empty) => {
+            ("/authors", "name at least one person or organisation")
+        }
+        Some(_) => return,
+    };
+    report.value(pointer, "the manifest names no authors").help(help);
 }

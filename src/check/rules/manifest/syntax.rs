@@ -22,7 +22,10 @@ pub(crate) static RULE: Rule = Rule {
 fn check(manifest: &Loaded<Manifest>, report: &mut Reporter<'_>) {
     match manifest {
         Loaded::Broken(error) => {
-            report.range(error.range.clone(), format!("not valid JSON: {}", error.message));
+            let draft = report.range(error.range.clone(), format!("not valid JSON: {}", error.message));
+            if let Some(help) = error.help {
+                draft.help(help);
+            }
         }
         Loaded::NotUtf8 { offset, .. } => {
             report.range(*offset..*offset, "not UTF-8").help("save the file as UTF-8");

@@ -2,15 +2,16 @@ use crate::check::reporter::{About, Draft, Reporter};
 use crate::check::rule::{Check, Example, Rule};
 use crate::check::run::Options;
 use crate::finding::Level;
-use crate::registry::{Registry, View};
+use crate::registry::{Registry, Schemas, View};
 use crate::text::{nearest, quote};
 
 pub(crate) static RULE: Rule = Rule {
     name: "registry/config",
     level: Level::Warning,
-    summary: "registry.toml speaks of an agent or a distribution that is not there",
-    why: "An exclusion or a change that meets no agent has no effect; mostly the agent was renamed or has left.",
-    fix: "Correct or remove the id in the view.",
+    summary: "registry.toml names an agent, a distribution or a schema that is not there",
+    why: "An exclusion or a change that meets no agent has no effect; mostly the agent was renamed or has left. A schema that \
+          cannot be read is an error: without it the registry is not built.",
+    fix: "Correct or remove the id in the view, or the path below `[schemas]`.",
     fails: Example::Files(&[("registry.toml", "[[view]]\nfile = \"registry.json\"\nexclude = [\"nobody\"]\n")]),
     marks: "",
     passes: Example::Files(&[("registry.toml", "[[view]]\nfile = \"registry.json\"\n")]),
@@ -24,6 +25,18 @@ fn check(registry: &Registry, options: &Options<'_>, report: &mut Reporter<'_>) 
             let message = format!("`[agents]` speaks of {}, but there is no such agent", quote(id));
             suggest(registry, id, report.file(message));
         });
+    }
+    let schemas = &options.config.schemas;
+    for (key, path) in [("agent", &schemas.agent), ("registry", &schemas.registry)] {
+        let Some(path) = path else { continue };
+        if let Err(problem) = Schemas::read(&registry.root, path) {
+            let message = format!("the schema {} {problem}", quote(path));
+            // The build refuses it.
+            report.about(config(), |report| {
+                let help = format!("correct `{key}` below `[schemas]`, or add the file");
+                report.file(message).help(help).grave();
+            });
+        }
     }
     for view in &options.config.views {
         report.about(config(), |report| check_view(registry, view, report));

@@ -39,8 +39,8 @@ fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>)
         Loaded::NotUtf8 { text, offset } => report.about(About { text, ..about }, |report| {
             report.range(*offset..*offset, "not UTF-8").grave().help("save the file as UTF-8");
         }),
-        Loaded::Broken(SyntaxError { text, message, range }) => report.about(About { text, ..about }, |report| {
-            report.range(range.clone(), format!("not valid JSON: {message}")).grave().help(FORM);
+        Loaded::Broken(SyntaxError { text, message, help, range }) => report.about(About { text, ..about }, |report| {
+            report.range(range.clone(), format!("not valid JSON: {message}")).grave().help(help.unwrap_or(FORM));
         }),
         Loaded::Present(quarantine) => {
             let document = &quarantine.document;
