@@ -76,10 +76,13 @@ fn a_forged_document_is_refused() {
 /// Notes come after the findings, and take no more than is left.
 #[test]
 fn a_comment_has_room_for_findings_and_notes() {
-    let finding = json!({
-        "rule": "icon/size", "level": "error", "agent": "a", "file": "a/icon.svg", "line": null, "column": null,
-        "end_line": null, "end_column": null, "pointer": null, "message": "the message", "help": null,
-    });
+    // Equal ones would be one.
+    let finding = |number: usize| {
+        json!({
+            "rule": "icon/size", "level": "error", "agent": "a", "file": "a/icon.svg", "line": null, "column": null,
+            "end_line": null, "end_column": null, "pointer": null, "message": format!("the message {number}"), "help": null,
+        })
+    };
     let env = Env::empty();
     for (findings, notes, words) in [
         (1, 3, vec!["the message", "note 0", "note 2"]),
@@ -89,7 +92,7 @@ fn a_comment_has_room_for_findings_and_notes() {
     ] {
         let notes: Vec<String> = (0..notes).map(|number| format!("note {number} {}", "x".repeat(100))).collect();
         let document = json!({
-            "schema": 1, "command": "validate", "findings": vec![&finding; findings], "agents": [], "notes": notes,
+            "schema": 1, "command": "validate", "findings": (0..findings).map(finding).collect::<Vec<_>>(), "agents": [], "notes": notes,
         });
         env.write("some.json", document.to_string());
         let run = env.run(&["report", "some.json"]);
@@ -97,6 +100,13 @@ fn a_comment_has_room_for_findings_and_notes() {
         assert!(places.is_sorted() && places[0].is_some(), "{words:?} {places:?}");
         assert!(run.code == 0 && run.stdout.len() < 61_000, "{} {}", run.stdout.len(), run.stderr);
     }
+    let document = json!({
+        "schema": 1, "command": "validate", "findings": vec![finding(1); 5], "agents": [], "notes": [],
+    });
+    env.write("some.json", document.to_string());
+    let run = env.run(&["report", "some.json"]);
+    let is_once = run.stdout.matches("the message").count() == 1;
+    assert!(is_once && run.stdout.contains("<br>and 4 more |"), "{}", run.stdout);
 }
 
 #[test]

@@ -162,6 +162,7 @@ fn members_that_disguise_or_promote() {
         ("description", json!("two\nlines"), "manifest/text-control-characters"),
         ("authors", json!(["x", "\u{202e}y"]), "manifest/text-control-characters"),
         ("authors", json!("x"), "manifest/schema"),
+        ("authors", json!([]), "manifest/missing-authors"),
         ("version", json!("1.0"), "manifest/version-format"),
         ("version", json!("99999999999999999999.0.0"), "manifest/version-format"),
         ("lisense", json!("MIT"), "manifest/unknown-field"),
@@ -178,7 +179,6 @@ fn members_that_disguise_or_promote() {
         ("license", json!("LicenseRef-Own")),
         ("icon", json!("./icon.svg")),
         ("name", json!("Agent’s 図 👩\u{200d}💻")),
-        ("authors", json!([])),
     ] {
         let mut manifest = base.clone();
         manifest[key] = value.clone();

@@ -296,7 +296,8 @@ mod tests {
             ("<!DOCTYPE svg [<!ENTITY a \"x\">]><svg>&a;</svg>", "document type", 0),
             ("<svg a='1' a='2'/>", "already defined", 11),
             ("<svg", "", 4),
-            ("", "root node", 0),
+            ("", "the file is empty", 0),
+            ("GIF89a", "does not begin with `<`", 0),
         ] {
             let error = Icon::parse(text).err().expect(text);
             assert!(error.message.contains(part), "{text}: {error:?}");
