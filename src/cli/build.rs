@@ -1,5 +1,6 @@
 //! `acp-registry build`
 
+use std::borrow::Cow;
 use std::env;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use acp_registry::check::{Checked, Options as CheckOptions, Selection, check};
 use acp_registry::diff;
-use acp_registry::finding::Level;
+use acp_registry::finding::{Finding, Level};
 use acp_registry::history::{Extent, History, Moment};
 use acp_registry::index::{self, BuildError, Built, Difference, Outcome, Published, Reason, Tree};
 use acp_registry::registry::{Config, DEFAULT_BASE_URL, Registry};
@@ -114,7 +115,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             return Err(failure);
         }
     };
-    show_outcomes(&built, ui);
+    show_outcomes(&built, &registry, ui);
     if args.base_url.is_none() && config.base_url.is_none() && directory.join("registry.toml").is_file() {
         ui.warning(&format!(
             "`base-url` is not set in registry.toml: icons and pages are linked below {DEFAULT_BASE_URL}, which is the public \
@@ -164,12 +165,22 @@ fn previous_place<'a>(args: &'a Args, config: &'a Config, ui: &Ui) -> Option<&'a
 }
 
 /// Names the agents that are not published as their folders say.
-fn show_outcomes(built: &Built<'_>, ui: &Ui) {
+fn show_outcomes(built: &Built<'_>, registry: &Registry, ui: &Ui) {
     for agent in &built.agents {
         let id = printable(&agent.id);
         match agent.outcome {
             Outcome::Published => {}
-            Outcome::Kept => ui.warning(&format!("{id} keeps its last published form")),
+            Outcome::Kept => {
+                let is_stray = || registry.strays.iter().any(|stray| stray.name == agent.id);
+                let why = if registry.entry(&agent.id).is_some() {
+                    "it has errors"
+                } else if is_stray() {
+                    "its folder has no agent.json"
+                } else {
+                    "its folder has another name now"
+                };
+                ui.warning(&format!("{id} keeps its last published form: {why}"));
+            }
             Outcome::LeftOut(Reason::NeverPublished) => {
                 ui.warning(&format!("{id} is left out: it has errors and was never published"));
             }
@@ -189,6 +200,9 @@ fn show_outcomes(built: &Built<'_>, ui: &Ui) {
         ui.warning(&format!("agents without an icon.svg are published without an icon: {error}"));
     }
 }
+
+/// The rule about folders without a manifest.
+const STRAY_ENTRY: &str = "registry/stray-entry";
 
 /// The largest snapshot or history that is read, in bytes.
 const DOCUMENT_LIMIT: u64 = 64 << 20;
@@ -320,10 +334,12 @@ fn summary(
     changed: Option<usize>,
 ) -> String {
     let mut out = String::new();
-    for id in built.with(is_kept) {
-        out.push_str(&format!("kept the last published form of {id}\n"));
+    let is_missing = args.check && !args.out.exists();
+    if is_missing {
+        out.push_str(&format!("{} does not exist\n", printable(&args.out.display().to_string())));
     }
-    for difference in differences {
+    // Of what is not there at all, every file would be missing.
+    for difference in differences.iter().filter(|_| !is_missing) {
         let (kind, name) = name_of(difference);
         out.push_str(&format!("{kind} {}\n", printable(name)));
     }
@@ -365,7 +381,7 @@ fn result(
         "out": args.out.display().to_string(),
         "written": built.is_some() && !args.check,
         "changed_files": changed,
-        "findings": checked.findings.iter().map(finding_json).collect::<Vec<Value>>(),
+        "findings": checked.findings.iter().map(|finding| finding_json(&as_published(finding, &kept))).collect::<Vec<Value>>(),
         "agents": agents.map(|agent| json!({ "id": agent.id, "status": agent.outcome.as_str() })).collect::<Vec<Value>>(),
         "kept": kept,
         "left_out": left_out,
@@ -388,6 +404,23 @@ fn result(
             "duration_seconds": duration.as_secs_f64(),
         },
     })
+}
+
+/// A finding, where it says that a folder is not published, with what came of it: an agent that was published from there
+/// keeps its last form.
+fn as_published<'a>(finding: &'a Finding, kept: &[&str]) -> Cow<'a, Finding> {
+    if finding.rule != STRAY_ENTRY || !kept.contains(&finding.file.as_str()) {
+        return Cow::Borrowed(finding);
+    }
+    let mut finding = finding.clone();
+    "the folder has no agent.json; its agent keeps its last published form".clone_into(&mut finding.message);
+    let is_misnamed = finding.help.as_deref().is_some_and(|help| help.starts_with("rename "));
+    if !is_misnamed {
+        finding.help = Some(
+            "restore agent.json; to stop publishing the agent, name it below `[withdrawn]` in registry.toml".to_owned(),
+        );
+    }
+    Cow::Owned(finding)
 }
 
 fn with_error(mut document: Value, failure: &Failure) -> Value {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use acp_registry::net::AllowedHosts;
 use acp_registry::publish::{self, Bucket, Event, Options, Revision, Target, Tree, Turns};
+use acp_registry::registry::Registry;
 use acp_registry::report::{pruned, pruned_human, published, published_human};
 use acp_registry::sys::command;
 use acp_registry::sys::fs::read_bounded;
@@ -158,20 +159,53 @@ impl PlaceArgs {
             return Ok(Target::bucket(bucket(to, &global.allowed_hosts()?)?)?);
         }
         if to == "-" {
-            let failure = Failure::usage("--to -: a tree is many files, and goes to no pipe");
+            let failure = Failure::usage("--to -: a tree is many files, and cannot go to a pipe");
             return Err(failure.help("name a directory, or ./- for one of that name"));
         }
         if let Some(scheme) = scheme(to) {
             let to = printable(to);
             let failure = Failure::usage(format!("--to {to}: {scheme} is not known here"));
+            if to.contains("://") && !scheme.eq_ignore_ascii_case("s3") {
+                return Err(failure.help("name a directory, or a bucket as s3://BUCKET"));
+            }
             return Err(failure.help(format!("a bucket is s3://BUCKET, and a directory of that name ./{to}")));
         }
+        refuse_registry(Path::new(to), &global.registry_dir())?;
         Ok(Target::directory(Path::new(to)))
     }
 
     fn turns(&self) -> Turns {
         Turns { wait: self.wait, lease: self.lease }
     }
+}
+
+/// Refuses a directory in the registry, where snapshots and `latest/` would be folders among those of agents.
+fn refuse_registry(to: &Path, registry: &Path) -> Result<(), Failure> {
+    let Ok(root) = registry.canonicalize() else { return Ok(()) };
+    // What is not there yet will be where its parent is.
+    let there = to.ancestors().find_map(|path| {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        Some((path.canonicalize().ok()?, to.strip_prefix(path).unwrap_or(to)))
+    });
+    let Some(real) = there.map(|(real, rest)| real.join(rest)) else { return Ok(()) };
+    let Ok(inside) = real.strip_prefix(&root) else { return Ok(()) };
+    let folder = inside.iter().next().map(|name| name.to_string_lossy());
+    if folder.is_some_and(|name| Registry::passes_over(&name)) || !is_registry(&root) {
+        return Ok(());
+    }
+    let to = printable(&to.display().to_string()).into_owned();
+    let message = if inside.as_os_str().is_empty() {
+        format!("{to} is the registry itself, whose folders are agents")
+    } else {
+        format!("{to} is inside the registry and would be taken for an agent")
+    };
+    Err(Failure::usage(message).help("name another directory with --to"))
+}
+
+/// Whether a directory has the files of a registry.
+fn is_registry(root: &Path) -> bool {
+    let has_manifest = |folder: fs::DirEntry| folder.path().join("agent.json").is_file();
+    root.join("registry.toml").is_file() || fs::read_dir(root).into_iter().flatten().flatten().any(has_manifest)
 }
 
 /// What looks like the scheme of an address. A single letter is that of a drive.
@@ -258,7 +292,8 @@ fn bucket(address: &str, allowed: &AllowedHosts) -> Result<Bucket, Failure> {
     let endpoint = first(["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
     let endpoint = endpoint.map(|(name, value)| {
         Url::parse(value.trim()).map_err(|error| {
-            Failure::usage(format!("{name} is no address: {error}")).help("set it to the https address of the store")
+            Failure::usage(format!("{name} is not an address: {error}"))
+                .help("set it to the https address of the store")
         })
     });
     Ok(Bucket {

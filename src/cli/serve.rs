@@ -116,9 +116,10 @@ fn update(
     show_errors(&registry, &checked, ui);
     let options = index::Options { base_url: Some(base_url), check: &options, previous: None };
     let built = index::build(&registry, &checked, &options).map_err(|error| {
-        let has_errors = matches!(error, BuildError::Findings { .. });
-        let failure = Failure::from(error);
-        if has_errors { failure.help(remedy::ERRORS) } else { failure }
+        // Nothing is published here, and no earlier form could be kept.
+        let BuildError::Findings { agents } = &error else { return Failure::from(error) };
+        let place = if agents.is_empty() { "the registry".to_owned() } else { index::brief_list(agents) };
+        Failure::findings(format!("errors in {place}")).help(remedy::ERRORS)
     })?;
     let count = built.with(index::Outcome::is_in_tree).count();
     let published = config.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL);

@@ -106,7 +106,7 @@ pub enum BuildError {
     /// Agents have errors, and the earlier tree has no index, so that it is not known which of them were published.
     #[error(
         "errors in {}, and the previous tree has no registry.json with earlier forms; nothing is published",
-        list(agents)
+        brief_list(agents)
     )]
     NoPrevious {
         /// The agents concerned.
@@ -143,10 +143,12 @@ fn describe(agents: &[String]) -> String {
     if agents.is_empty() {
         return "the registry has errors; nothing is published".to_owned();
     }
-    format!("errors in {}, and no earlier form to keep; nothing is published", list(agents))
+    format!("errors in {}, and no earlier form to keep; nothing is published", brief_list(agents))
 }
 
-fn list(agents: &[String]) -> String {
+/// The names of agents for a message, which are cut where there are many.
+#[must_use]
+pub fn brief_list(agents: &[String]) -> String {
     let named = agents.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = agents.len().saturating_sub(NAMED);
     if more == 0 { named } else { format!("{named} and {more} more") }

@@ -10,6 +10,6 @@ mod previous;
 mod sources;
 mod tree;
 
-pub use build::{BuildError, Built, BuiltAgent, Options, Outcome, Reason, build};
+pub use build::{BuildError, Built, BuiltAgent, Options, Outcome, Reason, brief_list, build};
 pub use previous::{Directory, Published, PublishedError};
 pub use tree::{Content, Difference, Tree, TreeError};

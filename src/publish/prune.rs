@@ -116,7 +116,7 @@ async fn run(
         };
         if let Some(name) = foreign.into_iter().min() {
             let place = target.shown(&format!("{}/{name}", one.name));
-            notice(Event::Warning(format!("{} is no part of the snapshot, and stays", printable(&place))));
+            notice(Event::Warning(format!("{} is not part of the snapshot, and stays", printable(&place))));
         }
         if !is_dry_run {
             // Without its list, the folder is known by this alone.
@@ -161,7 +161,7 @@ async fn find(target: &Target, state: &State, jobs: usize, notice: Notice<'_>) -
             Some(Ok(())) => Files::Listed,
             Some(Err(why)) => {
                 let shown = target.shown(&name);
-                notice(Event::Warning(format!("{shown} stays, since nobody knows what belongs to it: {why}")));
+                notice(Event::Warning(format!("{shown} stays, since it is not known what belongs to it: {why}")));
                 Files::Unknown
             }
             None if known.is_some() => Files::All,

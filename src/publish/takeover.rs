@@ -98,7 +98,7 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
         let more = others.len().saturating_sub(NAMED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         let named = named.join(", ");
-        notice(Event::Warning(format!("{place} has files that are no part of a registry, and stay: {named}{more}")));
+        notice(Event::Warning(format!("{place} has files that are not part of a registry, and stay: {named}{more}")));
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ impl Tree {
         let no_tree = |why: String| Error::NoTree { path: directory.display().to_string(), why };
         let root = directory.canonicalize().map_err(|error| no_tree(error.to_string()))?;
         if !root.is_dir() {
-            return Err(no_tree("it is no directory".to_owned()));
+            return Err(no_tree("it is not a directory".to_owned()));
         }
         let sums = match read_bounded(&root.join(SUMS), &root, SUMS_LIMIT) {
             Err(ReadError::NotFound) => return Err(no_tree(format!("there is no {SUMS}"))),
@@ -47,7 +47,7 @@ impl Tree {
         }
         let tree = Self { root, files, sums };
         if !is_index(&tree.content(INDEX)?) {
-            return Err(no_tree(format!("{INDEX} is no index: it must be a JSON object with a list `agents`")));
+            return Err(no_tree(format!("{INDEX} is not an index: it must be a JSON object with a list `agents`")));
         }
         let names: Vec<&String> = tree.files.keys().collect();
         // The first in the list, whichever was found first.

@@ -74,7 +74,8 @@ pub fn published_human(done: &Published, to: &str, is_dry_run: bool) -> String {
         out.push_str(&format!(", {removed} removed"));
     }
     let known = if done.is_known { " (as before)" } else { "" };
-    out + &format!("\nlatest is {}{known}\n", printable(&done.snapshot))
+    let is = if is_dry_run { "would be" } else { "is" };
+    out + &format!("\nlatest {is} {}{known}\n", printable(&done.snapshot))
 }
 
 /// The document of `publish prune --json`.

@@ -22,7 +22,8 @@ fn the_last_form_comes_from_the_web() {
         let run =
             env.run(&["--allow-host", &server.host, "build", "--out", "new", "--no-site", "--previous", &address]);
         assert_eq!(run.code, 0, "{}", run.stderr);
-        assert!(run.stdout.starts_with("kept the last published form of a\n"), "{}", run.stdout);
+        assert!(run.stdout.starts_with("wrote new "), "{}", run.stdout);
+        assert!(run.stderr.contains("a keeps its last published form: it has errors"), "{}", run.stderr);
         assert_eq!(env.read("new/a.svg"), ICON);
     }
     assert_eq!(server.asked()[..2], ["/r/registry.json", "/r/a.svg"]);
@@ -203,7 +204,7 @@ fn a_new_agent_with_errors_holds_up_nobody() {
         "{}",
         run.stderr
     );
-    assert!(run.stderr.contains("b keeps its last published form"), "{}", run.stderr);
+    assert!(run.stderr.contains("b keeps its last published form: it has errors\n"), "{}", run.stderr);
     assert!(run.stdout.contains("wrote new (2 agents, "), "{}", run.stdout);
     // A script that wants to know by the exit code can; the tree is the same.
     std::fs::remove_dir_all(env.path("new")).unwrap();
@@ -247,6 +248,19 @@ fn a_manifest_that_is_lost_or_renamed_withdraws_nothing() {
     assert_eq!((&report["kept"], &report["left_out"]), (&json!(["a", "b", "c", "d"]), &json!(["c-renamed"])));
     assert_eq!(published(&env), ["a 1.0.0", "b 1.0.0", "c 1.0.0", "d 1.0.0", "f 1.0.0"]);
     assert_eq!(env.read("new/a.svg"), ICON);
+    let findings = report["findings"].as_array().unwrap();
+    let told = |file: &str| findings.iter().find(|one| one["file"] == file).unwrap();
+    assert_eq!(told("a")["message"], "the folder has no agent.json; its agent keeps its last published form");
+    assert!(told("a")["help"].as_str().unwrap().contains("[withdrawn]"), "{}", told("a"));
+    assert_eq!(told("b")["help"], "rename `agents.json` to agent.json");
+    assert!(told("notes")["message"].as_str().unwrap().ends_with("is not published"), "{}", told("notes"));
+    let run = env.run(&["build", "--out", "new", "--no-site", "--previous", "old"]);
+    for why in [
+        "a keeps its last published form: its folder has no agent.json",
+        "c keeps its last published form: its folder has another name now",
+    ] {
+        assert!(run.stderr.contains(why), "{}", run.stderr);
+    }
     // Nor does a registry of which only folders are left.
     for id in ["c-renamed", "d", "f", "notes"] {
         std::fs::remove_dir_all(env.path(&format!("r/{id}"))).unwrap();

@@ -139,6 +139,8 @@ fn what_nothing_names_any_more_stays_for_a_while() {
     assert_eq!(changed(&report(&env, &["--grace", "2h"])), stale);
     a_day_passes(&env);
     assert_eq!(changed(&report(&env, &["--grace", "25h"])), stale);
+    let run = env.run(&["publish", "--to", "pub", "--dry-run"]);
+    assert!(run.stdout.contains("\nlatest would be v20"), "{}", run.stdout);
     let (code, tried) = env.json(&["publish", "--to", "pub", "--grace", "2h", "--dry-run"]);
     let removed: Vec<String> = stale.iter().map(|one| one.replace("stale", "remove")).collect();
     assert_eq!((code, changed(&tried)), (0, removed.clone()));

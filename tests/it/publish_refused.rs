@@ -49,7 +49,7 @@ fn what_is_no_built_tree_is_refused() {
         };
         env.write("dist/SHA256SUMS", sums.lines().map(line).collect::<String>());
         let run = publish(&env, &[]);
-        assert!(run.code == 3 && run.stderr.contains("registry.json is no index"), "{}", run.stderr);
+        assert!(run.code == 3 && run.stderr.contains("registry.json is not an index"), "{}", run.stderr);
         assert!(run.stderr.contains("make one with `acp-registry build`"), "{}", run.stderr);
     }
     env.write("dist/registry.json", index);
@@ -78,13 +78,18 @@ fn a_target_that_cannot_be_one_is_named() {
         ("s3:/bucket/a", 2, "s3 is not known here\nhelp: a bucket is s3://BUCKET"),
         ("S3://bucket/a", 2, "S3 is not known here\nhelp: a bucket is s3://BUCKET"),
         ("file:pub", 2, "a directory of that name ./file:pub"),
-        ("-", 2, "goes to no pipe"),
+        ("https://h.example/x", 2, "https is not known here\nhelp: name a directory, or a bucket as s3://BUCKET"),
+        ("r", 2, "r is the registry itself, whose folders are agents\nhelp: name another directory with --to"),
+        ("r/a", 2, "r/a is inside the registry"),
+        ("r/new/x", 2, "r/new/x is inside the registry"),
+        ("-", 2, "cannot go to a pipe"),
     ] {
         let run = env.run(&["publish", "--to", to]);
         assert!(run.stdout.is_empty() && run.stderr.contains(why), "{to}: {}", run.stderr);
         assert_eq!(run.code, code, "{to}: {}", run.stderr);
     }
     assert_eq!(env.read("file"), "x");
+    assert!(!env.path("r/latest").exists() && !env.path("r/new").exists());
     // Something else stands where a file should be.
     fs::create_dir_all(env.path("pub/latest/a.svg/x")).unwrap();
     let run = publish(&env, &[]);
