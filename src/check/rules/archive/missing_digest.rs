@@ -8,7 +8,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "archive/missing-digest",
     level: Level::Warning,
     summary: "an archive has no digest in the manifest",
-    why: "Without it nobody notices when the file is replaced, by its authors or by others.",
+    why: "Without it, clients do not notice when the file is replaced, by its authors or by others.",
     fix: "Write the archive's SHA-256 as `sha256`; `validate --archives --fix` does it.",
     fails: Example::Online(&Online {
         manifest: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.tar.gz\", \"cmd\": \"./agent\" }"),

@@ -8,7 +8,7 @@ use crate::survey::Survey;
 pub(crate) static RULE: Rule = Rule {
     name: "archive/unreadable",
     level: Level::Error,
-    summary: "what is at the address of an archive is none",
+    summary: "the file at the address of an archive is not an archive",
     why: "Clients cannot unpack it: it is a page with an error message, cut off, damaged, or of a format that none of them knows.",
     fix: "Upload the archive again, and open it with a common program before you name it here.",
     fails: Example::Online(&Online {

@@ -8,7 +8,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "distribution/version-unverifiable",
     level: Level::Warning,
     summary: "the address of an archive names no version",
-    why: "Nobody can tell from the manifest which version the archive holds, and the host can replace it unnoticed.",
+    why: "The manifest does not tell which version the archive holds, and the host can replace it unnoticed.",
     fix: "Publish each version at an address of its own, with the version in the path or the file name.",
     fails: Example::Target("{ \"archive\": \"https://example.com/agent-linux.zip\", \"cmd\": \"./agent\" }"),
     marks: "\"https://example.com/agent-linux.zip\"",

@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "handshake/install-failed",
     level: Level::Error,
     summary: "an agent cannot be installed",
-    why: "What the manifest names cannot be installed on this machine, so that nobody knows whether the agent works: the \
+    why: "What the manifest names cannot be installed on this machine, so that it is not known whether the agent works: the \
           version is not there, its dependencies contradict each other, a script of the package fails, or the archive \
           does not hold what it should.",
     fix: "Install it by hand, as the message says. If the fault is this machine's (a runtime that is too old, no \

@@ -9,11 +9,11 @@ pub(crate) static RULE: Rule = Rule {
     name: "handshake/invalid-answer",
     level: Level::Error,
     summary: "an agent answers `initialize` with something else than an answer",
-    why: "Clients refuse it, or worse, guess. The answer is no JSON-RPC, an error, or lacks what every agent must say.",
+    why: "Clients refuse it, or worse, guess. The answer is not JSON-RPC, is an error, or lacks what every agent must say.",
     fix: "Answer `initialize` as the protocol asks, on stdout, and write everything else to stderr.",
     fails: Example::Online(&Online {
         manifest: AGENT,
-        world: "The agent answers with `authMethods` that are no array.",
+        world: "The agent answers with `authMethods` that are not an array.",
         answers: |survey| {
             started(
                 survey,

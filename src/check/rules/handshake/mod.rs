@@ -51,7 +51,7 @@ fn place(subject: &Subject<'_>, row: &Row) -> String {
     }
 }
 
-/// Reports the rows that have not passed for one of these reasons.
+/// Reports the rows that have not passed for one of these reasons. In the remedy, `ID` stands for the agent.
 fn report(subject: &Subject<'_>, survey: &Survey, reasons: &[&str], remedy: &str, report: &mut Reporter<'_>) {
     for row in rows(subject, survey) {
         if row.reason().is_some_and(|reason| reasons.contains(&reason)) {
@@ -65,6 +65,7 @@ fn report_row(subject: &Subject<'_>, row: &Row, remedy: &str, report: &mut Repor
     let lines: Vec<&str> = row.stderr().lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last: Vec<String> = lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| quote(line)).collect();
     let stderr = if last.is_empty() { String::new() } else { format!("; the end of stderr: {}", last.join(" ")) };
+    let remedy = remedy.replace(" ID`", &format!(" {}`", row.id));
     report.value(place(subject, row), message).help(format!("{remedy}{stderr}"));
 }
 

@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "handshake/no-answer",
     level: Level::Error,
     summary: "an agent does not answer `initialize`",
-    why: "Editors wait for the answer, and then show an error that helps nobody. The agent ended, could not be started, or said nothing in time: often it wants a setting, a terminal, a newer runtime, or a sign-in before it speaks the protocol.",
+    why: "Editors wait for the answer, and then show an error that does not help. The agent ended, could not be started, or said nothing in time: often it wants a setting, a terminal, a newer runtime, or a sign-in before it speaks the protocol.",
     fix: "Start the agent as the manifest says, in an empty home: `acp-registry probe -- COMMAND`. It must answer before it asks for anything, and must not need files or variables of a person.",
     fails: Example::Online(&Online {
         manifest: AGENT,
@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
         subject,
         survey,
         REASONS,
-        "start it with `acp-registry verify ID` or `probe` to see all of its stderr",
+        "`acp-registry verify ID` starts it again, and shows the end of its stderr",
         reporter,
     );
 }

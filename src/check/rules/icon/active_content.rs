@@ -42,7 +42,7 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
                 .help("remove the element");
         } else if !has_prefix && !ELEMENTS.contains(&lower.as_str()) {
             report
-                .range(icon.tag(node), format!("{} is no element of SVG, and would be HTML in a page", quote(name)))
+                .range(icon.tag(node), format!("{} is not an element of SVG, and would be HTML in a page", quote(name)))
                 .help("remove the element");
         }
         for attribute in node.attributes() {

@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     level: Level::Error,
     summary: "icon.svg does not take the colour of the text around it",
     why: "A shape for which no paint is named is black, and cannot be seen on a dark background. `currentColor` must reach \
-          what is shown: in `<defs>`, or on a shape that nobody sees, it has no effect.",
+          what is shown: in `<defs>`, or on a shape that cannot be seen, it has no effect.",
     fix: "Put `fill=\"currentColor\"` on the root element, or on each shape; `fill=\"none\"` where only the outline is drawn.",
     fails: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path d=\"M2 2h12v12H2z\"/>\n</svg>\n",

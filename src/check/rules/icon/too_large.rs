@@ -7,7 +7,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "icon/too-large",
     level: Level::Warning,
     summary: "icon.svg is larger than 32 KiB",
-    why: "Clients load the icons of all agents at once; at 16×16 nobody can see that much detail.",
+    why: "Clients load the icons of all agents at once; at 16×16, so much detail cannot be seen.",
     fix: "Simplify the drawing, or let an SVG optimiser round its coordinates.",
     fails: Example::Icon(LARGE),
     marks: "",

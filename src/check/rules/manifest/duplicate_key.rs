@@ -24,7 +24,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     }
     for (pointer, range) in subject.manifest.places().repeated_keys(MOST) {
         let key = pointer.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
-        let message = format!("the key {} stands twice in the same object", quote(&key));
+        let message = format!("the object has the key {} twice", quote(&key));
         report.member(pointer, range, message).help("keep one of the two members");
     }
 }

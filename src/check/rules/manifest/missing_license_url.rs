@@ -5,7 +5,7 @@ use crate::finding::Level;
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/missing-license-url",
     level: Level::Allow,
-    summary: "there is no address of the licence's text",
+    summary: "the manifest has no address of the text of the licence",
     why: "The public registry requires `license_url`, so that people can read the terms before they install. Other \
           registries need not, and so this rule is off until it is switched on.",
     fix: "Add `license_url` with the address of the licence's text or of the terms of service.",

@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule {
     why: "An exclusion or a change that meets no agent has no effect; mostly the agent was renamed or has left. A schema that \
           cannot be read is an error: without it the registry is not built.",
     fix: "Correct or remove the id in the view, or the path below `[schemas]`.",
-    fails: Example::Files(&[("registry.toml", "[[view]]\nfile = \"registry.json\"\nexclude = [\"nobody\"]\n")]),
+    fails: Example::Files(&[("registry.toml", "[[view]]\nfile = \"registry.json\"\nexclude = [\"unknown\"]\n")]),
     marks: "",
     passes: Example::Files(&[("registry.toml", "[[view]]\nfile = \"registry.json\"\n")]),
     check: Check::Registry(check),
