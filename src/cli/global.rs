@@ -1,12 +1,14 @@
 //! Flags of every command, and what they stand for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use acp_registry::check::{Levels, UnknownRule};
 use acp_registry::net::AllowedHosts;
 use acp_registry::registry::{Config, ConfigError, LevelSetting, Registry};
 use acp_registry::sys::fs::ReadError;
+use acp_registry::sys::git;
+use acp_registry::text::{quote, suggestions};
 use clap::{Args, ValueEnum};
 
 use super::code::Code;
@@ -156,6 +158,36 @@ pub(super) fn refuse_empty(registry: &Registry, directory: &Path) -> Result<(), 
         return Err(failure.help("name the registry with --registry-dir"));
     }
     Ok(())
+}
+
+/// How many ids a remedy names.
+const NAMED: usize = 10;
+
+/// Why no agent of this id is checked: the registry has none.
+pub(super) fn unknown_agent(id: &str, registry: &Registry) -> Failure {
+    let ids: Vec<&str> = registry.entries.iter().map(|entry| entry.id.as_str()).collect();
+    let near = suggestions(id, ids.iter().copied());
+    let failure = Failure::usage(format!("there is no agent {}", quote(id))).code(Code::UnknownAgent);
+    if !near.is_empty() {
+        return failure.suggest(near);
+    }
+    let more = ids.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let named: Vec<String> = ids.into_iter().take(NAMED).map(quote).collect();
+    failure.help(match named.as_slice() {
+        [] => "the registry has no agents yet; `acp-registry new` adds one".to_owned(),
+        named => format!("the registry has {}{more}; `acp-registry new` adds an agent", named.join(", ")),
+    })
+}
+
+/// The files of a registry that differ from a revision.
+pub(super) fn changed_since(registry: &Registry, revision: &str) -> Result<BTreeSet<String>, Failure> {
+    git::changed_paths(&registry.root, revision).map_err(|error| {
+        let is_elsewhere = matches!(error, git::Error::NoRepository);
+        let help =
+            is_elsewhere.then_some("leave out --changed-since, or run it in a clone of the registry's repository");
+        Failure::from(error).help_if(help)
+    })
 }
 
 /// The levels that a configuration sets, those of single agents last.

@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// Publish on the GitHub Pages of this repository
     ///
     /// The address of its pages becomes `base-url` in registry.toml.
-    #[arg(long, value_name = "OWNER/REPO")]
+    #[arg(long, value_name = "OWNER/REPO", value_parser = repository)]
     pages: Option<GithubSpec>,
 
     /// Write nothing; show what would be written
@@ -47,11 +47,8 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     if let Some(tag) = program.as_ref().and_then(|program| program.tag.as_deref())
         && !is_tag(tag)
     {
-        let message = "is no tag of a release of this program, such as `v1.0.0`";
+        let message = "is not the tag of a release of this program, such as `v1.0.0`";
         return Err(Failure::usage(format!("{} {message}", quote(tag))));
-    }
-    if args.pages.as_ref().is_some_and(|pages| pages.tag.is_some()) {
-        return Err(Failure::usage("--pages takes a repository without a tag: OWNER/REPO"));
     }
     let Layout { written, kept } = if args.dry_run {
         scaffold::would_lay_out(&args.directory)?
@@ -81,6 +78,12 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
         if left.is_empty() { text } else { text + "\nleft to do:\n" + &left }
     })?;
     Ok(Exit::Success)
+}
+
+/// A repository without a tag.
+fn repository(text: &str) -> Result<GithubSpec, String> {
+    let spec = text.parse::<GithubSpec>().ok().filter(|spec| spec.tag.is_none());
+    spec.ok_or_else(|| "a repository is written OWNER/REPO, without a tag".to_owned())
 }
 
 /// What only a person can do, and has not done yet as far as the files tell.

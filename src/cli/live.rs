@@ -1,5 +1,6 @@
 //! Installing and starting agents, as `verify` does, and `validate --handshake`.
 
+use std::cell::Cell;
 use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::registry::{Loaded, Registry};
 use acp_registry::sys::process::{self, Environment, Isolation, Network, Orphans};
 use acp_registry::upstream::{npm_variables, uv_variables};
-use acp_registry::verify::{Row, Sources, Task, Turns, Verdict, Verifier};
+use acp_registry::verify::{Row, Sources, State, Task, Turns, Verdict, Verifier};
 
 use super::abandoned;
 use super::duration;
@@ -121,6 +122,17 @@ pub(super) fn run(args: &LiveArgs, settings: Settings<'_>, tasks: Vec<Task>, ui:
         ui.warning(&format!("agents had hidden processes, which were ended as well: {hidden}"));
     }
     Ok(rows)
+}
+
+/// Tells of each agent as it is finished, where no progress is displayed.
+pub(super) fn steps(total: usize, ui: &Ui) -> impl Fn(&Row) {
+    let count = Cell::new(0);
+    move |row| {
+        count.set(count.get() + 1);
+        let verdict = if matches!(row.state, State::Reused(_)) { "reused" } else { row.verdict().as_str() };
+        let verdict = row.reason().map_or_else(|| verdict.to_owned(), |reason| format!("{verdict}, {reason}"));
+        ui.step(&format!("{} of {total}: {} ({}) {verdict}", count.get(), row.id, row.distribution()));
+    }
 }
 
 /// Whether the list of agents that must not be started is known. Without it, every one of them would be let loose.

@@ -64,8 +64,13 @@ pub(super) fn run(
     } else {
         let mut text = format!("{} from {}\n", plural(merged.taken, "row"), plural(parts.len(), "part"));
         for one in &merged.unknown {
-            let stays = if one.is_kept { "the earlier row stays" } else { "it has no row" };
-            text.push_str(&format!("{} ({}) was not started: {}; {stays}\n", one.id, one.distribution, one.reason));
+            let (name, reason) = (format!("{} ({})", one.id, one.distribution), &one.reason);
+            text.push_str(&match (reason.as_str(), one.is_kept) {
+                ("no_row", true) => format!("{name} has no row in its part; the earlier row stays\n"),
+                ("no_row", false) => format!("{name} has no row in its part, and no earlier one\n"),
+                (_, true) => format!("{name} was not started: {reason}; the earlier row stays\n"),
+                (_, false) => format!("{name} was not started: {reason}; it has no earlier row\n"),
+            });
         }
         text
     })?;

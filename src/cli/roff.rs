@@ -84,7 +84,9 @@ fn related(program: &Command, command: &Command) -> Vec<String> {
         Some(above) => vec![page(above.get_name())],
         None => help::of_same_role(own).iter().filter(|other| **other != own).map(|other| page(other)).collect(),
     };
-    std::iter::once(name.to_owned()).chain(others).collect()
+    let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+    let below = below.map(|below| page(&format!("{own}-{}", below.get_name())));
+    std::iter::once(name.to_owned()).chain(below).chain(others).collect()
 }
 
 /// The command lines of a command, and of those below it.
@@ -105,7 +107,7 @@ fn synopsis(command: &Command) -> String {
 
 /// The section about exit codes.
 fn exit_status() -> String {
-    let codes = help::EXIT_CODES.iter().map(|(code, meaning)| format!(".TP\n{code}\n{}\n", text(meaning)));
+    let codes = help::EXIT_CODES.iter().map(|(code, meaning)| format!(".TP\n{code}\n{}\n", marked(meaning)));
     std::iter::once(".SH \"EXIT STATUS\"\n".to_owned()).chain(codes).collect()
 }
 
@@ -121,6 +123,13 @@ fn text(line: &str) -> String {
     if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line }
 }
 
+/// A line whose commands, which stand between backticks, are bold.
+fn marked(line: &str) -> String {
+    let parts = line.split('`').enumerate();
+    let shown = parts.map(|(at, part)| if at % 2 == 1 { format!("\\fB{}\\fR", text(part)) } else { text(part) });
+    shown.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,6 +137,7 @@ mod tests {
     #[test]
     fn nothing_in_a_line_is_a_request() {
         assert_eq!(text(".x --y \\n"), "\\&.x \\-\\-y \\en");
+        assert_eq!(marked("for `run -x` only"), "for \\fBrun \\-x\\fR only");
         assert_eq!(literal("a\n'b"), ".PP\n.RS 4\n.nf\na\n\\&'b\n.fi\n.RE\n");
     }
 }

@@ -46,6 +46,13 @@ pub(super) struct SurveyArgs {
     live: LiveArgs,
 }
 
+impl SurveyArgs {
+    /// Whether archives are fetched.
+    pub(super) fn looks_into_archives(&self) -> bool {
+        self.archives || self.all
+    }
+}
+
 /// Asks the world outside about the selected agents, if a flag wants that.
 pub(super) fn run(
     args: &SurveyArgs,
@@ -61,7 +68,7 @@ pub(super) fn run(
             "--jobs, --timeout, --install-timeout, --sandbox and --allow-build need --handshake or --all",
         ));
     }
-    let archives = (args.archives || args.all).then(|| limits(&config.archive_limits));
+    let archives = args.looks_into_archives().then(|| limits(&config.archive_limits));
     let scope = Scope { urls: args.urls || args.all, archives };
     let mut survey = match scope == Scope::default() {
         true if !wants_handshake => return Ok(None),
@@ -129,7 +136,9 @@ fn start(
     };
     let tasks = verify::plan(registry, &wanted, None);
     let limits = limits(&config.archive_limits);
-    let settings = Settings { allowed, limits, keep: None, probes: true, use_cache: !args.no_cache, finished: &|_| () };
+    let finished = live::steps(tasks.len(), ui);
+    let settings =
+        Settings { allowed, limits, keep: None, probes: true, use_cache: !args.no_cache, finished: &finished };
     let rows = live::run(&args.live, settings, tasks, ui)?;
     survey.lacks_package_managers = live::lacks_package_managers(&rows);
     for (reason, why) in [("quarantined", "in quarantine"), ("unsupported_platform", "not made for this machine")] {

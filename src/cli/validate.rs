@@ -9,15 +9,14 @@ use acp_registry::finding::Level;
 use acp_registry::registry::{LevelSetting, Registry};
 use acp_registry::report::{Format, Look, Report, plural};
 use acp_registry::sys::fs::{check_writable, write_atomic};
-use acp_registry::sys::git;
-use acp_registry::text::{quote, suggestions};
+use acp_registry::text::quote;
 use clap::ArgMatches;
 
 use super::candidates;
 use super::code::Code;
 use super::exit::{Exit, Failure};
 use super::fix;
-use super::global::{Global, configured_levels, refuse_empty};
+use super::global::{Global, changed_since, configured_levels, refuse_empty, unknown_agent};
 use super::remedy::unwritable;
 use super::survey;
 use super::ui::Ui;
@@ -93,6 +92,9 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     let registry = Registry::load(&directory)?;
     refuse_empty(&registry, &directory)?;
     let selection = selection(args, &registry)?;
+    if registry.entries.is_empty() && registry.strays.is_empty() {
+        ui.note("the registry has no agents yet; `acp-registry new` adds one");
+    }
     ui.detail(&format!("checking {} in {}", registry.entries.len(), registry.root.display()));
     let survey = survey::run(&args.survey, &registry, &selection, &config, &allowed_hosts, ui)?;
     let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: survey.as_ref() };
@@ -100,7 +102,13 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     let mut checked = check(&registry, &options, &selection);
     if args.fix {
         let fixed = fix::apply(&registry, &mut checked);
-        ui.note(&format!("{} put right", plural(fixed.count, "finding")));
+        if fixed.count == 0 && !args.survey.looks_into_archives() {
+            ui.warning(
+                "--fix has written nothing: it writes digests, which only --archives finds missing; add --archives",
+            );
+        } else {
+            ui.note(&format!("{} fixed", plural(fixed.count, "finding")));
+        }
         for error in &fixed.errors {
             ui.error(error);
         }
@@ -166,7 +174,7 @@ fn set_levels(levels: &mut Levels, matches: &ArgMatches) -> Result<(), Failure> 
 
 fn selection(args: &Args, registry: &Registry) -> Result<Selection, Failure> {
     if let Some(revision) = &args.changed_since {
-        return Ok(Selection::Paths(git::changed_paths(&registry.root, revision)?));
+        return Ok(Selection::Paths(changed_since(registry, revision)?));
     }
     if args.ids.is_empty() {
         return Ok(Selection::All);
@@ -180,15 +188,14 @@ fn selection(args: &Args, registry: &Registry) -> Result<Selection, Failure> {
     let ids: BTreeSet<String> = args.ids.iter().map(name).collect();
     for id in &ids {
         if let Some(stray) = registry.strays.iter().find(|stray| stray.name == *id) {
-            let hint =
-                stray.misnamed.as_ref().map_or(String::new(), |misnamed| format!("; is {} meant?", quote(misnamed)));
-            let message = format!("the folder {} has no agent.json{hint}", quote(id));
-            return Err(Failure::usage(message).code(Code::UnknownAgent));
+            let failure = Failure::usage(format!("the folder {} has no agent.json", quote(id)));
+            return Err(failure.code(Code::UnknownAgent).help(match &stray.misnamed {
+                Some(misnamed) => format!("rename {} to agent.json", quote(misnamed)),
+                None => "add one, which `acp-registry new` writes, or name another agent".to_owned(),
+            }));
         }
         if registry.entry(id).is_none() {
-            let near = suggestions(id, registry.entries.iter().map(|entry| entry.id.as_str()));
-            let message = format!("there is no agent {}", quote(id));
-            return Err(Failure::usage(message).code(Code::UnknownAgent).suggest(near));
+            return Err(unknown_agent(id, registry));
         }
     }
     Ok(Selection::Agents(ids))

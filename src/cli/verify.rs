@@ -1,6 +1,6 @@
 //! `acp-registry verify`
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -11,10 +11,9 @@ use acp_registry::manifest::Platform;
 use acp_registry::registry::{Config, Entry, Registry, today};
 use acp_registry::report;
 use acp_registry::sys::fs::{PathError, ReadError, check_writable, write_atomic};
-use acp_registry::sys::git;
-use acp_registry::text::{quote, suggestions};
+use acp_registry::text::quote;
 use acp_registry::verify::{
-    Earlier, Origin, Row, Selection, Shard, Snapshot, SnapshotError, State, Summary, Task, WhenHeld, plan,
+    Earlier, Origin, Row, Selection, Shard, Snapshot, SnapshotError, Summary, Task, WhenHeld, plan,
 };
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -23,7 +22,7 @@ use super::candidates;
 use super::code::Code;
 use super::duration;
 use super::exit::{Exit, Failure};
-use super::global::{Global, refuse_empty};
+use super::global::{Global, changed_since, refuse_empty, unknown_agent};
 use super::live::{self, LiveArgs, Settings};
 use super::merge::{self, PartFile};
 use super::place::Dist;
@@ -125,19 +124,19 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         return merge::run(&args.merge, out, &registry, &selection(args, &registry)?, ui, args.is_json());
     }
     refuse_other_kinds(args, &registry)?;
-    let tasks = tasks(args, &registry, ui)?;
+    let selection = selection(args, &registry)?;
+    let tasks = tasks(args, &registry, &selection, ui)?;
     if let Some(folder) = &args.keep_sandboxes {
         std::fs::create_dir_all(folder).map_err(PathError::at(folder))?;
     }
     let keep = args.keep_sandboxes.as_ref().map(|folder| folder.canonicalize().map_err(PathError::at(folder)));
     let out = args.out.as_deref().map(|path| Out::open(path, &registry)).transpose()?;
-    let (total, count) = (tasks.len(), Cell::new(0));
+    let step = live::steps(tasks.len(), ui);
     let finished = |row: &Row| {
-        count.set(count.get() + 1);
         if let Some(out) = &out {
             out.take(row);
         }
-        ui.step(&format!("{} of {total}: {} ({}) {}", count.get(), row.id, row.distribution(), told(row)));
+        step(row);
     };
     let settings = Settings {
         finished: &finished,
@@ -154,6 +153,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let duration = started.elapsed();
     ui.result(&if args.is_json() {
         acp_registry::json::to_string(&document(&rows, duration))
+    } else if rows.is_empty() {
+        nothing(args, &registry, &selection)
     } else if args.format == Format::Markdown {
         report::verify_markdown(&rows, duration)
     } else {
@@ -174,12 +175,6 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         return Ok(Exit::Unable);
     }
     Ok(if rows.iter().any(Row::is_finding) { Exit::Findings } else { Exit::Success })
-}
-
-/// The word for a finished agent.
-fn told(row: &Row) -> String {
-    let verdict = if matches!(row.state, State::Reused(_)) { "reused" } else { row.verdict().as_str() };
-    row.reason().map_or_else(|| verdict.to_owned(), |reason| format!("{verdict}, {reason}"))
 }
 
 /// The capability snapshot that is written, after each agent.
@@ -235,10 +230,8 @@ pub(super) fn load(wanted: &[String], config: &Config, global: &Global) -> Resul
         let failure = Failure::usage(format!("the agent {} is withdrawn", quote(id))).code(Code::UnknownAgent);
         return Err(failure.help("to publish it again, remove its entry below `[withdrawn]` in registry.toml"));
     }
-    let ids = || registry.entries.iter().map(|entry| entry.id.as_str());
     if let Some(id) = wanted.iter().find(|id| registry.entry(id).is_none()) {
-        let message = format!("there is no agent {}", quote(id));
-        return Err(Failure::usage(message).code(Code::UnknownAgent).suggest(suggestions(id, ids())));
+        return Err(unknown_agent(id, &registry));
     }
     if !live::knows_quarantine(&registry) {
         return Err(Failure::unable("quarantine.json cannot be read; `acp-registry validate` says why"));
@@ -246,7 +239,26 @@ pub(super) fn load(wanted: &[String], config: &Config, global: &Global) -> Resul
     Ok(registry)
 }
 
-fn tasks(args: &Args, registry: &Registry, ui: &Ui) -> Result<Vec<Task>, Failure> {
+/// Why there is nothing to check.
+fn nothing(args: &Args, registry: &Registry, selection: &Selection) -> String {
+    let kinds: Vec<&str> = selection.kinds.iter().map(|kind| kind.as_str()).collect();
+    let why = if registry.entries.is_empty() {
+        "the registry has none; `acp-registry new` adds one".to_owned()
+    } else if let (Some(revision), true) = (&args.changed_since, selection.ids.as_ref().is_some_and(BTreeSet::is_empty))
+    {
+        format!("none has changed since {}", quote(revision))
+    } else if !kinds.is_empty() {
+        let of = if args.changed_since.is_some() { "none of those that have changed" } else { "none" };
+        format!("{of} has a distribution {}", kinds.join(" or "))
+    } else if let Some(shard) = args.shard {
+        format!("part {shard} has none")
+    } else {
+        "none was selected".to_owned()
+    };
+    format!("no agents to verify: {why}\n")
+}
+
+fn tasks(args: &Args, registry: &Registry, selection: &Selection, ui: &Ui) -> Result<Vec<Task>, Failure> {
     let earlier = match args.reuse.as_deref().map(Snapshot::read).transpose() {
         Ok(earlier) => earlier,
         Err(error @ SnapshotError::Read { error: ReadError::NotFound, .. }) => {
@@ -260,7 +272,7 @@ fn tasks(args: &Args, registry: &Registry, ui: &Ui) -> Result<Vec<Task>, Failure
     let max_age = args.reuse_max_age.unwrap_or(MAX_AGE);
     let not_before = now.checked_sub(max_age).unwrap_or(SystemTime::UNIX_EPOCH);
     let earlier = earlier.as_ref().map(|snapshot| Earlier { snapshot, not_before, now });
-    Ok(plan(registry, &selection(args, registry)?, earlier))
+    Ok(plan(registry, selection, earlier))
 }
 
 /// Refuses kinds of distributions that a named agent does not have, or no agent: nothing would be checked.
@@ -297,7 +309,7 @@ fn refuse_other_kinds(args: &Args, registry: &Registry) -> Result<(), Failure> {
 fn selection(args: &Args, registry: &Registry) -> Result<Selection, Failure> {
     let kinds = args.dist.iter().map(|kind| Kind::from(*kind));
     let (ids, held) = if args.ids.is_empty() {
-        let changed = args.changed_since.as_ref().map(|revision| git::changed_paths(&registry.root, revision));
+        let changed = args.changed_since.as_ref().map(|revision| changed_since(registry, revision));
         let changed = changed.transpose()?.map(Changed::Paths);
         let has_changed = |changed: &Changed| {
             let ids = registry.entries.iter().map(|entry| entry.id.clone());

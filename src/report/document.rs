@@ -71,12 +71,19 @@ pub struct Verified {
     verdict: Verdict,
     reason: Option<String>,
     message: Option<String>,
+    handshake: Option<Answer>,
     #[serde(default)]
     flaky: bool,
     #[serde(default)]
     reused: bool,
     #[serde(default)]
     stderr_tail: String,
+}
+
+/// What a row tells of the agent's answer.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    setup_required: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -259,7 +266,15 @@ impl Verified {
     }
 
     fn reason(&self) -> &str {
-        self.reason.as_deref().unwrap_or(if self.flaky { "flaky" } else { "" })
+        let needs_setup = self.handshake.as_ref().is_some_and(|answer| answer.setup_required.is_some());
+        let other = if needs_setup {
+            "setup_required"
+        } else if self.flaky {
+            "flaky"
+        } else {
+            ""
+        };
+        self.reason.as_deref().unwrap_or(other)
     }
 }
 

@@ -1,5 +1,6 @@
 //! For people at a terminal: the source line with the place underlined.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use annotate_snippets::{AnnotationKind, Level as Title, Origin, Renderer, Snippet};
@@ -32,19 +33,17 @@ const TITLE: usize = 20;
 const LEAD: usize = 40;
 
 pub(super) fn render(report: &Report<'_>) -> String {
-    let mut out = findings(report);
+    let out = findings(report);
     let checked = report.checked;
     let skipped = checked.count_agents(Status::Skipped);
-    // Writing to a String cannot fail.
-    let _ = writeln!(
-        out,
+    let summary = format!(
         "{} checked: {}, {}{}",
         plural(checked.agents.len() - skipped, "agent"),
         plural(checked.count(Level::Error), "error"),
         plural(checked.count(Level::Warning), "warning"),
         if skipped == 0 { String::new() } else { format!(" ({} not selected)", plural(skipped, "agent")) },
     );
-    out
+    out + &report.look.wrap(&summary, 2)
 }
 
 /// The findings without the line that counts them.

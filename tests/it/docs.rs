@@ -75,6 +75,9 @@ fn every_command_has_a_manual_page_that_is_in_order() {
         ] {
             assert!(page.contains(part), "{name}: {part}");
         }
+        assert!(!page.split(".SH \"EXIT STATUS\"").nth(1).unwrap().contains('`'), "{name}");
+        let see_also = page.split(".SH SEE ALSO").nth(1).unwrap();
+        assert_eq!(see_also.contains("publish\\-prune(1)"), name == "acp-registry-publish.1", "{name}");
         let has_examples = name != "acp-registry.1";
         assert_eq!(page.contains(".SH EXAMPLES\n.PP\n"), has_examples, "{name}");
         let line =

@@ -73,7 +73,14 @@ fn github_pages_give_the_address_of_the_registry() {
     env.write("r/registry.toml", "base-url = \"https://other.example\"\n");
     let (_, document) = env.json(&arguments);
     assert!(document["left_to_do"].to_string().contains("https://someone.github.io/agents/latest"), "{document}");
-    assert_eq!(env.run(&["init", "new", "--pages", "o/r@v1"]).code, 2);
+    for wrong in ["o/r@v1", "octo"] {
+        let run = env.run(&["init", "new", "--pages", wrong]);
+        assert!(
+            run.code == 2 && run.stderr.contains("a repository is written OWNER/REPO, without a tag"),
+            "{}",
+            run.stderr
+        );
+    }
 }
 
 #[test]
@@ -93,7 +100,7 @@ fn files_that_are_there_are_named_and_stay() {
     assert_eq!((code, &document["files"], &document["kept"]), (0, &json!([]), &json!(FILES)));
     for tag in ["1.0.0", "v1/../../x", "v$(id)", "v"] {
         let run = env.run(&["init", "other", "--program", &format!("o/r@{tag}")]);
-        assert!(run.code == 2 && run.stderr.contains("is no tag of a release"), "{tag}: {}", run.stderr);
+        assert!(run.code == 2 && run.stderr.contains("is not the tag of a release"), "{tag}: {}", run.stderr);
     }
     assert!(!env.path("other").exists());
     // A folder that holds something else is no obstacle, and is made if it is not there.

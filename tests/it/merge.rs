@@ -101,6 +101,8 @@ fn an_outage_says_nothing_of_an_agent() {
     let (code, report) = env.json(&MERGE);
     let expected = json!([unknown("b", "install_failed", true), unknown("d", "no_row", true)]);
     assert_eq!((code, &report["merged"]["unknown"]), (0, &expected));
+    let told = env.run(&MERGE).stdout;
+    assert!(told.contains("d (npx) has no row in its part; the earlier row stays\n"), "{told}");
     assert_eq!(ids(&env), ["a", "b", "c", "d"]);
     assert!(env.read("out.json").contains("0.9.0"));
 

@@ -32,6 +32,18 @@ fn unknown_names_are_wrong_usage_with_a_suggestion() {
     let run = env.run(&["validate", "codx"]);
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("error: there is no agent `codx`\nhelp: did you mean `codex`?"), "{}", run.stderr);
+    for command in ["validate", "verify"] {
+        let run = env.run(&[command, "something"]);
+        assert!(
+            run.code == 2 && run.stderr.contains("help: the registry has `codex`; `acp-registry new` adds an agent"),
+            "{}",
+            run.stderr
+        );
+        let run = env.run(&[command, "--changed-since", "HEAD"]);
+        assert!(run.code == 2 && run.stderr.contains("help: leave out --changed-since"), "{}", run.stderr);
+    }
+    let run = env.run(&["validate", "--fix"]);
+    assert!(run.code == 0 && run.stderr.contains("add --archives"), "{}", run.stderr);
     for flag in ["--deny", "--warn", "--allow"] {
         let run = env.run(&["validate", flag, "icon/sise"]);
         assert_eq!(run.code, 2);
@@ -70,7 +82,19 @@ fn only_the_named_agents_are_checked() {
     assert_eq!(env.json(&["validate", "r/a/"]).0, 0);
     let run = env.run(&["validate", "stray"]);
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("`stray` has no agent.json"), "{}", run.stderr);
+    assert!(run.stderr.contains("`stray` has no agent.json\nhelp: add one"), "{}", run.stderr);
+    // A registry without agents is not one in which all is well.
+    let env = Env::empty().file("r/registry.toml", "");
+    let run = env.run(&["validate"]);
+    assert!(run.code == 0 && run.stderr.contains("note: the registry has no agents yet"), "{}", run.stderr);
+    for format in ["human", "markdown"] {
+        let run = env.run(&["verify", "--format", format]);
+        assert!(
+            run.code == 0 && run.stdout.starts_with("no agents to verify: the registry has none"),
+            "{}",
+            run.stdout
+        );
+    }
 }
 
 #[test]
@@ -81,6 +105,13 @@ fn only_changed_agents_are_checked() {
     env.git(&["commit", "-qm", "first"]);
     env.write("r/committed/icon.svg", "<svg");
     env.git(&["commit", "-qam", "second"]);
+    for (flags, why) in [
+        (&["HEAD"][..], "none has changed since `HEAD`"),
+        (&["HEAD~1", "--dist", "uvx"], "none of those that have changed has a distribution uvx"),
+    ] {
+        let run = env.run(&[&["verify", "--changed-since"], flags].concat());
+        assert_eq!((run.code, run.stdout), (0, format!("no agents to verify: {why}\n")), "{}", run.stderr);
+    }
     env.write("r/edited/icon.svg", "<svg");
     env.write("r/added/agent.json", "{");
     env.write("r/stray/agents.json", "{}");

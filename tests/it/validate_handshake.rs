@@ -128,6 +128,9 @@ fn only_the_selected_agents_are_started_and_rules_have_levels() {
     verify.env.write("r/one/icon.svg", ICON);
     let run = validate(&verify, &["--json", "one"]);
     assert_eq!(findings(&document(&run)).iter().map(|finding| finding[1]).collect::<Vec<_>>(), ["one"]);
+    let finding = &document(&run)["findings"][0];
+    assert!(finding["help"].as_str().unwrap().starts_with("`acp-registry verify one` starts it again"), "{finding}");
+    assert!(run.stderr.contains("1 of 1: one (npx) fail, exited\n"), "{}", run.stderr);
     let run = validate(&verify, &["--json", "one", "--warn", "handshake/no-answer"]);
     assert_eq!((run.code, &document(&run)["summary"]["warnings"]), (0, &1.into()));
     let run = validate(&verify, &["--json", "one", "--allow", "handshake/*"]);

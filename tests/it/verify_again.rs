@@ -222,6 +222,9 @@ fn an_agent_that_must_be_set_up_has_a_class_of_its_own() {
         (&agents["agents"][0]["setup_required"], &agents["agents"][1]["setup_required"]),
         (&Value::Null, &words.into())
     );
+    verify.env.write("v.json", verify.run(&["--json", "--reuse", "c.json"]).stdout);
+    let report = verify.env.run(&["report", "v.json"]);
+    assert!(report.stdout.contains("| pass | `setup_required` |"), "{} {}", report.stdout, report.stderr);
     let build = verify.program(&["build", "--out", "dist", "--capabilities", "c.json"]).output().unwrap();
     assert!(build.status.success(), "{}", String::from_utf8_lossy(&build.stderr));
     let page = verify.env.read("dist/agents/setup/index.html");
