@@ -28,7 +28,7 @@ pub struct Index {
 
 /// A text is no index.
 #[derive(Debug, thiserror::Error)]
-#[error("is no registry index: {0}")]
+#[error("is not a registry index: {0}")]
 pub struct FormError(#[from] serde_json::Error);
 
 /// An agent, as an index names it.
@@ -250,7 +250,7 @@ mod tests {
         let many = Index::parse(format!(r#"{{"agents":[{}]}}"#, vec!["1"; 50].join(",")).as_bytes()).unwrap();
         assert_eq!((many.notes.len(), many.notes[20].as_str()), (21, "and 30 more entries are passed over"));
         for wrong in ["", "[]", "{}", r#"{"agents":{}}"#] {
-            assert!(Index::parse(wrong.as_bytes()).unwrap_err().to_string().starts_with("is no registry index"));
+            assert!(Index::parse(wrong.as_bytes()).unwrap_err().to_string().starts_with("is not a registry index"));
         }
     }
 }

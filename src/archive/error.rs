@@ -101,7 +101,7 @@ pub enum Reason {
     LinkLeaves { target: String },
     #[error("links to {}, which leads round in a circle or through too many links", quote(.target))]
     LinkLoop { target: String },
-    #[error("is a hard link to {}, which is no regular file before it", quote(.target))]
+    #[error("is a hard link to {}, which is not a regular file before it", quote(.target))]
     HardlinkToNothing { target: String },
     #[error("is a {0}")]
     SpecialFile(&'static str),

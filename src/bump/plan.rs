@@ -83,7 +83,7 @@ impl Bumper<'_> {
         notes: &mut Vec<String>,
     ) -> Result<Outcome, Error> {
         let current = Version::parse_loose(release.version)
-            .ok_or_else(|| ErrorKind::Manifest.because(format!("{:?} is no version", release.version)))?;
+            .ok_or_else(|| ErrorKind::Manifest.because(format!("{:?} is not a version", release.version)))?;
         let gathered = self.gather(manifest, release, &current).await?;
         if let ArchiveSource::Feed(archives) = &gathered.archives
             && archives.skipped > 0
@@ -97,7 +97,7 @@ impl Bumper<'_> {
         match choose(&current, &gathered.offers, policy) {
             Choice::UpToDate => Ok(Outcome::UpToDate),
             Choice::Ahead { newest } => Err(ErrorKind::Downgrade.because(format!(
-                "the manifest has {current}, but the newest version that can be had is {newest}: nobody is moved down; {}",
+                "the manifest has {current}, but the newest version that can be had is {newest}: an agent is never moved to a lower version; {}",
                 who_has_what(&gathered.offers, release.channel)
             ))),
             Choice::Disagree => Err(ErrorKind::VersionsDisagree

@@ -15,7 +15,7 @@ const MOST: usize = 250_000;
 
 /// A text is no index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("is no registry index: {0}")]
+#[error("is not a registry index: {0}")]
 pub struct FormError(String);
 
 impl FormError {
@@ -41,7 +41,7 @@ struct Form<'a> {
 pub(super) fn entries(text: &[u8]) -> Result<Vec<Read>, FormError> {
     let json = str::from_utf8(without_mark(text)).map_err(|error| FormError::of(&error))?;
     let form: Form<'_> = serde_json::from_str(json).map_err(|error| match error.classify() {
-        Category::Data => FormError("it is no object with a list `agents`".to_owned()),
+        Category::Data => FormError("it is not an object with a list `agents`".to_owned()),
         _ => FormError(error.to_string()),
     })?;
     if form.agents.is_longer {
@@ -79,10 +79,10 @@ mod tests {
             (r#"{"id":"\ud800"}"#, Some("is passed over: ")),
             (r#"{"name":1e999}"#, Some("is passed over: ")),
             (&deep, Some("is passed over: its id")),
-            ("7", Some("is passed over: it is no object")),
-            ("[{}]", Some("is passed over: it is no object")),
-            (r#""},{""#, Some("is passed over: it is no object")),
-            ("null", Some("is passed over: it is no object")),
+            ("7", Some("is passed over: it is not an object")),
+            ("[{}]", Some("is passed over: it is not an object")),
+            (r#""},{""#, Some("is passed over: it is not an object")),
+            ("null", Some("is passed over: it is not an object")),
             ("", None),
             ("{} {}", None),
             ("{},", None),
@@ -115,7 +115,7 @@ mod tests {
         let of = |count: usize| format!(r#"{{"agents":[{}]}}"#, vec!["1"; count].join(","));
         assert_eq!(entries(of(MOST).as_bytes()).unwrap().len(), MOST);
         let error = entries(of(MOST + 1).as_bytes()).unwrap_err().to_string();
-        assert_eq!(error, "is no registry index: it has more than 250000 entries");
+        assert_eq!(error, "is not a registry index: it has more than 250000 entries");
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
             (format!(r#"["agents":[{GOOD}]]"#), ""),
         ] {
             let error = entries(json.as_bytes()).unwrap_err().to_string();
-            assert!(error.starts_with("is no registry index: ") && error.contains(place), "{json}: {error}");
+            assert!(error.starts_with("is not a registry index: ") && error.contains(place), "{json}: {error}");
         }
     }
 }

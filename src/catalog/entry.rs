@@ -45,7 +45,7 @@ impl Entry {
     /// Reads an entry; the error says what is wrong with it, as the rest of a sentence about it.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         if !text.starts_with('{') {
-            return Err("is passed over: it is no object".to_owned());
+            return Err("is passed over: it is not an object".to_owned());
         }
         let form: Form = serde_json::from_str(text).map_err(|error| {
             let error = error.to_string();
@@ -75,9 +75,9 @@ impl Entry {
     /// What keeps it from being used.
     pub(super) fn problem(&self) -> Option<&'static str> {
         if !is_id(&self.id) {
-            Some("its id is missing, or is no id")
+            Some("its id is missing, or is not an id")
         } else if !is_version(&self.version) {
-            Some("its version is missing, or is no version")
+            Some("its version is missing, or is not a version")
         } else if self.platforms.is_empty() && !self.has_npx && !self.has_uvx {
             Some("it has no distribution that is known here")
         } else {
@@ -292,7 +292,7 @@ mod tests {
     fn what_cannot_be_used_says_why() {
         let npx = r#""distribution": { "npx": {} }"#;
         for (text, problem) in [
-            ("7", "is passed over: it is no object"),
+            ("7", "is passed over: it is not an object"),
             ("{}", "is passed over: its id"),
             (&format!(r#"{{ "id": "../a", "version": "1.0.0", {npx} }}"#), "(`../a`) is passed over: its id"),
             (&format!(r#"{{ "id": "a", {npx} }}"#), "(`a`) is passed over: its version"),

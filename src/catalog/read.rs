@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn what_is_no_index_is_refused() {
         for text in ["", "<html>", "[]", "{}", r#"{"agents":{}}"#, r#"{"agents":[{]}"#] {
-            assert!(Catalog::parse(text.to_owned()).unwrap_err().to_string().starts_with("is no registry index"));
+            assert!(Catalog::parse(text.to_owned()).unwrap_err().to_string().starts_with("is not a registry index"));
         }
         assert_eq!(Catalog::parse(r#"{"agents":[]}"#.to_owned()).unwrap().entries().count(), 0);
     }

@@ -26,22 +26,22 @@ fn keep(ways: &mut Map<String, Value>, place: &str, is_way: impl Fn(&str) -> boo
 }
 
 fn problem(way: &Value) -> Option<&'static str> {
-    let Some(way) = way.as_object() else { return Some("it is no object") };
+    let Some(way) = way.as_object() else { return Some("it is not an object") };
     // Some writers have `null` for what is not there.
     let of = |name: &str| way.get(name).filter(|value| !value.is_null());
     let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.contains('\0'));
     let are_texts = |value: &Value| value.as_array().is_some_and(|values| values.iter().all(is_text));
     let are_pairs = |value: &Value| value.as_object().is_some_and(|values| values.values().all(is_text));
     if of("archive").is_some_and(|value| !is_text(value)) {
-        Some("its `archive` is no text")
+        Some("its `archive` is not a text")
     } else if of("cmd").is_some_and(|value| !is_text(value)) {
-        Some("its `cmd` is no text")
+        Some("its `cmd` is not a text")
     } else if of("sha256").is_some_and(|value| !is_text(value)) {
-        Some("its `sha256` is no text")
+        Some("its `sha256` is not a text")
     } else if of("package").is_some_and(|value| !is_text(value)) {
-        Some("its `package` is no text")
+        Some("its `package` is not a text")
     } else if of("args").is_some_and(|value| !are_texts(value)) {
-        Some("its `args` are no list of texts")
+        Some("its `args` is not a list of texts")
     } else if of("env").is_some_and(|value| !are_pairs(value)) {
         Some("its `env` does not give texts to names")
     } else {

@@ -85,7 +85,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     answer.launch.env.retain(|(name, value)| {
         let is_free = launch::may_set(name, value);
         if !is_free {
-            let problem = env_name::problem(name).unwrap_or("has a value that is none");
+            let problem = env_name::problem(name).unwrap_or("has a value that cannot be used");
             ui.warning(&format!("the variable {} is left out: it {problem}", quote(name)));
         }
         is_free
@@ -212,7 +212,7 @@ fn notes(args: &Args, answer: &Answer) -> Vec<String> {
             answer.launch.program
         )),
         Form::Run if args.direct => {
-            notes.push(format!("{id} is {lack}, and is no package: `{PROGRAM} run` installs and starts it"));
+            notes.push(format!("{id} is {lack}, and is not a package: `{PROGRAM} run` installs and starts it"));
         }
         Form::Run if answer.installed.is_none() => {
             notes.push(format!("{id} is {lack}: the first start installs it, or `{PROGRAM} install {id}` does now"));

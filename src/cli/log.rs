@@ -15,7 +15,7 @@ pub(super) fn start(ui: &Ui) {
     let Ok(filter) = env::var("ACP_REGISTRY_LOG") else { return };
     let filter = match filter.parse::<Targets>() {
         Ok(filter) => filter,
-        Err(error) => return ui.warning(&format!("ACP_REGISTRY_LOG is no log filter, such as `debug`: {error}")),
+        Err(error) => return ui.warning(&format!("ACP_REGISTRY_LOG is not a log filter, such as `debug`: {error}")),
     };
     let own = filter_fn(|metadata| metadata.target().starts_with("acp_registry"));
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);

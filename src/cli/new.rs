@@ -103,7 +103,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let options = Options { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None };
     // Before anybody is asked.
     let folder = registry.root.join(&args.id);
-    scaffold::check_id(&args.id, &registry.root, &options)?;
+    scaffold::check_id(&args.id, &registry.root, &options).map_err(|error| {
+        let near = id_of(&args.id);
+        let is_good = *near != args.id && scaffold::check_id(&near, &registry.root, &options).is_ok();
+        Failure::from(error).suggest(is_good.then_some(&*near))
+    })?;
     if folder.symlink_metadata().is_ok() {
         return Err(scaffold::Error::Exists(folder).into());
     }
@@ -140,6 +144,13 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(if proposal.errors.is_empty() { Exit::Success } else { Exit::Findings })
 }
 
+/// The id that is most like a text.
+fn id_of(text: &str) -> String {
+    let lower = text.trim().to_ascii_lowercase();
+    let plain: String = lower.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    plain.trim_start_matches(|c: char| !c.is_ascii_lowercase()).trim_end_matches('-').to_owned()
+}
+
 /// Asks the source.
 fn ask(args: &Args, config: &Config, allowed: &AllowedHosts, ui: &Ui) -> Result<Draft, Failure> {
     let origin = match (&args.npm, &args.pypi, &args.github) {
@@ -153,7 +164,7 @@ fn ask(args: &Args, config: &Config, allowed: &AllowedHosts, ui: &Ui) -> Result<
     let limits = limits(&config.archive_limits);
     let scaffolder = Scaffolder { client: &client, sources: &sources, limits, command: args.cmd.as_deref() };
     if args.github.is_some() {
-        ui.note("fetching the archives of all platforms, to see what is started in them");
+        ui.note("asking GitHub for the release; its archives are then fetched, to see which programs they hold");
     }
     signals::run_and_forget(scaffolder.draft(&args.id, &origin))?.map_err(|error| {
         let remedy = match &error {

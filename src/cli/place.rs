@@ -91,7 +91,7 @@ impl PlaceArgs {
         let absolute = |path: &Path| {
             let path = std::path::absolute(path).map_err(PathError::at(path))?;
             let text = path.to_str().map(ToOwned::to_owned);
-            text.ok_or_else(|| Failure::unable(format!("{} is no Unicode, which settings must be", path.display())))
+            text.ok_or_else(|| Failure::unable(format!("{} is not Unicode, which settings must be", path.display())))
         };
         let mut flags = Vec::new();
         match self.named_index()? {

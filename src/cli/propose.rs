@@ -66,7 +66,7 @@ pub(super) fn run(
         (Some(slug), _) => slug.clone(),
         (None, Some(name)) => name.parse().map_err(|error| Failure::usage(format!("GITHUB_REPOSITORY {error}")))?,
         (None, None) => Slug::of_remote(&remote.address().map_err(Failure::unable)?)
-            .ok_or_else(|| usage("the remote is no repository on GitHub; name it with --repository"))?,
+            .ok_or_else(|| usage("the remote is not a repository on GitHub; name it with --repository"))?,
     };
     let base = args.base.clone().or_else(|| remote.current_branch());
     let base = base.ok_or_else(|| usage("no branch is checked out; name the one to merge into with --base"))?;

@@ -183,7 +183,7 @@ impl<'a> Work<'a> {
         if !io::stdin().is_terminal() {
             let (id, method) = (quote(&attempt.id), quote(&method.id));
             return Err(Failure::usage(format!(
-                "{method} signs in to {id} in a terminal, and stdin is none: run the same command in one"
+                "{method} signs in to {id} in a terminal, and stdin is not one: run the same command in one"
             )));
         }
         let mut variables = launch::variables(&self.launch);

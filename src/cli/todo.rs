@@ -90,7 +90,7 @@ pub(super) fn put_right(errors: &[Finding], left: &[String]) -> Vec<String> {
     };
     let mut out: Vec<String> = Vec::new();
     for finding in errors.iter().filter(|finding| !is_known(finding)) {
-        let text = format!("put right, as {} wants it: {}", finding.rule, finding.message);
+        let text = format!("correct it, as {} requires: {}", finding.rule, finding.message);
         if !out.contains(&text) {
             out.push(text);
         }

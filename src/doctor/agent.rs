@@ -121,7 +121,7 @@ fn program(version: &Version, help: &str) -> Option<Problem> {
     let help = help.to_owned();
     match path.metadata() {
         Err(error) => Some(("program", format!("its program {shown} is not there ({error})"), help)),
-        Ok(file) if !file.is_file() => Some(("program", format!("its program {shown} is no file"), help)),
+        Ok(file) if !file.is_file() => Some(("program", format!("its program {shown} is not a file"), help)),
         Ok(file) if file.len() != receipt.program_size => {
             let (size, wanted) = (file.len(), receipt.program_size);
             Some(("program", format!("its program {shown} has {size} bytes, and was installed with {wanted}"), help))
@@ -196,7 +196,7 @@ fn proof(version: &Version) -> &'static str {
         Verified::Lock => "it had the digests of a lock file",
         Verified::Npm => "npm has compared its integrity value",
         Verified::Pypi => "uv has fetched it from the Python package index",
-        Verified::None => "nobody had said what its archive must be",
+        Verified::None => "no digest of its archive was known",
     }
 }
 

@@ -158,7 +158,7 @@ fn words(reason: Reason) -> (&'static str, &'static str) {
             ("it was started, but ended at once", "what it wrote to stderr may say why; if it does not, update it")
         }
         Reason::InvalidResponse => (
-            "it was started, but what it wrote is no answer of an ACP agent",
+            "it was started, but what it wrote is not the answer of an ACP agent",
             "see with `acp-registry which` whether its arguments start it as one, and update it",
         ),
         Reason::AgentError => (

@@ -130,10 +130,8 @@ pub(super) fn judge(methods: &[AuthMethod], has_list: bool) -> Result<(), Failur
     let mut found: Vec<String> = methods.iter().map(|method| quote(&method.kind)).collect();
     found.dedup();
     found.truncate(5);
-    let message = format!(
-        "nobody can sign in from a client alone: all authentication methods are of type {}; {REMEDY}",
-        found.join(", ")
-    );
+    let message =
+        format!("a client alone cannot sign in: all authentication methods are of type {}; {REMEDY}", found.join(", "));
     Err(Failure::new(Reason::NoSupportedAuthType, message))
 }
 

@@ -155,7 +155,7 @@ fn value(raw: &RawValue) -> Result<Value, String> {
 
 impl RpcError {
     fn of(value: &Value) -> Result<Self, String> {
-        let Value::Object(members) = value else { return Err("has an `error` that is no object".to_owned()) };
+        let Value::Object(members) = value else { return Err("has an `error` that is not an object".to_owned()) };
         Ok(Self {
             code: members.get("code").and_then(Value::as_i64),
             message: members.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
@@ -223,7 +223,7 @@ mod tests {
             ("{\"jsonrpc\":2.0,\"id\":1,\"result\":{}}", "has no member `\"jsonrpc\": \"2.0\"`"),
             ("{\"jsonrpc\":\"2.0\",\"id\":1}", "has neither `result` nor `error`"),
             ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1,\"error\":{}}", "has both `result` and `error`"),
-            ("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"x\"}", "has an `error` that is no object"),
+            ("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"x\"}", "has an `error` that is not an object"),
             (&deep, "is nested more than 128 levels deep"),
         ] {
             assert_eq!(response(line).body().unwrap_err(), problem, "{}", &line[..30.min(line.len())]);

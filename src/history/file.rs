@@ -125,7 +125,7 @@ fn event(part: &RawValue) -> Result<Event, String> {
         "withdrawn" => Kind::Withdrawn,
         other => {
             return Err(format!(
-                "is {}, which is none of `added`, `updated` and `withdrawn`",
+                "is {}, which is not one of `added`, `updated` and `withdrawn`",
                 crate::text::quote(other)
             ));
         }

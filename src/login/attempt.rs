@@ -168,7 +168,7 @@ impl Attempt {
                 self.fail("auth_required", "it still wants you to sign in before it opens a session", "try again");
             }
             _ => {
-                let message = format!("nobody can tell whether it has worked: {}", said(&reply));
+                let message = format!("it is not known whether it has worked: {}", said(&reply));
                 self.fail(
                     "session_failed",
                     message,

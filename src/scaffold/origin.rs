@@ -128,7 +128,10 @@ impl Scaffolder<'_> {
         if license.is_none() {
             notes.push(match about.licenses.first().and_then(|text| words::line(text, 60)) {
                 Some(text) => {
-                    format!("add `license`: the source says `{}`, which is no SPDX expression", text.replace('`', "'"))
+                    format!(
+                        "add `license`: the source says `{}`, which is not an SPDX expression",
+                        text.replace('`', "'")
+                    )
                 }
                 None => "add `license`: the source names none; an SPDX expression, or `proprietary`".to_owned(),
             });

@@ -44,7 +44,7 @@ impl Scaffolder<'_> {
         // Tags and keys of a registry are somebody else's, too.
         let package = format!("{name}@{version}");
         if package.parse::<NpmSpec>().map(|spec| spec.pin) != Ok(Pin::Exact(version.clone())) {
-            return Err(unfit(format!("{} is no version that npx could be told", quote(&version))));
+            return Err(unfit(format!("{} is not a version that npx accepts", quote(&version))));
         }
         let mut notes = Vec::new();
         self.refuse_path()?;

@@ -33,7 +33,7 @@ pub(super) fn files(bytes: &[u8]) -> Result<Vec<File>, String> {
         }
     }
     if files.is_empty() && !is_html {
-        return Err("it is no page of links".to_owned());
+        return Err("it is not a page of links".to_owned());
     }
     Ok(files)
 }

@@ -136,7 +136,7 @@ fn nothing_waits_where_an_agent_has_put_something_else() {
     assert_eq!(people.run(&["install", "a"]).code, 0);
     fifo(&folder.join("files/bin/agent"));
     let (code, document) = people.json(&["doctor"]);
-    assert!(code == 1 && document.to_string().contains("is no file"), "{document}");
+    assert!(code == 1 && document.to_string().contains("is not a file"), "{document}");
     fifo(&folder.join("receipt.json"));
     fifo(&folder.join("files.json"));
     assert_eq!(people.run(&["doctor"]).code, 1);
@@ -341,5 +341,5 @@ fn an_index_may_begin_with_a_byte_order_mark() {
     assert_eq!(people.run(&["run", "a"]).stdout, "hello\n");
     people.serve("/registry.json", "[]");
     let run = people.run(&["list", "--refresh", "--index", &people.server.url("/registry.json")]);
-    assert!(run.stderr.contains("it is no object with a list `agents`"), "{}", run.stderr);
+    assert!(run.stderr.contains("it is not an object with a list `agents`"), "{}", run.stderr);
 }

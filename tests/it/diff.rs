@@ -65,7 +65,7 @@ fn a_broken_entry_hides_no_other_and_is_named() {
     for (wrong, code, why) in [
         ("no-such", 3, "no-such: there is no such file"),
         ("r", 3, "r: there is no registry.json in this folder"),
-        ("r/a/icon.svg", 3, "r/a/icon.svg is no registry index"),
+        ("r/a/icon.svg", 3, "r/a/icon.svg is not a registry index"),
         ("ftp://h.example/", 2, "ftp"),
     ] {
         let run = env.run(&["diff", "old", wrong]);
@@ -111,7 +111,7 @@ fn trees_on_the_web_are_fetched_where_that_is_allowed() {
     let run = env.run(&["diff", "old", &server.url("/r")]);
     assert!(run.code == 3 && run.stderr.contains("--allow-host"), "{}", run.stderr);
     let gone = Server::answering(|asked| if asked.path == "/x.json" { ok("[]") } else { not_found() });
-    for (path, why) in [("/y.json", "there is no such file"), ("/x.json", "is no registry index")] {
+    for (path, why) in [("/y.json", "there is no such file"), ("/x.json", "is not a registry index")] {
         let run = env.run(&["--allow-host", &gone.host, "diff", "old", &gone.url(path)]);
         assert!(run.code == 3 && run.stderr.contains(why), "{path}: {}", run.stderr);
     }

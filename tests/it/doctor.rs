@@ -87,7 +87,7 @@ fn what_is_well_is_told_as_well() {
     let agent = &document["agents"][0];
     assert_eq!((&agent["id"], &agent["version"], &agent["status"]), (&json!("a"), &json!("1.0.0"), &json!("ok")));
     assert_eq!(names(&agent["checks"]), [("files", "ok")]);
-    assert!(agent["checks"][0]["message"].as_str().unwrap().ends_with("nobody had said what its archive must be"));
+    assert!(agent["checks"][0]["message"].as_str().unwrap().ends_with("no digest of its archive was known"));
     assert_eq!(agent["handshake"], Value::Null);
 
     let (code, document) = doctor.json(&["a", "a"]);

@@ -162,7 +162,7 @@ fn what_keeps_a_person_from_signing_in_is_told_with_what_helps() {
         ("missing", "method_not_found", "Method not found`, although it offers the method"),
         ("silent", "timeout", "the agent did not answer `authenticate` within 1 s"),
         ("exit", "refused", "the agent ended before it answered (exit code 7): `open https"),
-        ("no-session", "session_failed", "nobody can tell whether it has worked: the agent answers `session/new`"),
+        ("no-session", "session_failed", "it is not known whether it has worked: the agent answers `session/new`"),
     ] {
         let person = Person::of(how, &offering(&login()));
         let (code, document) = person.json(&["login", "a", "--timeout", "1"]);

@@ -55,7 +55,7 @@ fn a_terminal_is_handed_to_the_agents_own_program() {
     assert_eq!(document["reason"], "auth_required");
     let run = person.run(&["login", "a"]);
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
-    assert!(run.stderr.contains("`setup` signs in to `a` in a terminal, and stdin is none"), "{}", run.stderr);
+    assert!(run.stderr.contains("`setup` signs in to `a` in a terminal, and stdin is not one"), "{}", run.stderr);
 }
 
 #[test]

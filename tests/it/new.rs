@@ -252,7 +252,7 @@ fn what_a_registry_asks_for_besides_is_left_to_the_person() {
     new.verify.env.write("r/registry.toml", "[rules]\n\"manifest/missing-license-url\" = \"deny\"\n");
     let (code, document) = new.json(&["agent-x", "--npm", "flag", "--no-probe"]);
     assert_eq!((code, &document["errors"][0]["rule"]), (1, &json!("manifest/missing-license-url")));
-    assert!(left(&document).contains("put right, as manifest/missing-license-url wants it"), "{document}");
+    assert!(left(&document).contains("correct it, as manifest/missing-license-url requires"), "{document}");
 }
 
 #[test]
@@ -287,6 +287,7 @@ fn ids_obey_the_rules_and_nothing_is_asked_for_a_wrong_one() {
     for id in ["Upper", "../x", "con", "registry", "1a", "", "a/b", "ä", &long, "-x"] {
         let run = new.run(&["--npm", "flag", "--no-probe", "--", id]);
         assert_eq!(run.code, 2, "{id}: {}", run.stderr);
+        assert_eq!(run.stderr.contains("help: did you mean `upper`?"), id == "Upper", "{id}: {}", run.stderr);
     }
     // Whatever a configuration switches off, an id is the name of a folder.
     new.verify.env.write("r/registry.toml", "[rules]\n\"manifest/*\" = \"allow\"\n");
@@ -327,7 +328,7 @@ fn what_cannot_become_an_agent_leaves_nothing() {
         ("--npm", "several", 2, "2 commands (`a`, `b`), and npx cannot choose"),
         ("--npm", "none", 2, "has no command"),
         ("--npm", "odd", 2, "for the newest one, write `odd@1.0.0-rc.1`"),
-        ("--npm", "odd@latest", 2, "is no version that npx could be told"),
+        ("--npm", "odd@latest", 2, "is not a version that npx accepts"),
         ("--npm", "several@^1", 2, "is not one version"),
         ("--npm", "several@3.0.0", 2, "npm has no version `3.0.0` of `several`\nhelp: the newest version is `1.2.0`"),
         ("--npm", "../x", 2, "names a place to load code from"),

@@ -271,7 +271,11 @@ fn what_is_stale_goes_after_the_grace_and_snapshots_by_their_age() {
         run.stderr
     );
     let run = Run::of(&mut publish(&env, &moto.host, &["prune", "--to", "s3://stale", "--json"]));
-    assert!(run.code == 0 && run.stderr.contains("v2020-01-01-a/data.db is no part of the snapshot"), "{}", run.stderr);
+    assert!(
+        run.code == 0 && run.stderr.contains("v2020-01-01-a/data.db is not part of the snapshot"),
+        "{}",
+        run.stderr
+    );
     let pruned: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(pruned["removed"], serde_json::json!(["v2020-01-01-a"]));
     let run = Run::of(&mut publish(&env, &moto.host, &["prune", "--to", "s3://stale/nothing"]));
@@ -308,7 +312,7 @@ fn what_the_store_refuses_is_said_with_the_remedy() {
         assert!(run.code == 3 && run.stderr.contains(&format!("{name} is not set")), "{}", run.stderr);
     }
     let run = Run::of(publish(&env, &moto.host, &["--to", "s3://b"]).env("AWS_ENDPOINT_URL", "nowhere"));
-    assert!(run.code == 2 && run.stderr.contains("AWS_ENDPOINT_URL is no address"), "{}", run.stderr);
+    assert!(run.code == 2 && run.stderr.contains("AWS_ENDPOINT_URL is not an address"), "{}", run.stderr);
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     fails(&closed, "s3://b", 3, &["s3://b/.acp-registry/lease.json: the store did not do it"]);
 }

@@ -18,13 +18,13 @@ where
     let header = Elf::parse(file).and_then(|header| Ok((header, header.endian()?)));
     let Ok((header, endian)) = header else { return Program::Unusable("an ELF file with a broken header") };
     if !matches!(header.e_type(endian), elf::ET_EXEC | elf::ET_DYN) {
-        return Program::Unusable("an ELF file that is no program");
+        return Program::Unusable("an ELF file that is not a program");
     }
     let Ok(segments) = header.program_headers(endian, file) else {
         return Program::Unusable("an ELF file with a broken header");
     };
     if segments.is_empty() {
-        return Program::Unusable("an ELF file that is no program");
+        return Program::Unusable("an ELF file that is not a program");
     }
     let interpreter = segments
         .iter()

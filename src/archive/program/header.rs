@@ -52,7 +52,7 @@ where
         Ok((header, endian)) if header.filetype(endian) == macho::MH_EXECUTE => {
             Program::MachO { machines: vec![cpu(header.cputype(endian))] }
         }
-        Ok(_) => Program::Unusable("a Mach-O file that is no program"),
+        Ok(_) => Program::Unusable("a Mach-O file that is not a program"),
         Err(_) => Program::Unusable("a Mach-O file with a broken header"),
     }
 }
