@@ -97,7 +97,8 @@ impl Bumper<'_> {
         match choose(&current, &gathered.offers, policy) {
             Choice::UpToDate => Ok(Outcome::UpToDate),
             Choice::Ahead { newest } => Err(ErrorKind::Downgrade.because(format!(
-                "the manifest has {current}, but the newest version that can be had is {newest}: an agent is never moved to a lower version; {}",
+                "the manifest has {current}, but the newest version that can be had is {newest}: an agent is never moved \
+                 to a lower version; {}",
                 who_has_what(&gathered.offers, release.channel)
             ))),
             Choice::Disagree => Err(ErrorKind::VersionsDisagree

@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn what_says_something_unreadable_of_what_runs_is_no_way() {
         for (way, problem) in [
-            (json!(7), "no object"),
+            (json!(7), "not an object"),
             (json!({ "archive": 7 }), "`archive`"),
             (json!({ "cmd": ["a"] }), "`cmd`"),
             (json!({ "sha256": ["a"] }), "`sha256`"),

@@ -381,7 +381,11 @@ fn result(
         "out": args.out.display().to_string(),
         "written": built.is_some() && !args.check,
         "changed_files": changed,
-        "findings": checked.findings.iter().map(|finding| finding_json(&as_published(finding, &kept))).collect::<Vec<Value>>(),
+        "findings": checked
+            .findings
+            .iter()
+            .map(|finding| finding_json(&as_published(finding, &kept)))
+            .collect::<Vec<Value>>(),
         "agents": agents.map(|agent| json!({ "id": agent.id, "status": agent.outcome.as_str() })).collect::<Vec<Value>>(),
         "kept": kept,
         "left_out": left_out,

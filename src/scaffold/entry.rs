@@ -42,7 +42,8 @@ pub fn check_id(id: &str, root: &Path, options: &Options<'_>) -> Result<(), Erro
         && id.len() <= ID_LIMIT;
     if !is_plain {
         return Err(Error::Id(format!(
-            "{} is not an id: use lower-case letters, digits and hyphens, begin with a letter, and write at most {ID_LIMIT} bytes",
+            "{} is not an id: use lower-case letters, digits and hyphens, begin with a letter, and write at most \
+             {ID_LIMIT} bytes",
             quote(id)
         )));
     }

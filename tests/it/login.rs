@@ -189,7 +189,11 @@ fn an_agent_that_cannot_be_spoken_to_is_told_as_doctor_does() {
     for (case, reason, part) in [
         (&["exit", "3", "$ESC[31mno key"][..], "exited", "it was started, but ended at once"),
         (&["silent"], "timeout", "did not answer in time"),
-        (&["reply", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":7}\n"], "invalid_response", "no answer of an ACP agent"),
+        (
+            &["reply", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":7}\n"],
+            "invalid_response",
+            "not the answer of an ACP agent",
+        ),
     ] {
         for command in ["login", "logout"] {
             let (code, document) = Person::with(case).json(&[command, "a", "--timeout", "1"]);

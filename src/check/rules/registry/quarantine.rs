@@ -12,13 +12,13 @@ pub(crate) static RULE: Rule = Rule {
     name: "registry/quarantine",
     level: Level::Warning,
     summary: "quarantine.json names no agent, or cannot be read",
-    why: "The list keeps broken agents from being started and updated. An id that belongs to nobody protects nobody. A list \
-          that cannot be read is an error: without it every quarantined agent would be let loose. An entry of a wrong form \
-          is an error too: it holds its agent for ever, whatever it was meant to say.",
+    why: "The list keeps broken agents from being started and updated. An id that no agent has keeps nothing from being \
+          started. A list that cannot be read is an error: without it every quarantined agent would be started. An entry of a \
+          wrong form is an error too: it keeps its agent in quarantine without end, whatever it was meant to say.",
     fix: "The file is one JSON object: `{ \"<id>\": \"<reason>\" }`, or, with the last day of the quarantine, \
           `{ \"<id>\": { \"reason\": \"<reason>\", \"until\": \"YYYY-MM-DD\" } }`. Remove ids of agents that have left.",
-    fails: Example::Files(&[("quarantine.json", "{ \"nobody\": \"crashes at start\" }\n")]),
-    marks: "\"nobody\"",
+    fails: Example::Files(&[("quarantine.json", "{ \"unknown\": \"crashes at start\" }\n")]),
+    marks: "\"unknown\"",
     passes: Example::Files(&[("quarantine.json", "{}\n")]),
     check: Check::Registry(check),
 };
@@ -57,7 +57,7 @@ fn check_members(registry: &Registry, quarantine: &Quarantine, report: &mut Repo
         return;
     };
     for (pointer, range) in quarantine.document.places().repeated_keys(50) {
-        report.member(pointer, range, "the same id stands twice").help("keep one of the two members");
+        report.member(pointer, range, "the list has this id twice").help("keep one of the two members");
     }
     for (id, entry) in members {
         let pointer = format!("/{}", escape_segment(id));
@@ -95,15 +95,15 @@ fn check_entry(id: &str, entry: &Value, pointer: &str, report: &mut Reporter<'_>
     if let Some(until) = members.get("until")
         && until.as_str().and_then(date).is_none()
     {
-        let shown = until.as_str().map_or_else(|| "what stands there".to_owned(), quote);
+        let shown = until.as_str().map_or_else(|| "the value of `until`".to_owned(), quote);
         report
-            .value(format!("{pointer}/until"), format!("{shown} is no date until which {id} is held"))
+            .value(format!("{pointer}/until"), format!("{shown} is not the date at which the quarantine of {id} ends"))
             .grave()
             .help("write the last day as \"YYYY-MM-DD\", or leave `until` out for a quarantine without end");
     }
     for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
         let member = format!("{pointer}/{}", escape_segment(name));
-        let draft = report.key(member, format!("the entry of {id} has a member {}, which nobody reads", quote(name)));
+        let draft = report.key(member, format!("the entry of {id} has a member {}, which has no meaning", quote(name)));
         match nearest(name, MEMBERS) {
             Some(near) => draft.help(format!("did you mean `{near}`?")),
             None => draft.help("remove it"),
@@ -156,19 +156,19 @@ mod tests {
                 r#"{ "reason": "x", "until": "2026-02-30" }"#,
                 Level::Error,
                 "\"2026-02-30\"",
-                "`2026-02-30` is no date until which `held` is held",
+                "`2026-02-30` is not the date at which the quarantine of `held` ends",
             ),
             (
                 r#"{ "reason": "x", "until": 20261231 }"#,
                 Level::Error,
                 "20261231",
-                "what stands there is no date until which `held` is held",
+                "the value of `until` is not the date at which the quarantine of `held` ends",
             ),
             (
                 r#"{ "reason": "x", "untill": "2026-12-31" }"#,
                 Level::Warning,
                 "\"untill\"",
-                "the entry of `held` has a member `untill`, which nobody reads",
+                "the entry of `held` has a member `untill`, which has no meaning",
             ),
         ] {
             assert_eq!(findings(entry), [(level, marks.to_owned(), message.to_owned())], "{entry}");
