@@ -154,7 +154,7 @@ fn name_of(pointer: &str) -> String {
     let (rest, last) = pointer.rsplit_once('/').unwrap_or_default();
     let key = |part: &str| part.replace("~1", "/").replace("~0", "~");
     match rest.rsplit('/').next().filter(|list| !list.is_empty() && is_index(last)) {
-        Some(list) => quote(&format!("{}[{last}]", key(list))),
+        Some(of) => quote(&format!("{}[{last}]", key(of))),
         None if last.is_empty() => "the manifest".to_owned(),
         None => quote(&key(last)),
     }

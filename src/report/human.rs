@@ -1,8 +1,5 @@
 //! For people at a terminal: the source line with the place underlined.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
-
 use annotate_snippets::{AnnotationKind, Level as Title, Origin, Renderer, Snippet};
 use unicode_width::UnicodeWidthChar as _;
 

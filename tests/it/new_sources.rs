@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::agent::fake_agent;
 use crate::archives::{gz, sha256, tar};
 use crate::new::{Place, body, left};
-use crate::server::ok;
+use crate::server::{Answer, ok, status};
 
 #[test]
 fn a_python_package_becomes_an_agent() {
