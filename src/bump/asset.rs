@@ -1,18 +1,9 @@
 //! The file of a release that takes the place of another release's file.
 
 use super::address::names;
-use crate::manifest::Platform;
 use crate::manifest::archive::format;
+use crate::manifest::{Platform, platform_of};
 use crate::upstream::github::{Asset, Release};
-
-/// Words by which the names of files tell what they run on.
-const OS: [(&str, &[&str]); 3] = [
-    ("darwin", &["darwin", "macos", "mac", "osx", "apple"]),
-    ("linux", &["linux"]),
-    ("windows", &["windows", "win", "win32", "win64"]),
-];
-const ARCHITECTURE: [(&str, &[&str]); 2] =
-    [("aarch64", &["aarch64", "arm64"]), ("x86_64", &["x86_64", "x64", "amd64", "x86-64", "win64"])];
 
 /// What has become of a file in another release.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,22 +32,6 @@ pub(super) fn successor<'a>(release: &'a Release, name: &str, platform: &str, ol
         (Some(asset), None) => Successor::Renamed(asset),
         _ => Successor::Missing,
     }
-}
-
-/// The platform that a file's name tells, if it tells exactly one.
-#[must_use]
-pub fn platform_of(name: &str) -> Option<Platform> {
-    let name = name.to_ascii_lowercase();
-    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
-    let has = |word: &&str| {
-        // `x86_64` is two words.
-        if word.contains(['_', '-']) { name.contains(*word) } else { words.contains(word) }
-    };
-    let only = |table: &[(&'static str, &[&str])]| {
-        let mut known = table.iter().filter(|(_, words)| words.iter().any(&has)).map(|(key, _)| *key);
-        known.next().filter(|_| known.next().is_none())
-    };
-    format!("{}-{}", only(&OS)?, only(&ARCHITECTURE)?).parse().ok()
 }
 
 #[cfg(test)]

@@ -27,7 +27,6 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 
-pub use asset::platform_of;
 pub use error::{Error, ErrorKind};
 pub use newest::{Choice, Held, Policy, choose};
 pub use offer::{Flaw, Offer, Offers, SourceKind, version_of_tag};

@@ -6,6 +6,7 @@ use jsonschema::error::ValidationErrorKind as Kind;
 use jsonschema::{Draft, Registry, Validator};
 use serde_json::Value;
 
+use crate::manifest::{Platform, platform_of};
 use crate::text::{nearest, quote};
 
 /// What the ids of the embedded schemas begin with: a name, reserved for what is found nowhere. The build puts the address
@@ -117,7 +118,8 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
                 Kind::Enum { options } => strings(options),
                 _ => Vec::new(),
             };
-            let help = match nearest(key, known.iter().map(String::as_str)) {
+            let meant = platform_of(key).map(Platform::as_str);
+            let help = match meant.or_else(|| nearest(key, known.iter().map(String::as_str))) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("one of {}", known.join(", ")),
             };

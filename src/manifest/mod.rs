@@ -25,12 +25,14 @@ pub mod env_name;
 pub mod extension;
 mod package;
 mod places;
+mod platform_words;
 mod version;
 
 pub use agent::{Agent, BinaryTarget, Channel, Distribution, Package, PackageKind, Platform, Preview, Release};
 pub use document::{Manifest, SyntaxError};
 pub use package::{NpmSpec, Pin, PypiSpec, SpecError, pypi_version_matches};
 pub use places::{Places, escape_segment};
+pub use platform_words::platform_of;
 #[cfg(test)]
 pub(crate) use version::COMPARISONS;
 pub use version::Version;

@@ -1,8 +1,7 @@
 //! The file of a release for each platform.
 
-use crate::bump::platform_of;
-use crate::manifest::Platform;
 use crate::manifest::archive::{Format, format};
+use crate::manifest::{Platform, platform_of};
 use crate::upstream::github::{Asset, Release};
 
 /// Words for builds that are not for everybody.

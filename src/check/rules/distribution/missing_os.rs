@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use crate::manifest::Platform;
+use crate::manifest::{Platform, platform_of};
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/missing-os",
@@ -29,15 +29,17 @@ pub(crate) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for release in subject.agent().releases() {
         let targets = &release.distribution.binary;
-        let covered: BTreeSet<&str> =
-            targets.iter().filter_map(|target| target.platform.parse::<Platform>().ok()).map(Platform::os).collect();
+        // A wrong name is a finding of its own: it counts for the system that it means.
+        let platforms =
+            targets.iter().filter_map(|target| target.platform.parse().ok().or(platform_of(&target.platform)));
+        let covered: BTreeSet<&str> = platforms.map(Platform::os).collect();
         let missing: Vec<&str> =
             ["darwin", "linux", "windows"].into_iter().filter(|os| !covered.contains(os)).collect();
-        if !targets.is_empty() && !missing.is_empty() {
+        if !covered.is_empty() && !missing.is_empty() {
             report
                 .key(
                     format!("{}/distribution/binary", release.pointer()),
-                    format!("there is no build for {}", missing.join(" and ")),
+                    format!("there is no build for {}", missing.join(" or ")),
                 )
                 .help("add a build for each system, or distribute the agent as a package");
         }
