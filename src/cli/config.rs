@@ -117,12 +117,19 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 
 fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer, Failure> {
     let (named, id) = (&args.agent, args.agent.id.as_str());
-    let installed = if is_id(id) { versions::installed(named, None, session)? } else { None };
+    let mut installed = if is_id(id) { versions::installed(named, None, session)? } else { None };
+    let catalog = signals::run(session.catalog())?;
+    if named.is_latest
+        && let Ok(catalog) = &catalog
+        && let Some(agent) = catalog.agent(id)?
+    {
+        installed = versions::installed(&Named::exact(id, &agent.version), None, session)?;
+    }
     let (installed, is_damaged) = match installed {
         Some(version) if !version.is_whole() => (None, true),
         installed => (installed, false),
     };
-    let (agent, index) = match signals::run(session.catalog())? {
+    let (agent, index) = match catalog {
         Ok(catalog) => {
             let agent = match catalog.agent(id)? {
                 None if installed.is_none() => return Err(unknown(id, &catalog)),
@@ -212,7 +219,10 @@ fn notes(args: &Args, answer: &Answer) -> Vec<String> {
             answer.launch.program
         )),
         Form::Run if args.direct => {
-            notes.push(format!("{id} is {lack}, and is not a package: `{PROGRAM} run` installs and starts it"));
+            notes.push(format!(
+                "--direct was not followed: {id} is {lack}, and is not a package; `{PROGRAM} install {}` comes first",
+                args.agent
+            ));
         }
         Form::Run if answer.installed.is_none() => {
             notes.push(format!("{id} is {lack}: the first start installs it, or `{PROGRAM} install {id}` does now"));

@@ -344,6 +344,10 @@ mod tests {
         ] {
             assert_eq!(failure(program, &read(name)).lacks_source(package), is_down, "{name} {package}");
         }
+        let no_command = Error::Tool(Box::new(failure("uv", &read("uv-no-command.txt"))));
+        let no_command = crate::install::uv::refused(no_command, "six==1.16.0");
+        let told = no_command.to_string();
+        assert!(told.starts_with("the package `six==1.16.0` has no command") && no_command.is_of_manifest(), "{told}");
         // A script of a package cannot claim it.
         let forged = failure("npm", "npm error code 1\nnpm error command sh -c x\nnpm error code E404\n");
         assert!(!forged.lacks_package());

@@ -100,9 +100,16 @@ pub(super) fn refused(error: Error, package: &str) -> Error {
         None if refusal::is_of_build(error.stderr()) => {
             Error::NeedsBuild { package: package.to_owned(), built: refusal::needs_build(error.stderr()) }
         }
+        // Otherwise it names the package only: the reason is on stdout.
+        None if error.stderr().lines().any(|line| line.starts_with("error: Failed to install entrypoints for ")) => {
+            Error::NoCommand { package: package.to_owned(), problem: NO_COMMAND.to_owned() }
+        }
         None => error,
     }
 }
+
+/// What is wrong with a package without commands, as the rest of a sentence.
+const NO_COMMAND: &str = "has no command, so that uvx has nothing to start";
 
 /// What a second failure means, when uv was to use a Python that the package wants: without one, the first counts.
 fn refused_again(again: Error, first: Error, package: &str) -> Error {
@@ -223,7 +230,7 @@ fn choose(package: &str, wanted: Option<&str>, mut programs: Vec<String>) -> Res
         return Ok(programs.swap_remove(at));
     }
     match programs.len() {
-        0 => Err("has no command, so that uvx has nothing to start".to_owned()),
+        0 => Err(NO_COMMAND.to_owned()),
         1 => Ok(programs.swap_remove(0)),
         number => Err(format!(
             "has {number} commands ({}), none of its own name, and uvx cannot choose; the manifest can, with `command`",

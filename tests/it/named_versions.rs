@@ -132,6 +132,8 @@ fn settings_of_a_version_start_that_version() {
         let version = if named == "a@latest" { "1.2.0" } else { "1.0.0" };
         assert_eq!(run.stdout, format!("a-{version} acp\n"), "{}", run.stderr);
     }
+    let (_, document) = people.json(&["config", "cli", "a@latest"]);
+    assert_eq!((&document["version"], &document["installed"]), (&"1.2.0".into(), &true.into()));
     // What settings name survives the garbage.
     assert_eq!(people.run(&["gc"]).code, 0);
     assert_eq!(people.run(&["run", "a@1.0.0", "--offline"]).stdout, "a-1.0.0 acp\n");

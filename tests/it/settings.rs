@@ -110,7 +110,7 @@ fn settings_start_agents_by_this_program_unless_that_is_not_wanted() {
     for (id, arguments, part) in [
         ("own", &[][..], "own is not installed: the first start installs it"),
         ("of-npm", &["--run"], "of-npm is not installed: the first start installs it"),
-        ("tricky", &["--direct"], "tricky is not installed, and is not a package"),
+        ("tricky", &["--direct"], "--direct was not followed: tricky is not installed, and is not a package"),
     ] {
         for client in CLIENTS {
             let run = people.run(&[&["config", client, id], arguments].concat());
