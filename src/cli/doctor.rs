@@ -1,5 +1,6 @@
 //! `acp-registry doctor`
 
+use std::collections::BTreeMap;
 use std::env;
 use std::time::Duration;
 
@@ -61,9 +62,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut ids = if named.is_empty() { known } else { named.clone() };
     ids.sort_unstable();
     ids.dedup();
-    if args.fix {
-        fix(&ids, &session)?;
-    }
+    let mut failed = if args.fix { fix(&ids, &session)? } else { BTreeMap::new() };
     let mut agents = Vec::new();
     for id in &ids {
         ui.detail(&format!("looking at {id}"));
@@ -77,7 +76,12 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         converse(args, &mut agents, ui)?;
     }
     if args.fix && !named.is_empty() {
-        reinstall(args, &mut agents, &session)?;
+        failed.extend(reinstall(args, &mut agents, &session)?);
+    }
+    for agent in &mut agents {
+        if let Some(failure) = failed.get(&agent.id) {
+            agent.repair_has_failed(failure.advice().as_deref());
+        }
     }
     let text = if args.format.is_json() {
         let document = json!({ "schema": 1, "command": "doctor", "checks": checks, "agents": agents });
@@ -89,10 +93,13 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(if is_well(&checks, &agents) { Exit::Success } else { Exit::Findings })
 }
 
+/// Why agents were not repaired, by id.
+type Failed = BTreeMap<String, Failure>;
+
 /// Repairs what can be. What cannot is said, and looked at afterwards as everything else.
-fn fix(ids: &[String], session: &Session<'_>) -> Result<(), Failure> {
+fn fix(ids: &[String], session: &Session<'_>) -> Result<Failed, Failure> {
     signals::run_with_threads(1, async {
-        let bars = Installs::new(session.ui());
+        let (bars, mut failed) = (Installs::new(session.ui()), Failed::new());
         for id in ids {
             let repaired = match session.store.agent(id) {
                 Ok(Some(agent)) => repair_if_needed(&agent.current, session, &bars).await,
@@ -103,9 +110,13 @@ fn fix(ids: &[String], session: &Session<'_>) -> Result<(), Failure> {
             match repaired {
                 Ok(Some(done)) => session.ui().note(&done),
                 Ok(None) => {}
-                Err(failure) => not_repaired(id, &failure, session),
+                Err(failure) => {
+                    not_repaired(id, &failure, session);
+                    failed.insert(id.clone(), failure);
+                }
             }
         }
+        failed
     })
 }
 
@@ -124,7 +135,8 @@ fn not_repaired(id: &str, failure: &Failure, session: &Session<'_>) {
 }
 
 /// Installs packages again that do not answer although nothing is known to be damaged, and starts them once more.
-fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Result<(), Failure> {
+fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Result<Failed, Failure> {
+    let mut failed = Failed::new();
     for agent in agents.iter_mut().filter(|agent| agent.may_miss_files()) {
         let Some(version) = agent.startable.clone() else { continue };
         let done = signals::run_with_threads(1, async {
@@ -133,6 +145,7 @@ fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Res
         })?;
         if let Err(failure) = done {
             not_repaired(&agent.id, &failure, session);
+            failed.insert(agent.id.clone(), failure);
             continue;
         }
         *agent = doctor::installed(&session.store, &version.receipt.id, &environment())?;
@@ -141,7 +154,7 @@ fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Res
             session.ui().note(&format!("repaired {}: {}", agent.id, Need::Start.why()));
         }
     }
-    Ok(())
+    Ok(failed)
 }
 
 /// What a variable says of a proxy.

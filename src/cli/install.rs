@@ -10,7 +10,7 @@ use acp_registry::lockfile::NAME;
 use acp_registry::manifest::Platform;
 use acp_registry::report::bytes;
 use acp_registry::resolve::Plan;
-use acp_registry::store::{Done, Order, Pin, Start, StoredInterpreter};
+use acp_registry::store::{Done, Order, Pin, Start, StoredInterpreter, Version};
 use acp_registry::sys::process::{self, Orphans};
 use acp_registry::text::{printable, quote};
 use futures_util::stream::{self, StreamExt as _};
@@ -267,10 +267,16 @@ async fn install_unless(
     let plan = &task.plan;
     if session.is_offline() {
         let there = session.store.installed(plan)?;
-        if !is_there_enough || !there.is_some_and(|there| there.is_intact()) {
+        if !is_there_enough || !there.as_ref().is_some_and(Version::is_intact) {
+            let problem = match there {
+                Some(there) if there.is_intact() => "does not answer",
+                _ if session.store.holds(plan) => "is damaged",
+                _ => "is not installed",
+            };
+            let work = if problem == "is not installed" { "installing" } else { "repairing" };
             let (id, version) = (&plan.id, &plan.version);
-            let message = format!("{id} {version} is not installed, and nothing may be sent (--offline)");
-            return Err(Failure::unable(message).code(Code::Offline));
+            let message = format!("{id} {version} {problem}, and {work} it needs the network (--offline)");
+            return Err(Failure::unable(message).code(Code::Offline).help("run it again without --offline"));
         }
     }
     let host = Platform::host();

@@ -81,10 +81,10 @@ type Installed = (BTreeMap<String, Agent>, BTreeMap<String, Failure>);
 pub(super) fn agents(store: &Store) -> Result<Installed, Failure> {
     let (mut agents, mut damaged) = (BTreeMap::new(), BTreeMap::new());
     for id in store.ids()? {
-        match store.agent(&id) {
-            Ok(Some(agent)) => drop(agents.insert(id, agent)),
-            Ok(None) => {}
-            Err(error) => drop(damaged.insert(id, error.into())),
+        match store.agent(&id).map(|agent| agent.ok_or_else(|| store.lost(&id))) {
+            Ok(Ok(agent)) => drop(agents.insert(id, agent)),
+            Ok(Err(Ok(None))) => {}
+            Ok(Err(Ok(Some(error)) | Err(error))) | Err(error) => drop(damaged.insert(id, error.into())),
         }
     }
     Ok((agents, damaged))

@@ -222,19 +222,25 @@ impl<'a> Session<'a> {
 
     /// The ids of all installed agents, which those that were named must be among.
     pub(super) fn installed(&self, named: &[String]) -> Result<Vec<String>, Failure> {
+        self.all_with(named, |id| self.not_installed(id))
+    }
+
+    /// The same for a command that removes agents: an installation is of no use to it.
+    pub(super) fn removable(&self, named: &[String]) -> Result<Vec<String>, Failure> {
+        self.all_with(named, |id| self.absent(id))
+    }
+
+    fn all_with(&self, named: &[String], missing: impl Fn(&str) -> Failure) -> Result<Vec<String>, Failure> {
         let known = self.store.ids()?;
-        if let Some(id) = named.iter().find(|id| !known.contains(id)) {
-            return Err(self.not_installed(id, known.iter().map(String::as_str)));
+        match named.iter().find(|id| !known.contains(id)) {
+            Some(id) => Err(missing(id)),
+            None => Ok(known),
         }
-        Ok(known)
     }
 
     /// An installed agent, which is whole.
     pub(super) fn agent(&self, id: &str) -> Result<Agent, Failure> {
-        let agent = self.store.agent(id)?.ok_or_else(|| {
-            let failure = self.not_installed(id, []);
-            failure.help(format!("run `acp-registry install {}`", quote(id).trim_matches('`')))
-        })?;
+        let agent = self.store.agent(id)?.ok_or_else(|| self.not_installed(id))?;
         self.whole(&agent.current)?;
         Ok(agent)
     }
@@ -250,11 +256,26 @@ impl<'a> Session<'a> {
         Ok(self.store.vouch_for(version)?)
     }
 
-    /// The agent is not among those that are installed.
-    pub(super) fn not_installed<'b>(&self, id: &str, installed: impl IntoIterator<Item = &'b str>) -> Failure {
+    /// The agent is not installed. An agent of the index is to be installed; other ids are taken for mistyped ones.
+    pub(super) fn not_installed(&self, id: &str) -> Failure {
+        let failure = self.absent(id);
+        let is_offered = |catalog: Catalog| matches!(catalog.agent(id), Ok(Some(_)));
+        if self.catalog_at_hand().is_some_and(is_offered) {
+            failure.help(format!("run `acp-registry install {}`", quote(id).trim_matches('`')))
+        } else {
+            failure
+        }
+    }
+
+    /// The agent is not installed, and need not be.
+    fn absent(&self, id: &str) -> Failure {
         let root = self.store.root().display();
-        let message = format!("{} is not installed in {root}", quote(id));
-        Failure::usage(message).code(Code::NotInstalled).suggest(suggestions(id, installed))
+        let failure = Failure::usage(format!("{} is not installed in {root}", quote(id))).code(Code::NotInstalled);
+        let known = self.store.ids().unwrap_or_default();
+        match suggestions(id, known.iter().map(String::as_str)) {
+            near if near.is_empty() => failure.help("`acp-registry list --installed` shows what is installed"),
+            near => failure.suggest(near),
+        }
     }
 
     fn connect(&self) -> Result<(Arc<Client>, Github), Problem> {

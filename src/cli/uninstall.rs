@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     session.store.only_looks = args.dry_run;
     let session = session;
     let named = versions::only(&args.agents, &session)?;
-    let known = session.installed(&named)?;
+    let known = session.removable(&named)?;
     let ids = if args.all { known } else { named };
     let (freed, failed) = signals::run(async {
         let (mut all, mut failed) = (Freed::default(), Vec::new());

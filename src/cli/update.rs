@@ -146,7 +146,7 @@ fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap
     let mut chosen = Vec::new();
     for id in ids.iter().filter(|id| !damaged.contains_key(*id)) {
         let Some(agent) = installed.remove(id) else {
-            return Err(session.not_installed(id, installed.keys().map(String::as_str)));
+            return Err(session.not_installed(id));
         };
         chosen.push(agent);
     }

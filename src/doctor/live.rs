@@ -33,8 +33,7 @@ pub async fn start(
             let mut check = explain(&outcome);
             examined.handshake = Some(outcome);
             if examined.may_miss_files() {
-                let id = quote(&examined.id);
-                let fix = format!("`acp-registry doctor --fix {}` installs it again", id.trim_matches('`'));
+                let fix = fix(&examined.id);
                 check.help = Some(check.help.map_or_else(|| fix.clone(), |help| format!("{help}; {fix}")));
             }
             examined.add(check);
@@ -45,6 +44,11 @@ pub async fn start(
         }
     }
     Ok(())
+}
+
+/// What helps where files of the agent may be missing. Printable.
+pub(super) fn fix(id: &str) -> String {
+    format!("`acp-registry doctor --fix {}` installs it again", quote(id).trim_matches('`'))
 }
 
 /// Starts an installed version as [`start`] does. The inner error says why it cannot be started at all, as a part of a

@@ -21,8 +21,9 @@ pub use live::{explain, speak, start};
 
 use crate::handshake::{Outcome, Reason};
 use crate::install::Kind;
-use crate::store::{Store, Version};
+use crate::store::{self, Store, Version};
 use crate::sys::process::Environment;
+use crate::text::printable;
 
 /// How something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -102,6 +103,16 @@ impl Examined {
         let is_package = self.startable.as_ref().is_some_and(|version| version.receipt.kind() != Some(Kind::Binary));
         let of_files = [Reason::Exited, Reason::SpawnFailed, Reason::InvalidResponse, Reason::AgentError];
         is_package && reason.is_some_and(|reason| of_files.contains(&reason))
+    }
+
+    /// Puts another remedy in the place of those that would repeat a repair that has failed.
+    pub fn repair_has_failed(&mut self, help: Option<&str>) {
+        let repairs = [store::remedy(&self.id), live::fix(&self.id)];
+        for check in self.checks.iter_mut().filter(|check| check.status == Status::Error) {
+            if check.help.as_ref().is_some_and(|given| repairs.iter().any(|repair| given.ends_with(repair))) {
+                check.help = help.map(|help| printable(help).into_owned());
+            }
+        }
     }
 
     fn add(&mut self, check: Check) {

@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::current::Current;
+use super::places::CURRENT;
 use super::{Error, Version};
 use crate::resolve::Plan;
 use crate::sys::fs::PathError;
+use crate::sys::lock;
+use crate::text::quote;
 
 /// Installed agents below one directory.
 #[derive(Debug, Clone)]
@@ -75,6 +78,33 @@ impl Store {
             Err(Error::Damaged { .. }) => Ok(None),
             version => Ok(version?.filter(Version::is_whole)),
         }
+    }
+
+    /// Whether anything is there of the version that a plan would install, be it damaged.
+    #[must_use]
+    pub fn holds(&self, plan: &Plan) -> bool {
+        !matches!(Version::read(&self.place(&plan.id, &plan.folder())), Ok(None))
+    }
+
+    /// Why none of the installed versions of an agent is started: the file that says which one is missing, or names one
+    /// that is gone. `None` where one is started, where nothing is installed, and while the agent is being changed.
+    ///
+    /// # Errors
+    /// [`Error`] when its directory cannot be read.
+    pub fn lost(&self, id: &str) -> Result<Option<Error>, Error> {
+        if lock::is_used(&self.lock_file(id)) || self.agent(id)?.is_some() {
+            return Ok(None);
+        }
+        let directory = self.directory(id);
+        let message = match Current::read(&directory)? {
+            Some(Current { folder, .. }) => {
+                let problem = if directory.join(&folder).is_dir() { "has no receipt" } else { "is gone" };
+                format!("the version that it names, {}, {problem}", quote(&folder))
+            }
+            None if self.versions(id)?.is_empty() => return Ok(None),
+            None => "it is missing".to_owned(),
+        };
+        Ok(Some(Error::Damaged { id: id.to_owned(), path: directory.join(CURRENT), message }))
     }
 
     /// The ids of agents of which anything is there, in the order of their names.

@@ -110,6 +110,17 @@ fn bytes_that_somebody_has_changed_are_installed_again() {
         assert_ne!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
         let offline = people.run(&[arguments, &["--offline"]].concat());
         assert_eq!(offline.code, 3, "{}", offline.stdout);
+        let told = "a 1.0.0 is damaged, and repairing it needs the network (--offline)\nhelp: run it again without";
+        assert!(offline.stderr.contains(told), "{}", offline.stderr);
+        // A repair that has failed is not what helps.
+        let doctor = people.run(&["doctor", "--fix", "--offline"]);
+        assert!(
+            doctor.code == 1 && doctor.stderr.contains("a was not repaired: a 1.0.0 is damaged"),
+            "{}",
+            doctor.stderr
+        );
+        assert!(doctor.stdout.contains("run it again without --offline"), "{}", doctor.stdout);
+        assert!(!doctor.stdout.contains("repairs it"), "{}", doctor.stdout);
         let run = people.run(arguments);
         assert_eq!(run.code, 0, "{}", run.stderr);
         assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
@@ -161,6 +172,23 @@ fn damaged_records_are_repaired_by_an_installation() {
             assert_eq!(run.code, 0, "{name} {text}: {}", run.stderr);
             assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
         }
+    }
+    let (version, current) = (folder.clone(), agent.join("current"));
+    let harms: [(&str, &dyn Fn()); 3] = [
+        ("is gone", &|| fs::remove_dir_all(&version).unwrap()),
+        ("has no receipt", &|| fs::remove_file(version.join("receipt.json")).unwrap()),
+        ("current is damaged (it is missing)", &|| fs::remove_file(&current).unwrap()),
+    ];
+    for (part, harm) in harms {
+        harm();
+        for (arguments, code) in [(&["update"][..], 3), (&["update", "--dry-run"], 3), (&["list", "--installed"], 0)] {
+            let run = people.run(arguments);
+            assert_eq!(run.code, code, "{part}: {} {}", run.stdout, run.stderr);
+            let is_told = run.stderr.contains(part) && run.stderr.contains("`acp-registry install a` repairs it");
+            assert!(is_told && !run.stdout.contains("up to date"), "{part}: {} {}", run.stdout, run.stderr);
+        }
+        assert_eq!(people.run(&["install", "a"]).code, 0);
+        assert_eq!(people.run(&["update"]).code, 0);
     }
 }
 

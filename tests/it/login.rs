@@ -307,7 +307,11 @@ fn without_a_method_the_session_tells() {
 #[test]
 fn an_agent_that_is_not_installed_is_told_with_the_way_to_install_it() {
     let person = Person::of("ok", &offering(&login()));
+    person.people.publish(&[person.people.agent("b", "1.0.0")]);
+    assert_eq!(person.people.run(&["list", "--refresh"]).code, 0);
     for command in ["login", "logout"] {
+        let unknown = person.run(&[command, "nosuch"]);
+        assert!(unknown.stderr.contains("help: `acp-registry list --installed` shows"), "{}", unknown.stderr);
         let run = person.run(&[command, "b"]);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""));
         assert!(
