@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use acp_registry::doctor;
 use acp_registry::handshake::Options;
+use acp_registry::install::remedy::newer;
 use acp_registry::manifest::Platform;
-use acp_registry::store::Done;
+use acp_registry::store::{Done, StoredInterpreter};
 use acp_registry::text::printable;
 
 use super::exit::Failure;
@@ -58,7 +59,13 @@ pub(super) async fn ask(done: &mut Done, session: &Session<'_>) -> Result<(), Fa
     };
     if !answers {
         let (name, cause) = (printable(&id), printable(&problem));
-        ui.warning(&format!("{name} is installed, but does not answer: {cause}; see `acp-registry doctor {name}`"));
+        let shortfall = version.receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall);
+        let help = match &shortfall {
+            Some(shortfall) if problem.contains(&shortfall.to_string()) => newer(shortfall),
+            Some(shortfall) => format!("it {shortfall}: {}", newer(shortfall)),
+            None => format!("see `acp-registry doctor {name}`"),
+        };
+        ui.warning(&format!("{name} is installed, but does not answer: {cause}; {help}"));
     }
     Ok(session.store.note_answer(version, answers, &|holder| session.waiting(holder)).await?)
 }

@@ -6,6 +6,7 @@ use acp_registry::handshake::{ReservedVariable, SetupError};
 use acp_registry::index::{BuildError, PublishedError, TreeError};
 use acp_registry::install;
 use acp_registry::lockfile;
+use acp_registry::net::Problem;
 use acp_registry::publish;
 use acp_registry::registry::{ConfigError, LoadError};
 use acp_registry::resolve;
@@ -36,9 +37,17 @@ impl From<catalog::Error> for Failure {
         };
         let help = match &error {
             catalog::Error::Fetch(error) => error.problem.remedy(),
+            catalog::Error::Client(problem) => problem.remedy(),
             _ => None,
         };
         Self::unable(error).code(code).help_if(help)
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        let help = problem.remedy();
+        Self::unable(problem).help_if(help)
     }
 }
 
@@ -98,7 +107,7 @@ impl From<store::Error> for Failure {
             _ if error.is_of_integrity() => Self::refused(error),
             _ => Self::unable(error),
         };
-        failure.code(code).help_if(help).versions_instead(versions_instead)
+        failure.code(code).help_if(help.as_deref()).versions_instead(versions_instead)
     }
 }
 

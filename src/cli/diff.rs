@@ -86,7 +86,7 @@ fn read(place: &Place, allowed: &AllowedHosts) -> Result<Index, Failure> {
                 let path = format!("{}/{INDEX}", url.path().trim_end_matches('/'));
                 url.set_path(&path);
             }
-            let client = settings(allowed).and_then(Client::new).map_err(Failure::unable)?;
+            let client = settings(allowed).and_then(Client::new)?;
             let fetched = signals::run(client.get(&url, LIMIT))?.map_err(Failure::unable)?;
             fetched.ok_or_else(|| Failure::unable(format!("{place}: there is no such file")))?
         }

@@ -133,7 +133,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         Work::Planned(plans, index) => return show_plans(&plans, index, &session, args.format.is_json()),
         Work::Done(results, index) => (results, index),
     };
-    let exit = report(&results, index, args.format.is_json(), ui)?;
+    let exit = report(&results, index, args, ui)?;
     if let ([Outcome { id, done: Ok(_), .. }], false) = (results.as_slice(), args.format.is_json())
         && ui.is_watched()
     {
@@ -297,7 +297,8 @@ async fn install_unless(
     Ok(if is_there_enough { session.store.install(&order).await } else { session.store.install_again(&order).await }?)
 }
 
-fn report(results: &[Outcome], index: Option<Value>, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
+fn report(results: &[Outcome], index: Option<Value>, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
+    let (is_json, is_checked) = (args.format.is_json(), !args.no_check);
     let mut agents = Vec::new();
     let mut errors = Vec::new();
     let mut lines = String::new();
@@ -305,7 +306,7 @@ fn report(results: &[Outcome], index: Option<Value>, is_json: bool, ui: &Ui) -> 
         match done {
             Ok(done) => {
                 lines.push_str(&line(done));
-                warn(done, ui);
+                warn(done, is_checked, ui);
                 agents.push(launch::installed(&done.version)?);
                 if *is_pinned {
                     let version = &done.version.receipt.version;
@@ -340,11 +341,12 @@ fn report(results: &[Outcome], index: Option<Value>, is_json: bool, ui: &Ui) -> 
 }
 
 /// What may keep an agent from working that was just installed.
-pub(super) fn warn(done: &Done, ui: &Ui) {
+fn warn(done: &Done, is_checked: bool, ui: &Ui) {
     let receipt = &done.version.receipt;
     let id = &receipt.id;
-    if let Some(shortfall) = receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall) {
-        ui.warning(&format!("{id} {shortfall}; if it does not start, {}", newer(shortfall.runtime)));
+    let has_told = is_checked && receipt.answers == Some(false);
+    if let Some(shortfall) = receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall).filter(|_| !has_told) {
+        ui.warning(&format!("{id} {shortfall}; if it does not start, {}", newer(&shortfall)));
     }
     if !receipt.scripts_not_run.is_empty() && !done.was_there {
         let packages = receipt.scripts_not_run.join(", ");

@@ -153,7 +153,7 @@ pub(super) fn lacks_package_managers(rows: &[Row]) -> bool {
 /// A verifier as the flags want it.
 pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier, Failure> {
     let Settings { allowed, limits, keep, probes, use_cache, finished: _ } = settings;
-    let mut network = network::settings(allowed).map_err(Failure::unable)?;
+    let mut network = network::settings(allowed)?;
     if use_cache {
         network.cache = network::cache(ui);
     }
@@ -171,7 +171,7 @@ pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
         environment: environment.clone(),
         npm: npm_variables(&surroundings),
         uv: uv_variables(&surroundings),
-        client: Arc::new(Client::new(network).map_err(Failure::unable)?),
+        client: Arc::new(Client::new(network)?),
         github: None,
         limits,
         platform: Platform::host(),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use acp_registry::install::PackageCache;
 use acp_registry::net::{
     AllowedHosts, Cache, Client, Credentials, PROXY_VARIABLES, Problem, Secret, Settings, proxy_host, proxy_problem,
+    remedy,
 };
 use acp_registry::survey::Sources;
 use acp_registry::sys::{command, owner};
@@ -45,7 +46,7 @@ pub(super) fn connect(
     use_cache: bool,
     ui: &Ui,
 ) -> Result<(Client, Sources, Vec<String>), Failure> {
-    let mut settings = settings(allowed).map_err(Failure::unable)?;
+    let mut settings = settings(allowed)?;
     let (sources, unknown) = sources(needs, &mut settings.credentials)?;
     let notes: Vec<String> = unknown.iter().map(|unknown| format!("packages were not checked: {unknown}")).collect();
     for note in &notes {
@@ -61,14 +62,14 @@ pub(super) fn connect(
     if use_cache {
         settings.cache = cache(ui);
     }
-    let client = Client::new(settings).map_err(Failure::unable)?;
+    let client = Client::new(settings)?;
     Ok((client, sources, notes))
 }
 
 /// A client that knows GitHub with its secret, and no package registries.
 pub(super) fn client_with_github(allowed: &AllowedHosts) -> Result<(Client, Github), Problem> {
     let mut settings = settings(allowed)?;
-    let github = github(&mut settings.credentials).map_err(Problem::Setup)?;
+    let github = github(&mut settings.credentials).map_err(Problem::Variable)?;
     settings.sources.add(&github.api);
     Ok((Client::new(settings)?, github))
 }
@@ -85,7 +86,7 @@ fn github(credentials: &mut Credentials) -> Result<Github, String> {
 
 fn sources(needs: Needs, credentials: &mut Credentials) -> Result<(Sources, Vec<UnknownBase>), Failure> {
     let variable = |name: &str| env::var(name).ok();
-    let github = github(credentials).map_err(Failure::usage)?;
+    let github = github(credentials).map_err(|problem| Failure::usage(problem).help(remedy::VARIABLE))?;
     let surroundings = surroundings(&variable);
     let (mut of_npm, mut of_pypi) = (Credentials::default(), Credentials::default());
     let (npm, pypi) = rayon::join(
@@ -163,7 +164,7 @@ pub(super) fn proxies() -> impl Iterator<Item = (&'static str, String)> {
 /// around the proxy.
 fn proxy_hosts() -> Result<Vec<String>, Problem> {
     let hosts = proxies().map(|(name, value)| match proxy_problem(name, &value) {
-        Some(problem) => Err(Problem::Setup(format!("{problem}; correct or unset it"))),
+        Some(problem) => Err(Problem::Variable(problem)),
         None => Ok(proxy_host(&value).unwrap_or_default()),
     });
     hosts.collect()

@@ -291,7 +291,7 @@ impl<'a> Session<'a> {
     pub(super) fn installer(&self, platform: Option<Platform>) -> Result<Installer, Failure> {
         // Scripts of packages, and agents that are asked whether they answer, run as the person.
         hide_from_agents();
-        let (client, github) = self.connect().map_err(Failure::unable)?;
+        let (client, github) = self.connect()?;
         let variable = |name: &str| env::var(name).ok();
         let surroundings = network::surroundings(&variable);
         Ok(Installer {

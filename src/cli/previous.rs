@@ -24,7 +24,7 @@ pub(super) fn open(place: &str, allowed: &AllowedHosts) -> Result<Box<dyn Publis
     if scheme == "file" {
         return base.to_file_path().map(|path| Box::new(Directory(path)) as _).map_err(|()| wrong(&"no path"));
     }
-    let client = settings(allowed).and_then(Client::new).map_err(Failure::unable)?;
+    let client = settings(allowed).and_then(Client::new)?;
     let runtime = Runtime::new().map_err(Failure::unable)?;
     Ok(Box::new(Remote { base, client, runtime }))
 }

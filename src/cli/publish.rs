@@ -304,7 +304,7 @@ fn bucket(address: &str, allowed: &AllowedHosts) -> Result<Bucket, Failure> {
         key_id: needed("AWS_ACCESS_KEY_ID")?,
         secret: needed("AWS_SECRET_ACCESS_KEY")?,
         token: variable("AWS_SESSION_TOKEN"),
-        net: settings(allowed).map_err(Failure::unable)?,
+        net: settings(allowed)?,
     })
 }
 

@@ -148,7 +148,7 @@ fn remarks(version: &Version, environment: &Environment, examined: &mut Examined
         let message = format!("{shown} is started by {}, no longer by {}", printable(&now), printable(&then));
         examined.add(Check::warning("runtime", message, "`acp-registry doctor --fix` keeps that in its receipt"));
     } else if let Some(shortfall) = receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall) {
-        let help = format!("{}: the next start uses it", remedy::newer(shortfall.runtime));
+        let help = format!("{}: the next start uses it", remedy::newer(&shortfall));
         examined.add(Check::warning("runtime", format!("{shown} {shortfall}"), help));
     }
     if !receipt.scripts_not_run.is_empty() {

@@ -155,6 +155,10 @@ impl Outcome {
     #[must_use]
     pub fn after_failure(mut self) -> Self {
         self.is_flaky = self.verdict == Verdict::Pass;
+        if self.reason == Some(Reason::Timeout) {
+            // The time that has passed is that of both starts.
+            self.message = self.message.map(|message| format!("{message}, in each of two starts"));
+        }
         self
     }
 

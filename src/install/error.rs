@@ -38,7 +38,7 @@ pub enum Error {
         remedy: &'static str,
     },
     /// The package does not run on the runtime that is there.
-    #[error("the package {} {}; {}", quote(&.0.package), .0.shortfall, remedy::newer(.0.shortfall.runtime))]
+    #[error("the package {} {}", quote(&.0.package), .0.shortfall)]
     RuntimeTooOld(Box<TooOld>),
     /// uv would have to build a package, which runs code of that package.
     #[error(
@@ -215,10 +215,11 @@ impl Error {
 
     /// What to do about it where this machine, or its way to the network, is the trouble.
     #[must_use]
-    pub fn remedy(&self) -> Option<&'static str> {
+    pub fn remedy(&self) -> Option<String> {
         match self {
-            Self::Tool(failure) => failure.remedy(),
-            Self::Fetch(error) => error.problem.remedy(),
+            Self::Tool(failure) => failure.remedy().map(ToOwned::to_owned),
+            Self::Fetch(error) => error.problem.remedy().map(ToOwned::to_owned),
+            Self::RuntimeTooOld(too_old) => Some(remedy::newer(&too_old.shortfall)),
             _ => None,
         }
     }

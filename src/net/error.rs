@@ -85,6 +85,9 @@ pub enum Problem {
     /// The system cannot do TLS.
     #[error("cannot be fetched: there is no HTTP client: {0}")]
     Setup(String),
+    /// A variable of the environment that says how to reach hosts has a value that cannot be used. A sentence of its own.
+    #[error("{0}")]
+    Variable(String),
 }
 
 impl Problem {
@@ -95,6 +98,7 @@ impl Problem {
             Self::NoSuchHost => Some(remedy::HOST),
             Self::NoResolver(_) => Some(remedy::NETWORK),
             Self::Proxy { .. } => Some(remedy::PROXY),
+            Self::Variable(_) => Some(remedy::VARIABLE),
             _ => None,
         }
     }
@@ -177,6 +181,8 @@ pub mod remedy {
         "check the network and the name server of this machine; if other hosts can be reached, correct the address";
     /// No name can be resolved.
     pub const NETWORK: &str = "check the network and the name server of this machine";
+    /// A variable of the environment cannot be used.
+    pub const VARIABLE: &str = "correct or unset it";
     /// The proxy of the environment does not do its work.
     pub const PROXY: &str =
         "check that proxy, or correct or unset the variable that names it (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY)";

@@ -233,6 +233,8 @@ fn a_failed_handshake_is_explained_with_the_agents_own_words() {
         assert_eq!((code, &agent["status"], &agent["handshake"]["reason"]), (1, &json!("error"), &json!(reason)));
         let check = &agent["checks"][1];
         assert!(check["message"].as_str().unwrap().contains(part) && check["help"].is_string(), "{check}");
+        let is_asked_twice = check["message"].as_str().unwrap().contains(" within 0.5 s, in each of two starts");
+        assert_eq!(is_asked_twice, reason == "timeout", "{check}");
         let run = doctor.run(&["a", "--timeout", timeout]);
         assert_eq!(run.code, 1);
         assert!(run.stdout.contains(part) && run.stdout.contains("help: "), "{}", run.stdout);

@@ -47,6 +47,8 @@ fn a_proxy_that_cannot_be_used_is_named() {
         let shown = value.replace("user:secret", "…");
         let named =
             format!("the environment variable {variable} is `{shown}`, which is not the address of an HTTP proxy");
+        assert!(run.stderr.starts_with(&format!("error: {named}")), "{}", run.stderr);
+        assert!(run.stderr.ends_with("\nhelp: correct or unset it\n"), "{}", run.stderr);
         assert!(run.stderr.contains(&named) && !run.stderr.contains("secret"), "{}", run.stderr);
         let run = Run::of(people.command(&["doctor"]).env(variable, value));
         assert_eq!(run.code, 1, "{}", run.stdout);

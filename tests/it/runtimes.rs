@@ -117,7 +117,8 @@ impl Scene {
 fn an_agent_for_a_newer_node_is_installed_with_a_word_and_started_by_a_newer_one_when_there_is_one() {
     let scene = Scene::new();
     let run = scene.run(&["bin", "old"], &["install", "p"]);
-    let told = format!("p needs Node.js >=900, found 899.2.0 at {}", scene.path("old/node"));
+    let told = format!("the agent needs Node.js >=900, found 899.2.0 at {}", scene.path("old/node"));
+    assert_eq!(run.stderr.matches("warning: ").count(), 1, "{}", run.stderr);
     assert!(run.code == 0 && run.stderr.contains(&told) && run.stderr.contains("newer Node.js"), "{}", run.stderr);
     // A tried agent may answer all the same, so that this is a warning.
     let bad = scene.doctor(&["bin", "old"], &[]);
@@ -226,7 +227,7 @@ fn a_python_that_the_package_wants_is_asked_for_and_missed_with_its_version() {
     assert_eq!((code, text(&row, "verdict"), text(&row, "reason")), (1, "error", "runtime_too_old"), "{row}");
     assert!(text(&row, "message").contains("needs Python >=3.12,<3.16, found 3.11.7"), "{row}");
     let run = scene.run(&["bin", "old"], &["install", "q"]);
-    assert!(run.code == 3 && run.stderr.contains("`uv python install VERSION`"), "{}", run.stderr);
+    assert!(run.code == 3 && run.stderr.ends_with("\nhelp: run `uv python install 3.12`\n"), "{}", run.stderr);
 }
 
 #[test]
