@@ -75,16 +75,23 @@ pub(super) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
     Ok(Exit::Success)
 }
 
-/// Installed agents by id, and why nobody can tell what some are.
+/// Installed agents by id, and what is wrong with those that cannot be read.
 type Installed = (BTreeMap<String, Agent>, BTreeMap<String, Failure>);
 
 pub(super) fn agents(store: &Store) -> Result<Installed, Failure> {
     let (mut agents, mut damaged) = (BTreeMap::new(), BTreeMap::new());
     for id in store.ids()? {
-        match store.agent(&id).map(|agent| agent.ok_or_else(|| store.lost(&id))) {
-            Ok(Ok(agent)) => drop(agents.insert(id, agent)),
-            Ok(Err(Ok(None))) => {}
-            Ok(Err(Ok(Some(error)) | Err(error))) | Err(error) => drop(damaged.insert(id, error.into())),
+        let lost = match store.agent(&id) {
+            Ok(Some(agent)) => {
+                agents.insert(id, agent);
+                continue;
+            }
+            Ok(None) => store.lost(&id),
+            Err(error) => Err(error),
+        };
+        match lost {
+            Ok(None) => {}
+            Ok(Some(error)) | Err(error) => drop(damaged.insert(id, error.into())),
         }
     }
     Ok((agents, damaged))
