@@ -1,4 +1,4 @@
-//! The digest of an archive that nobody tells.
+//! The digest of an archive, where no source states it.
 
 use std::io;
 

@@ -12,7 +12,7 @@ use crate::manifest::{BinaryTarget, Version};
 use crate::net::shown;
 use crate::upstream::github;
 
-/// How many addresses are asked for, at most, to find one archive that nobody lists.
+/// How many addresses are asked for, at most, to find one archive that no release or feed lists.
 const GUESSES: usize = 8;
 
 /// An archive of the newer version.
@@ -108,7 +108,7 @@ impl Bumper<'_> {
         Err(unanswered.map_or_else(|| missing(target, version), Error::from))
     }
 
-    /// Completes a digest that the manifest wants: by a download, where nobody tells it.
+    /// Completes a digest that the manifest wants: by a download, where no source states it.
     async fn with_digest(
         &self,
         target: &BinaryTarget,

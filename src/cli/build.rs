@@ -410,7 +410,7 @@ fn result(
     })
 }
 
-/// A finding, where it says that a folder is not published, with what came of it: an agent that was published from there
+/// A finding that says that a folder is not published, with the outcome of its agent: an agent that was published from there
 /// keeps its last form.
 fn as_published<'a>(finding: &'a Finding, kept: &[&str]) -> Cow<'a, Finding> {
     if finding.rule != STRAY_ENTRY || !kept.contains(&finding.file.as_str()) {

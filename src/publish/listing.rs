@@ -74,7 +74,7 @@ impl Store {
     }
 
     fn endless(&self, folder: &str, why: &str) -> Error {
-        let remedy = Some("give --to a prefix of its own, or ask whoever runs the store".to_owned());
+        let remedy = Some("give --to a prefix of its own, or ask the operator of the store".to_owned());
         Error::Store { place: self.shown(folder), message: format!("the store's list {why}"), remedy }
     }
 }

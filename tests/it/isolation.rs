@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
+use std::process::Command;
 
 use acp_registry::manifest::Platform;
 use rustix::process::geteuid;
@@ -19,6 +20,9 @@ use crate::verify::{Verify, row, rows};
 
 /// Where the numbers begin that no account has.
 const FIRST_OWN_USER: u64 = 61_184;
+
+/// A user without an account, below those that the attacker takes for its own, or it would end the program under test.
+const USER: u32 = 54_321;
 
 /// A registry whose agents every user can reach, installed from archives: one that attacks, and others beside it.
 struct Attack {
@@ -160,8 +164,6 @@ fn the_network_can_be_left_out_only_in_a_sandbox() {
 #[test]
 fn an_agent_of_the_same_user_cannot_read_the_environment_of_the_program() {
     const TEST: &str = "an_agent_of_the_same_user_cannot_read_the_environment_of_the_program";
-    /// Below the users that the attacker takes for its own, or it would end the program under test.
-    const USER: u32 = 54_321;
     let env = Env::empty();
     open(&env.path(""), 0o711);
     fs::create_dir(env.path("tmp")).unwrap();
@@ -169,25 +171,30 @@ fn an_agent_of_the_same_user_cannot_read_the_environment_of_the_program() {
     let (agent, secret) = (fake_agent(), tag());
     let mut command = env.command(&["probe", "--json", "--", agent.to_str().unwrap(), "attack", &secret]);
     command.env("TMPDIR", env.path("tmp")).env("NPM_TOKEN", &secret);
-    if geteuid().is_root() {
-        // Root can read everything.
-        command.uid(USER).gid(USER);
-    }
-    let run = match Run::try_of(&mut command) {
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            return skipped(TEST, "other users cannot reach the program under test");
-        }
-        run => run.unwrap(),
-    };
+    let Some(run) = run_as_user(&mut command, TEST) else { return };
     let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
     assert_eq!(document["verdict"], "pass", "{document:#}");
     assert_eq!(document["handshake"]["agent_info"]["learned"], json!([]), "{document:#}");
 }
 
+/// Runs a command as [`USER`] where the caller is root, who can read everything; `None`, which is said, where that user
+/// cannot reach the program.
+fn run_as_user(command: &mut Command, test: &str) -> Option<Run> {
+    if geteuid().is_root() {
+        command.uid(USER).gid(USER);
+    }
+    match Run::try_of(command) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            skipped(test, "other users cannot reach the program under test");
+            None
+        }
+        run => Some(run.unwrap()),
+    }
+}
+
 #[test]
 fn an_agent_that_was_just_installed_cannot_read_it_either() {
     const TEST: &str = "an_agent_that_was_just_installed_cannot_read_it_either";
-    const USER: u32 = 54_321;
     let people = People::new();
     open(&people.env.path(""), 0o711);
     let (secret, learned) = (tag(), people.env.path("learned"));
@@ -204,16 +211,7 @@ fn an_agent_that_was_just_installed_cannot_read_it_either() {
             std::os::unix::fs::chown(&path, Some(USER), Some(USER)).unwrap();
         }
     }
-    if geteuid().is_root() {
-        // Root can read everything.
-        command.uid(USER).gid(USER);
-    }
-    let run = match Run::try_of(&mut command) {
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            return skipped(TEST, "other users cannot reach the program under test");
-        }
-        run => run.unwrap(),
-    };
+    let Some(run) = run_as_user(&mut command, TEST) else { return };
     assert!(run.code == 0 && run.stderr.contains("does not answer"), "{}", run.stderr);
     let learned = fs::read_to_string(&learned).unwrap();
     assert!(learned.ends_with("ended\n") && !learned.contains(&secret), "{learned}");

@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "archive/digest-mismatch",
     level: Level::Error,
     summary: "an archive is not the one that its digest belongs to",
-    why: "Clients compare the digest and refuse what they have downloaded, with messages such as \"corrupted\" that do not tell what to do. The file was replaced after its digest was written, or the digest was never right, or somebody has tampered with the file.",
+    why: "Clients compare the digest and refuse what they have downloaded, with messages such as \"corrupted\" that do not tell what to do. The file was replaced after its digest was written, or the digest was never right, or the file was tampered with.",
     fix: "Find out why the file has changed. If it was replaced on purpose, write its new digest.",
     fails: Example::Online(&Online {
         manifest: Example::Target(
