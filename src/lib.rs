@@ -28,7 +28,8 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`manifest`] | LOAD: the text of one `agent.json` as a typed value that knows its places; versions, package specifications, archive addresses |
-//! | [`registry`] | LOAD: a registry directory, its quarantine list and its configuration |
+//! | [`registry`] | LOAD: a registry directory and its quarantine list |
+//! | [`config`] | LOAD: what `registry.toml` says |
 //! | [`upstream`] | where agents are published: npm, the Python package index, GitHub; what they say of a package, a release or a repository |
 //! | [`survey`] | GATHER: what the world outside says of everything that manifests name, each thing asked for once; and, put in beside it, how agents behave |
 //! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry, and a survey if there is one, to findings |
@@ -58,7 +59,7 @@
 //! | [`net`] | which addresses this program will speak to, and the HTTP client: manners, retries, secrets, cache |
 //! | [`cause`] | the line that says why a program failed, lifted out of all that it wrote |
 //! | [`sys`] | the operating system: files, `git`, package managers, programs that nobody vouches for |
-//! | [`json`], [`source`], [`text`] | the small things that the others share: JSON as it is written, places in a text, what must not be shown as it is |
+//! | [`digest`], [`json`], [`source`], [`text`] | the small things that the others share: JSON as it is written, places in a text, what must not be shown as it is |
 //!
 //! # Files
 //!
@@ -66,7 +67,7 @@
 //! |---|---|---|
 //! | `<id>/agent.json`, `<id>/icon.svg` | [`registry::Registry::load`] | an agent |
 //! | `quarantine.json` | [`registry::Registry::load`] | agents that are published but not started or updated |
-//! | `registry.toml` | [`registry::Config::read`] | rule levels, the site, published views and withdrawn agents |
+//! | `registry.toml` | [`config::Config::read`] | rule levels, the site, published views and withdrawn agents |
 //! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents came, changed and went |
 //! | `~/.cache/acp-registry` | [`net::Cache`] | answers of earlier runs |
 //! | `~/.cache/acp-registry/npm`, `uv` | [`install::PackageCache`] | what npm and uv have fetched |
@@ -87,7 +88,9 @@ pub mod bump;
 pub mod catalog;
 pub mod cause;
 pub mod check;
+pub mod config;
 pub mod diff;
+pub mod digest;
 pub mod doctor;
 pub mod finding;
 pub mod handshake;
@@ -118,11 +121,6 @@ pub mod update;
 pub mod upstream;
 pub mod verify;
 
-use std::fs::File;
-use std::io::{self, Read as _};
-
-use sha2::{Digest as _, Sha256};
-
 /// The examples of the documentation are compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/library.md")]
@@ -132,20 +130,3 @@ struct Library;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/guides/client-author.md")]
 struct ClientAuthor;
-
-/// SHA-256 of a file, from where it stands to its end, in lower-case hexadecimal.
-pub(crate) fn hash(mut file: &File) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 17];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hex(&hash.finalize())),
-            count => hash.update(&buffer[..count]),
-        }
-    }
-}
-
-/// Bytes in lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}

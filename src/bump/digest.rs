@@ -5,7 +5,7 @@ use std::io;
 use sha2::{Digest as _, Sha256};
 
 use super::{Bumper, Error, ErrorKind};
-use crate::hex;
+use crate::digest::hex;
 use crate::net::{Sink, address};
 
 /// The largest archive that is fetched for its digest, in bytes.

@@ -6,9 +6,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::offer::{Flaw, LONGEST, Offer, Offers, SourceKind};
+use crate::config::Feed;
 use crate::json::{self, List, Object};
 use crate::manifest::Version;
-use crate::registry::Feed;
 
 /// What a feed knows of a version's archive for a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]

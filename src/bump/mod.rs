@@ -35,9 +35,9 @@ pub use run::Bumped;
 pub use troubles::{Trouble, Troubles, TroublesError};
 
 use crate::check::Levels;
+use crate::config::Config;
 use crate::net::{AllowedHosts, Client};
-use crate::registry::Config;
-use crate::survey::Sources;
+use crate::upstream::Sources;
 
 /// Looks for newer versions of agents.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ use super::offer::Offers;
 use super::{Bumper, Error, ErrorKind, SourceKind};
 use crate::manifest::{Channel, Manifest, NpmSpec, PackageKind, Pin, PypiSpec, Release, Version, extension};
 use crate::source::Edit;
-use crate::upstream::github;
+use crate::upstream::{Sources, github};
 
 /// What came of looking for a newer version of one channel.
 #[derive(Debug)]
@@ -228,7 +228,7 @@ fn who_has_what(sources: &[Offers], channel: Channel) -> String {
 }
 
 fn links(
-    sources: &crate::survey::Sources,
+    sources: &Sources,
     repository: &Repository,
     releases: &[Arc<github::Release>],
     current: &Version,

@@ -12,7 +12,7 @@ use url::Url;
 use super::load::LIMIT;
 use super::summary::Summary;
 use super::text::Text;
-use crate::hex;
+use crate::digest::hex;
 use crate::net::{Validators, shown};
 use crate::sys::fs::{PathError, open_bounded, read_bounded, write_atomic_from};
 use crate::sys::private::make_private;

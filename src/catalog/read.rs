@@ -11,7 +11,7 @@ use super::summary::{Found, Summary};
 use super::text::{Text, TextError};
 use super::usable::keep_usable;
 use super::{Entry, FormError};
-use crate::hex;
+use crate::digest::hex;
 use crate::manifest::Agent;
 use crate::text::{nearest, quote};
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Entry;
-use crate::hex;
+use crate::digest::hex;
 use crate::manifest::Platform;
 
 /// The size from which on an index has a summary, in bytes. Smaller ones are read as fast.

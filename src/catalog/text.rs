@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
-use crate::hex;
+use crate::digest::hex;
 use crate::sys::fs::{ReadError, open_bounded, read_at};
 use crate::text::{printable, quote};
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::Rule;
 use super::rules::{RULES, find};
+use crate::config::LevelSetting;
 use crate::finding::Level;
-use crate::registry::LevelSetting;
 use crate::text::nearest;
 
 /// The level of every rule: its default, unless configuration or flags have set it.

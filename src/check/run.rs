@@ -8,10 +8,11 @@ use super::icon::{Icon, IconFile};
 use super::reporter::{About, Reporter};
 use super::rule::{Check, Subject};
 use super::{Levels, RULES, Rule};
+use crate::config::Config;
 use crate::finding::{Finding, Level};
 use crate::manifest::{Manifest, SyntaxError};
 use crate::net::AllowedHosts;
-use crate::registry::{Config, Entry, Loaded, Registry};
+use crate::registry::{Entry, Loaded, Registry};
 use crate::survey::Survey;
 
 /// How a check is done.

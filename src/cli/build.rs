@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use acp_registry::check::{Checked, Options as CheckOptions, Selection, check};
+use acp_registry::config::Config;
 use acp_registry::diff;
 use acp_registry::finding::{Finding, Level};
 use acp_registry::history::{Extent, History, Moment};
 use acp_registry::index::{self, BuildError, Built, Difference, Outcome, Published, Reason, Tree};
-use acp_registry::registry::{Config, DEFAULT_BASE_URL, Registry};
+use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry::report::{Report, finding_json, plural};
 use acp_registry::site::{self, Capabilities};
 use acp_registry::sys::fs::read_bounded;
@@ -75,7 +76,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let started = Instant::now();
     let config = global.config()?;
     if let Some(address) = &args.base_url {
-        acp_registry::registry::check_base_url(address)
+        acp_registry::config::check_base_url(address)
             .map_err(|error| Failure::usage(error).help("write the address below which the tree is published"))?;
     }
     let allowed_hosts = global.allowed_hosts()?;

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use acp_registry::bump::{Bumped, Bumper, ErrorKind, Outcome, Troubles};
+use acp_registry::config::Config;
 use acp_registry::manifest::{Channel, Manifest, Platform};
 use acp_registry::net::AllowedHosts;
-use acp_registry::registry::{Config, Entry, Loaded, Registry};
+use acp_registry::registry::{Entry, Loaded, Registry};
 use acp_registry::report::{BumpReport, handshake_notes};
 use acp_registry::source::{Edit, apply};
 use acp_registry::sys::fs::{check_writable, read_bounded, write_atomic};

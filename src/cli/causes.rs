@@ -2,13 +2,14 @@
 
 use acp_registry::catalog;
 use acp_registry::check::UnknownRule;
+use acp_registry::config::ConfigError;
 use acp_registry::handshake::{ReservedVariable, SetupError};
 use acp_registry::index::{BuildError, PublishedError, TreeError};
 use acp_registry::install;
 use acp_registry::lockfile;
 use acp_registry::net::Problem;
 use acp_registry::publish;
-use acp_registry::registry::{ConfigError, LoadError};
+use acp_registry::registry::LoadError;
 use acp_registry::resolve;
 use acp_registry::scaffold;
 use acp_registry::site::SiteError;

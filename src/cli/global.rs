@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use acp_registry::check::{Levels, UnknownRule};
+use acp_registry::config::{Config, ConfigError, LevelSetting};
 use acp_registry::net::AllowedHosts;
-use acp_registry::registry::{Config, ConfigError, LevelSetting, Registry};
+use acp_registry::registry::Registry;
 use acp_registry::sys::fs::ReadError;
 use acp_registry::sys::git;
 use acp_registry::text::{quote, suggestions};

@@ -10,8 +10,8 @@ use acp_registry::net::{
     AllowedHosts, Cache, Client, Credentials, PROXY_VARIABLES, Problem, Secret, Settings, proxy_host, proxy_problem,
     remedy,
 };
-use acp_registry::survey::Sources;
 use acp_registry::sys::{command, owner};
+use acp_registry::upstream::Sources;
 use acp_registry::upstream::github::{DEFAULT_API, Github};
 use acp_registry::upstream::npm::Registry;
 use acp_registry::upstream::{Surroundings, UnknownBase, npm_registry, python_index};

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use acp_registry::check::Options;
+use acp_registry::config::Config;
 use acp_registry::handshake::Verdict;
 use acp_registry::install::{Kind, Source};
 use acp_registry::manifest::{Distribution, NpmSpec, Platform, PypiSpec};
 use acp_registry::net::AllowedHosts;
-use acp_registry::registry::{Config, Registry};
+use acp_registry::registry::Registry;
 use acp_registry::report::Look;
 use acp_registry::scaffold::{self, Draft, GithubSpec, Origin, Proposal, Scaffolder};
 use acp_registry::sys::process::{self, Orphans};

@@ -1,8 +1,8 @@
 //! What helps where a registry cannot be built, served or published: one remedy for each error.
 
+use acp_registry::config::ConfigError;
 use acp_registry::index::{BuildError, TreeError};
 use acp_registry::publish;
-use acp_registry::registry::ConfigError;
 use acp_registry::sys::fs::PathError;
 
 use super::exit::Failure;

@@ -2,9 +2,10 @@
 
 use acp_registry::archive::Limits;
 use acp_registry::check::Selection;
+use acp_registry::config::{ArchiveLimits, Config};
 use acp_registry::manifest::{Distribution, Platform};
 use acp_registry::net::AllowedHosts;
-use acp_registry::registry::{ArchiveLimits, Config, Entry, Registry};
+use acp_registry::registry::{Entry, Registry};
 use acp_registry::survey::{Scope, Survey, Surveyor};
 use acp_registry::text::quote;
 use acp_registry::verify;

@@ -5,8 +5,9 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
 use acp_registry::check::{Levels, Options, Selection, check};
+use acp_registry::config::LevelSetting;
 use acp_registry::finding::Level;
-use acp_registry::registry::{LevelSetting, Registry};
+use acp_registry::registry::Registry;
 use acp_registry::report::{Format, Look, Report, plural};
 use acp_registry::sys::fs::{check_writable, write_atomic};
 use acp_registry::text::quote;

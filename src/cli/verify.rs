@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use acp_registry::check::Selection as Changed;
+use acp_registry::config::Config;
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
-use acp_registry::registry::{Config, Entry, Registry, today};
+use acp_registry::registry::{Entry, Registry, today};
 use acp_registry::report;
 use acp_registry::sys::fs::{PathError, ReadError, check_writable, write_atomic};
 use acp_registry::text::quote;

@@ -10,7 +10,8 @@ use super::previous::{Kept, Published, PublishedError};
 use super::sources::{Chosen, Source, choose};
 use super::tree::{Content, Tree};
 use crate::check::{self, Checked, schema};
-use crate::registry::{DEFAULT_BASE_URL, Registry, Schemas, View};
+use crate::config::{Schemas, View};
+use crate::registry::{DEFAULT_BASE_URL, Registry};
 use crate::text::quote;
 
 /// How a tree is built.

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::config::View;
 use crate::manifest::{Channel, Manifest, PackageKind, Version, extension};
-use crate::registry::View;
 
 /// What an entry says of the icon.
 #[derive(Debug, Clone, Copy)]

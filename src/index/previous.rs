@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::check::{Options, Selection, check};
+use crate::config::View;
 use crate::finding::Level;
 use crate::json;
 use crate::manifest::Manifest;
-use crate::registry::{Entry, ICON_LIMIT, Loaded, Registry, View};
+use crate::registry::{Entry, ICON_LIMIT, Loaded, Registry};
 use crate::sys::fs::{ReadError, read_bounded};
 
 /// The largest index that is read, in bytes.

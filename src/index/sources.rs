@@ -8,8 +8,9 @@ use serde_json::Value;
 use super::build::{BuildError, BuiltAgent, Outcome, Reason};
 use super::previous::{Earlier, Found, Kept, Published, PublishedError};
 use crate::check::{self, Checked};
+use crate::config::View;
 use crate::finding::{Finding, Level};
-use crate::registry::{Entry, ID_LIMIT, Registry, View};
+use crate::registry::{Entry, ID_LIMIT, Registry};
 use crate::text::printable;
 
 /// The rule about an icon that is not there: an earlier icon puts it right.

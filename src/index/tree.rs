@@ -73,7 +73,7 @@ impl<'a> Tree<'a> {
         let list: Vec<(&String, &Content<'_>)> = files.iter().collect();
         let lines: Vec<String> = list
             .into_par_iter()
-            .map(|(name, content)| format!("{}  {name}\n", crate::hex(&Sha256::digest(content.bytes()))))
+            .map(|(name, content)| format!("{}  {name}\n", crate::digest::hex(&Sha256::digest(content.bytes()))))
             .collect();
         files.insert(SUMS.to_owned(), Content::Owned(lines.concat().into_bytes()));
         Self { files }

@@ -11,12 +11,12 @@ use url::Url;
 
 use super::{Error, Installer, Placed, Progress, Proof, Remarks, Verified, Work};
 use crate::archive::{self, Limits, unpack};
+use crate::digest::{hash, hex};
 use crate::manifest::archive::format;
 use crate::manifest::{BinaryTarget, Platform};
 use crate::net::{Client, Sink};
 use crate::sys::fs::{PathError, open_file};
 use crate::upstream::github::Github;
-use crate::{hash, hex};
 
 /// Fetches the archive, compares its digest with those that are known, and unpacks it.
 pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Placed, Error> {

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::{LockFile, Locked, LockedArchive, LockedPackage};
-use crate::hex;
+use crate::digest::hex;
 use crate::install::{Error, Installer, Source, github_digest};
 use crate::manifest::{BinaryTarget, Package};
 use crate::net::{FetchError, Sink};

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::Document;
-use crate::hex;
+use crate::digest::hex;
 use crate::sys::fs::{PathError, open_file, write_atomic};
 use crate::sys::private::make_private;
 

@@ -8,7 +8,7 @@ use reqwest::header::HeaderValue;
 use sha2::{Digest, Sha256};
 use url::{Origin, Url};
 
-use crate::hex;
+use crate::digest::hex;
 
 /// What proves to a host who is asking.
 ///

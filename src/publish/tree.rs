@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
 use super::Error;
-use crate::hex;
+use crate::digest::hex;
 use crate::json;
 use crate::sums::{self, SUMS, SUMS_LIMIT};
 use crate::sys::fs::{ReadError, linked_folder, read_bounded};

@@ -9,6 +9,9 @@ use super::{Quarantine, git_files};
 use crate::manifest::{Manifest, SyntaxError};
 use crate::sys::fs::{PathError, ReadError, read_bounded, resolve_below};
 
+/// Where the public registry is published, and the base address when nothing else is configured.
+pub const DEFAULT_BASE_URL: &str = "https://cdn.agentclientprotocol.com/registry/v1/latest";
+
 /// The largest manifest that is read, in bytes.
 pub const MANIFEST_LIMIT: u64 = 1 << 20;
 

@@ -80,7 +80,7 @@ fn fingerprint(finding: &Finding) -> String {
         hash.update(part.as_bytes());
         hash.update([0]);
     }
-    crate::hex(&hash.finalize()[..16])
+    crate::digest::hex(&hash.finalize()[..16])
 }
 
 /// A relative path as a relative URI reference.

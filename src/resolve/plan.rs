@@ -1,7 +1,7 @@
 use sha2::{Digest, Sha256};
 
 use super::Origin;
-use crate::hex;
+use crate::digest::hex;
 use crate::install::{Expected, Kind, Source};
 use crate::manifest::{Platform, extension};
 

@@ -196,7 +196,7 @@ mod tests {
             assert_eq!(pages_address(&repository), address);
             let folder = tempfile::tempdir().unwrap();
             lay_out(folder.path(), None, Some(&repository)).unwrap();
-            let config = crate::registry::Config::read(&folder.path().join("registry.toml")).unwrap();
+            let config = crate::config::Config::read(&folder.path().join("registry.toml")).unwrap();
             assert_eq!(config.base_url.as_deref(), Some(address));
             assert!(config.site.repository.is_some());
         }

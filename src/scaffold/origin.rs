@@ -10,8 +10,8 @@ use crate::archive::Limits;
 use crate::bump::{Choice, Offers, Policy, choose};
 use crate::manifest::{Agent, Channel, Distribution, NpmSpec, PypiSpec, Version};
 use crate::net::Client;
-use crate::survey::Sources;
 use crate::upstream::About;
+use crate::upstream::Sources;
 
 /// The longest description that is carried over, in characters.
 const DESCRIPTION: usize = 200;

@@ -13,7 +13,7 @@ use super::origin::{Found, GithubSpec, Scaffolder};
 use super::{Error, program};
 use crate::archive::{self, Format, Limits};
 use crate::bump::version_of_tag;
-use crate::hex;
+use crate::digest::hex;
 use crate::manifest::{BinaryTarget, Distribution, Platform, Version};
 use crate::net::{FetchError, Problem, Sink, address};
 use crate::text::quote;

@@ -34,7 +34,7 @@ impl Assets {
 
 /// A path that changes with the content.
 pub(super) fn hashed(stem: &str, ending: &str, bytes: &[u8]) -> String {
-    let digest = crate::hex(&Sha256::digest(bytes));
+    let digest = crate::digest::hex(&Sha256::digest(bytes));
     format!("assets/{stem}.{}.{ending}", digest.get(..12).unwrap_or_default())
 }
 

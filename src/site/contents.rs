@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::pages::{Frame, Site};
-use crate::registry::AgentFile;
+use crate::config::AgentFile;
 
 /// A kind of file of the published tree.
 #[derive(Debug, Clone, Copy)]

@@ -11,9 +11,9 @@ use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::{json_in_html, link, shown};
 use super::{File, SiteError, badge, markdown, page};
+use crate::config::AgentFile;
 use crate::history::Moment;
 use crate::manifest::BinaryTarget;
-use crate::registry::AgentFile;
 
 #[derive(Template)]
 #[template(path = "agent.html")]

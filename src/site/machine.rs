@@ -6,7 +6,7 @@ use super::guides::GUIDES;
 use super::listing::Listing;
 use super::pages::Site;
 use super::{CSP, File, ICON_CSP, SiteError, text};
-use crate::registry::AgentFile;
+use crate::config::AgentFile;
 
 /// How many addresses one sitemap may have.
 const SITEMAP: usize = 50_000;

@@ -41,8 +41,8 @@ use facets::GROUPS;
 use listing::Listing;
 use pages::{Frame, Home, NotFound, ShownGroup, ShownValue, Site};
 
+use crate::config::SiteConfig;
 use crate::history::History;
-use crate::registry::SiteConfig;
 
 /// How many agents the home page shows at a time.
 const FIRST: usize = 24;

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::assets::Assets;
 use super::listing::Listing;
-use crate::registry::SiteConfig;
+use crate::config::SiteConfig;
 
 /// What all pages share.
 pub(super) struct Site {

@@ -14,10 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use super::places::{DIGESTS, FILES};
 use super::{Error, Version};
+use crate::digest::hash;
 use crate::install::Kind;
+use crate::json;
 use crate::sys::fs::{PathError, open_file, read_bounded, write_new};
 use crate::sys::walk::files_below;
-use crate::{hash, json};
 
 /// The largest list that is read, in bytes. It names at most a million files.
 const LIMIT: u64 = 128 << 20;

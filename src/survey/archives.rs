@@ -12,9 +12,9 @@ use url::Url;
 
 use super::Event;
 use crate::archive::{self, CmdNotFound, Format, Limits, Listing, Program};
+use crate::digest::{hash, hex};
 use crate::net::{Answer, Client, FetchError, Problem, Sink, shown};
 use crate::sys::fs::{open_file, read_at};
-use crate::{hash, hex};
 
 /// An archive that was fetched.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use archives::{Archive, Inspection};
-pub use surveyor::{Event, Scope, Sources, Surveyor};
+pub use surveyor::{Event, Scope, Surveyor};
 
 use crate::net::{Answer, FetchError};
 use crate::upstream::github::{Release, ReleaseId};

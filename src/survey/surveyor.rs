@@ -13,22 +13,11 @@ use super::targets::Targets;
 use crate::archive::Limits;
 use crate::manifest::Agent;
 use crate::net::{Client, FetchError, Problem};
-use crate::upstream::github::{Github, ReleaseId};
-use crate::upstream::{npm, pypi};
+use crate::upstream::Sources;
+use crate::upstream::github::ReleaseId;
 
 /// How many questions are open at once, over all hosts.
 const OPEN_QUESTIONS: usize = 256;
-
-/// Where packages and releases come from.
-#[derive(Debug)]
-pub struct Sources {
-    /// The npm registry; without one, npm packages are not asked for.
-    pub npm: Option<npm::Registry>,
-    /// The Python package index; without one, Python packages are not asked for.
-    pub pypi: Option<pypi::Index>,
-    /// GitHub.
-    pub github: Github,
-}
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::install::Source;
 use crate::manifest::{NpmSpec, Pin, PypiSpec};
 use crate::net::Client;
 use crate::resolve::Plan;
-use crate::survey::Sources;
+use crate::upstream::Sources;
 
 /// When what a plan names was published, as the npm registry, the Python package index, GitHub, or the archive's host says;
 /// `None` when nobody says.

@@ -4,6 +4,7 @@
 //!   configuration
 //! * [`npm_variables`], [`uv_variables`]: the same configuration, for a package manager that runs in another home
 //! * [`npm`], [`pypi`], [`github`]: one source each: a question and its answer
+//! * [`Sources`]: all of these
 //! * [`About`]: what a publisher says of what it publishes
 
 mod about;
@@ -16,12 +17,14 @@ mod npm_config;
 pub mod pypi;
 mod pypi_html;
 mod python_config;
+mod sources;
 mod surroundings;
 
 pub use about::About;
 pub use for_install::{npm_variables, uv_variables};
 pub use npm_config::npm_registry;
 pub use python_config::python_index;
+pub use sources::Sources;
 pub use surroundings::{Surroundings, UnknownBase};
 
 use std::any::Any;

@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::hex;
+use crate::digest::hex;
 use crate::install::Source;
 
 /// The number of the checks, which changes when another program version may judge the same agent otherwise.

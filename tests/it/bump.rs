@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use acp_registry::bump::{Bumper, ErrorKind, Outcome};
 use acp_registry::check::Levels;
+use acp_registry::config::Config;
 use acp_registry::manifest::Channel;
 use acp_registry::net::{AllowedHosts, Client, Settings};
-use acp_registry::registry::{Config, Registry};
-use acp_registry::survey::Sources;
+use acp_registry::registry::Registry;
+use acp_registry::upstream::Sources;
 use acp_registry::upstream::github::Github;
 use acp_registry::upstream::npm;
 use serde_json::{Value, json};

@@ -150,7 +150,7 @@ fn the_configuration_in_the_documentation_obeys_its_schema() {
     assert!(examples.len() >= 3);
     examples.push(text("tests/fixtures/public-registry.toml"));
     for example in examples {
-        let config = acp_registry::registry::Config::parse(Path::new("registry.toml"), &example).unwrap();
+        let config = acp_registry::config::Config::parse(Path::new("registry.toml"), &example).unwrap();
         let value: Value = toml::from_str(&example).unwrap();
         let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
         assert_eq!(errors, [] as [String; 0], "{example}");

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use acp_registry::config::SiteConfig;
 use acp_registry::history::History;
-use acp_registry::registry::SiteConfig;
 use acp_registry::site::{Capabilities, Options, render};
 use html5gum::{Token, Tokenizer};
 use serde_json::{Value, json};

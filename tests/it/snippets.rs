@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use acp_registry::config::SiteConfig;
 use acp_registry::history::History;
-use acp_registry::registry::SiteConfig;
 use acp_registry::settings::{elisp, lua, shell};
 use acp_registry::site::{Capabilities, Options, render};
 use serde_json::{Value, json};

@@ -112,9 +112,10 @@ mod tests {
 
     use super::*;
     use crate::check::{Example, Levels, Options, Selection, check};
+    use crate::config::{Config, LevelSetting};
     use crate::finding::{Finding, Level};
     use crate::net::AllowedHosts;
-    use crate::registry::{Config, LevelSetting, Registry};
+    use crate::registry::Registry;
     use crate::survey::Survey;
 
     const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  \

@@ -4,7 +4,8 @@ use acp_registry::check::{self, Levels, Options, Selection};
 use acp_registry::index;
 use acp_registry::manifest::Manifest;
 use acp_registry::net::AllowedHosts;
-use acp_registry::registry::{Config, Entry, Loaded, Registry};
+use acp_registry::config::Config;
+use acp_registry::registry::{Entry, Loaded, Registry};
 use acp_registry::report::{Format, Report};
 
 pub fn check(manifest: &str, icon: Option<&str>) {

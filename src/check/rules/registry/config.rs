@@ -1,8 +1,9 @@
 use crate::check::reporter::{About, Draft, Reporter};
 use crate::check::rule::{Check, Example, Rule};
 use crate::check::run::Options;
+use crate::config::{Schemas, View};
 use crate::finding::Level;
-use crate::registry::{Registry, Schemas, View};
+use crate::registry::Registry;
 use crate::text::{nearest, quote};
 
 pub(crate) static RULE: Rule = Rule {

@@ -116,9 +116,10 @@ mod tests {
     use std::fs;
 
     use crate::check::{Levels, Options, Selection, check, schema};
+    use crate::config::Config;
     use crate::finding::Level;
     use crate::net::AllowedHosts;
-    use crate::registry::{Config, Registry};
+    use crate::registry::Registry;
 
     /// The errors, and then the warnings, each with the text that it underlines.
     fn findings(entry: &str) -> Vec<(Level, String, String)> {

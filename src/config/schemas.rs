@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::MANIFEST_LIMIT;
+use crate::registry::MANIFEST_LIMIT;
 use crate::sys::fs::{ReadError, read_bounded};
 
 /// Schema files of the registry, published byte for byte. Manifests are checked by this program's own rules all the same.

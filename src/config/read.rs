@@ -7,16 +7,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::bump_config::{BumpSource, Feed};
+use super::bump::{BumpSource, Feed};
 use super::schemas::Schemas;
 use super::site::SiteConfig;
 use super::view::View;
 use crate::manifest::Channel;
 use crate::net;
 use crate::sys::fs::{ReadError, read_bounded};
-
-/// Where the public registry is published, and the base address when nothing else is configured.
-pub const DEFAULT_BASE_URL: &str = "https://cdn.agentclientprotocol.com/registry/v1/latest";
 
 /// The largest configuration that is read, in bytes.
 const CONFIG_LIMIT: u64 = 1 << 20;

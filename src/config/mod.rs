@@ -1,0 +1,15 @@
+//! LOAD: what `registry.toml` says.
+//!
+//! * [`Config`]: rule levels, views, sources of versions, the site
+
+mod bump;
+mod read;
+mod schemas;
+mod site;
+mod view;
+
+pub use bump::{BumpSource, Feed};
+pub use read::{AgentConfig, ArchiveLimits, Config, ConfigError, LevelSetting, check_base_url};
+pub use schemas::Schemas;
+pub use site::{AgentFile, SiteConfig};
+pub use view::{AgentChanges, View};

@@ -1,0 +1,15 @@
+//! Everything that can be asked about published agents.
+
+use super::github::Github;
+use super::{npm, pypi};
+
+/// Where packages and releases come from.
+#[derive(Debug)]
+pub struct Sources {
+    /// The npm registry; without one, npm packages are not asked for.
+    pub npm: Option<npm::Registry>,
+    /// The Python package index; without one, Python packages are not asked for.
+    pub pypi: Option<pypi::Index>,
+    /// GitHub.
+    pub github: Github,
+}
