@@ -83,43 +83,13 @@
 //! | `templates/init/`, `.github/` | [`scaffold`] (embedded) | what a new registry begins with |
 //! | `templates/`, `src/site/assets/` | [`site`] (embedded) | what pages look like, and their scripts |
 
-pub mod archive;
-pub mod bump;
-pub mod catalog;
-pub mod cause;
-pub mod check;
-pub mod config;
-pub mod diff;
-pub mod digest;
-pub mod doctor;
-pub mod finding;
-pub mod handshake;
-pub mod history;
-pub mod index;
-pub mod install;
-pub mod json;
-pub mod lockfile;
-pub mod login;
-pub mod manifest;
-pub mod net;
-pub mod preview;
-pub mod propose;
-pub mod publish;
-pub mod registry;
 pub mod report;
-pub mod resolve;
-pub mod scaffold;
-pub mod settings;
-pub mod site;
-pub mod source;
-pub mod store;
-pub mod sums;
-pub mod survey;
-pub mod sys;
-pub mod text;
-pub mod update;
-pub mod upstream;
-pub mod verify;
+
+pub use acp_registry_client::{catalog, doctor, install, lockfile, login, resolve, settings, store, update};
+pub use acp_registry_core::{archive, cause, digest, json, manifest, net, registry, source, sums, sys, text, upstream};
+pub use acp_registry_gate::{bump, check, config, finding, propose, scaffold, survey, verify};
+pub use acp_registry_protocol::handshake;
+pub use acp_registry_publish::{diff, history, index, preview, publish, site};
 
 /// The examples of the documentation are compiled and run.
 #[cfg(doctest)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::text::printable;
+use acp_registry_core::text::printable;
 
 /// For how many agents equal messages are shown one by one.
 const SINGLE: usize = 3;

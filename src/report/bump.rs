@@ -9,11 +9,11 @@ use time::format_description::well_known::Rfc3339;
 use super::alike::alike;
 use super::layout::Look;
 use super::plural;
-use crate::bump::{Bumped, Held, Outcome, Trouble, Troubles, Update};
-use crate::manifest::Channel;
-use crate::propose::{Done, Proposal};
-use crate::text::{cell, code_span, printable, prose};
-use crate::verify::Row;
+use acp_registry_core::manifest::Channel;
+use acp_registry_core::text::{cell, code_span, printable, prose};
+use acp_registry_gate::bump::{Bumped, Held, Outcome, Trouble, Troubles, Update};
+use acp_registry_gate::propose::{Done, Proposal};
+use acp_registry_gate::verify::Row;
 
 /// How far lines that go on are indented, in columns.
 const INDENT: usize = 10;
@@ -141,7 +141,7 @@ impl BumpReport<'_> {
         agents.filter(is_current).map(|of| of[0].id.as_str()).collect()
     }
 
-    fn count(&self, is: fn(&Result<Outcome, crate::bump::Error>) -> bool) -> usize {
+    fn count(&self, is: fn(&Result<Outcome, acp_registry_gate::bump::Error>) -> bool) -> usize {
         self.bumped.iter().filter(|one| is(&one.result)).count()
     }
 
@@ -265,7 +265,7 @@ impl BumpReport<'_> {
     }
 }
 
-fn line(result: &Result<Outcome, crate::bump::Error>) -> Option<(&'static str, String)> {
+fn line(result: &Result<Outcome, acp_registry_gate::bump::Error>) -> Option<(&'static str, String)> {
     Some(match result {
         Ok(Outcome::UpToDate) => return None,
         Ok(Outcome::Update(update)) => {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::layout::Look;
 use super::plural;
-use crate::diff::{Changes, Listed, Updated};
-use crate::text::{code_span, printable, prose};
+use acp_registry_core::text::{code_span, printable, prose};
+use acp_registry_publish::diff::{Changes, Listed, Updated};
 
 /// Release notes on GitHub may have 125,000 characters.
 const LIMIT: usize = 100_000;

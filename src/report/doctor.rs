@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::layout::Look;
 use super::outcome::{cut, stderr};
-use crate::doctor::{Check, Examined, Status};
+use acp_registry_client::doctor::{Check, Examined, Status};
 
 /// Where messages begin, in columns.
 const INDENT: usize = 20;

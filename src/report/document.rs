@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use super::outcome::{cut, stderr};
 use super::plural;
-use crate::check::{AgentStatus, Checked, Status, find};
-use crate::finding::{Finding, Level};
-use crate::json;
-use crate::source::Span;
-use crate::text::{cell, printable, prose, quote};
+use acp_registry_core::json;
+use acp_registry_core::source::Span;
+use acp_registry_core::text::{cell, printable, prose, quote};
+use acp_registry_gate::check::{AgentStatus, Checked, Status, find};
+use acp_registry_gate::finding::{Finding, Level};
 
 /// The largest document that is read, in bytes.
 pub const DOCUMENT_LIMIT: u64 = 64 << 20;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::finding::{Finding, Level};
+use acp_registry_gate::finding::{Finding, Level};
 
 /// How many equal findings are shown one by one.
 const SINGLE: usize = 3;

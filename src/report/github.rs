@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::Report;
-use crate::finding::Level;
-use crate::text::printable;
+use acp_registry_core::text::printable;
+use acp_registry_gate::finding::Level;
 
 pub(super) fn render(report: &Report<'_>) -> String {
     let mut out = String::new();

@@ -6,10 +6,10 @@ use unicode_width::UnicodeWidthChar as _;
 use super::equal::{equal, key};
 use super::layout::Look;
 use super::{Report, plural};
-use crate::check::Status;
-use crate::finding::{Finding, Level};
-use crate::source::Span;
-use crate::text::{begins_command, is_hidden, printable};
+use acp_registry_core::source::Span;
+use acp_registry_core::text::{begins_command, is_hidden, printable};
+use acp_registry_gate::check::Status;
+use acp_registry_gate::finding::{Finding, Level};
 
 /// How many columns of a source line are shown where there is no terminal.
 const WIDTH: usize = 120;

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::Report;
-use crate::check::Status;
-use crate::finding::{Finding, Level};
+use acp_registry_gate::check::Status;
+use acp_registry_gate::finding::{Finding, Level};
 
 pub(super) fn render(report: &Report<'_>) -> String {
     let checked = report.checked;
     let agents = checked.agents.iter().map(|agent| json!({ "id": agent.id, "status": agent.status.as_str() }));
-    crate::json::to_string(&json!({
+    acp_registry_core::json::to_string(&json!({
         "schema": 1,
         "command": "validate",
         "findings": checked.findings.iter().map(finding).collect::<Vec<_>>(),

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::layout::Look;
 use super::outcome::{INDENT, cut, stderr};
-use crate::handshake::AuthMethod;
-use crate::login::{Attempt, Needed, Status};
-use crate::text::quote;
+use acp_registry_client::login::{Attempt, Needed, Status};
+use acp_registry_core::text::quote;
+use acp_registry_protocol::handshake::AuthMethod;
 
 /// The attempt in words, with the agent's own words made printable.
 #[must_use]

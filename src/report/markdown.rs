@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::equal::{equal, key};
 use super::{Report, plural};
-use crate::check::Status;
-use crate::finding::{Finding, Level};
-use crate::text::{cell, code_span, prose};
+use acp_registry_core::text::{cell, code_span, prose};
+use acp_registry_gate::check::Status;
+use acp_registry_gate::finding::{Finding, Level};
 
 /// GitHub refuses comments above 65,536 characters.
 const LIMIT: usize = 60_000;

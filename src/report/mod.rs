@@ -45,7 +45,7 @@ pub use self::publish::{pruned, pruned_human, published, published_human};
 pub use self::table::{Columns, Last, bytes, table};
 pub use self::terminal::terminal;
 pub use self::verify::{verify, verify_markdown};
-use crate::check::Checked;
+use acp_registry_gate::check::Checked;
 
 /// A form of report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::layout::Look;
-use crate::handshake::{AuthMethod, Outcome, TypeSource, Verdict};
-use crate::text::{printable, quote};
+use acp_registry_core::text::{printable, quote};
+use acp_registry_protocol::handshake::{AuthMethod, Outcome, TypeSource, Verdict};
 
 /// Where the values of the lines begin, in columns.
 pub(super) const INDENT: usize = 12;

@@ -5,8 +5,8 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::plural;
-use crate::publish::{Action, Pruned, Published, What};
-use crate::text::printable;
+use acp_registry_core::text::printable;
+use acp_registry_publish::publish::{Action, Pruned, Published, What};
 
 fn count(done: &Published, is: fn(What) -> bool) -> usize {
     done.actions.iter().filter(|action| is(action.what)).count()

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::Report;
-use crate::check::{RULES, Rule};
-use crate::finding::{Finding, Level};
+use acp_registry_gate::check::{RULES, Rule};
+use acp_registry_gate::finding::{Finding, Level};
 
 pub(super) fn render(report: &Report<'_>) -> String {
     let results = report.checked.findings.iter().map(|finding| result(finding, report.prefix));
-    crate::json::to_string(&json!({
+    acp_registry_core::json::to_string(&json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
@@ -80,7 +80,7 @@ fn fingerprint(finding: &Finding) -> String {
         hash.update(part.as_bytes());
         hash.update([0]);
     }
-    crate::digest::hex(&hash.finalize()[..16])
+    acp_registry_core::digest::hex(&hash.finalize()[..16])
 }
 
 /// A relative path as a relative URI reference.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::layout::{Look, columns, cut_to};
-use crate::text::printable;
+use acp_registry_core::text::printable;
 
 /// The widest column that is not the last, in columns of the terminal, where there is room for everything.
 const WIDEST: usize = 40;

@@ -3,7 +3,7 @@
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use super::layout::Look;
-use crate::text::printable;
+use acp_registry_core::text::printable;
 
 /// How far code is indented, in columns.
 const CODE: &str = "    ";

@@ -9,8 +9,8 @@ use super::layout::Look;
 use super::outcome::{INDENT, cut, outcome, stderr};
 use super::plural;
 use super::table::{Columns, table};
-use crate::text::{cell, printable, prose};
-use crate::verify::{Row, State, Summary, Verdict};
+use acp_registry_core::text::{cell, printable, prose};
+use acp_registry_gate::verify::{Row, State, Summary, Verdict};
 
 /// Where the verdict is among the columns.
 const VERDICT: usize = 3;

@@ -1,0 +1,239 @@
+//! Copies of indexes from earlier runs.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use url::Url;
+
+use super::load::LIMIT;
+use super::summary::Summary;
+use super::text::Text;
+use acp_registry_core::digest::hex;
+use acp_registry_core::net::{Validators, shown};
+use acp_registry_core::sys::fs::{PathError, open_bounded, read_bounded, write_atomic_from};
+use acp_registry_core::sys::private::make_private;
+
+/// For how long a copy is taken without asking when its host says nothing.
+const USUAL: Duration = Duration::from_mins(5);
+
+/// For how long copies and summaries stay that nobody asks for.
+const KEPT: Duration = Duration::from_hours(30 * 24);
+
+/// How much of the digest of a place is in the name of its files.
+const STEM: usize = 32;
+
+/// The longest first line of a copy, in bytes.
+const HEAD: u64 = 1 << 16;
+
+/// The longest time for which a host is believed that nothing will change.
+const LONGEST: Duration = Duration::from_hours(1);
+
+/// A directory of copies, and of summaries of large indexes. What is damaged in it counts as not there.
+#[derive(Debug, Clone)]
+pub struct Copies {
+    directory: PathBuf,
+}
+
+/// An index as its host had it.
+#[derive(Debug)]
+pub(super) struct Copy {
+    pub(super) head: Head,
+    pub(super) text: Text,
+    /// When its host last said that it holds; the time of the file.
+    pub(super) checked: SystemTime,
+}
+
+/// The first line of a copy.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Head {
+    /// Without its secrets, which are in the name of the file as a digest.
+    pub(super) url: String,
+    pub(super) validators: Validators,
+    pub(super) max_age_seconds: Option<u64>,
+    pub(super) sha256: String,
+    /// Of the text behind this line, in bytes.
+    pub(super) length: u64,
+}
+
+impl Copy {
+    /// Whether it is what its host had sent.
+    pub(super) fn is_whole(&self) -> bool {
+        self.text.sha256().is_ok_and(|sha256| sha256 == self.head.sha256)
+    }
+
+    /// Whether its host need not be asked.
+    pub(super) fn is_fresh(&self) -> bool {
+        let time = self.head.max_age_seconds.map_or(USUAL, Duration::from_secs).min(LONGEST);
+        // A copy from the future is none to rely on.
+        self.checked.elapsed().is_ok_and(|age| age < time)
+    }
+}
+
+impl Copies {
+    /// Copies in this directory, which is made when the first one is kept.
+    #[must_use]
+    pub fn at(directory: &Path) -> Self {
+        Self { directory: directory.to_owned() }
+    }
+
+    pub(super) fn find(&self, url: &Url) -> Option<Copy> {
+        let path = self.path(url);
+        let checked = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok()?;
+        let directory = self.directory.canonicalize().ok()?;
+        let (file, length) = open_bounded(&path, &directory, LIMIT + HEAD).ok()?;
+        let mut line = Vec::new();
+        BufReader::new(&file).take(HEAD).read_until(b'\n', &mut line).ok()?;
+        let head: Head = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
+        let start = line.len() as u64;
+        let is_whole = length == start + head.length;
+        (head.url == shown(url) && is_whole).then(|| Copy {
+            head,
+            text: Text::behind(path, file, start..length),
+            checked,
+        })
+    }
+
+    /// Keeps a copy that was just fetched.
+    pub(super) fn keep(
+        &self,
+        url: &Url,
+        text: &str,
+        validators: Validators,
+        max_age: Option<Duration>,
+    ) -> Result<Head, PathError> {
+        let max_age_seconds = max_age.map(|age| age.as_secs());
+        let sha256 = hex(&Sha256::digest(text));
+        let head = Head { url: shown(url), validators, max_age_seconds, sha256, length: text.len() as u64 };
+        let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes.extend_from_slice(text.as_bytes());
+        self.replace(&self.path(url), &bytes)?;
+        Ok(head)
+    }
+
+    /// Notes that the host was asked, and that the copy holds.
+    pub(super) fn confirm(&self, url: &Url) {
+        // Otherwise it is asked again, no more.
+        let _ = File::options().write(true).open(self.path(url)).and_then(|file| file.set_modified(SystemTime::now()));
+    }
+
+    /// What an earlier run has found in this text, which was in this place.
+    pub(super) fn summary(&self, place: &str, of: &str) -> Option<Summary> {
+        let directory = self.directory.canonicalize().ok()?;
+        let bytes = read_bounded(&self.file(place, "entries"), &directory, LIMIT).ok()?;
+        Summary::parse(&bytes, of)
+    }
+
+    pub(super) fn keep_summary(&self, place: &str, summary: &Summary) -> Result<(), PathError> {
+        self.replace(&self.file(place, "entries"), &summary.to_bytes())
+    }
+
+    /// Writes a file in the place of whatever is there, and removes what was not used for long.
+    fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), PathError> {
+        make_private(&self.directory).map_err(PathError::at(&self.directory))?;
+        write_atomic_from(&self.directory, path, bytes)?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Removes what was written before [`KEPT`]. Whatever stays does no harm.
+    fn forget(&self) {
+        for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let stem =
+                name.to_str().and_then(|name| name.strip_suffix(".index").or_else(|| name.strip_suffix(".entries")));
+            let is_ours =
+                stem.is_some_and(|stem| stem.len() == STEM && stem.bytes().all(|byte| byte.is_ascii_hexdigit()));
+            let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+            let age = modified.and_then(|modified| modified.elapsed().ok());
+            if is_ours && age.is_some_and(|age| age > KEPT) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    fn path(&self, url: &Url) -> PathBuf {
+        self.file(url.as_str(), "index")
+    }
+
+    fn file(&self, place: &str, suffix: &str) -> PathBuf {
+        self.directory.join(format!("{}.{suffix}", &hex(&Sha256::digest(place))[..STEM]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_of_registries_are_not_kept_and_copies_are_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let copies = Copies::at(&folder.path().join("new"));
+        let [one, two] = ["https://u:one-secret@h.example/r.json?t=1", "https://u:two-secret@h.example/r.json?t=1"]
+            .map(|url| Url::parse(url).unwrap());
+        copies.keep(&one, "{}", Validators::default(), None).unwrap();
+        assert!(copies.find(&one).is_some() && copies.find(&two).is_none());
+        for item in fs::read_dir(folder.path().join("new")).unwrap() {
+            let text = fs::read_to_string(item.unwrap().path()).unwrap();
+            assert!(!text.contains("secret") && !text.contains("t=1"), "{text}");
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+
+            let mode = folder.path().join("new").metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700);
+        }
+    }
+
+    #[test]
+    fn a_copy_is_fresh_for_a_while_and_never_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let copies = Copies::at(&folder.path().join("new"));
+        let url = Url::parse("https://h.example/r.json").unwrap();
+        assert!(copies.find(&url).is_none());
+        let age = |seconds: u64| {
+            let file = File::options().write(true).open(copies.path(&url)).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+            copies.find(&url).unwrap().is_fresh()
+        };
+        copies.keep(&url, "é", Validators::default(), None).unwrap();
+        assert_eq!(copies.find(&url).unwrap().text.whole().unwrap(), "é".as_bytes());
+        assert_eq!((age(200), age(400)), (true, false));
+        copies.keep(&url, "text", Validators::default(), Some(Duration::from_mins(15))).unwrap();
+        assert_eq!((age(800), age(1000)), (true, false));
+        copies.keep(&url, "text", Validators::default(), Some(Duration::from_hours(1000))).unwrap();
+        assert!(!age(3700));
+        copies.confirm(&url);
+        assert!(copies.find(&url).unwrap().is_fresh());
+        let bytes = fs::read(copies.path(&url)).unwrap();
+        fs::write(copies.path(&url), &bytes[..bytes.len() - 1]).unwrap();
+        assert!(copies.find(&url).is_none());
+        assert!(copies.find(&Url::parse("https://h.example/other").unwrap()).is_none());
+    }
+
+    #[test]
+    fn what_nobody_asks_for_goes_and_what_is_not_ours_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let copies = Copies::at(folder.path());
+        let [old, new] = ["https://h.example/old", "https://h.example/new"].map(|url| Url::parse(url).unwrap());
+        copies.keep(&old, "text", Validators::default(), None).unwrap();
+        let others = ["notes.index", "0123.entries", "0123456789abcdef0123456789abcdeg.index"]
+            .map(|name| folder.path().join(name));
+        for path in &others {
+            fs::write(path, "mine").unwrap();
+        }
+        for path in others.iter().chain([&copies.path(&old)]) {
+            let file = File::options().write(true).open(path).unwrap();
+            file.set_modified(SystemTime::now() - KEPT - Duration::from_mins(1)).unwrap();
+        }
+        assert!(copies.find(&old).is_some());
+        copies.keep(&new, "text", Validators::default(), None).unwrap();
+        assert!(copies.find(&old).is_none() && copies.find(&new).is_some());
+        assert!(others.iter().all(|path| path.exists()));
+    }
+}

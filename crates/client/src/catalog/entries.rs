@@ -1,0 +1,143 @@
+//! The entries of an index, each read by itself.
+
+use std::fmt;
+use std::ops::Range;
+
+use rayon::prelude::*;
+use serde::Deserialize;
+use serde_json::error::Category;
+
+use super::Entry;
+use acp_registry_core::json::List;
+
+/// How many entries an index may have. Each takes more memory than it takes in the text.
+const MOST: usize = 250_000;
+
+/// A text is no index.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("is not a registry index: {0}")]
+pub struct FormError(String);
+
+impl FormError {
+    pub(super) fn of(error: &dyn fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+
+    pub(super) fn empty() -> Self {
+        Self("it holds neither registry.json nor a folder with an agent.json".to_owned())
+    }
+}
+
+/// What an entry says, or why it is passed over, and where in the text it is.
+pub(super) type Read = (Result<Entry, String>, Range<u64>);
+
+#[derive(Deserialize)]
+struct Form<'a> {
+    #[serde(borrow)]
+    agents: List<'a, MOST>,
+}
+
+/// Reads all entries of an index, in their order.
+pub(super) fn entries(text: &[u8]) -> Result<Vec<Read>, FormError> {
+    let json = str::from_utf8(without_mark(text)).map_err(|error| FormError::of(&error))?;
+    let form: Form<'_> = serde_json::from_str(json).map_err(|error| match error.classify() {
+        Category::Data => FormError("it is not an object with a list `agents`".to_owned()),
+        _ => FormError(error.to_string()),
+    })?;
+    if form.agents.is_longer {
+        return Err(FormError(format!("it has more than {MOST} entries")));
+    }
+    let read = form.agents.items.par_iter().map(|raw| {
+        let start = (raw.get().as_ptr().addr() - text.as_ptr().addr()) as u64;
+        (Entry::parse(raw.get()), start..start + raw.get().len() as u64)
+    });
+    Ok(read.collect())
+}
+
+/// Some editors begin every file with a byte order mark.
+fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"{"id":"a","version":"1.0.0","distribution":{"npx":{}},"x":["}]{\"",{"y":"\\"}]}"#;
+
+    fn part<'a>(json: &'a str, place: &Range<u64>) -> &'a str {
+        &json[usize::try_from(place.start).unwrap()..usize::try_from(place.end).unwrap()]
+    }
+
+    #[test]
+    fn broken_entries_are_told_apart_from_broken_indexes() {
+        let deep = format!(r#"{{"x":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        // Each stands between two good ones: with the start of its note, or none where the whole is no JSON.
+        for (entry, note) in [
+            ("{}", Some("is passed over: its id")),
+            (r#"{ "id": "b", "id": "c" }"#, Some("is passed over: duplicate field")),
+            (r#"{"id":"\ud800"}"#, Some("is passed over: ")),
+            (r#"{"name":1e999}"#, Some("is passed over: ")),
+            (&deep, Some("is passed over: its id")),
+            ("7", Some("is passed over: it is not an object")),
+            ("[{}]", Some("is passed over: it is not an object")),
+            (r#""},{""#, Some("is passed over: it is not an object")),
+            ("null", Some("is passed over: it is not an object")),
+            ("", None),
+            ("{} {}", None),
+            ("{},", None),
+            ("{", None),
+            ("}", None),
+            ("{]}", None),
+            ("{[}]", None),
+            (r#"{"x"}"#, None),
+            (r#"{"x":"}"#, None),
+            (r#"{"id":"b","id":"c"]}"#, None),
+            (r#"{"x":"\y"}"#, None),
+            ("{\"x\":\"\n\"}", None),
+            (r#"{"x":01}"#, None),
+        ] {
+            let json = format!(" {{ \"agents\" : [\n{GOOD}\t,\r{entry} , {GOOD} ] }}\n");
+            match (entries(json.as_bytes()), note) {
+                (Ok(read), Some(note)) => {
+                    assert!(read.len() == 3 && read[0].0.is_ok() && read[2].0.is_ok(), "{entry}");
+                    assert!(read[1].0.as_ref().unwrap_err().starts_with(note), "{entry}");
+                    assert_eq!([part(&json, &read[1].1), part(&json, &read[2].1)], [entry, GOOD]);
+                }
+                (Err(error), None) => assert!(error.to_string().contains(" at line "), "{entry}: {error}"),
+                (read, _) => panic!("{entry}: {read:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_is_not_longer_than_it_may_be() {
+        let of = |count: usize| format!(r#"{{"agents":[{}]}}"#, vec!["1"; count].join(","));
+        assert_eq!(entries(of(MOST).as_bytes()).unwrap().len(), MOST);
+        let error = entries(of(MOST + 1).as_bytes()).unwrap_err().to_string();
+        assert_eq!(error, "is not a registry index: it has more than 250000 entries");
+    }
+
+    #[test]
+    fn the_list_is_that_of_the_index_itself() {
+        for json in [
+            format!(r#"{{"x":{{"agents":[{{}}]}},"y":"\"agents\":[","agents":[{GOOD}]}}"#),
+            format!(r#"{{"agents":[{GOOD}],"x":{{"agents":[{{}}]}}}}"#),
+            format!(r#"{{"\u0061gents":[{GOOD}]}}"#),
+        ] {
+            let read = entries(json.as_bytes()).unwrap();
+            assert!(read.len() == 1 && read[0].0.is_ok(), "{read:?}");
+        }
+        for (json, place) in [
+            (format!(r#"{{"agents":[{GOOD}],"agents":[]}}"#), ""),
+            (format!(r#"{{"agents":[{GOOD}]"#), " at line 1"),
+            (format!(r#"{{"agents":[{GOOD}]}}}}"#), " at line 1"),
+            (format!(r#"{{"agents":[{GOOD}],}}"#), " at line 1"),
+            (format!(r#"{{7:1,"agents":[{GOOD}]}}"#), " at line 1"),
+            (format!(r#"["agents":[{GOOD}]]"#), ""),
+        ] {
+            let error = entries(json.as_bytes()).unwrap_err().to_string();
+            assert!(error.starts_with("is not a registry index: ") && error.contains(place), "{json}: {error}");
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! From a place to a catalog.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use url::Url;
+
+use super::copies::Copy;
+use super::known::{self, Known};
+use super::summary::LARGE;
+use super::text::{Text, TextError};
+use super::{Catalog, Copies, FormError, Origin, Place};
+use acp_registry_core::net::{Client, FetchError, Problem, shown};
+use acp_registry_core::registry::{LoadError, Registry};
+use acp_registry_core::sys::fs::ReadError;
+
+/// The largest index that is read, in bytes.
+pub(super) const LIMIT: u64 = 64 << 20;
+
+/// How an index is read.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Where copies of indexes, and what was found in large ones, are kept; nowhere when this is `None`.
+    pub copies: Option<Copies>,
+    /// Whether nothing may be sent.
+    pub is_offline: bool,
+    /// Whether the host is asked although the copy is fresh, and all of the index is read.
+    pub refresh: bool,
+}
+
+/// An index, and what its reader should know.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The index.
+    pub catalog: Catalog,
+    /// Why this is not what its host has now, when it may not be.
+    pub warning: Option<String>,
+}
+
+/// Why an index cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file cannot be read.
+    #[error("the registry index {place}: {error}; name another with --index")]
+    Read {
+        /// Where it should be.
+        place: String,
+        /// Why not.
+        error: ReadError,
+    },
+    /// The registry checkout cannot be read.
+    #[error("{0}; name another index with --index")]
+    Checkout(#[from] LoadError),
+    /// It is not an index.
+    #[error("{place} {error}; name another with --index")]
+    Form {
+        /// Where it is.
+        place: String,
+        /// What is wrong.
+        error: FormError,
+    },
+    /// The file cannot be read to its end, or changes meanwhile.
+    #[error(transparent)]
+    Text(#[from] TextError),
+    /// It was not fetched, and there is no copy.
+    #[error("the registry index was not fetched, and there is no copy of an earlier one: {0}")]
+    Fetch(#[from] FetchError),
+    /// Nothing may be sent, and there is no copy.
+    #[error("there is no copy of {0} from an earlier run; leave out --offline once")]
+    Offline(String),
+    /// The host has nothing new, and there is no copy of what it had before.
+    #[error("{0} answers that nothing has changed, and was not asked that; name another index with --index")]
+    Unasked(String),
+    /// There is no client.
+    #[error(transparent)]
+    Client(Problem),
+}
+
+/// Reads the index at a place. `client` is called only if something has to be sent.
+///
+/// A fresh copy is taken without asking, and any copy when the host cannot be asked, or answers with something that is no
+/// index; the result then has a warning.
+///
+/// # Errors
+/// [`Error`].
+pub async fn load(
+    place: &Place,
+    options: &Options,
+    client: impl FnOnce() -> Result<Arc<Client>, Problem>,
+) -> Result<Loaded, Error> {
+    let origin = |fetched_at, is_stale| Origin { source: place.to_string(), fetched_at: Some(fetched_at), is_stale };
+    let url = match place {
+        Place::Path(path) => {
+            let mut catalog = from_path(path, options)?;
+            let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified());
+            catalog.origin = origin(changed.unwrap_or_else(|_| SystemTime::now()), false);
+            return Ok(Loaded { catalog, warning: None });
+        }
+        Place::Url(url) => url,
+    };
+    let of_copy = |copy: Copy, checked: SystemTime, warning: Option<String>| {
+        let is_stale = warning.is_some() || (options.is_offline && !copy.is_fresh());
+        let known = Known { place: url.as_str(), of: Some(copy.head.sha256.clone()), sha256: Some(copy.head.sha256) };
+        let mut catalog = known.read(copy.text, options).map_err(|problem| problem.of(place))?;
+        catalog.origin = origin(checked, is_stale);
+        Ok(Loaded { catalog, warning })
+    };
+    let mut copy = options.copies.as_ref().and_then(|copies| copies.find(url));
+    if options.is_offline {
+        return copy.map_or_else(
+            || Err(Error::Offline(shown(url))),
+            |copy| {
+                let checked = copy.checked;
+                of_copy(copy, checked, None)
+            },
+        );
+    }
+    if let Some(fresh) = copy.take_if(|copy| copy.is_fresh() && !options.refresh) {
+        let checked = fresh.checked;
+        match of_copy(fresh, checked, None) {
+            Ok(loaded) => return Ok(loaded),
+            Err(error) => tracing::debug!("the copy is damaged: {error}"),
+        }
+    }
+    // What its host confirms must be what it has sent.
+    let copy = copy.filter(Copy::is_whole);
+    let client = client().map_err(Error::Client)?;
+    match fetch(&client, url, options.copies.as_ref(), copy.as_ref()).await {
+        Ok(Some(mut catalog)) => {
+            catalog.origin = origin(SystemTime::now(), false);
+            Ok(Loaded { catalog, warning: None })
+        }
+        Ok(None) => match copy {
+            Some(copy) => of_copy(copy, SystemTime::now(), None),
+            None => Err(Error::Unasked(shown(url))),
+        },
+        Err(error) => match copy {
+            Some(copy) => {
+                let age = copy.checked.elapsed().unwrap_or_default().as_secs();
+                let why = match error {
+                    Error::Fetch(error) => error.to_string(),
+                    error => error.to_string(),
+                };
+                let warning = format!("the registry index is a copy of {}: {why}", ago(age));
+                let checked = copy.checked;
+                of_copy(copy, checked, Some(warning))
+            }
+            None => Err(error),
+        },
+    }
+}
+
+/// Asks the host; `None` when the copy still holds.
+async fn fetch(
+    client: &Client,
+    url: &Url,
+    copies: Option<&Copies>,
+    copy: Option<&Copy>,
+) -> Result<Option<Catalog>, Error> {
+    let answer = client.revalidate(url, LIMIT, copy.map(|copy| &copy.head.validators)).await?;
+    let Some(body) = answer.body else {
+        if let Some(copies) = copies {
+            copies.confirm(url);
+        }
+        return Ok(None);
+    };
+    let place = || shown(url);
+    let text = String::from_utf8(body).map_err(|error| Error::Form { place: place(), error: FormError::of(&error) })?;
+    // Only what can be read is kept.
+    let catalog = Catalog::parse(text.clone()).map_err(|error| Error::Form { place: place(), error })?;
+    let is_large = text.len() as u64 >= LARGE;
+    if let Some(copies) = copies {
+        match copies.keep(url, &text, answer.validators, answer.max_age) {
+            Ok(head) if is_large => known::keep(copies, url.as_str(), head.sha256, &catalog),
+            Ok(_) => {}
+            Err(error) => tracing::debug!("no copy of {} is kept: {error}", place()),
+        }
+    }
+    Ok(Some(catalog))
+}
+
+fn from_path(path: &Path, options: &Options) -> Result<Catalog, Error> {
+    let place = path.display();
+    let published = path.join("registry.json");
+    let file = if !path.is_dir() {
+        path
+    } else if published.is_file() {
+        &published
+    } else {
+        return from_checkout(path);
+    };
+    let open = || {
+        let real = file.canonicalize().map_err(ReadError::from)?;
+        Text::open(&real, &real, LIMIT).map(|text| (text, real))
+    };
+    let (text, real) = open().map_err(|error| Error::Read { place: place.to_string(), error })?;
+    let known = Known { place: &real.to_string_lossy(), of: text.state(), sha256: None };
+    known.read(text, options).map_err(|problem| problem.of(&place))
+}
+
+/// Reads the manifests of a registry as the index that would be built from them.
+fn from_checkout(path: &Path) -> Result<Catalog, Error> {
+    let registry = Registry::load(path)?;
+    let mut manifests = Vec::new();
+    let mut notes = Vec::new();
+    for entry in &registry.entries {
+        match entry.manifest.present() {
+            Some(manifest) => manifests.push(manifest.value().to_string()),
+            None => notes.push(format!("{} is passed over: its agent.json cannot be read", entry.id)),
+        }
+    }
+    let text = format!("{{\"agents\":[{}]}}", manifests.join(","));
+    let form = |error| Error::Form { place: path.display().to_string(), error };
+    let mut catalog = Catalog::parse(text).map_err(form)?;
+    if catalog.entries().next().is_none() && notes.is_empty() {
+        return Err(form(FormError::empty()));
+    }
+    notes.append(&mut catalog.notes);
+    catalog.notes = notes;
+    Ok(catalog)
+}
+
+fn ago(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s ago"),
+        120..7200 => format!("{} min ago", seconds / 60),
+        7200..172_800 => format!("{} h ago", seconds / 3600),
+        _ => format!("{} days ago", seconds / 86_400),
+    }
+}

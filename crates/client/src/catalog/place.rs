@@ -1,0 +1,90 @@
+//! Where an index is.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use url::Url;
+
+use acp_registry_core::registry::DEFAULT_BASE_URL;
+use acp_registry_core::text::{quote, without_secrets};
+
+/// Where an index is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// At an address; that of a folder stands for the `registry.json` in it.
+    Url(Url),
+    /// A file, a published tree, or a registry checkout.
+    Path(PathBuf),
+}
+
+/// A text names no place of an index.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{} is neither the address of an index nor a path", quote(&without_secrets(.0)))]
+pub struct WrongPlace(String);
+
+impl Default for Place {
+    /// The index of the public registry.
+    fn default() -> Self {
+        let text = format!("{DEFAULT_BASE_URL}/registry.json");
+        Url::parse(&text).map_or_else(|_| Self::Path(text.into()), Self::Url)
+    }
+}
+
+impl FromStr for Place {
+    type Err = WrongPlace;
+
+    fn from_str(text: &str) -> Result<Self, WrongPlace> {
+        let wrong = || WrongPlace(text.to_owned());
+        if text.trim().is_empty() {
+            return Err(wrong());
+        }
+        if !text.contains("://") {
+            return Ok(Self::Path(text.into()));
+        }
+        let mut url = Url::parse(text).map_err(|_| wrong())?;
+        match url.scheme() {
+            "https" | "http" => {
+                // A published tree.
+                if url.path().ends_with('/') {
+                    url.set_path(&format!("{}registry.json", url.path()));
+                }
+                Ok(Self::Url(url))
+            }
+            "file" => url.to_file_path().map(Self::Path).map_err(|()| wrong()),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Url(url) => f.write_str(&acp_registry_core::net::shown(url)),
+            Self::Path(path) => path.display().fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_paths_are_told_apart() {
+        assert!(
+            matches!(Place::default(), Place::Url(url) if url.as_str().ends_with("/registry/v1/latest/registry.json"))
+        );
+        assert_eq!("a/b".parse(), Ok(Place::Path("a/b".into())));
+        #[cfg(unix)]
+        assert_eq!("file:///a%20b".parse(), Ok(Place::Path("/a b".into())));
+        for wrong in ["", " ", "ftp://h.example/", "https://", "file://host.example/x"] {
+            assert!(wrong.parse::<Place>().is_err(), "{wrong:?}");
+        }
+        for tree in ["https://h.example", "https://h.example/", "https://h.example/v1/latest/"] {
+            let place: Place = tree.parse().unwrap();
+            assert_eq!(place.to_string(), format!("{}/registry.json", tree.trim_end_matches('/')));
+        }
+        let secret: Place = "https://u:secret@h.example/r.json?token=1".parse().unwrap();
+        assert_eq!(secret.to_string(), "https://h.example/r.json?…");
+    }
+}

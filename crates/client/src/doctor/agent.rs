@@ -1,0 +1,222 @@
+//! One installed agent, as it lies there.
+
+use super::{Check, Examined, Status};
+use crate::install::{Verified, remedy};
+use crate::store::{Damage, Error, Found, OF_FOREIGN, Store, StoredInterpreter, Version, remedy as repair};
+use acp_registry_core::sys::fs::PathError;
+use acp_registry_core::sys::process::{Environment, is_executable};
+use acp_registry_core::text::{printable, quote};
+
+/// How many damaged files are named.
+const NAMED: usize = 3;
+
+/// Looks at an agent of [`Store::ids`]: its receipts, its programs, and every file whose digest was kept.
+///
+/// # Errors
+/// [`PathError`] when its directory cannot be read.
+pub fn installed(store: &Store, id: &str, environment: &Environment) -> Result<Examined, PathError> {
+    let remains = store.examine(id)?;
+    let mut examined = Examined {
+        id: id.to_owned(),
+        version: None,
+        status: Status::Ok,
+        checks: Vec::new(),
+        handshake: None,
+        startable: None,
+    };
+    if !remains.leftovers.is_empty() {
+        let message = "an interrupted installation has left files";
+        examined.add(Check::warning("leftovers", message, "`acp-registry gc` removes them"));
+    }
+    for path in remains.foreign {
+        let shown = path.display().to_string();
+        let message = format!("{} was not made by this program", printable(&shown));
+        examined.add(Check::warning("foreign", message, "nothing needs to be done: it is never started, and stays"));
+    }
+    if let Err(error) = owner(store, id) {
+        examined.add(broken("owner", &error, OF_FOREIGN.to_owned()));
+    }
+    let current = match remains.current {
+        Ok(current) => current,
+        Err(error) => {
+            examined.add(broken("current", &error, repair(id)));
+            None
+        }
+    };
+    match &current {
+        Some(folder) if !remains.versions.iter().any(|found| found.folder == *folder) => {
+            let message = format!("the version that is started, {}, is gone", quote(folder));
+            examined.add(Check::error("current", message, repair(id)));
+        }
+        // What an interrupted first installation has left is no agent yet.
+        None if examined.status != Status::Error && !remains.versions.is_empty() => {
+            examined.add(Check::error("current", "no version is there to be started", repair(id)));
+        }
+        _ => {}
+    }
+    for found in remains.versions {
+        look_at(found, current.as_ref(), environment, &mut examined);
+    }
+    Ok(examined)
+}
+
+/// Refuses an agent that other people can change. Of the directories above, the check of the root tells.
+fn owner(store: &Store, id: &str) -> Result<(), Error> {
+    if store.refuse_foreign(None).is_err() {
+        return Ok(());
+    }
+    store.refuse_foreign_agent(id)?;
+    let version = store.agent(id).ok().flatten().map(|agent| agent.current);
+    store.refuse_foreign(version.as_ref())
+}
+
+fn look_at(found: Found, current: Option<&String>, environment: &Environment, examined: &mut Examined) {
+    let is_current = current == Some(&found.folder);
+    let help = help(&found, current, &examined.id);
+    let version = match found.version {
+        Ok(Some(version)) => version,
+        Ok(None) => {
+            let message = format!("{} has no receipt, and counts as nothing", quote(&found.folder));
+            let status = if is_current { Status::Error } else { Status::Warning };
+            return examined.add(Check { name: "receipt", status, message, help: Some(help) });
+        }
+        Err(error) => return examined.add(broken("receipt", &error, help)),
+    };
+    let receipt = &version.receipt;
+    if is_current {
+        examined.version = Some(receipt.version.clone());
+    }
+    let problem = program(&version, &help)
+        .or_else(|| interpreter(&version, environment, &help))
+        .or_else(|| damages(&version, &help))
+        .map(|(name, message, help)| Check::error(name, format!("{}: {message}", quote(&receipt.version)), help));
+    if let Some(check) = problem {
+        return examined.add(check);
+    }
+    let message = format!("{} is as it was installed; {}", quote(&receipt.version), proof(&version));
+    examined.add(Check::ok("files", message));
+    if is_current {
+        remarks(&version, environment, examined);
+        examined.startable = Some(version);
+    }
+}
+
+/// What helps where a version is not what was installed. Only what this program has made is to be removed.
+fn help(found: &Found, current: Option<&String>, id: &str) -> String {
+    if current.is_none_or(|current| *current == found.folder) {
+        repair(id)
+    } else if found.is_ours {
+        "`acp-registry gc` removes it: another version is started".to_owned()
+    } else {
+        "nothing needs to be done: another version is started".to_owned()
+    }
+}
+
+/// A name of a check, a message, and what helps.
+type Problem = (&'static str, String, String);
+
+fn program(version: &Version, help: &str) -> Option<Problem> {
+    let (path, receipt) = (version.program(), &version.receipt);
+    let shown = quote(&receipt.program);
+    let help = help.to_owned();
+    match path.metadata() {
+        Err(error) => Some(("program", format!("its program {shown} is not there ({error})"), help)),
+        Ok(file) if !file.is_file() => Some(("program", format!("its program {shown} is not a file"), help)),
+        Ok(file) if file.len() != receipt.program_size => {
+            let (size, wanted) = (file.len(), receipt.program_size);
+            Some(("program", format!("its program {shown} has {size} bytes, and was installed with {wanted}"), help))
+        }
+        // An interpreter only reads it.
+        Ok(_) if receipt.interpreter.is_none() && !is_executable(&path) => {
+            let shown_path = path.display().to_string();
+            let help = format!("`chmod +x '{}'` makes it so; or {help}", printable(&shown_path));
+            Some(("program", format!("its program {shown} is not executable"), help))
+        }
+        Ok(_) => None,
+    }
+}
+
+/// What may keep the version that is started from working, although it is what was installed.
+fn remarks(version: &Version, environment: &Environment, examined: &mut Examined) {
+    let receipt = &version.receipt;
+    let shown = quote(&receipt.version);
+    if let Some(interpreter) = &receipt.interpreter
+        && version.is_repairable(environment)
+        && let Ok(start) = version.launch(|| environment.clone())
+    {
+        let (now, then) = (start.program.display().to_string(), interpreter.program.display().to_string());
+        let message = format!("{shown} is started by {}, no longer by {}", printable(&now), printable(&then));
+        examined.add(Check::warning("runtime", message, "`acp-registry doctor --fix` keeps that in its receipt"));
+    } else if let Some(shortfall) = receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall) {
+        let help = format!("{}: the next start uses it", remedy::newer(&shortfall));
+        examined.add(Check::warning("runtime", format!("{shown} {shortfall}"), help));
+    }
+    if !receipt.scripts_not_run.is_empty() {
+        let message = format!("npm has not run the install scripts of {}", receipt.scripts_not_run.join(", "));
+        let help = "if the agent does not start, its makers may have to name that package; npm 11 runs such scripts";
+        examined.add(Check::warning("scripts", message, help));
+    }
+}
+
+fn interpreter(version: &Version, environment: &Environment, help: &str) -> Option<Problem> {
+    if version.has_lost_python() {
+        return Some(("runtime", "the Python that it was installed with is gone".to_owned(), help.to_owned()));
+    }
+    let missing = version.launch(|| environment.clone()).err()?;
+    let message = format!("it needs {}, which is not in PATH any more", quote(&missing));
+    let help = if missing == "node" { remedy::NODE.to_owned() } else { format!("install {}", name(&missing)) };
+    Some(("runtime", message, help))
+}
+
+fn damages(version: &Version, help: &str) -> Option<Problem> {
+    let damages = match version.damages() {
+        Ok(damages) if damages.is_empty() => return None,
+        Ok(damages) => damages,
+        Err(error) => return Some(("files", told(&error), help.to_owned())),
+    };
+    let named: Vec<String> = damages
+        .iter()
+        .take(NAMED)
+        .map(|damage| match damage {
+            Damage::Missing(path) => format!("{} is gone", quote(path)),
+            Damage::Changed(path) => format!("{} has other content than was installed", quote(path)),
+            Damage::Unreadable(path) => format!("{} cannot be read", quote(path)),
+        })
+        .collect();
+    let more = damages.len() - named.len();
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    Some(("files", format!("{}{more}", named.join(", ")), help.to_owned()))
+}
+
+/// By what is known that the right bytes were installed.
+fn proof(version: &Version) -> &'static str {
+    match version.receipt.verified() {
+        Verified::Manifest => "its archive had the digest of the manifest",
+        Verified::Github => "its archive had the digest that GitHub states",
+        Verified::Lock => "it had the digests of a lock file",
+        Verified::Npm => "npm has compared its integrity value",
+        Verified::Pypi => "uv has fetched it from the Python package index",
+        Verified::None => "no digest of its archive was known",
+    }
+}
+
+fn broken(name: &'static str, error: &Error, help: String) -> Check {
+    // Whatever cannot be read at all is said with what helps there.
+    let help = matches!(error, Error::Damaged { .. } | Error::Foreign { .. }).then_some(help);
+    Check { name, status: Status::Error, message: told(error), help }
+}
+
+/// An error without the help that it has in it.
+fn told(error: &Error) -> String {
+    let text = match error {
+        Error::Damaged { path, message, .. } => format!("{} is damaged ({message})", path.display()),
+        Error::Foreign { path, problem } => format!("{} {problem}", path.display()),
+        error => error.to_string(),
+    };
+    printable(&text).into_owned()
+}
+
+/// A name in a command, printable.
+fn name(text: &str) -> String {
+    quote(text).trim_matches('`').to_owned()
+}

@@ -1,0 +1,183 @@
+//! The handshake with an installed agent, and what came of it in plain words.
+
+use std::path::Path;
+
+use super::{Check, Examined};
+use crate::store::{StoredInterpreter, Version};
+use acp_registry_core::sys::process::{Environment, Isolation, Launch};
+use acp_registry_core::text::{printable, quote};
+use acp_registry_protocol::handshake::{Options, Outcome, Probe, Reason, SetupError, check, set_variables};
+
+/// Starts the agent, if nothing is known that keeps it from starting, and adds what came of it.
+///
+/// It gets the variables of `environment` and those of its manifest, an empty home, and is ended afterwards with all that
+/// it has started. Takes as long as [`check()`], or twice as long when it dies by a signal or does not answer, which may be
+/// chance.
+///
+/// # Errors
+/// [`SetupError`] when there is no place for the handshake.
+pub async fn start(
+    examined: &mut Examined,
+    environment: &Environment,
+    launcher: Option<&Path>,
+    options: &Options,
+) -> Result<(), SetupError> {
+    let Some(version) = &examined.startable else {
+        let help = "see to that first";
+        examined.add(Check::error("handshake", "it was not started, because of what is said above", help));
+        return Ok(());
+    };
+    let version = version.clone();
+    match speak(&version, environment, launcher, options).await? {
+        Ok(outcome) => {
+            let mut check = explain(&outcome);
+            examined.handshake = Some(outcome);
+            if examined.may_miss_files() {
+                let fix = fix(&examined.id);
+                check.help = Some(check.help.map_or_else(|| fix.clone(), |help| format!("{help}; {fix}")));
+            }
+            examined.add(check);
+        }
+        Err(problem) => {
+            let help = "tell the people who keep the registry";
+            examined.add(Check::error("handshake", format!("it was not started: {problem}"), help));
+        }
+    }
+    Ok(())
+}
+
+/// What helps where files of the agent may be missing. Printable.
+pub(super) fn fix(id: &str) -> String {
+    format!("`acp-registry doctor --fix {}` installs it again", quote(id).trim_matches('`'))
+}
+
+/// Starts an installed version as [`start`] does. The inner error says why it cannot be started at all, as a part of a
+/// sentence. Printable.
+///
+/// # Errors
+/// [`SetupError`] when there is no place for the handshake.
+pub async fn speak(
+    version: &Version,
+    environment: &Environment,
+    launcher: Option<&Path>,
+    options: &Options,
+) -> Result<Result<Outcome, String>, SetupError> {
+    let start = match version.launch(|| environment.clone()) {
+        Ok(start) => start,
+        Err(name) => return Ok(Err(format!("{} is not in PATH", quote(&name)))),
+    };
+    let mut environment = environment.clone();
+    let variables = start.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    if let Err(error) = set_variables(&mut environment, variables) {
+        return Ok(Err(error.to_string()));
+    }
+    let launch = Launch {
+        program: start.program.into(),
+        arguments: start.args.into_iter().map(Into::into).collect(),
+        directory: None,
+        environment,
+        isolation: Isolation::Environment,
+        readable: Vec::new(),
+        launcher: launcher.map(Path::to_owned),
+    };
+    // As long as it runs, it is not removed.
+    let mark = version.mark_used();
+    let mut outcome = check(&launch, options).await?;
+    if outcome.may_be_chance() {
+        outcome = check(&launch, options).await?.after_failure();
+    }
+    if outcome.has_silence() {
+        outcome = outcome.or_less_silent(check(&launch, &options.patient()).await?);
+    }
+    drop(mark);
+    let interpreter = version.receipt.interpreter.as_ref();
+    // Another one may have started it.
+    let own = interpreter.filter(|interpreter| interpreter.program.as_os_str() == launch.program);
+    if let Some(shortfall) = own.and_then(StoredInterpreter::shortfall) {
+        outcome.blame_runtime(&shortfall.to_string());
+    }
+    Ok(Ok(outcome))
+}
+
+/// An outcome in plain words.
+#[must_use]
+pub fn explain(outcome: &Outcome) -> Check {
+    let Some(reason) = outcome.reason else { return passed(outcome) };
+    let said = outcome.message.as_deref().map(printable).unwrap_or_default();
+    let (what, help) = words(reason);
+    let message = format!("{what}: {said}");
+    let may_be_used = outcome.handshake.probes.get("session/new") == Some(Probe::Ok);
+    match reason {
+        // The rule is one of registries. Whoever has a session needs no way to sign in.
+        Reason::NoAuthMethods | Reason::NoSupportedAuthType if may_be_used => {
+            Check::warning("handshake", message, "it opens a session all the same: nothing needs to be done")
+        }
+        _ => Check::error("handshake", message, help),
+    }
+}
+
+fn passed(outcome: &Outcome) -> Check {
+    let handshake = &outcome.handshake;
+    let named = handshake.agent_info.get("name").and_then(|name| name.as_str());
+    let who = named.map_or_else(String::new, |name| format!(" as {}", quote(name)));
+    let next = match handshake.probes.get("session/new") {
+        Some(Probe::Ok) => "; it opens a session without signing in",
+        Some(Probe::AuthRequired) => "; it wants you to sign in first, as it was started without your own settings",
+        Some(_) if handshake.setup_required.is_some() => {
+            let said = handshake.setup_required.as_deref().map(printable).unwrap_or_default();
+            let help = "do what the agent says; it was started with an empty home and without your keys, so that what you have \
+                        set up already may be enough: `acp-registry login` starts it with yours";
+            let message = format!("it answers{who}, but opens no session before it is set up: {said}");
+            return Check::warning("handshake", message, help);
+        }
+        Some(_) => {
+            let said = handshake.probes.refusal().map(printable).unwrap_or_default();
+            let help = "it was started with an empty home and without your keys, which may be why: \
+                        `acp-registry login` starts it with yours; what it wrote to stderr may say more";
+            let message = format!("it answers{who}, but opens no session: {said}");
+            return Check::warning("handshake", message, help);
+        }
+        None => "",
+    };
+    let again = if outcome.is_flaky { ", but only when it was started again" } else { "" };
+    Check::ok("handshake", format!("it answers{who}{again}{next}"))
+}
+
+/// What has happened, and what helps.
+fn words(reason: Reason) -> (&'static str, &'static str) {
+    match reason {
+        Reason::NoAuthMethods => (
+            "it starts and answers, but names no way to sign in",
+            "look into its own documentation for how to sign in, or update it",
+        ),
+        Reason::NoSupportedAuthType => (
+            "it starts and answers, but names only ways to sign in that editors cannot offer",
+            "look into its own documentation: it may want a variable with a key to be set",
+        ),
+        Reason::Timeout => (
+            "it was started, but did not answer in time",
+            "try again with a longer --timeout; if it waits for the network, see whether the network is there",
+        ),
+        Reason::Exited => {
+            ("it was started, but ended at once", "what it wrote to stderr may say why; if it does not, update it")
+        }
+        Reason::InvalidResponse => (
+            "it was started, but what it wrote is not the answer of an ACP agent",
+            "see with `acp-registry which` whether its arguments start it as one, and update it",
+        ),
+        Reason::AgentError => (
+            "it was started, but answered with an error",
+            "what it wrote to stderr may say why; update it, or tell its makers",
+        ),
+        Reason::ProtocolVersion => ("it speaks a version of the protocol that editors do not", "update it"),
+        Reason::RuntimeTooOld => (
+            "it did not answer, and asks for another version of what starts it",
+            "put a newer Node.js first in PATH: the next start uses it",
+        ),
+        Reason::SpawnFailed => (
+            "the system cannot start it",
+            "the program may be for another system or lack a library; try `acp-registry install --dist npx` or uvx, if \
+             the agent has such a package",
+        ),
+    }
+}

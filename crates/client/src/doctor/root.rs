@@ -1,0 +1,57 @@
+//! The directory of installed agents.
+
+use std::io;
+use std::path::Path;
+
+use super::Check;
+use crate::store::{Error, OF_FOREIGN, Store};
+use acp_registry_core::text::printable;
+
+/// Whether agents can be installed in a store: it is written to, as no look at its mode can tell. Other people must not be
+/// able to.
+pub(super) fn look(store: &Store) -> Check {
+    if let Err(Error::Foreign { path, problem }) = store.refuse_foreign(None) {
+        let shown = path.display().to_string();
+        return Check::error("root", format!("{} {problem}", printable(&shown)), OF_FOREIGN);
+    }
+    let root = store.root();
+    let shown = root.display().to_string();
+    let shown = printable(&shown);
+    // It is made with the first agent.
+    let there = root.ancestors().find(|folder| folder.symlink_metadata().is_ok());
+    let is_there = there == Some(root);
+    let written = there.map_or(Err(io::ErrorKind::NotFound.into()), write_below);
+    match written {
+        Ok(()) if is_there => Check::ok("root", format!("{shown} can be written")),
+        Ok(()) => Check::ok("root", format!("{shown} is not there yet; it is made with the first agent")),
+        Err(error) => {
+            let message = format!("agents cannot be installed in {shown}: {}", printable(&error.to_string()));
+            Check::error("root", message, "make it writable, or name another with --root or ACP_REGISTRY_ROOT")
+        }
+    }
+}
+
+fn write_below(folder: &Path) -> io::Result<()> {
+    tempfile::Builder::new().prefix(".acp-registry-").tempfile_in(folder)?.close()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Status;
+
+    #[test]
+    fn a_place_for_agents_is_written_to_and_left_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let look = |path: &str| look(&Store::at(&folder.path().join(path)).unwrap());
+        assert_eq!(look("").status, Status::Ok);
+        let check = look("new/place");
+        assert_eq!(check.status, Status::Ok);
+        assert!(check.message.ends_with("is made with the first agent"), "{}", check.message);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        let check = look("file/place");
+        assert_eq!(check.status, Status::Error);
+        assert!(check.message.starts_with("agents cannot be installed in "), "{}", check.message);
+    }
+}

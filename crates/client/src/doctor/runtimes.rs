@@ -1,0 +1,41 @@
+//! The runtimes that agents need.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::Check;
+use crate::install::remedy;
+use acp_registry_core::sys::command::answer;
+use acp_registry_core::sys::process::Environment;
+use acp_registry_core::text::{printable, quote};
+
+/// How long a runtime may take to tell its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Program, what it is for, and how to get it.
+const RUNTIMES: [(&str, &str, &str); 3] = [
+    ("node", "agents from npm cannot be started", remedy::NODE),
+    ("npm", "agents from npm cannot be installed", remedy::NODE),
+    ("uv", "agents from the Python package index cannot be installed", remedy::UV),
+];
+
+/// Looks for every runtime, and asks it for its version.
+pub(super) fn look(environment: &Environment, directory: &Path) -> Vec<Check> {
+    RUNTIMES.map(|runtime| look_for(runtime, environment, directory)).into()
+}
+
+fn look_for((name, loss, help): (&'static str, &str, &str), environment: &Environment, directory: &Path) -> Check {
+    let Some(path) = environment.find(name) else {
+        return Check::warning(name, format!("is not in PATH: {loss}"), help);
+    };
+    let path = path.display().to_string();
+    let place = printable(&path);
+    let version = answer(&path, &["--version"], directory, PATIENCE);
+    let version =
+        version.as_deref().and_then(|text| text.lines().next()).map(str::trim).filter(|line| !line.is_empty());
+    let Some(version) = version else {
+        let message = format!("{place} does not tell its version within {} s", PATIENCE.as_secs());
+        return Check::error(name, message, format!("see what `{place} --version` says, and install it again"));
+    };
+    Check::ok(name, format!("{}, {place}", quote(version).trim_matches('`')))
+}

@@ -1,0 +1,174 @@
+//! The archive of one platform.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use url::Url;
+
+use super::{Error, Installer, Placed, Progress, Proof, Remarks, Verified, Work};
+use acp_registry_core::archive::{self, Limits, unpack};
+use acp_registry_core::digest::{hash, hex};
+use acp_registry_core::manifest::archive::format;
+use acp_registry_core::manifest::{BinaryTarget, Platform};
+use acp_registry_core::net::{Client, Sink};
+use acp_registry_core::sys::fs::{PathError, open_file};
+use acp_registry_core::upstream::github::Github;
+
+/// Fetches the archive, compares its digest with those that are known, and unpacks it.
+pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Placed, Error> {
+    let installer = work.installer;
+    let platform = match installer.platform {
+        Some(platform) if platform.as_str() == target.platform => platform,
+        platform => return Err(Error::UnsupportedPlatform { platform, offered: vec![target.platform.clone()] }),
+    };
+    let address = |error: url::ParseError| Error::Address { url: target.archive.clone(), message: error.to_string() };
+    let url = Url::parse(&target.archive).map_err(address)?;
+    // The same question as the rule `distribution/archive-format` asks.
+    format(&target.archive).map_err(|ending| Error::Format { url: target.archive.clone(), ending })?;
+    let wanted = wanted(work, target, &url).await;
+    let file = match wanted.first() {
+        Some((_, sha256)) => cached(installer, &url, sha256).await,
+        None => None,
+    };
+    let is_kept = file.is_some();
+    let (file, found) = match file {
+        Some(file) => file,
+        None => fetch(work, &url).await?,
+    };
+    for (by, wanted) in &wanted {
+        if !wanted.eq_ignore_ascii_case(&found) {
+            return Err(Error::DigestMismatch { found, by: *by, wanted: wanted.clone() });
+        }
+    }
+    if !wanted.is_empty() && !is_kept {
+        keep(installer, &url, &found, &file).await;
+    }
+    (work.progress)(Progress::Unpacking);
+    let (target, limits, into) = (target.clone(), installer.limits, work.directory.to_owned());
+    let unpacked = spawn_blocking(move || unpack_program(&file, &target, platform, &limits, &into)).await;
+    let program = unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))?;
+    let verified = wanted.first().map_or(Verified::None, |(verified, _)| *verified);
+    Ok(Placed {
+        program,
+        interpreter: None,
+        proof: Proof { verified, sha256: Some(found), integrity: None },
+        remarks: Remarks::default(),
+    })
+}
+
+/// The archive of an earlier run, with its digest, if that is still the wanted one. What may not be fetched is not taken
+/// from there either.
+async fn cached(installer: &Installer, url: &Url, sha256: &str) -> Option<(File, String)> {
+    let sha256 = sha256.to_ascii_lowercase();
+    let path = installer.client.cached_file(url, &sha256).filter(|_| installer.client.may_ask(url))?;
+    let checked = spawn_blocking(move || {
+        let file = open_file(&path).ok()?;
+        (hash(&file).ok()? == sha256).then_some((file, sha256))
+    });
+    checked.await.ok()?
+}
+
+/// Fetches the archive into a file without a name; returns its digest as well.
+async fn fetch(work: &Work<'_>, url: &Url) -> Result<(File, String), Error> {
+    let installer = work.installer;
+    let file = tempfile::tempfile_in(work.temporary).map_err(PathError::at(work.temporary))?;
+    let mut sink = Receiver { file: &file, hash: Sha256::new(), progress: work.progress };
+    let download = installer.client.download(url, installer.limits.compressed, &mut sink);
+    timeout(installer.timeout, download).await.map_err(|_| Error::Slow(installer.timeout))??;
+    let found = hex(&sink.hash.finalize());
+    Ok((file, found))
+}
+
+/// Keeps an archive for a later run, if the client has a cache.
+async fn keep(installer: &Installer, url: &Url, sha256: &str, file: &File) {
+    let (client, url, sha256) = (installer.client.clone(), url.clone(), sha256.to_owned());
+    if let Ok(file) = file.try_clone() {
+        // A large file takes a moment to copy; should that fail, it is fetched again the next time.
+        let _ = spawn_blocking(move || client.keep_file(&url, &sha256, &file)).await;
+    }
+}
+
+/// The digests that the archive must have, and who says so. GitHub is asked only if nobody else has said anything: when it
+/// does not answer, there is none.
+async fn wanted(work: &Work<'_>, target: &BinaryTarget, url: &Url) -> Vec<(Verified, String)> {
+    let manifest = target.sha256.clone().map(|digest| (Verified::Manifest, digest));
+    let lock = work.expected.sha256.clone().map(|digest| (Verified::Lock, digest));
+    let known: Vec<_> = manifest.into_iter().chain(lock).collect();
+    if !known.is_empty() {
+        return known;
+    }
+    let digest = match &work.installer.github {
+        Some(github) => github_digest(github, &work.installer.client, url).await,
+        None => None,
+    };
+    digest.map(|digest| (Verified::Github, digest)).into_iter().collect()
+}
+
+/// The digest that GitHub has for an address, if it is that of a release's file and GitHub answers.
+pub async fn github_digest(github: &Github, client: &Client, url: &Url) -> Option<String> {
+    let (id, name) = github.asset_of(url)?;
+    match github.release(client, &id).await {
+        Ok(release) => release?.asset(&name)?.sha256.clone(),
+        Err(error) => {
+            tracing::debug!("no digest: {error}");
+            None
+        }
+    }
+}
+
+fn unpack_program(
+    file: &File,
+    target: &BinaryTarget,
+    platform: Platform,
+    limits: &Limits,
+    into: &Path,
+) -> Result<PathBuf, Error> {
+    let cmd = target.cmd.as_str();
+    let listing = unpack(file, cmd, limits, into)?;
+    listing.format.check_name(&target.archive)?;
+    let program = into.join(&listing.find_cmd(cmd)?.path);
+    // A program behind a link was not looked at while it went by.
+    let content = match listing.program {
+        Some(content) => content,
+        None => archive::Program::examine(File::open(&program).map_err(PathError::at(&program))?),
+    };
+    content.fits(platform).map_err(|mismatch| Error::Unfit { cmd: cmd.to_owned(), mismatch })?;
+    // The program of another platform is for another machine, where its loader may be.
+    if Platform::host() == Some(platform)
+        && let archive::Program::Elf { interpreter: Some(loader), .. } = &content
+        && !Path::new(loader).exists()
+    {
+        return Err(Error::NoLoader { cmd: cmd.to_owned(), loader: loader.clone() });
+    }
+    // Many archives do not mark their program.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).map_err(PathError::at(&program))?;
+    }
+    Ok(program)
+}
+
+/// Takes the bytes of a download: to the file, and into the hash.
+struct Receiver<'a> {
+    file: &'a File,
+    hash: Sha256,
+    progress: &'a (dyn Fn(Progress) + Send + Sync),
+}
+
+impl Sink for Receiver<'_> {
+    fn begin(&mut self, length: Option<u64>) {
+        (self.progress)(Progress::Downloading(length));
+    }
+
+    fn take(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.file.write_all(piece)?;
+        self.hash.update(piece);
+        (self.progress)(Progress::Received(piece.len() as u64));
+        Ok(())
+    }
+}

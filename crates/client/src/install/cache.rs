@@ -1,0 +1,168 @@
+//! Where npm and uv keep what they have fetched from one installation to the next.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use acp_registry_core::sys::fs::{PathError, write_new};
+use acp_registry_core::sys::lock::{Answer, Lock, mark_used};
+use acp_registry_core::sys::owner;
+use acp_registry_core::sys::private::make_private;
+use acp_registry_core::sys::process::Scratch;
+use acp_registry_core::sys::walk::files_below;
+
+/// The caches of npm and uv below one directory, shared by all installations and by nothing else.
+///
+/// Installations trust what is there. npm compares an archive with the integrity value in the description of its package,
+/// but takes descriptions from there as well; uv does not look again at what it has unpacked, and links files into
+/// environments instead of copying them. Agents in a sandbox, and those that run as users of their own, cannot write there.
+/// One that runs as the caller can, as it can change everything else of the caller's, such as the package managers: no
+/// check of the files would help against it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageCache {
+    directory: PathBuf,
+}
+
+/// The caches during an installation.
+pub(super) struct Open {
+    pub(super) npm: PathBuf,
+    pub(super) uv: PathBuf,
+    /// Keeps [`PackageCache::shrink`] away.
+    _mark: fs::File,
+}
+
+impl PackageCache {
+    /// The caches below a directory, which is made when something is installed.
+    #[must_use]
+    pub fn at(directory: &Path) -> Self {
+        Self { directory: directory.to_owned() }
+    }
+
+    /// Makes the caches, for their owner only, and marks them as used; `None` where that cannot be done, for nothing needs
+    /// a cache, or where other users could change them.
+    pub(super) fn open(&self) -> Option<Open> {
+        let [npm, uv] = self.folders();
+        for folder in [&npm, &uv] {
+            make_private(folder).ok()?;
+            if owner::problem(folder).is_some() {
+                return None;
+            }
+        }
+        let marker = self.marker();
+        if !marker.exists() {
+            // Another installation may have made it.
+            let _ = write_new(&marker, b"");
+        }
+        Some(Open { npm, uv, _mark: mark_used(&marker)? })
+    }
+
+    /// Removes the caches when they have more bytes than `limit`, unless something is being installed. Returns how many
+    /// bytes are free now.
+    ///
+    /// # Errors
+    /// [`PathError`] when something cannot be read or removed.
+    pub fn shrink(&self, limit: u64) -> Result<u64, PathError> {
+        if !self.marker().exists() {
+            return Ok(0);
+        }
+        let Answer::Mine(_lock) = Lock::ask(&self.marker(), "emptying the caches of npm and uv")? else { return Ok(0) };
+        let size = self.surplus(limit)?;
+        if size == 0 {
+            return Ok(0);
+        }
+        for folder in self.folders() {
+            Scratch::adopt(&folder).remove()?;
+        }
+        Ok(size)
+    }
+
+    /// Empties uv's cache, unless something is being installed. Returns whether it is empty now.
+    pub(super) fn empty_uv(&self) -> bool {
+        let [_, uv] = self.folders();
+        if !uv.exists() {
+            return true;
+        }
+        let answer = Lock::ask(&self.marker(), "emptying the cache of uv");
+        matches!(answer, Ok(Answer::Mine(_))) && Scratch::adopt(&uv).remove().is_ok()
+    }
+
+    /// How many bytes [`PackageCache::shrink`] would free; nothing is removed.
+    ///
+    /// # Errors
+    /// [`PathError`] when something cannot be read.
+    pub fn surplus(&self, limit: u64) -> Result<u64, PathError> {
+        let mut size = 0;
+        for folder in self.folders().iter().filter(|folder| folder.exists()) {
+            size += files_below(folder)?.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        }
+        Ok(if size > limit { size } else { 0 })
+    }
+
+    fn folders(&self) -> [PathBuf; 2] {
+        ["npm", "uv"].map(|name| self.directory.join(name))
+    }
+
+    fn marker(&self) -> PathBuf {
+        self.directory.join("packages.lock")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Asks again while a child of another test, which is this process until it becomes its program, has a lock.
+    fn asked<T>(ask: impl Fn() -> Option<T>) -> T {
+        loop {
+            if let Some(answer) = ask() {
+                return answer;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_cache_is_emptied_when_it_is_too_large_and_not_in_use() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = PackageCache::at(&folder.path().join("a/b"));
+        assert_eq!(cache.shrink(0).unwrap(), 0);
+        let open = asked(|| cache.open());
+        fs::create_dir(open.npm.join("x")).unwrap();
+        fs::write(open.npm.join("x/y"), [0; 60]).unwrap();
+        fs::write(open.uv.join("z"), [0; 40]).unwrap();
+        assert_eq!(cache.shrink(10).unwrap(), 0);
+        drop(open);
+        assert_eq!(cache.shrink(100).unwrap(), 0);
+        assert_eq!((cache.surplus(99).unwrap(), cache.surplus(100).unwrap()), (100, 0));
+        assert_eq!(asked(|| Some(cache.shrink(99).unwrap()).filter(|bytes| *bytes > 0)), 100);
+        assert!(!folder.path().join("a/b/npm").exists() && !folder.path().join("a/b/uv").exists());
+        let open = asked(|| cache.open());
+        fs::write(open.uv.join("z"), "x").unwrap();
+        assert!(!cache.empty_uv(), "something is being installed");
+        drop(open);
+        asked(|| cache.empty_uv().then_some(()));
+        assert!(cache.empty_uv(), "it is empty");
+        assert!(folder.path().join("a/b/npm").exists() && !folder.path().join("a/b/uv").exists());
+        fs::write(folder.path().join("file"), "").unwrap();
+        assert!(PackageCache::at(&folder.path().join("file")).open().is_none());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_look_into_it() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let open = PackageCache::at(&folder.path().join("a")).open().unwrap();
+        for path in [&open.npm, &open.uv] {
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        }
+        // A user who can write there decides what is installed.
+        let cache = PackageCache::at(&folder.path().join("a"));
+        for path in [open.uv, open.npm] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+            assert!(cache.open().is_none());
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        assert!(cache.open().is_some());
+    }
+}

@@ -1,0 +1,123 @@
+//! All packages that a package needs, each with its digest: what makes an installation the same everywhere.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::tool::Tool;
+use super::{Error, Installer, Source, npm, uv};
+use acp_registry_core::json::{self, Object};
+use acp_registry_core::manifest::Package;
+use acp_registry_core::sys::fs::{PathError, read_bounded};
+
+/// The longest list that is read, in bytes: a lock file has many of them.
+const LIMIT: u64 = 8 << 20;
+
+/// How many packages of a list are looked at.
+const PACKAGES: usize = 100_000;
+
+/// A package with all that it needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closure {
+    /// The list, as npm (`package-lock.json`) or uv (`requirements.txt` with hashes) reads it. It names no registry.
+    pub packages: String,
+    /// Integrity value of the package itself, where the list has one.
+    pub integrity: Option<String>,
+}
+
+impl Installer {
+    /// Asks the package manager for all packages that a source needs, for every platform; `None` for an archive. `python` is
+    /// the version of Python that they are for, if one is known. What is needed on the way goes below `temporary`.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn closure(
+        &self,
+        source: &Source,
+        python: Option<&str>,
+        temporary: &Path,
+    ) -> Result<Option<Closure>, Error> {
+        let directory = tempfile::tempdir_in(temporary).map_err(PathError::at(temporary))?;
+        match source {
+            Source::Npx(package) => self.npm_closure(&package.package, directory.path(), temporary).await.map(Some),
+            Source::Uvx(package) => self.uv_closure(package, python, directory.path(), temporary).await.map(Some),
+            Source::Binary(_) => Ok(None),
+        }
+    }
+
+    async fn npm_closure(&self, package: &str, directory: &Path, temporary: &Path) -> Result<Closure, Error> {
+        let (name, version) = npm::exact(package)?;
+        let program = npm::find(self, "npm")?;
+        write(&directory.join("package.json"), &manifest(&name, &version))?;
+        let flags = [
+            "install", "--location=project", "--package-lock-only", "--omit-lockfile-registry-resolved",
+            "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--prefix",
+        ];
+        let mut arguments: Vec<String> = flags.map(ToOwned::to_owned).into();
+        arguments.push(directory.to_string_lossy().into_owned());
+        let cache = self.open_cache();
+        let environment = self.npm_environment(cache.as_ref());
+        let (timeout, launcher, progress) = (self.timeout, self.launcher.clone(), &|_| ());
+        let tool =
+            Tool { name: "npm", program, arguments, environment, directory, temporary, timeout, launcher, progress };
+        tool.run().await?;
+        let packages = read(&directory.join("package-lock.json"))?;
+        Ok(Closure { integrity: integrity_in(packages.as_bytes(), &name), packages })
+    }
+
+    async fn uv_closure(
+        &self,
+        package: &Package,
+        python: Option<&str>,
+        directory: &Path,
+        temporary: &Path,
+    ) -> Result<Closure, Error> {
+        let spec = uv::exact(&package.package)?;
+        let program = uv::find(self)?;
+        write(&directory.join("wanted.txt"), &spec)?;
+        let flags = [
+            "pip", "compile", "--universal", "--generate-hashes", "--no-header", "--no-annotate", "--no-progress",
+            "--output-file", "packages.txt",
+        ];
+        let mut arguments: Vec<String> = flags.map(ToOwned::to_owned).into();
+        if let Some(python) = python {
+            arguments.extend(["--python-version".to_owned(), python.to_owned()]);
+        }
+        arguments.extend(uv::build_flags(self).iter().map(|flag| (*flag).to_owned()));
+        arguments.push("wanted.txt".to_owned());
+        let cache = self.open_cache();
+        let environment = self.uv_environment(package, cache.as_ref())?;
+        let (timeout, launcher, progress) = (self.timeout, self.launcher.clone(), &|_| ());
+        let tool =
+            Tool { name: "uv", program, arguments, environment, directory, temporary, timeout, launcher, progress };
+        tool.run().await.map_err(|error| uv::refused(error, &package.package))?;
+        Ok(Closure { integrity: None, packages: read(&directory.join("packages.txt"))? })
+    }
+}
+
+/// The integrity value of a package in a lock file of npm.
+pub(super) fn integrity_in(list: &[u8], name: &str) -> Option<String> {
+    let [packages] = json::members(list, ["packages"]).ok()?;
+    let packages: Object<'_, PACKAGES> = json::object(packages)?;
+    let path = format!("node_modules/{name}");
+    let (_, package) = packages.members.into_iter().rev().find(|(key, _)| *key == path)?;
+    let [integrity] = json::members_of(Some(package), ["integrity"]);
+    json::text(integrity).map(Into::into)
+}
+
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {
+    Ok(fs::write(path, text).map_err(PathError::at(path))?)
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    let failed = |error: String| PathError::at(path)(std::io::Error::other(error));
+    let folder = path.parent().unwrap_or(path).canonicalize().map_err(PathError::at(path))?;
+    let bytes = read_bounded(path, &folder, LIMIT).map_err(|error| failed(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|error| failed(error.to_string()).into())
+}
+
+/// The project that npm installs the package for. Only this package may run install scripts where npm asks for leave.
+pub(super) fn manifest(name: &str, version: &str) -> String {
+    json!({ "name": "agent", "dependencies": { name: version }, "allowScripts": { name: true } }).to_string()
+}

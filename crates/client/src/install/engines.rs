@@ -1,0 +1,260 @@
+//! Ranges of versions as npm writes them, for the one question whether a runtime is new enough.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use acp_registry_core::sys::command::answer;
+use acp_registry_core::sys::owner;
+use acp_registry_core::sys::process::Environment;
+use acp_registry_core::text::quote;
+
+/// How long a runtime may take to tell its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many programs of one name are asked for their versions.
+const CANDIDATES: usize = 8;
+
+/// The longest range that is read, in bytes.
+const LIMIT: usize = 1000;
+
+/// A runtime that is not of the versions that a package asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shortfall {
+    /// The runtime's name, as people write it.
+    pub runtime: &'static str,
+    /// The versions that the package asks for.
+    pub wanted: String,
+    /// The version that was found.
+    pub found: String,
+    /// Where; `None` where that is not known.
+    pub place: Option<PathBuf>,
+}
+
+impl fmt::Display for Shortfall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = |text: &str| quote(text).trim_matches('`').to_owned();
+        write!(f, "needs {} {}, found {}", self.runtime, word(&self.wanted), word(&self.found))?;
+        match &self.place {
+            Some(place) => write!(f, " at {}", quote(&place.display().to_string()).trim_matches('`')),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Major, minor and patch number.
+type Numbers = [u64; 3];
+
+/// Chooses among the Node.js programs in `PATH` the first that meets a range, or else the first. The second part says
+/// how the chosen one falls short; a range that this program cannot read is met.
+pub(super) fn choose_node(
+    environment: &Environment,
+    first: PathBuf,
+    range: Option<&str>,
+) -> (PathBuf, Option<Shortfall>) {
+    let Some(range) = range.filter(|range| is_met(range, "0.0.0") == Some(false)) else { return (first, None) };
+    let Some(found) = version_of(&first).filter(|version| is_met(range, version) == Some(false)) else {
+        return (first, None);
+    };
+    if let Some(better) = better_node(environment, &first, range) {
+        return (better, None);
+    }
+    let (wanted, place) = (range.to_owned(), Some(first.clone()));
+    (first, Some(Shortfall { runtime: "Node.js", wanted, found, place }))
+}
+
+/// The first Node.js whose version meets the range: `known`, or one in `PATH`.
+pub fn better_node(environment: &Environment, known: &Path, range: &str) -> Option<PathBuf> {
+    let others = environment.find_all("node").filter(|path| path != known).take(CANDIDATES);
+    // The receipt may be from another user, and name any program.
+    let mut all = is_own_node(known).then(|| known.to_owned()).into_iter().chain(others);
+    all.find(|path| version_of(path).is_some_and(|version| is_met(range, &version) == Some(true)))
+}
+
+/// Whether a program is called `node`, and no other user can change or replace it.
+fn is_own_node(program: &Path) -> bool {
+    program.file_stem().is_some_and(|name| name == "node")
+        && std::iter::once(program).chain(program.parent()).all(|path| owner::problem(path).is_none())
+}
+
+/// The version that a runtime tells, without the `v`.
+fn version_of(program: &Path) -> Option<String> {
+    let text = answer(program.to_str()?, &["--version"], program.parent()?, PATIENCE)?;
+    let version = text.lines().next()?.trim();
+    Some(version.strip_prefix('v').unwrap_or(version).to_owned())
+}
+
+/// Whether a version is in a range of npm: `>=20`, `^18.2 || >=20.1.0`, `18 - 22`, `22.x`; `None` for what is neither.
+fn is_met(range: &str, version: &str) -> Option<bool> {
+    if range.len() > LIMIT {
+        return None;
+    }
+    let version = whole(version)?;
+    let mut is_any = false;
+    for part in range.split("||") {
+        is_any |= meets_all(part, version)?;
+    }
+    Some(is_any)
+}
+
+fn meets_all(part: &str, version: Numbers) -> Option<bool> {
+    if let Some((from, to)) = part.split_once(" - ") {
+        let (low, _) = bounds(from.trim())?;
+        let (_, high) = bounds(to.trim())?;
+        return Some(version >= low && high.is_none_or(|high| version < high));
+    }
+    let mut is_in = true;
+    let mut operator = "";
+    for word in part.split_whitespace() {
+        let digits = word.trim_start_matches(['<', '>', '=', '^', '~']);
+        let of_word = &word[..word.len() - digits.len()];
+        if digits.is_empty() {
+            // The number follows after a blank.
+            operator = of_word;
+            continue;
+        }
+        let operator = std::mem::take(&mut operator);
+        is_in &= meets(if of_word.is_empty() { operator } else { of_word }, digits, version)?;
+    }
+    operator.is_empty().then_some(is_in)
+}
+
+fn meets(operator: &str, text: &str, version: Numbers) -> Option<bool> {
+    let (low, high) = bounds(text)?;
+    let is_below = |high: Option<Numbers>| high.is_none_or(|high| version < high);
+    Some(match operator {
+        "" | "=" => version >= low && is_below(high),
+        ">=" => version >= low,
+        "<" => version < low,
+        "<=" => is_below(high),
+        ">" => high.is_some_and(|high| version >= high),
+        "^" => version >= low && is_below(caret(low, text)),
+        "~" | "~>" => version >= low && is_below(tilde(low, text)),
+        _ => return None,
+    })
+}
+
+/// The first version that a possibly partial version means, and the first behind those that it means; `None` without end.
+fn bounds(text: &str) -> Option<(Numbers, Option<Numbers>)> {
+    let (numbers, given) = partial(text)?;
+    let high = match given {
+        0 => None,
+        given => Some(next(numbers, given - 1)),
+    };
+    Some((numbers, high))
+}
+
+fn caret(low: Numbers, text: &str) -> Option<Numbers> {
+    let (_, given) = partial(text)?;
+    let first = low.iter().position(|number| *number > 0).unwrap_or(2);
+    (given > 0).then(|| next(low, first.min(given - 1)))
+}
+
+fn tilde(low: Numbers, text: &str) -> Option<Numbers> {
+    let (_, given) = partial(text)?;
+    (given > 0).then(|| next(low, (given - 1).min(1)))
+}
+
+/// The numbers with the one at a place raised, and those behind it zero.
+fn next(numbers: Numbers, at: usize) -> Numbers {
+    let mut next = [0; 3];
+    next[..at].copy_from_slice(&numbers[..at]);
+    next[at] = numbers[at].saturating_add(1);
+    next
+}
+
+/// The numbers of a version, and how many of them are given: `18.x` gives one.
+fn partial(text: &str) -> Option<(Numbers, usize)> {
+    let text = text.strip_prefix('v').unwrap_or(text);
+    // A prerelease or a build is compared as its release: Node.js has none in use.
+    let text = text.split(['-', '+']).next()?;
+    let mut numbers = [0; 3];
+    let mut given = 0;
+    let mut is_open = false;
+    for (at, part) in text.split('.').enumerate() {
+        if at >= 3 {
+            return None;
+        }
+        if ["x", "X", "*", ""].contains(&part) {
+            is_open = true;
+        } else {
+            numbers[at] = part.parse().ok()?;
+            given += usize::from(!is_open);
+        }
+    }
+    Some((numbers, given))
+}
+
+fn whole(version: &str) -> Option<Numbers> {
+    partial(version).filter(|(_, given)| *given == 3).map(|(numbers, _)| numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn only_a_node_that_others_cannot_change_is_asked() {
+        use std::fs::{self, Permissions};
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let nowhere = Environment::from_host([]);
+        for (name, mode, is_asked) in [("node", 0o755, true), ("evil", 0o755, false), ("node", 0o777, false)] {
+            let (program, marker) = (folder.path().join(name), folder.path().join("asked"));
+            let _ = fs::remove_file(&program);
+            fs::write(&program, "#!/bin/sh\n: > asked\necho v20.0.0\n").unwrap();
+            fs::set_permissions(&program, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(better_node(&nowhere, &program, ">=20").is_some(), is_asked, "{name} {mode:o}");
+            assert_eq!(fs::remove_file(marker).is_ok(), is_asked, "{name} {mode:o}");
+        }
+    }
+
+    #[test]
+    fn ranges_are_read_as_npm_reads_them() {
+        for (range, inside, outside) in [
+            (">=22", &["22.0.0", "24.1.0"][..], &["20.20.2", "21.9.9"][..]),
+            (">= 22.1", &["22.1.0"], &["22.0.9"]),
+            ("^18.2 || >=20.1.0", &["18.2.0", "18.99.0", "20.1.0"], &["18.1.0", "19.0.0", "20.0.9"]),
+            ("^20.17.0 || >=22.9.0", &["20.20.2", "22.9.0"], &["21.0.0", "22.8.0"]),
+            ("18 - 22", &["18.0.0", "22.9.9"], &["17.9.9", "23.0.0"]),
+            ("20.x", &["20.0.0", "20.20.2"], &["21.0.0", "19.0.0"]),
+            ("~20.3", &["20.3.9"], &["20.4.0"]),
+            ("~20", &["20.9.0"], &["21.0.0"]),
+            ("^0.12.1", &["0.12.9"], &["0.13.0", "1.0.0"]),
+            (">18 <22", &["19.0.0", "21.9.0"], &["18.9.0", "22.0.0"]),
+            ("<=20", &["20.9.9", "4.0.0"], &["21.0.0"]),
+            ("22.4.1", &["22.4.1"], &["22.4.2"]),
+            ("*", &["0.0.1", "99.0.0"], &[]),
+            ("", &["0.0.1"], &[]),
+            (">=v18.0.0-0", &["18.0.0"], &["17.0.0"]),
+        ] {
+            for version in inside {
+                assert_eq!(is_met(range, version), Some(true), "{range} {version}");
+            }
+            for version in outside {
+                assert_eq!(is_met(range, version), Some(false), "{range} {version}");
+            }
+        }
+        for odd in ["latest", "lts/*", ">=a", "1.2.3.4", "20 ||| x", ">=", "20 - x.y.z.a", "=>"] {
+            assert_eq!(is_met(odd, "20.0.0"), None, "{odd}");
+        }
+        assert_eq!(is_met(">=20", "20"), None);
+        assert_eq!(is_met(&"1 ".repeat(1000), "1.0.0"), None);
+        assert_eq!(is_met("99999999999999999999", "1.0.0"), None);
+    }
+
+    #[test]
+    fn what_is_there_and_what_is_wanted_are_said() {
+        let mut shortfall = Shortfall {
+            runtime: "Node.js",
+            wanted: ">=22".into(),
+            found: "20.20.2".into(),
+            place: Some("/bin/node".into()),
+        };
+        assert_eq!(shortfall.to_string(), "needs Node.js >=22, found 20.20.2 at /bin/node");
+        (shortfall.wanted, shortfall.place) = ("\u{1b}[2J".into(), None);
+        assert_eq!(shortfall.to_string(), "needs Node.js \\u{1b}[2J, found 20.20.2");
+    }
+}

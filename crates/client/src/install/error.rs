@@ -1,0 +1,251 @@
+use std::time::Duration;
+
+use super::failure::ToolFailure;
+use super::{Shortfall, Verified, remedy};
+use acp_registry_core::archive::{self, CmdNotFound, Mismatch, Misnamed};
+use acp_registry_core::manifest::{Platform, SpecError};
+use acp_registry_core::net::FetchError;
+use acp_registry_core::sys::fs::PathError;
+use acp_registry_core::sys::process::SpawnError;
+use acp_registry_core::text::quote;
+
+/// Why something was not installed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The manifest names something else than a package.
+    #[error("the package {} {error}", quote(package))]
+    Spec {
+        /// What it names.
+        package: String,
+        /// What is wrong.
+        error: SpecError,
+    },
+    /// The manifest leaves it to others which version is installed.
+    #[error("the package {} is not pinned to one version", quote(.0))]
+    Unpinned(String),
+    /// The manifest names something else than a day.
+    #[error("`exclude_newer` is {}, which is not a day; write it as YYYY-MM-DD", quote(day))]
+    Cutoff {
+        /// What it names.
+        day: String,
+    },
+    /// A program that is needed is not there.
+    #[error("{program} is not in PATH; {remedy}")]
+    MissingRuntime {
+        /// Its name.
+        program: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The package does not run on the runtime that is there.
+    #[error("the package {} {}", quote(&.0.package), .0.shortfall)]
+    RuntimeTooOld(Box<TooOld>),
+    /// uv would have to build a package, which runs code of that package.
+    #[error(
+        "the package {} cannot be installed without building {} from source, which runs code of that package; \
+         `--allow-build` allows that",
+        quote(package),
+        built.as_deref().map_or_else(|| "a package".to_owned(), quote)
+    )]
+    NeedsBuild {
+        /// The package that the manifest names.
+        package: String,
+        /// The one that has no wheel, if uv tells.
+        built: Option<String>,
+    },
+    /// The package manager could not be started.
+    #[error(transparent)]
+    Start(#[from] SpawnError),
+    /// The package manager failed.
+    #[error("{0}")]
+    Tool(Box<ToolFailure>),
+    /// The package is there, but nothing in it that could be started.
+    #[error("the package {} {problem}", quote(package))]
+    NoCommand {
+        /// The package.
+        package: String,
+        /// What is wrong, as the rest of a sentence.
+        problem: String,
+    },
+    /// The archive is not offered for this platform.
+    #[error("there is no archive for {}; there are some for {}", host(*platform), quote(&offered.join(", ")))]
+    UnsupportedPlatform {
+        /// This platform.
+        platform: Option<Platform>,
+        /// Those of the manifest.
+        offered: Vec<String>,
+    },
+    /// The address of the archive is none.
+    #[error("the archive's address {} is not an address: {message}", quote(url))]
+    Address {
+        /// What the manifest has.
+        url: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// The archive's name ends as those do that clients do not unpack.
+    #[error("the archive {} is of a kind that clients do not unpack (`{ending}`)", quote(url))]
+    Format {
+        /// What the manifest has.
+        url: String,
+        /// The ending.
+        ending: &'static str,
+    },
+    /// The archive is in another format than its name says.
+    #[error(transparent)]
+    Misnamed(#[from] Misnamed),
+    /// The archive was not fetched.
+    #[error("the archive was not fetched: {0}")]
+    Fetch(#[from] FetchError),
+    /// The archive was not fetched in time.
+    #[error("the archive was not fetched within {} s", .0.as_secs_f64())]
+    Slow(Duration),
+    /// The archive is not the one that the manifest means.
+    #[error("the archive has the SHA-256 {found}, but {} says {}", by.speaker(), quote(wanted))]
+    DigestMismatch {
+        /// The digest of what came.
+        found: String,
+        /// Who says otherwise.
+        by: Verified,
+        /// What that one says.
+        wanted: String,
+    },
+    /// The archive was not unpacked.
+    #[error("the archive {0}")]
+    Archive(#[from] archive::Error),
+    /// The package registry has no such version of the package.
+    #[error("{} has no version {version} of {}{}", failure.registry(), quote(name), failure.newest(newest.as_deref()))]
+    NoVersion {
+        /// The package.
+        name: String,
+        /// What was asked for.
+        version: String,
+        /// The newest version that can be installed, if the package manager says.
+        newest: Option<String>,
+        /// What the package manager has written.
+        failure: Box<ToolFailure>,
+    },
+    /// The package registry has no such package.
+    #[error("{} has no package {}", failure.registry(), quote(name))]
+    NoPackage {
+        /// The package.
+        name: String,
+        /// What the package manager has written.
+        failure: Box<ToolFailure>,
+    },
+    /// The archive does not hold what is to be started.
+    #[error("{0}")]
+    CmdNotFound(#[from] CmdNotFound),
+    /// What is to be started does not run here.
+    #[error("{} {mismatch}", quote(cmd))]
+    Unfit {
+        /// The program.
+        cmd: String,
+        /// Why not.
+        mismatch: Mismatch,
+    },
+    /// What is to be started needs a dynamic loader that is not there.
+    #[error(
+        "{} needs {}, which this system does not have (musl, NixOS?); another distribution may run here: --dist",
+        quote(cmd),
+        quote(loader)
+    )]
+    NoLoader {
+        /// The program.
+        cmd: String,
+        /// The path of its loader.
+        loader: String,
+    },
+    /// The directory could not be written to.
+    #[error("cannot write {0}")]
+    Path(#[from] PathError),
+}
+
+impl Error {
+    /// The name of the reason in reports.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::MissingRuntime { .. } => "missing_runtime",
+            Self::RuntimeTooOld(_) => "runtime_too_old",
+            Self::UnsupportedPlatform { .. } => "unsupported_platform",
+            Self::DigestMismatch { .. } => "digest_mismatch",
+            Self::Tool(failure) if failure.is_of_integrity() => "digest_mismatch",
+            Self::Tool(failure) if failure.lacks_package() => "package_not_found",
+            Self::NoVersion { .. } | Self::NoPackage { .. } => "package_not_found",
+            Self::Archive(archive::Error::Unsafe { .. } | archive::Error::TooLarge(_)) => "unsafe_archive",
+            Self::CmdNotFound(_) => "cmd_not_found",
+            _ => "install_failed",
+        }
+    }
+
+    /// Whether something was refused because it is not what it should be, or not safe.
+    #[must_use]
+    pub fn is_of_integrity(&self) -> bool {
+        ["digest_mismatch", "unsafe_archive"].contains(&self.reason()) || matches!(self, Self::Unfit { .. })
+    }
+
+    /// Whether the manifest is at fault, whatever the machine.
+    #[must_use]
+    pub fn is_of_manifest(&self) -> bool {
+        ["digest_mismatch", "unsafe_archive", "cmd_not_found", "package_not_found"].contains(&self.reason())
+            || matches!(
+                self,
+                Self::Spec { .. }
+                    | Self::Unpinned(_)
+                    | Self::Cutoff { .. }
+                    | Self::NoCommand { .. }
+                    | Self::Unfit { .. }
+                    | Self::Format { .. }
+                    | Self::Misnamed(_)
+            )
+    }
+
+    /// Whether the package registry could not be asked for the package of this name, or the host of an archive did not send
+    /// it, so that nothing else can be had from there now. An archive that only takes longer than the time for an installation
+    /// says nothing of its host.
+    #[must_use]
+    pub fn is_of_source(&self, package: &str) -> bool {
+        match self {
+            Self::Tool(failure) => failure.lacks_source(package),
+            Self::Fetch(error) => error.problem.is_outage(),
+            _ => false,
+        }
+    }
+
+    /// What to do about it where this machine, or its way to the network, is the trouble.
+    #[must_use]
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            Self::Tool(failure) => failure.remedy().map(ToOwned::to_owned),
+            Self::Fetch(error) => error.problem.remedy().map(ToOwned::to_owned),
+            Self::RuntimeTooOld(too_old) => Some(remedy::newer(&too_old.shortfall)),
+            _ => None,
+        }
+    }
+
+    /// What the package manager has said, as it was written: escape it before it is shown.
+    #[must_use]
+    pub fn stderr(&self) -> &str {
+        match self {
+            Self::Tool(failure) | Self::NoVersion { failure, .. } | Self::NoPackage { failure, .. } => &failure.stderr,
+            Self::RuntimeTooOld(too_old) => &too_old.stderr,
+            _ => "",
+        }
+    }
+}
+
+/// A package that does not run on the runtime that is there.
+#[derive(Debug, Clone)]
+pub struct TooOld {
+    /// The package.
+    pub package: String,
+    /// Which runtime is there, and which is wanted.
+    pub shortfall: Shortfall,
+    /// What the package manager wrote to stderr.
+    pub stderr: String,
+}
+
+fn host(platform: Option<Platform>) -> &'static str {
+    platform.map_or("this system", Platform::as_str)
+}

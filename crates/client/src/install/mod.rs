@@ -1,0 +1,405 @@
+//! INSTALL: what a manifest names, put below a directory, and the program that it comes to.
+//!
+//! ```text
+//! package ─→ npm ─┐
+//! package ─→ uv ──┼─→ Installed: an absolute path, arguments, variables
+//! archive ────────┘
+//! ```
+//!
+//! * [`Installer`]: the package managers, the HTTP client and the limits that an installation uses
+//! * [`Source`]: what a manifest names for one kind of distribution
+//! * [`Installed`]: how the agent is started
+//! * [`Placed`], [`Proof`], [`Progress`]: the same for those who keep what is installed
+//!
+//! Package managers run as agents do, see [`acp_registry_core::sys::process`]: apart from the person's home, in a session of their
+//! own, and ended with all that they have started. Besides, they are told what the person's own package managers are
+//! configured with. Scripts of npm packages run, as `npx` runs them, for some agents fetch their program in one; they
+//! see the variables of npm.
+//!
+//! The store keeps what is installed, and starts it again. For a place of one's own:
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use acp_registry_client::install::{Installer, Source};
+//! use acp_registry_core::manifest::Package;
+//! use acp_registry_core::net::{Client, Settings};
+//! use acp_registry_core::sys::process::Environment;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Arc::new(Client::new(Settings::default())?);
+//! let installer = Installer::new(client, Environment::from_host(std::env::vars_os()));
+//! let package = Package { package: "someagent@1.0.0".to_owned(), ..Package::default() };
+//! let (place, temporary) = (std::path::absolute("empty")?, std::env::temp_dir());
+//! let installed = installer.install(&Source::Npx(package), &place, &temporary).await?;
+//! println!("{} {}", installed.program.display(), installed.arguments.join(" "));
+//! # Ok(())
+//! # }
+//! ```
+
+mod binary;
+mod cache;
+mod closure;
+mod engines;
+mod error;
+mod failure;
+mod heard;
+mod npm;
+mod progress;
+mod proof;
+mod refusal;
+pub mod remedy;
+mod same;
+mod scripts;
+mod tool;
+mod uv;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use acp_registry_core::archive::Limits;
+use acp_registry_core::manifest::{BinaryTarget, Distribution, Package, Platform, extension};
+use acp_registry_core::net::Client;
+use acp_registry_core::sys::process::Environment;
+use acp_registry_core::upstream::github::Github;
+
+pub use binary::github_digest;
+pub use cache::PackageCache;
+pub use closure::Closure;
+pub use engines::Shortfall;
+pub use engines::better_node;
+pub use error::{Error, TooOld};
+pub use failure::ToolFailure;
+pub use progress::Progress;
+pub use proof::{Proof, Verified};
+pub use same::is_same_package;
+
+/// A kind of distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A package of the npm registry.
+    Npx,
+    /// A package of the Python package index.
+    Uvx,
+    /// An archive for each platform.
+    Binary,
+}
+
+impl Kind {
+    /// All kinds, in the order in which they are tried and shown.
+    pub const ALL: [Self; 3] = [Self::Npx, Self::Uvx, Self::Binary];
+
+    /// The key in the manifest.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Npx => "npx",
+            Self::Uvx => "uvx",
+            Self::Binary => "binary",
+        }
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// What a manifest names for this kind; `None` when it does not declare the kind.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedPlatform`] when the kind is declared, but not for this platform; `None` is a platform for
+    /// which no agent is made.
+    pub fn source(self, distribution: &Distribution, platform: Option<Platform>) -> Result<Option<Source>, Error> {
+        Ok(match self {
+            Self::Npx => distribution.npx.clone().map(Source::Npx),
+            Self::Uvx => distribution.uvx.clone().map(Source::Uvx),
+            Self::Binary if distribution.binary.is_empty() => None,
+            Self::Binary => {
+                let of_host = |target: &&BinaryTarget| platform.is_some_and(|host| target.platform == host.as_str());
+                let target = distribution.binary.iter().find(of_host);
+                let offered = || distribution.binary.iter().map(|target| target.platform.clone()).collect();
+                let target = target.ok_or_else(|| Error::UnsupportedPlatform { platform, offered: offered() })?;
+                Some(Source::Binary(target.clone()))
+            }
+        })
+    }
+}
+
+/// What a manifest names for one kind of distribution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A package for `npx`.
+    Npx(Package),
+    /// A package for `uvx`.
+    Uvx(Package),
+    /// The archive of one platform.
+    Binary(BinaryTarget),
+}
+
+impl Source {
+    /// The kind of distribution.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Npx(_) => Kind::Npx,
+            Self::Uvx(_) => Kind::Uvx,
+            Self::Binary(_) => Kind::Binary,
+        }
+    }
+
+    /// The package with its version, or the address of the archive, as the manifest has it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Npx(package) | Self::Uvx(package) => &package.package,
+            Self::Binary(target) => &target.archive,
+        }
+    }
+
+    /// The arguments that the manifest wants passed.
+    #[must_use]
+    pub fn arguments(&self) -> &[String] {
+        match self {
+            Self::Npx(package) | Self::Uvx(package) => &package.args,
+            Self::Binary(target) => &target.args,
+        }
+    }
+
+    /// The variables that the manifest wants set.
+    #[must_use]
+    pub fn variables(&self) -> &[(String, String)] {
+        match self {
+            Self::Npx(package) | Self::Uvx(package) => &package.env,
+            Self::Binary(target) => &target.env,
+        }
+    }
+}
+
+/// An agent that can be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    /// Absolute path of the program.
+    pub program: PathBuf,
+    /// Its arguments: the agent's file where the program is an interpreter, then those of the manifest.
+    pub arguments: Vec<String>,
+    /// What may keep it from working.
+    pub remarks: Remarks,
+}
+
+/// What an installation that succeeded has met that may keep the agent from working.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remarks {
+    /// Packages, each with its version, whose install scripts npm has not run. Printable.
+    pub scripts_not_run: Vec<String>,
+    /// How the runtime falls short of what the package asks for, which many packages do not insist on.
+    pub shortfall: Option<Shortfall>,
+    /// Whether packages could be built from source, which runs their code.
+    pub may_build: bool,
+}
+
+/// An interpreter that starts a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interpreter {
+    /// Its name, by which it is found again when it has moved.
+    pub name: &'static str,
+    /// Where it is.
+    pub program: PathBuf,
+    /// What it is told before the program's file.
+    pub flags: Vec<String>,
+}
+
+/// An agent that was put in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// Absolute path of the agent's own file.
+    pub program: PathBuf,
+    /// What starts that file, where the system does not.
+    pub interpreter: Option<Interpreter>,
+    /// By what is known that the bytes are the right ones.
+    pub proof: Proof,
+    /// What may keep the agent from working.
+    pub remarks: Remarks,
+}
+
+/// What is known beforehand of the bytes that will come.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// SHA-256 of the archive in a lock file.
+    pub sha256: Option<String>,
+    /// All packages with their digests, see [`Closure::packages`].
+    pub packages: Option<String>,
+    /// The version of Python that they are for.
+    pub python: Option<String>,
+}
+
+/// Installs agents.
+#[derive(Debug, Clone)]
+pub struct Installer {
+    /// What package managers may see of the host, as agents do.
+    pub environment: Environment,
+    /// What npm is told besides, see [`acp_registry_core::upstream::npm_variables`].
+    pub npm: Vec<(String, String)>,
+    /// What uv is told besides, see [`acp_registry_core::upstream::uv_variables`].
+    pub uv: Vec<(String, String)>,
+    /// Fetches archives.
+    pub client: Arc<Client>,
+    /// Whom to ask for the digest of an archive when the manifest has none; `None` asks nobody.
+    pub github: Option<Github>,
+    /// What an archive may ask for.
+    pub limits: Limits,
+    /// The platform that archives must be for; `None` where no agent is made for the host.
+    pub platform: Option<Platform>,
+    /// How long an installation may take.
+    pub timeout: Duration,
+    /// The `acp-registry` executable, which sets the limits of package managers; see
+    /// [`Launch::launcher`](acp_registry_core::sys::process::Launch::launcher).
+    pub launcher: Option<PathBuf>,
+    /// Where npm and uv keep what they have fetched; without, each installation fetches everything.
+    pub packages: Option<PackageCache>,
+    /// Whether uv may build packages from source, which runs code of these packages.
+    pub allow_build: bool,
+}
+
+impl Installer {
+    /// An installer for this machine that asks no host for digests, sets nothing for package managers, has no package cache and
+    /// builds no package from source. An installation may take 30 minutes.
+    #[must_use]
+    pub fn new(client: Arc<Client>, environment: Environment) -> Self {
+        Self {
+            environment,
+            npm: Vec::new(),
+            uv: Vec::new(),
+            client,
+            github: None,
+            limits: Limits::default(),
+            platform: Platform::host(),
+            timeout: Duration::from_mins(30),
+            launcher: None,
+            packages: None,
+            allow_build: false,
+        }
+    }
+
+    /// Puts what a manifest names below `directory`, which must be absolute, empty, and the caller's alone. What is
+    /// needed on the way goes below `temporary`, and is gone when this returns or is dropped.
+    ///
+    /// Takes as long as the timeout at most, and then up to 9 s for the end of the package manager's processes; the
+    /// unpacking of an archive is bounded by its limits.
+    ///
+    /// # Errors
+    /// [`Error`]; what is below the directory is then of no use.
+    pub async fn install(&self, source: &Source, directory: &Path, temporary: &Path) -> Result<Installed, Error> {
+        self.install_with_progress(source, directory, temporary, &|_| ()).await
+    }
+
+    /// Like [`Installer::install`]; `progress` is told how far it is.
+    ///
+    /// # Errors
+    /// [`Error`]; what is below the directory is then of no use.
+    pub async fn install_with_progress(
+        &self,
+        source: &Source,
+        directory: &Path,
+        temporary: &Path,
+        progress: &(dyn Fn(Progress) + Send + Sync),
+    ) -> Result<Installed, Error> {
+        let placed = self.place(source, &Expected::default(), directory, temporary, progress).await?;
+        let (program, mut arguments) = match placed.interpreter {
+            None => (placed.program, Vec::new()),
+            Some(interpreter) => {
+                let mut arguments = interpreter.flags;
+                arguments.push(placed.program.to_string_lossy().into_owned());
+                (interpreter.program, arguments)
+            }
+        };
+        arguments.extend_from_slice(source.arguments());
+        Ok(Installed { program, arguments, remarks: placed.remarks })
+    }
+
+    /// Like [`Installer::install`], with expected digests and progress.
+    ///
+    /// # Errors
+    /// [`Error`]; what is below the directory is then of no use.
+    pub async fn place(
+        &self,
+        source: &Source,
+        expected: &Expected,
+        directory: &Path,
+        temporary: &Path,
+        progress: &(dyn Fn(Progress) + Send + Sync),
+    ) -> Result<Placed, Error> {
+        let work = Work { installer: self, expected, directory, temporary, progress };
+        match source {
+            Source::Npx(package) => npm::install(&work, package).await,
+            Source::Uvx(package) => uv::install(&work, package).await,
+            Source::Binary(target) => binary::install(&work, target).await,
+        }
+    }
+
+    /// The installer that puts right what has other bytes than were installed; `None` where this one does.
+    ///
+    /// uv links files of its cache into environments, so that a file which was changed there is changed in the cache, too:
+    /// uv's part of the cache is emptied, or not used while another installation needs it. npm compares what it takes.
+    #[must_use]
+    pub fn after_change(&self, kind: Kind) -> Option<Self> {
+        let cache = self.packages.as_ref().filter(|_| kind == Kind::Uvx)?;
+        (!cache.empty_uv()).then(|| Self { packages: None, ..self.clone() })
+    }
+
+    /// The shared caches, for as long as the result lives.
+    fn open_cache(&self) -> Option<cache::Open> {
+        self.packages.as_ref()?.open()
+    }
+
+    /// The environment of npm. By itself, npm waits 10 and 60 s for a registry that does not answer, once for each level of
+    /// dependencies that it has in its cache.
+    fn npm_environment(&self, cache: Option<&cache::Open>) -> Environment {
+        let mut environment = self.environment.clone();
+        environment.set("npm_config_fetch_retry_mintimeout", "1000");
+        set_all(&mut environment, &self.npm);
+        if let Some(cache) = cache {
+            environment.set("npm_config_cache", &cache.npm);
+        }
+        environment
+    }
+
+    /// The environment of uv for a package. A day that the person has set for uv counts for more than the manifest's.
+    fn uv_environment(&self, package: &Package, cache: Option<&cache::Open>) -> Result<Environment, Error> {
+        const CUTOFF: &str = "UV_EXCLUDE_NEWER";
+        let mut environment = self.environment_with(&self.uv);
+        if let Some(day) = &package.exclude_newer
+            && self.uv.iter().all(|(name, _)| name != CUTOFF)
+        {
+            let end = extension::end_of_day(day);
+            environment.set(CUTOFF, end.ok_or_else(|| Error::Cutoff { day: day.clone() })?);
+        }
+        if let Some(cache) = cache {
+            environment.set("UV_CACHE_DIR", &cache.uv);
+        }
+        Ok(environment)
+    }
+
+    /// The host's environment with further variables.
+    fn environment_with(&self, variables: &[(String, String)]) -> Environment {
+        let mut environment = self.environment.clone();
+        set_all(&mut environment, variables);
+        environment
+    }
+}
+
+fn set_all(environment: &mut Environment, variables: &[(String, String)]) {
+    for (name, value) in variables {
+        environment.set(name, value);
+    }
+}
+
+/// One installation.
+struct Work<'a> {
+    installer: &'a Installer,
+    expected: &'a Expected,
+    directory: &'a Path,
+    temporary: &'a Path,
+    progress: &'a (dyn Fn(Progress) + Send + Sync),
+}

@@ -1,0 +1,242 @@
+//! A package of the npm registry.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::value::RawValue;
+use tokio::task::spawn_blocking;
+
+use super::closure::{manifest, write};
+use super::tool::Tool;
+use super::{
+    Error, Installer, Interpreter, Placed, Progress, Proof, Remarks, TooOld, Verified, Work, engines, refusal, remedy,
+    scripts,
+};
+use acp_registry_core::archive::Program;
+use acp_registry_core::json;
+use acp_registry_core::manifest::{NpmSpec, Package, Pin};
+use acp_registry_core::sys::fs::{PathError, open_file, read_bounded, resolve_below};
+use acp_registry_core::text::quote;
+use acp_registry_core::upstream::npm::{Bin, commands, file_of_command};
+
+/// The largest `package.json` that is read, in bytes.
+const LIMIT: u64 = 8 << 20;
+
+/// How npm is told to install. At this level of words, whatever the person has configured, it names the scripts that it has
+/// not run, and each answer, which says how far it is.
+const FLAGS: &[&str] = &[
+    "--location=project", "--loglevel=http", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier",
+    "--prefix",
+];
+
+/// Installs a package with npm.
+pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed, Error> {
+    let package = wanted.package.as_str();
+    let (installer, directory) = (work.installer, work.directory);
+    let (name, version) = exact(package)?;
+    let (npm, node) = (find(installer, "npm")?, find(installer, "node")?);
+    // npm 12 runs no install script that this file does not allow. The manifest vouches for the package that it names.
+    write(&directory.join("package.json"), &manifest(&name, &version))?;
+    let spec = [format!("{name}@{version}")];
+    let (command, more, specs): (_, &[&str], &[String]) = match &work.expected.packages {
+        // By the list, and nothing else.
+        Some(packages) => {
+            write(&directory.join("package-lock.json"), packages)?;
+            ("ci", &["--omit-lockfile-registry-resolved"], &[])
+        }
+        None => ("install", &["--no-save", "--no-package-lock"], &spec),
+    };
+    let mut arguments = vec![command.to_owned()];
+    arguments.extend(more.iter().chain(FLAGS).map(|flag| (*flag).to_owned()));
+    arguments.extend([directory.to_string_lossy().into_owned(), "--".to_owned()]);
+    arguments.extend_from_slice(specs);
+    let cache = installer.open_cache();
+    let environment = installer.npm_environment(cache.as_ref());
+    let (temporary, timeout, launcher) = (work.temporary, installer.timeout, installer.launcher.clone());
+    (work.progress)(Progress::Running("npm"));
+    let tool = |arguments| {
+        let (program, environment, launcher) = (npm.clone(), environment.clone(), launcher.clone());
+        let progress = work.progress;
+        Tool { name: "npm", program, arguments, environment, directory, temporary, timeout, launcher, progress }
+    };
+    let ran = match tool(arguments).run().await {
+        Err(Error::Tool(failure)) if failure.lacks_version(&name, &version) => {
+            let arguments = ["view", &name, "version", "--no-update-notifier"].map(ToOwned::to_owned);
+            let said = tool(arguments.to_vec()).run().await.map(|ran| ran.stdout.trim().to_owned()).ok();
+            let newest = said.filter(|said| semver::Version::parse(said).is_ok());
+            return Err(Error::NoVersion { name, version, newest, failure });
+        }
+        Err(Error::Tool(failure)) if failure.lacks_name(&name) => return Err(Error::NoPackage { name, failure }),
+        ran => ran.map_err(|error| refused(error, &name, package))?,
+    };
+    let integrity = integrity(&name, directory);
+    let no_command = |problem| Error::NoCommand { package: package.to_owned(), problem };
+    let own = package_json(&name, directory).map_err(no_command)?;
+    let file = command_file(&name, &own, wanted.command.as_deref(), directory).map_err(no_command)?;
+    let flags = match open_file(&file).map(Program::examine) {
+        Ok(Program::Other) => Some(Vec::new()),
+        Ok(Program::Script { interpreter }) => flags_of_node(&interpreter),
+        _ => None,
+    };
+    let verified = match (&work.expected.packages, &integrity) {
+        (Some(_), _) => Verified::Lock,
+        (None, Some(_)) => Verified::Npm,
+        (None, None) => Verified::None,
+    };
+    let mut remarks = Remarks { scripts_not_run: scripts::blocked(&ran.stderr), ..Remarks::default() };
+    let interpreter = match flags {
+        Some(flags) => {
+            let range = own.node();
+            let environment = installer.environment.clone();
+            let choice = spawn_blocking(move || engines::choose_node(&environment, node, range.as_deref())).await;
+            let (program, shortfall) =
+                choice.map_err(|error| PathError::at(directory)(std::io::Error::other(error)))?;
+            remarks.shortfall = shortfall;
+            Some(Interpreter { name: "node", program, flags })
+        }
+        None => None,
+    };
+    Ok(Placed { program: file, interpreter, proof: Proof { verified, sha256: None, integrity }, remarks })
+}
+
+/// What npm's failure means for the package.
+fn refused(error: Error, name: &str, package: &str) -> Error {
+    match error {
+        Error::Tool(failure) => match refusal::of_node(&failure.stderr, name) {
+            Some(shortfall) => {
+                let (package, stderr) = (package.to_owned(), failure.stderr);
+                Error::RuntimeTooOld(Box::new(TooOld { package, shortfall, stderr }))
+            }
+            None => Error::Tool(failure),
+        },
+        error => error,
+    }
+}
+
+/// Name and version of a package that is pinned to one version.
+pub(super) fn exact(package: &str) -> Result<(String, String), Error> {
+    let spec: NpmSpec = package.parse().map_err(|error| Error::Spec { package: package.to_owned(), error })?;
+    match spec.pin {
+        Pin::Exact(version) => Ok((spec.name, version)),
+        _ => Err(Error::Unpinned(package.to_owned())),
+    }
+}
+
+pub(super) fn find(installer: &Installer, program: &'static str) -> Result<PathBuf, Error> {
+    installer.environment.find(program).ok_or(Error::MissingRuntime { program, remedy: remedy::NODE })
+}
+
+/// What a script tells Node.js on its first line; `None` when something else is to run it.
+fn flags_of_node(line: &str) -> Option<Vec<String>> {
+    let mut words = line.split_whitespace().skip_while(|word| word.ends_with("/env") || *word == "-S");
+    let program = words.next()?.rsplit('/').next()?;
+    (program == "node").then(|| words.map(ToOwned::to_owned).collect())
+}
+
+/// The integrity value by which npm has compared a package, from its own notes.
+fn integrity(name: &str, directory: &Path) -> Option<String> {
+    let directory = directory.canonicalize().ok()?;
+    let text = read_bounded(&directory.join("node_modules/.package-lock.json"), &directory, LIMIT).ok()?;
+    super::closure::integrity_in(&text, name)
+}
+
+/// What is asked of a package's `package.json`.
+struct Own {
+    bin: Option<Box<RawValue>>,
+    engines: Option<Box<RawValue>>,
+}
+
+impl Own {
+    /// The range of Node.js versions that the package asks for.
+    fn node(&self) -> Option<String> {
+        let [node] = json::members_of(self.engines.as_deref(), ["node"]);
+        json::text(node).map(Into::into)
+    }
+}
+
+fn unreadable(error: &dyn std::fmt::Display) -> String {
+    format!("has no package.json that can be read: {error}")
+}
+
+/// The `package.json` of an installed package, or what is wrong as the rest of a sentence about it.
+fn package_json(name: &str, directory: &Path) -> Result<Own, String> {
+    let path = directory.join("node_modules").join(name).join("package.json");
+    let directory = directory.canonicalize().map_err(|error| unreadable(&error))?;
+    let path = resolve_below(&path, &directory).map_err(|error| unreadable(&error))?;
+    let text = read_bounded(&path, &directory, LIMIT).map_err(|error| unreadable(&error))?;
+    let [bin, engines] = json::members(&text, ["bin", "engines"]).map_err(|error| unreadable(&error))?;
+    let owned = |part: Option<&RawValue>| part.map(ToOwned::to_owned);
+    Ok(Own { bin: owned(bin), engines: owned(engines) })
+}
+
+/// The file of the wanted command, or else the one that `npx` would start; or what is wrong as the rest of a sentence about
+/// the package.
+fn command_file(name: &str, manifest: &Own, wanted: Option<&str>, directory: &Path) -> Result<PathBuf, String> {
+    let folder = directory.join("node_modules").join(name);
+    let directory = directory.canonicalize().map_err(|error| unreadable(&error))?;
+    let bin = manifest.bin.as_deref();
+    let shown = |names: &[String]| names.iter().take(5).map(|name| quote(name)).collect::<Vec<_>>().join(", ");
+    let command = match (wanted, Bin::of(name, bin)) {
+        (_, Bin::None) => return Err("has no command, so that npx has nothing to start".to_owned()),
+        (Some(wanted), _) => {
+            let names = commands(name, bin);
+            if !names.iter().any(|name| name == wanted) {
+                return Err(format!("has no command {}, only {}", quote(wanted), shown(&names)));
+            }
+            wanted.to_owned()
+        }
+        (None, Bin::One(command)) => command,
+        (None, Bin::Several { names, count }) => {
+            let names = shown(&names);
+            return Err(format!(
+                "has {count} commands ({names}), and npx cannot choose; the manifest can, with `command`"
+            ));
+        }
+    };
+    let file = file_of_command(name, bin, &command).unwrap_or_default();
+    resolve_below(&folder.join(&file), &directory).map_err(|_| {
+        format!("has the command {}, but its file {} is not there or leads elsewhere", quote(&command), quote(&file))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_for_node_are_known_by_their_first_line() {
+        let flags = |line: &str| flags_of_node(line).map(|flags| flags.join(" "));
+        assert_eq!(flags("/usr/bin/env node").as_deref(), Some(""));
+        assert_eq!(flags("/usr/local/bin/node --no-warnings").as_deref(), Some("--no-warnings"));
+        assert_eq!(flags("/usr/bin/env -S node --a --b=c").as_deref(), Some("--a --b=c"));
+        for other in ["/bin/sh", "/usr/bin/env -S A=1 node", "/usr/bin/env bun", "", "/usr/bin/env nodejs-x"] {
+            assert_eq!(flags(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn of_equal_members_the_last_one_counts_as_for_npm() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = folder.path().join("node_modules/p");
+        std::fs::create_dir_all(&package).unwrap();
+        for file in ["a.js", "b.js", "c.js"] {
+            std::fs::write(package.join(file), "").unwrap();
+        }
+        let text = r#"{ "bin": "a.js", "engines": { "node": "1" }, "bin": { "p": "b.js", "p": "c.js" }, "engines": { "node": "2" } }"#;
+        std::fs::write(package.join("package.json"), text).unwrap();
+        let own = package_json("p", folder.path()).unwrap();
+        assert_eq!(own.node().as_deref(), Some("2"));
+        let file = command_file("p", &own, None, folder.path()).unwrap();
+        assert!(file.ends_with("node_modules/p/c.js"), "{}", file.display());
+    }
+
+    #[test]
+    fn integrity_is_what_npm_has_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(integrity("@s/p", folder.path()), None);
+        std::fs::create_dir(folder.path().join("node_modules")).unwrap();
+        let notes = r#"{ "packages": { "node_modules/@s/p": { "integrity": "sha512-x" }, "node_modules/q": {} } }"#;
+        std::fs::write(folder.path().join("node_modules/.package-lock.json"), notes).unwrap();
+        assert_eq!(integrity("@s/p", folder.path()).as_deref(), Some("sha512-x"));
+        assert_eq!(integrity("q", folder.path()), None);
+    }
+}

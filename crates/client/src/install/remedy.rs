@@ -1,0 +1,52 @@
+//! How to get the programs that packages need, as the rest of a sentence.
+
+use super::Shortfall;
+use acp_registry_core::text::quote;
+
+/// Node.js, and npm with it.
+pub const NODE: &str =
+    "install Node.js with npm, from https://nodejs.org/en/download or with your system's package manager";
+
+/// uv, which brings Python where there is none.
+pub const UV: &str =
+    "install uv, from https://docs.astral.sh/uv/getting-started/installation/ or with your system's package manager";
+
+/// A runtime of the versions that are wanted.
+#[must_use]
+pub fn newer(shortfall: &Shortfall) -> String {
+    if shortfall.runtime == "Python" {
+        format!("run `uv python install {}`", python(&shortfall.wanted))
+    } else {
+        "put a newer Node.js first in PATH, from https://nodejs.org/en/download or with your version manager".to_owned()
+    }
+}
+
+/// The lower bound of a range, which is a version that is in it, or else the range as uv and a shell read it.
+fn python(range: &str) -> String {
+    let lowest = range.split(',').find_map(|part| {
+        let version = [">=", "~=", "=="].iter().find_map(|operator| part.trim().strip_prefix(operator))?.trim();
+        let version = version.strip_suffix(".*").unwrap_or(version);
+        let is_plain = version.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+        is_plain.then(|| version.to_owned())
+    });
+    lowest.unwrap_or_else(|| format!("'{}'", quote(range).trim_matches('`').replace('\'', "")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_python_of_the_range_is_installed() {
+        for (range, version) in [
+            (">=3.12", "3.12"),
+            ("<3.14,>=3.12", "3.12"),
+            ("~=3.11.2", "3.11.2"),
+            ("==3.12.*", "3.12"),
+            ("<3.13", "'<3.13'"),
+            (">3.11", "'>3.11'"),
+        ] {
+            assert_eq!(python(range), version, "{range}");
+        }
+    }
+}

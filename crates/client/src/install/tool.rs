@@ -1,0 +1,127 @@
+//! A package manager at work.
+
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::heard::{Ear, Words, drain, listen};
+use super::{Error, Progress, ToolFailure};
+use acp_registry_core::net::Proxies;
+use acp_registry_core::sys::fs::available;
+use acp_registry_core::sys::process::{Environment, Home, Isolation, Launch, Pipes, Sandbox, Tree};
+
+/// How long the last words are waited for after the end.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// What is run.
+pub(super) struct Tool<'a> {
+    /// Its name, for messages.
+    pub(super) name: &'static str,
+    /// Where it is.
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) environment: Environment,
+    /// Where it works.
+    pub(super) directory: &'a Path,
+    /// Where its home is made.
+    pub(super) temporary: &'a Path,
+    pub(super) timeout: Duration,
+    /// Sets its limits.
+    pub(super) launcher: Option<PathBuf>,
+    /// Is told how far it is.
+    pub(super) progress: &'a (dyn Fn(Progress) + Send + Sync),
+}
+
+/// The end of what a package manager that succeeded has written.
+pub(super) struct Output {
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+impl Tool<'_> {
+    /// Runs it to its end, and ends all that it has started.
+    pub(super) async fn run(self) -> Result<Output, Error> {
+        // Before the tree, so that it outlives it.
+        let sandbox = Sandbox::below(self.temporary, Home::Empty)?;
+        let (proxies, places) = (self.proxies(), self.places());
+        let launch = Launch {
+            program: self.program.into(),
+            arguments: self.arguments.into_iter().map(Into::into).collect(),
+            directory: Some(self.directory.to_owned()),
+            environment: self.environment,
+            isolation: Isolation::Environment,
+            readable: Vec::new(),
+            launcher: self.launcher,
+        };
+        let (mut tree, Pipes { stdin, stdout, stderr }) = Tree::start(&launch, &sandbox).await?;
+        drop(stdin);
+        let (said, told) = (Words::default(), Words::default());
+        let (phase, mut phases) = watch::channel(String::new());
+        let mut readers = JoinSet::new();
+        readers.spawn(drain(stdout, said.clone()));
+        readers.spawn(listen(stderr, Ear::new(told.clone(), phase)));
+        let exit = {
+            let mut end = pin!(timeout(self.timeout, tree.wait()));
+            loop {
+                tokio::select! {
+                    exit = &mut end => break exit.ok(),
+                    Ok(()) = phases.changed() => {
+                        let phase = phases.borrow_and_update().clone();
+                        (self.progress)(Progress::Phase(self.name, phase));
+                    }
+                }
+            }
+        };
+        tree.end().await;
+        // Something that could not be ended may hold the pipes for ever.
+        let _ = timeout(LAST_WORDS, async { while readers.join_next().await.is_some() {} }).await;
+        let mut stderr = told.text();
+        if exit.is_some_and(|exit| exit.code == Some(0)) && !is_broken(&stderr) {
+            return Ok(Output { stdout: said.text(), stderr });
+        }
+        if stderr.trim().is_empty() {
+            stderr = said.text();
+        }
+        let (program, limit) = (self.name, self.timeout);
+        let mut failure = ToolFailure { program, exit, limit, stderr, proxy: None, full: None };
+        let proxy = failure.addresses().find_map(|url| proxies.of(&url));
+        failure.proxy = proxy;
+        failure.full = if failure.is_of_disk() { fullest(places) } else { None };
+        Err(Error::Tool(Box::new(failure)))
+    }
+
+    /// The proxies that it uses. npm's own settings count for more than the variables of the system.
+    fn proxies(&self) -> Proxies {
+        let get = |name: &str| self.environment.get(name)?.to_str().map(ToOwned::to_owned);
+        let own: fn(&str) -> &'static [&'static str] = |name| match name {
+            "HTTPS_PROXY" => &["npm_config_https_proxy", "npm_config_proxy"],
+            "HTTP_PROXY" => &["npm_config_proxy"],
+            "NO_PROXY" => &["npm_config_noproxy"],
+            _ => &[],
+        };
+        let is_npm = self.name == "npm";
+        Proxies::of_variables(|name| own(name).iter().filter(|_| is_npm).find_map(|own| get(own)).or_else(|| get(name)))
+    }
+
+    /// Where it writes.
+    fn places(&self) -> Vec<PathBuf> {
+        let caches = ["npm_config_cache", "UV_CACHE_DIR"].into_iter().filter_map(|name| self.environment.get(name));
+        [self.directory, self.temporary].into_iter().map(Path::to_owned).chain(caches.map(PathBuf::from)).collect()
+    }
+}
+
+/// The directory whose disk has least space: after a failure, package managers may have removed what filled it.
+fn fullest(places: Vec<PathBuf>) -> Option<PathBuf> {
+    let first = places.first().cloned();
+    let known = places.into_iter().filter_map(|place| Some((available(&place)?, place)));
+    known.min_by_key(|(bytes, _)| *bytes).map(|(_, place)| place).or(first)
+}
+
+/// Whether npm could not unpack some file, which it only warns of: a full disk looks like that.
+fn is_broken(stderr: &str) -> bool {
+    stderr.lines().any(|line| line.to_ascii_lowercase().starts_with("npm warn tar tar_entry_error"))
+}

@@ -1,0 +1,302 @@
+//! The file.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::count::signs;
+use super::packages;
+use crate::install::{Expected, Kind};
+use crate::resolve::{Offer, Origin};
+use acp_registry_core::manifest::{BinaryTarget, Distribution, Package};
+use acp_registry_core::sys::fs::{PathError, ReadError, read_bounded, write_atomic};
+use acp_registry_core::text::quote;
+
+/// The usual name of the file.
+pub const NAME: &str = "acp-registry.lock";
+
+/// The largest lock file that is read, in bytes.
+const LIMIT: u64 = 32 << 20;
+
+/// How many keys and values it has at most: those of some 10,000 agents.
+const SIGNS: usize = 200_000;
+
+const HEAD: &str = "# Written by `acp-registry install --lock`, and obeyed by `acp-registry install --locked`.\n\n";
+
+/// Why a lock file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be read.
+    #[error("the lock file {}: {error}", .path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        error: ReadError,
+    },
+    /// It is not as this program writes it.
+    #[error("the lock file {}: {message}; write it again with `acp-registry install --lock`", .path.display())]
+    Form {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// A lock file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockFile {
+    schema: u32,
+    /// By id.
+    #[serde(default)]
+    pub agents: BTreeMap<String, Locked>,
+}
+
+/// One version of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Locked {
+    /// The version.
+    pub version: String,
+    /// SHA-256 of the index that this is from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index_sha256: Option<String>,
+    /// The archives by platform.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub binary: BTreeMap<String, LockedArchive>,
+    /// The package for `npx`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub npx: Option<LockedPackage>,
+    /// The package for `uvx`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uvx: Option<LockedPackage>,
+}
+
+/// The archive of one platform.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockedArchive {
+    /// Its address.
+    pub archive: String,
+    /// Its SHA-256; `None` where nobody knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Who has said so: `manifest`, `github`, or `none` for whatever its host has sent.
+    pub verified: String,
+    /// Program to start.
+    pub cmd: String,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// Its variables.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+}
+
+/// A package with all that it needs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockedPackage {
+    /// Name and version.
+    pub package: String,
+    /// The command that is started, where the manifest names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The last day whose releases are in the list, where the manifest names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclude_newer: Option<String>,
+    /// Integrity value of the package itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub integrity: Option<String>,
+    /// The version of Python that the list is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub python: Option<String>,
+    /// Arguments of the program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// Variables of the program.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// All packages with their digests, as the package manager reads them; `None` where it could not be asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packages: Option<String>,
+}
+
+impl LockFile {
+    /// Reads a lock file.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let failed = |error| Error::Read { path: path.to_owned(), error };
+        let real = path.canonicalize().map_err(|error| failed(error.into()))?;
+        let bytes = read_bounded(&real, &real, LIMIT).map_err(failed)?;
+        Self::parse(&bytes).map_err(|message| Error::Form { path: path.to_owned(), message })
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+        if signs(text) > SIGNS {
+            return Err(format!("it has more than {SIGNS} keys and values"));
+        }
+        let file: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        if file.schema != 1 {
+            return Err(format!("form {} is of another version of this program", file.schema));
+        }
+        for (id, agent) in &file.agents {
+            agent.check().map_err(|problem| format!("{}: {problem}", quote(id)))?;
+        }
+        Ok(file)
+    }
+
+    /// The text of the file: the same for the same agents.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let file = Self { schema: 1, agents: self.agents.clone() };
+        format!("{HEAD}{}", toml::to_string_pretty(&file).unwrap_or_default())
+    }
+
+    /// Writes the file, as a whole or not at all.
+    ///
+    /// # Errors
+    /// [`PathError`], also when it would be larger than what is read; the old file is then still there.
+    pub fn write(&self, path: &Path) -> Result<(), PathError> {
+        let text = self.text();
+        if text.len() as u64 > LIMIT {
+            let error =
+                io::Error::other(format!("it would be larger than {LIMIT} bytes; lock fewer agents in one file"));
+            return Err(PathError { path: path.to_owned(), error });
+        }
+        write_atomic(path, text.as_bytes())
+    }
+}
+
+impl Locked {
+    /// Refuses lists that would make npm or uv do something else than fetch packages by their digests.
+    fn check(&self) -> Result<(), String> {
+        if let Some(list) = self.npx.as_ref().and_then(|npx| npx.packages.as_deref()) {
+            packages::check_npm(list)?;
+        }
+        let Some(uvx) = &self.uvx else { return Ok(()) };
+        uvx.python.as_deref().map_or(Ok(()), packages::check_python)?;
+        uvx.packages.as_deref().map_or(Ok(()), packages::check_uv)
+    }
+
+    /// This as something that can be planned with.
+    #[must_use]
+    pub fn offer(&self) -> Offer {
+        let pairs = |env: &BTreeMap<String, String>| env.clone().into_iter().collect::<Vec<_>>();
+        let package = |locked: &LockedPackage| Package {
+            package: locked.package.clone(),
+            command: locked.command.clone(),
+            exclude_newer: locked.exclude_newer.clone(),
+            args: locked.args.clone(),
+            env: pairs(&locked.env),
+        };
+        let binary = self.binary.iter().map(|(platform, locked)| BinaryTarget {
+            platform: platform.clone(),
+            archive: locked.archive.clone(),
+            cmd: locked.cmd.clone(),
+            sha256: None,
+            args: locked.args.clone(),
+            env: pairs(&locked.env),
+        });
+        let digests = self.binary.iter().map(|(platform, locked)| {
+            (platform.clone(), Expected { sha256: locked.sha256.clone(), ..Expected::default() })
+        });
+        let packages = [(Kind::Npx, &self.npx), (Kind::Uvx, &self.uvx)].into_iter().filter_map(|(kind, locked)| {
+            let locked = locked.as_ref()?;
+            let (packages, python) = (locked.packages.clone(), locked.python.clone());
+            Some((kind.as_str().to_owned(), Expected { sha256: None, packages, python }))
+        });
+        Offer {
+            origin: Origin::Lock,
+            version: self.version.clone(),
+            expected: digests.chain(packages).collect(),
+            distribution: Distribution {
+                binary: binary.collect(),
+                npx: self.npx.as_ref().map(package),
+                uvx: self.uvx.as_ref().map(package),
+            },
+            index_sha256: self.index_sha256.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_that_npm_and_uv_would_obey_are_refused() {
+        for (lines, problem) in [
+            ("npx]\npackage = 'p@1'\npackages = '{ \"packages\": { \"node_modules/a\": {} } }'", "no integrity"),
+            ("uvx]\npackage = 'p==1'\npackages = '-r /etc/passwd'", "is not `NAME==VERSION"),
+            ("uvx]\npackage = 'p==1'\npython = '/bin/sh'", "not a version of Python"),
+        ] {
+            let text = format!("schema = 1\n[agents.a]\nversion = '1'\n[agents.a.{lines}\n");
+            let refusal = LockFile::parse(text.as_bytes()).unwrap_err();
+            assert!(refusal.starts_with("`a`: ") && refusal.contains(problem), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_written_the_same() {
+        let archive = LockedArchive {
+            archive: "https://h.example/a".into(),
+            sha256: Some("ab".into()),
+            verified: "manifest".into(),
+            cmd: "./a b".into(),
+            args: vec!["--x=\"y\"".into()],
+            env: [("K".to_owned(), "é\n".to_owned())].into(),
+        };
+        let package = LockedPackage {
+            package: "p@1.0.0".into(),
+            packages: Some("{\n  \"packages\": {},\n  \"a\": \"'''1'''\"\n}\n".into()),
+            ..LockedPackage::default()
+        };
+        let agent = Locked {
+            version: "1.0.0".into(),
+            binary: [("linux-x86_64".to_owned(), archive)].into(),
+            npx: Some(package.clone()),
+            uvx: Some(LockedPackage {
+                python: Some("3.12".into()),
+                packages: Some(format!("p==1.0.0 \\\n    --hash=sha256:{}\n", "0".repeat(64))),
+                command: Some("p-acp".into()),
+                exclude_newer: Some("2026-02-28".into()),
+                ..package
+            }),
+            ..Locked::default()
+        };
+        let file = LockFile { schema: 1, agents: [("b".to_owned(), agent.clone()), ("a".to_owned(), agent)].into() };
+        let text = file.text();
+        assert_eq!(LockFile::parse(text.as_bytes()).unwrap(), file);
+        assert_eq!(LockFile::parse(text.as_bytes()).unwrap().text(), text);
+        assert!(text.find("[agents.a]") < text.find("[agents.b]"), "{text}");
+        let offer = file.agents["a"].offer();
+        assert_eq!(offer.expected[0].1.sha256.as_deref(), Some("ab"));
+        assert_eq!(offer.distribution.npx.unwrap().package, "p@1.0.0");
+        let uvx = offer.distribution.uvx.unwrap();
+        assert_eq!((uvx.command.as_deref(), uvx.exclude_newer.as_deref()), (Some("p-acp"), Some("2026-02-28")));
+    }
+
+    #[test]
+    fn what_is_no_lock_file_is_refused() {
+        for (text, part) in [
+            ("", "missing field `schema`"),
+            ("schema = 2", "form 2"),
+            ("schema = 1\nmore = 1", "unknown field"),
+            ("schema = 1\n[agents.a]\n", "missing field `version`"),
+            ("{", "TOML"),
+            (&format!("schema = 1\nx = [{}]", "0,".repeat(SIGNS)), "more than 200000 keys and values"),
+        ] {
+            let error = LockFile::parse(text.as_bytes()).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert!(LockFile::parse(b"\xff").is_err());
+    }
+}

@@ -1,0 +1,147 @@
+//! From an offer to what a lock file says of it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use url::Url;
+
+use super::{LockFile, Locked, LockedArchive, LockedPackage};
+use crate::install::{Error, Installer, Source, github_digest};
+use crate::resolve::Offer;
+use crate::store::Version;
+use acp_registry_core::digest::hex;
+use acp_registry_core::manifest::{BinaryTarget, Package};
+use acp_registry_core::net::{FetchError, Sink};
+
+/// Finds out what makes a version the same everywhere.
+pub struct Locker<'a> {
+    /// Asks the package managers, GitHub and the hosts of archives.
+    pub installer: &'a Installer,
+    /// Where package managers may work.
+    pub temporary: &'a Path,
+    /// An earlier lock file: what it says of an address stays so.
+    pub earlier: Option<&'a LockFile>,
+    /// What is installed of the agent.
+    pub installed: &'a [Version],
+}
+
+impl Locker<'_> {
+    /// Locks an offer for every platform. The digest of an archive is the manifest's, else the earlier lock file's, else
+    /// GitHub's, else that of what is installed; and where there is none, the archive is fetched to know it. What could not
+    /// be found out is missing in the result, and is told in the notes.
+    pub async fn lock(&self, id: &str, offer: &Offer) -> (Locked, Vec<String>) {
+        let mut notes = Vec::new();
+        let mut locked =
+            Locked { version: offer.version.clone(), index_sha256: offer.index_sha256.clone(), ..Locked::default() };
+        for target in &offer.distribution.binary {
+            let (sha256, verified) = match self.digest(id, target).await {
+                Ok((digest, verified)) => (Some(digest.to_ascii_lowercase()), verified),
+                Err(error) => {
+                    notes.push(format!("{id} for {} has no digest in the lock file: {error}", target.platform));
+                    (None, "none".to_owned())
+                }
+            };
+            let (archive, cmd, args) = (target.archive.clone(), target.cmd.clone(), target.args.clone());
+            let env = target.env.iter().cloned().collect();
+            let target_locked = LockedArchive { archive, sha256, verified, cmd, args, env };
+            locked.binary.insert(target.platform.clone(), target_locked);
+        }
+        let earlier = self.earlier.and_then(|file| file.agents.get(id));
+        if let Some(package) = &offer.distribution.npx {
+            let known = earlier.and_then(|earlier| earlier.npx.as_ref());
+            locked.npx = Some(self.package(id, package, &Source::Npx(package.clone()), known, &mut notes).await);
+        }
+        if let Some(package) = &offer.distribution.uvx {
+            let known = earlier.and_then(|earlier| earlier.uvx.as_ref());
+            locked.uvx = Some(self.package(id, package, &Source::Uvx(package.clone()), known, &mut notes).await);
+        }
+        (locked, notes)
+    }
+
+    async fn digest(&self, id: &str, target: &BinaryTarget) -> Result<(String, String), Error> {
+        if let Some(digest) = &target.sha256 {
+            return Ok((digest.clone(), "manifest".to_owned()));
+        }
+        let earlier = self.earlier.and_then(|file| file.agents.get(id)?.binary.get(&target.platform));
+        if let Some(LockedArchive { sha256: Some(digest), verified, archive, .. }) = earlier
+            && *archive == target.archive
+        {
+            return Ok((digest.clone(), verified.clone()));
+        }
+        let address =
+            |error: url::ParseError| Error::Address { url: target.archive.clone(), message: error.to_string() };
+        let url = Url::parse(&target.archive).map_err(address)?;
+        if let Some(github) = &self.installer.github
+            && let Some(digest) = github_digest(github, &self.installer.client, &url).await
+        {
+            return Ok((digest, "github".to_owned()));
+        }
+        let is_same = |version: &&Version| version.receipt.archive.as_ref() == Some(&target.archive);
+        if let Some(receipt) = self.installed.iter().find(is_same).map(|version| &version.receipt)
+            && let Some(digest) = &receipt.sha256
+        {
+            return Ok((digest.clone(), receipt.verified.clone()));
+        }
+        Ok((self.fetch(&url).await?, "none".to_owned()))
+    }
+
+    async fn fetch(&self, url: &Url) -> Result<String, FetchError> {
+        let mut hash = Hash(Sha256::new());
+        self.installer.client.download(url, self.installer.limits.compressed, &mut hash).await?;
+        Ok(hex(&hash.0.finalize()))
+    }
+
+    async fn package(
+        &self,
+        id: &str,
+        package: &Package,
+        source: &Source,
+        known: Option<&LockedPackage>,
+        notes: &mut Vec<String>,
+    ) -> LockedPackage {
+        let python = self.installed.iter().find_map(Version::python);
+        let mut locked = LockedPackage {
+            package: package.package.clone(),
+            command: package.command.clone(),
+            exclude_newer: package.exclude_newer.clone(),
+            integrity: None,
+            python: None,
+            args: package.args.clone(),
+            env: package.env.iter().cloned().collect::<BTreeMap<_, _>>(),
+            packages: None,
+        };
+        let is_same =
+            |known: &&LockedPackage| known.package == package.package && known.exclude_newer == package.exclude_newer;
+        if let Some(known) = known.filter(is_same).filter(|known| known.packages.is_some()) {
+            (locked.integrity, locked.packages) = (known.integrity.clone(), known.packages.clone());
+            locked.python.clone_from(&known.python);
+            return locked;
+        }
+        let python = python.filter(|_| matches!(source, Source::Uvx(_)));
+        match self.installer.closure(source, python.as_deref(), self.temporary).await {
+            Ok(Some(closure)) => {
+                (locked.integrity, locked.packages, locked.python) =
+                    (closure.integrity, Some(closure.packages), python);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                let kind = source.kind().as_str();
+                notes.push(format!("the packages of {id} ({kind}) are not in the lock file: {error}"));
+            }
+        }
+        locked
+    }
+}
+
+struct Hash(Sha256);
+
+impl Sink for Hash {
+    fn begin(&mut self, _length: Option<u64>) {}
+
+    fn take(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.0.update(piece);
+        Ok(())
+    }
+}

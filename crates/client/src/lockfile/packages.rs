@@ -1,0 +1,158 @@
+//! Lists of packages in lock files, which go to npm and uv. A lock file may come from a checkout of a stranger, and these
+//! formats can name files, addresses and options: only names, versions and digests are accepted.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use acp_registry_core::json;
+use acp_registry_core::text::quote;
+
+#[derive(Deserialize)]
+struct Npm {
+    packages: BTreeMap<String, NpmPackage>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NpmPackage {
+    integrity: Option<String>,
+    resolved: Option<IgnoredAny>,
+    link: Option<IgnoredAny>,
+    #[serde(default)]
+    in_bundle: bool,
+}
+
+/// Checks a list for npm: every package lies below `node_modules`, has an integrity value or is part of another package,
+/// and comes from the package registry.
+///
+/// # Errors
+/// What is wrong, as a sentence.
+pub(super) fn check_npm(list: &str) -> Result<(), String> {
+    let unreadable = |error: serde_json::Error| format!("its list of npm packages cannot be read: {error}");
+    json::check_count(list.as_bytes()).map_err(unreadable)?;
+    let Npm { packages } = serde_json::from_str(list).map_err(unreadable)?;
+    for (path, package) in packages.iter().filter(|(path, _)| !path.is_empty()) {
+        let problem =
+            if !path.starts_with("node_modules/") || path.contains('\\') || path.split('/').any(|part| part == "..") {
+                "is not below `node_modules`"
+            } else if package.resolved.is_some() || package.link.is_some() {
+                "has an address of its own"
+            } else if package.integrity.is_none() && !package.in_bundle {
+                "has no integrity value"
+            } else {
+                continue;
+            };
+        return Err(format!("the npm package {} {problem}", quote(path)));
+    }
+    Ok(())
+}
+
+/// Checks a list for uv: every line is a package in one version with SHA-256 digests, without options or addresses.
+///
+/// # Errors
+/// What is wrong, as a sentence.
+pub(super) fn check_uv(list: &str) -> Result<(), String> {
+    for line in list.replace("\\\r\n", " ").replace("\\\n", " ").lines() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let mut parts = line.split(" --hash=").map(str::trim);
+        let is_package = parts.next().is_some_and(is_requirement);
+        let digests: Vec<&str> = parts.collect();
+        let is_digest = |text: &&str| {
+            text.strip_prefix("sha256:")
+                .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        };
+        if !is_package || digests.is_empty() || !digests.iter().all(is_digest) {
+            let shown: String = line.chars().take(100).collect();
+            return Err(format!(
+                "the line {} of its list of Python packages is not `NAME==VERSION --hash=sha256:…`",
+                quote(&shown)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the version of Python that a list is for: numbers with dots between them.
+///
+/// # Errors
+/// What is wrong, as a sentence.
+pub(super) fn check_python(version: &str) -> Result<(), String> {
+    let is_version = version.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    if is_version { Ok(()) } else { Err(format!("{} is not a version of Python", quote(version))) }
+}
+
+/// Whether a text is `NAME[EXTRAS]==VERSION`, perhaps with a marker. uv would replace `${…}` by variables.
+fn is_requirement(text: &str) -> bool {
+    let (package, marker) = text.split_once(';').unwrap_or((text, ""));
+    let Some((name, version)) = package.trim().split_once("==") else { return false };
+    let is_word = |text: &str, more: &str| {
+        text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    is_word(name, "._-[,]") && is_word(version, "._-+!") && !marker.contains(['$', '`', '\\'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn npm_gets_names_versions_and_digests() {
+        let list = |path: &str, package: &str| {
+            format!(r#"{{ "lockfileVersion": 3, "packages": {{ "": {{}}, "{path}": {package} }} }}"#)
+        };
+        for (path, package, problem) in [
+            ("node_modules/a", r#"{ "version": "1.0.0", "integrity": "sha512-x" }"#, None),
+            ("node_modules/a/node_modules/@s/b", r#"{ "version": "1.0.0", "inBundle": true }"#, None),
+            ("node_modules/a", r#"{ "version": "1.0.0" }"#, Some("no integrity")),
+            ("node_modules/a", r#"{ "integrity": "x", "resolved": "file:///a.tgz" }"#, Some("an address")),
+            ("node_modules/a", r#"{ "integrity": "x", "link": true }"#, Some("an address")),
+            ("../a", r#"{ "integrity": "x" }"#, Some("not below")),
+            ("node_modules/../../a", r#"{ "integrity": "x" }"#, Some("not below")),
+            ("node_modules/a", "7", Some("cannot be read")),
+        ] {
+            let found = check_npm(&list(path, package)).err();
+            assert_eq!(found.is_some(), problem.is_some(), "{path} {package} {found:?}");
+            assert!(found.unwrap_or_default().contains(problem.unwrap_or_default()), "{path} {package}");
+        }
+    }
+
+    #[test]
+    fn uv_gets_no_options_and_no_addresses() {
+        let digest = format!("--hash=sha256:{}", "a0".repeat(32));
+        for good in [
+            format!(
+                "a==1.0.0 \\\n    {digest} \\\n    {digest}\nb-c[x,y]==2.0+l ; python_version >= '3.9' \\\n    {digest}\n"
+            ),
+            format!("# a comment\n\na==1!2.0rc1 {digest}"),
+        ] {
+            assert_eq!(check_uv(&good), Ok(()), "{good}");
+        }
+        for bad in [
+            "a==1.0.0".to_owned(),
+            format!("a>=1.0.0 {digest}"),
+            format!("a @ https://h.example/a.whl {digest}"),
+            format!("--find-links https://h.example {digest}"),
+            format!("-r /etc/passwd {digest}"),
+            format!("a==${{VARIABLE}} {digest}"),
+            format!("a==1.0.0 ; x == '${{VARIABLE}}' {digest}"),
+            format!("a==1.0.0 {digest} --index-url=https://h.example"),
+            "a==1.0.0 --hash=md5:00".to_owned(),
+        ] {
+            assert!(check_uv(&bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn python_is_named_by_its_version() {
+        assert!(check_python("3.12").is_ok() && check_python("3.12.1").is_ok());
+        for bad in ["", "/bin/sh", "3.", "pypy3", "-3"] {
+            assert!(check_python(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What came of signing in or out.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use url::Url;
+
+use acp_registry_core::text::quote;
+use acp_registry_protocol::handshake::{AuthMethod, Conversation, Probe, Reply, Variable};
+
+/// How long an agent may take to open a session, unless there is less time for everything.
+const SESSION: Duration = Duration::from_mins(1);
+
+/// How it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The agent can be used.
+    SignedIn,
+    /// Nothing speaks against it, but nothing has shown that the agent can be used either.
+    Unconfirmed,
+    /// The agent says that it has forgotten the person.
+    SignedOut,
+    /// It did not come to that.
+    Failed,
+}
+
+/// A variable that the person sets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Needed {
+    /// What the method says of it.
+    #[serde(flatten)]
+    pub variable: Variable,
+    /// Whether the agent gets a value for it now. What that is, nobody tells.
+    #[serde(rename = "set")]
+    pub is_set: bool,
+}
+
+/// What came of signing in or out.
+#[derive(Debug, Clone, Serialize)]
+pub struct Attempt {
+    /// The agent.
+    pub id: String,
+    /// Its version.
+    pub version: String,
+    /// How it stands now.
+    pub status: Status,
+    /// Why it failed, as a word that stays the same.
+    pub reason: Option<&'static str>,
+    /// The same as a sentence. Printable.
+    pub message: String,
+    /// What to do about it. Printable.
+    pub help: Option<String>,
+    /// The method that was used.
+    pub method: Option<AuthMethod>,
+    /// The variables that it wants.
+    pub variables: Vec<Needed>,
+    /// Where their values are to be had.
+    pub link: Option<String>,
+    /// What the agent answers to `session/new`, if it was asked.
+    pub session: Option<Probe>,
+    /// The end of what it wrote to stderr, as it was written: escape it before it is shown.
+    pub stderr_tail: String,
+}
+
+impl Attempt {
+    /// Nothing has been done yet.
+    #[must_use]
+    pub fn new(id: &str, version: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            version: version.to_owned(),
+            status: Status::Failed,
+            reason: None,
+            message: String::new(),
+            help: None,
+            method: None,
+            variables: Vec::new(),
+            link: None,
+            session: None,
+            stderr_tail: String::new(),
+        }
+    }
+
+    /// It has failed. `message` and `help` must be printable.
+    pub fn fail(&mut self, reason: &'static str, message: impl Into<String>, help: impl Into<String>) {
+        self.status = Status::Failed;
+        self.reason = Some(reason);
+        self.message = message.into();
+        self.help = Some(help.into());
+    }
+
+    /// Notes which variables the person sets. Returns whether all that are wanted have a value.
+    pub fn ask_for_variables(
+        &mut self,
+        variables: Vec<Variable>,
+        link: Option<Url>,
+        is_set: impl Fn(&str) -> bool,
+    ) -> bool {
+        let needed = variables.into_iter().map(|variable| Needed { is_set: is_set(&variable.name), variable });
+        self.variables = needed.collect();
+        self.link = link.map(String::from);
+        let missing = self.variables.iter().filter(|needed| !needed.is_set && !needed.variable.is_optional);
+        let missing: Vec<String> = missing.map(|needed| quote(&needed.variable.name)).collect();
+        if missing.is_empty() {
+            return true;
+        }
+        let help = "set them where the agent is started, say in the settings of your shell or editor, and try again";
+        self.fail("variables_missing", format!("it wants variables that are not set: {}", missing.join(", ")), help);
+        false
+    }
+
+    /// Asks the agent to sign the person in by a method, and then for a session. `limit` is for each of both.
+    pub async fn sign_in(&mut self, conversation: &mut Conversation, method: &AuthMethod, limit: Duration) {
+        let reply = conversation.authenticate(&method.id, limit).await;
+        match reply.probe {
+            // Whoever needs no such request may still be ready.
+            Probe::Ok | Probe::MethodNotFound => {
+                self.look(conversation, limit).await;
+                self.doubt(method);
+            }
+            Probe::Timeout => {
+                self.fail("timeout", said(&reply), "try again, and finish sooner; or give it more time with --timeout");
+            }
+            Probe::AuthRequired
+            | Probe::InvalidParams
+            | Probe::ResourceNotFound
+            | Probe::RequestCancelled
+            | Probe::Error => {
+                self.fail(
+                    "refused",
+                    said(&reply),
+                    "what it wrote to stderr may say why; or try another of its methods",
+                );
+            }
+        }
+        if reply.probe == Probe::MethodNotFound && self.status == Status::Failed {
+            let help = "update it, or try another of its methods";
+            self.fail("method_not_found", format!("{}, although it offers the method", said(&reply)), help);
+        }
+    }
+
+    /// An agent that reads keys from variables uses them with the first prompt: that it opens a session shows that they are
+    /// there, and not that they are accepted.
+    fn doubt(&mut self, method: &AuthMethod) {
+        if self.status == Status::SignedIn && method.kind == "env_var" {
+            self.status = Status::Unconfirmed;
+            "it opens a session, which does not show that it accepts the values".clone_into(&mut self.message);
+            self.help = Some("the answer to a first prompt shows it".to_owned());
+        }
+    }
+
+    /// Asks the agent for a session, which tells whether the person is signed in.
+    pub async fn look(&mut self, conversation: &mut Conversation, limit: Duration) {
+        if !conversation.handshake().features.has("session") {
+            self.status = Status::Unconfirmed;
+            "it has no sessions, which could show that it can be used".clone_into(&mut self.message);
+            return;
+        }
+        let reply = conversation.new_session(limit.min(SESSION)).await;
+        self.session = Some(reply.probe);
+        match reply.probe {
+            Probe::Ok => {
+                self.status = Status::SignedIn;
+                "it opens a session".clone_into(&mut self.message);
+            }
+            Probe::AuthRequired => {
+                self.fail("auth_required", "it still wants you to sign in before it opens a session", "try again");
+            }
+            _ => {
+                let message = format!("it is not known whether it has worked: {}", said(&reply));
+                self.fail(
+                    "session_failed",
+                    message,
+                    "what it wrote to stderr may say why; or see `acp-registry doctor`",
+                );
+            }
+        }
+    }
+
+    /// Asks the agent to sign the person out, and then for a session, which it should refuse. `limit` is for each of
+    /// both.
+    pub async fn sign_out(&mut self, conversation: &mut Conversation, limit: Duration) {
+        let features = &conversation.handshake().features;
+        let has_sessions = features.has("session");
+        if !features.has("auth/logout") {
+            let help =
+                "its own documentation may say how; `acp-registry uninstall` does not remove what it keeps elsewhere";
+            return self.fail("not_offered", "it does not offer to sign anybody out", help);
+        }
+        let reply = conversation.log_out(limit).await;
+        if reply.probe != Probe::Ok {
+            let reason = if reply.probe == Probe::Timeout { "timeout" } else { "refused" };
+            return self.fail(reason, said(&reply), "what it wrote to stderr may say why");
+        }
+        self.status = Status::SignedOut;
+        "it says so".clone_into(&mut self.message);
+        if has_sessions {
+            let reply = conversation.new_session(limit.min(SESSION)).await;
+            self.session = Some(reply.probe);
+            match reply.probe {
+                Probe::AuthRequired => "it opens no session without signing in".clone_into(&mut self.message),
+                Probe::Ok => {
+                    "it says so, but goes on opening sessions".clone_into(&mut self.message);
+                    self.help = Some("it may need no signing in, or find a key in your variables".to_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn said(reply: &Reply) -> String {
+    reply.message.clone().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_wanted_and_has_no_value_is_missing() {
+        let variable =
+            |name: &str, is_optional| Variable { name: name.to_owned(), label: None, is_secret: true, is_optional };
+        let mut attempt = Attempt::new("a", "1");
+        let variables = vec![variable("KEY", false), variable("OTHER", false), variable("REGION", true)];
+        assert!(!attempt.ask_for_variables(variables.clone(), None, |name| name == "KEY"));
+        assert_eq!((attempt.status, attempt.reason), (Status::Failed, Some("variables_missing")));
+        assert_eq!(attempt.message, "it wants variables that are not set: `OTHER`");
+        assert!(Attempt::new("a", "1").ask_for_variables(variables, None, |name| name != "REGION"));
+    }
+}

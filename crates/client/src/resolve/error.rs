@@ -1,0 +1,109 @@
+use crate::install::Kind;
+use acp_registry_core::manifest::{Version, env_name};
+use acp_registry_core::text::quote;
+
+/// Why there is no plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The version is known to nobody.
+    #[error("{}", unknown_version(id, version, known, *has_packages))]
+    UnknownVersion {
+        /// The agent.
+        id: String,
+        /// What was asked for.
+        version: String,
+        /// The versions that are known.
+        known: Vec<String>,
+        /// Whether the agent has packages at all, of which any version could be had.
+        has_packages: bool,
+    },
+    /// The agent is not made for the platform.
+    #[error("{} {version} is not made for {platform}; its archives are for {}{}", quote(id), list(.offered), as_package(.packages))]
+    UnsupportedPlatform {
+        /// The agent.
+        id: String,
+        /// Its version.
+        version: String,
+        /// The platform, ready to be shown.
+        platform: String,
+        /// The platforms of its archives.
+        offered: Vec<String>,
+        /// The packages that it has as well, which are for every platform.
+        packages: Vec<Kind>,
+    },
+    /// The agent has no such kind of distribution.
+    #[error("{} {version} has no distribution {}; it has {}", quote(id), kind.as_str(), list(&names(.offered)))]
+    NoSuchKind {
+        /// The agent.
+        id: String,
+        /// Its version.
+        version: String,
+        /// What was asked for.
+        kind: Kind,
+        /// The kinds that it has.
+        offered: Vec<Kind>,
+    },
+    /// The programs that could install or start the agent are not there.
+    #[error("{} needs {}", quote(id), needs(lacking))]
+    MissingRuntime {
+        /// The agent.
+        id: String,
+        /// Kind of distribution, program, and how to get it.
+        lacking: Vec<(Kind, &'static str, &'static str)>,
+    },
+    /// The manifest sets a variable that decides what runs.
+    #[error("{} is refused: its manifest sets {}, which {}", quote(id), quote(name), env_name::problem(name).unwrap_or("has a value with a NUL in it"))]
+    ReservedVariable {
+        /// The agent.
+        id: String,
+        /// The variable.
+        name: String,
+    },
+}
+
+impl Error {
+    /// Whether it is this machine that lacks something.
+    #[must_use]
+    pub fn is_missing_runtime(&self) -> bool {
+        matches!(self, Self::MissingRuntime { .. })
+    }
+
+    /// Whether it is the manifest that must not be obeyed.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::ReservedVariable { .. })
+    }
+}
+
+fn unknown_version(id: &str, version: &str, known: &[String], has_packages: bool) -> String {
+    let is_whole = Version::parse(version).is_some();
+    let (id, version) = (quote(id), quote(version));
+    let known = if known.is_empty() { "none".to_owned() } else { quote(&known.join(", ")) };
+    let why = if !is_whole && has_packages {
+        "a version is wanted in full, with all its numbers"
+    } else if has_packages {
+        "the version of its package is another one than the agent's, so that no other can be told"
+    } else {
+        "its archives have addresses for these versions only; an earlier one can be had from a lock file that has it"
+    };
+    format!("version {version} of {id} is not known; known here: {known}; {why}")
+}
+
+fn list(offered: &[String]) -> String {
+    if offered.is_empty() { "nothing".to_owned() } else { quote(&offered.join(", ")) }
+}
+
+fn names(kinds: &[Kind]) -> Vec<String> {
+    kinds.iter().map(|kind| kind.as_str().to_owned()).collect()
+}
+
+fn as_package(kinds: &[Kind]) -> String {
+    kinds.first().map_or_else(String::new, |kind| {
+        format!("; it is a package as well, for every platform: `--dist {}`", kind.as_str())
+    })
+}
+
+fn needs(lacking: &[(Kind, &str, &str)]) -> String {
+    let parts = lacking.iter().map(|(_, program, remedy)| format!("{program}, which is not in PATH: {remedy}"));
+    parts.collect::<Vec<_>>().join("; or ")
+}

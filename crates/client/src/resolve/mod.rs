@@ -1,0 +1,34 @@
+//! RESOLVE: an agent's id to one concrete plan: which version, for which platform, from where, by which runtime.
+//!
+//! * [`Wanted`]: what somebody asks for
+//! * [`Offer`]: a version and the ways to get it, from an index, a lock file, or what is installed
+//! * [`Host`]: what the machine can run
+//! * [`resolve()`]: the [`Plan`], or an [`Error`] that says what there is instead
+//!
+//! Nothing is guessed: what is missing is named, with the way to get it.
+//!
+//! ```
+//! use acp_registry_client::catalog::Catalog;
+//! use acp_registry_client::resolve::{Host, Offer, Wanted, resolve};
+//!
+//! let text = r#"{ "agents": [ { "id": "a", "version": "1.0.0", "distribution": { "npx": { "package": "a@1.0.0" } } } ] }"#;
+//! let catalog = Catalog::parse(text.to_owned())?;
+//! let agent = catalog.agent("a")?.ok_or("no such agent")?;
+//! let wanted = Wanted { id: "a".to_owned(), ..Wanted::default() };
+//! let host = Host { platform: None, emulated: None, lacks_glibc: false, has_npm: true, has_uv: false };
+//! let plan = resolve(&Offer::of_agent(&agent, catalog.sha256()), &wanted, &host)?;
+//! assert_eq!((plan.kind().as_str(), plan.source.name()), ("npx", "a@1.0.0"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod choose;
+mod error;
+mod host;
+mod offer;
+mod plan;
+
+pub use choose::{Wanted, pick, resolve};
+pub use error::Error;
+pub use host::Host;
+pub use offer::{Offer, Origin};
+pub use plan::Plan;

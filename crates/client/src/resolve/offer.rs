@@ -1,0 +1,88 @@
+//! Versions, and the ways to get them.
+
+use crate::install::Expected;
+use acp_registry_core::manifest::{
+    Agent, Channel, Distribution, NpmSpec, Package, Pin, PypiSpec, Version, pypi_version_matches,
+};
+
+/// Where an offer comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The index, stable channel.
+    Index,
+    /// The index, preview channel.
+    Preview,
+    /// A lock file.
+    Lock,
+    /// What is installed.
+    Installed,
+}
+
+/// One version of an agent, and the ways to get it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// Where this is known from.
+    pub origin: Origin,
+    /// The version.
+    pub version: String,
+    /// The ways to get it.
+    pub distribution: Distribution,
+    /// What is known beforehand of the bytes, by kind and platform.
+    pub expected: Vec<(String, Expected)>,
+    /// SHA-256 of the index that this is from.
+    pub index_sha256: Option<String>,
+}
+
+impl Offer {
+    /// What an index offers: its stable channel, then its preview channel.
+    #[must_use]
+    pub fn of_agent(agent: &Agent, index_sha256: &str) -> Vec<Self> {
+        let offer = |release: acp_registry_core::manifest::Release<'_>| Self {
+            origin: if release.channel == Channel::Stable { Origin::Index } else { Origin::Preview },
+            version: release.version.to_owned(),
+            distribution: release.distribution.clone(),
+            expected: Vec::new(),
+            index_sha256: Some(index_sha256.to_owned()),
+        };
+        agent.releases().map(offer).collect()
+    }
+
+    pub(super) fn has_version(&self, version: &str) -> bool {
+        self.version == version
+            || matches!((Version::parse(&self.version), Version::parse(version)), (Some(a), Some(b)) if a == b)
+    }
+
+    /// The same packages in another version, with the command and the arguments of this one; archives have an address for one
+    /// version only, and the day of `exclude_newer` was chosen for one.
+    pub(super) fn in_version(&self, version: &str) -> Self {
+        let npx = self.distribution.npx.as_ref().and_then(|package| npm_in_version(package, &self.version, version));
+        let uvx = self.distribution.uvx.as_ref().and_then(|package| pypi_in_version(package, &self.version, version));
+        Self {
+            version: version.to_owned(),
+            distribution: Distribution { binary: Vec::new(), npx, uvx },
+            expected: Vec::new(),
+            ..self.clone()
+        }
+    }
+}
+
+/// `None` where the package has a version of its own, which says nothing of any other.
+fn npm_in_version(package: &Package, from: &str, to: &str) -> Option<Package> {
+    let spec: NpmSpec = package.package.parse().ok()?;
+    let is_same = matches!(&spec.pin, Pin::Exact(version) if version == from);
+    let is_version = matches!(format!("{}@{to}", spec.name).parse(), Ok(NpmSpec { pin: Pin::Exact(_), .. }));
+    (is_same && is_version).then(|| Package {
+        package: format!("{}@{to}", spec.name),
+        exclude_newer: None,
+        ..package.clone()
+    })
+}
+
+fn pypi_in_version(package: &Package, from: &str, to: &str) -> Option<Package> {
+    let spec: PypiSpec = package.package.parse().ok()?;
+    let is_same = matches!(&spec.pin, Pin::Exact(version) if pypi_version_matches(version, from));
+    let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
+    let text = format!("{}{extras}=={to}", spec.name);
+    let is_version = matches!(text.parse(), Ok(PypiSpec { pin: Pin::Exact(_), .. }));
+    (is_same && is_version).then(|| Package { package: text, exclude_newer: None, ..package.clone() })
+}

@@ -1,0 +1,65 @@
+use sha2::{Digest, Sha256};
+
+use super::Origin;
+use crate::install::{Expected, Kind, Source};
+use acp_registry_core::digest::hex;
+use acp_registry_core::manifest::{Platform, extension};
+
+/// What is to be installed, to the last detail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The agent.
+    pub id: String,
+    /// Its version.
+    pub version: String,
+    /// The platform it is for; `None` where that is this machine, and manifests have no name for it.
+    pub platform: Option<Platform>,
+    /// What the manifest names.
+    pub source: Source,
+    /// What is known beforehand of the bytes.
+    pub expected: Expected,
+    /// Whether its kind of distribution was asked for, and not chosen.
+    pub is_kind_wanted: bool,
+    /// Where this is known from.
+    pub origin: Origin,
+    /// SHA-256 of the index that this is from.
+    pub index_sha256: Option<String>,
+}
+
+impl Plan {
+    /// The kind of distribution.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.source.kind()
+    }
+
+    /// A name for what is installed: the same for the same bytes, and fit for a folder. It has the version, and a part of
+    /// the digest over everything that says where the bytes come from.
+    #[must_use]
+    pub fn folder(&self) -> String {
+        let platform = self.platform.map_or("-", Platform::as_str);
+        let cmd = match &self.source {
+            Source::Binary(target) => target.cmd.as_str(),
+            Source::Npx(_) | Source::Uvx(_) => "",
+        };
+        let extensions = match &self.source {
+            Source::Npx(package) | Source::Uvx(package) => [&package.command, &package.exclude_newer],
+            Source::Binary(_) => [&None, &None],
+        };
+        let parts = [&self.version, self.kind().as_str(), platform, self.source.name(), cmd];
+        let mut parts = parts.join("\n");
+        // Both are parts only where they are there, so that the folders of all other packages keep their names.
+        for (name, value) in [extension::COMMAND, extension::EXCLUDE_NEWER].iter().zip(extensions) {
+            if let Some(value) = value {
+                parts.push_str(&format!("\n{name} {value}"));
+            }
+        }
+        if let Some(packages) = &self.expected.packages {
+            parts.push_str(packages);
+        }
+        let digest = hex(&Sha256::digest(parts));
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+.".contains(c);
+        let version: String = self.version.chars().take(100).map(|c| if is_plain(c) { c } else { '_' }).collect();
+        format!("{}-{}", version.trim_start_matches('.'), &digest[..12])
+    }
+}

@@ -1,0 +1,42 @@
+//! Emacs Lisp.
+
+use std::fmt::Write as _;
+
+use acp_registry_core::text::is_hidden;
+
+/// A string literal. Hidden characters are written by their numbers.
+#[must_use]
+pub fn string(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            // Writing to a String cannot fail.
+            c if is_hidden(c) => drop(write!(out, "\\U{:08x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// A quoted list of strings.
+#[must_use]
+pub fn list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
+    let items: Vec<String> = items.into_iter().map(string).collect();
+    if items.is_empty() { "nil".to_owned() } else { format!("'({})", items.join(" ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_escaped() {
+        assert_eq!(string("a\"b\\c\nd\u{7}1"), r#""a\"b\\c\nd\U000000071""#);
+        assert_eq!(string("\u{202e}a"), r#""\U0000202ea""#);
+        assert_eq!(list(["a b", "c"]), r#"'("a b" "c")"#);
+        assert_eq!(list([]), "nil");
+    }
+}

@@ -1,0 +1,32 @@
+//! SETTINGS: how an agent is set up in a client of the protocol; a [`Launch`] to the text that the client reads.
+//!
+//! * [`CLIENTS`]: the clients, each with one function that writes its settings
+//! * [`Launch`]: what is to be started
+//! * [`elisp`], [`lua`], [`powershell`], [`shell`]: serialisers, one a language: whatever a manifest holds, what comes out is
+//!   one literal or one command. JSON is written by [`acp_registry_core::json`].
+
+mod client;
+mod launch;
+mod text;
+
+pub mod elisp;
+pub mod lua;
+pub mod powershell;
+pub mod shell;
+
+pub use client::{CLIENTS, Client, TooLong, Unwritable, find};
+pub use launch::{Launch, PROGRAM, display_name};
+pub use text::zed_registry;
+
+/// The longest display name that settings have, in Unicode scalar values.
+pub const NAME_LIMIT: usize = 80;
+
+/// Longer settings are not for people to copy, in bytes.
+pub const LIMIT: usize = 16 << 10;
+
+/// Whether a shell takes the text as the name of a variable.
+fn is_variable(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}

@@ -1,0 +1,168 @@
+//! Digests and sizes of what was installed, and whether they still hold.
+//!
+//! Of an archive, the digest of every file is kept. A package has tens of thousands of files with those that it needs, and
+//! hashing them all would take longer than installing them: only its program has a digest, and of the other files the sizes
+//! are kept. Comparing these reads no file, and finds what has gone or was cut off. Package managers have lists of their own,
+//! but npm's names packages only, and neither covers an environment with its interpreter.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::places::{DIGESTS, FILES};
+use super::{Error, Version};
+use crate::install::Kind;
+use acp_registry_core::digest::hash;
+use acp_registry_core::json;
+use acp_registry_core::sys::fs::{PathError, open_file, read_bounded, write_new};
+use acp_registry_core::sys::walk::files_below;
+
+/// The largest list that is read, in bytes. It names at most a million files.
+const LIMIT: u64 = 128 << 20;
+
+/// How many sizes are kept. Of a package with more files, only the program is compared.
+const SIZES: usize = 500_000;
+
+/// How an installed file differs from what was installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Damage {
+    /// It is gone.
+    Missing(String),
+    /// Its content is another.
+    Changed(String),
+    /// It cannot be read.
+    Unreadable(String),
+}
+
+impl Damage {
+    fn of(name: String, is_same: io::Result<bool>) -> Option<Self> {
+        match is_same {
+            Ok(true) => None,
+            Ok(false) => Some(Self::Changed(name)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Self::Missing(name)),
+            Err(_) => Some(Self::Unreadable(name)),
+        }
+    }
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Digests {
+    schema: u32,
+    /// SHA-256 by path below the version's directory.
+    files: BTreeMap<String, String>,
+    /// Bytes by path below the version's directory, of the files that have no digest. Earlier versions of this program kept
+    /// none.
+    #[serde(default)]
+    sizes: BTreeMap<String, u64>,
+}
+
+/// Writes the digests and sizes of a version that was just installed. Returns how many bytes all files have.
+pub(super) fn record(directory: &Path, program: &Path, kind: Kind) -> Result<u64, PathError> {
+    let found = files_below(&directory.join(FILES))?;
+    let size = found.iter().map(|(_, bytes)| bytes).sum();
+    let mut sizes = BTreeMap::new();
+    let mut files: Vec<PathBuf> = Vec::new();
+    if kind == Kind::Binary {
+        files.extend(found.into_iter().map(|(path, _)| path));
+    } else {
+        let named = found.into_iter().filter_map(|(path, bytes)| Some((name_of(&path, directory)?, bytes)));
+        sizes.extend(named.filter(|(name, _)| !is_rewritten(name)));
+        files.push(program.canonicalize().map_err(PathError::at(program))?);
+    }
+    let real = directory.canonicalize().map_err(PathError::at(directory))?;
+    let digests: BTreeMap<String, String> = files
+        .into_par_iter()
+        .filter_map(|path| {
+            let name = name_of(&path, directory).or_else(|| name_of(&path, &real))?;
+            Some(digest(&path).map(|digest| (name, digest)).map_err(PathError::at(&path)))
+        })
+        .collect::<Result<_, _>>()?;
+    sizes.retain(|name, _| !digests.contains_key(name));
+    if sizes.len() > SIZES {
+        sizes.clear();
+    }
+    let path = directory.join(DIGESTS);
+    write_new(&path, json::to_string(&Digests { schema: 1, files: digests, sizes }).as_bytes())?;
+    Ok(size)
+}
+
+/// Whether runtimes write to a file of a package themselves: compiled modules, caches and logs.
+fn is_rewritten(name: &str) -> bool {
+    let is_cache = |part: &str| ["__pycache__", ".cache"].contains(&part);
+    name.split('/').any(is_cache) || [".pyc", ".log"].iter().any(|ending| name.ends_with(ending))
+}
+
+impl Version {
+    /// Compares what is installed with what was: reads every file whose digest was kept, and looks at the size of the others.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when what was installed is no longer known.
+    pub fn damages(&self) -> Result<Vec<Damage>, Error> {
+        let Digests { files, sizes, .. } = self.digests()?;
+        let found = files.into_par_iter().filter_map(|(name, wanted)| {
+            let is_same = digest(&self.path_of(&name)).map(|found| found == wanted);
+            Damage::of(name, is_same)
+        });
+        let mut damages: Vec<Damage> = found.collect();
+        damages.extend(self.resized(sizes));
+        Ok(damages)
+    }
+
+    /// Whether nothing of the version is damaged, see [`Version::damages`].
+    #[must_use]
+    pub fn is_intact(&self) -> bool {
+        self.is_whole() && self.damages().is_ok_and(|damages| damages.is_empty())
+    }
+
+    /// Whether the program and the files beside it are there in their sizes: reads only the list of files.
+    #[must_use]
+    pub fn seems_intact(&self) -> bool {
+        self.is_whole() && self.digests().is_ok_and(|digests| self.resized(digests.sizes).is_empty())
+    }
+
+    /// The files that have gone or have another size.
+    fn resized(&self, sizes: BTreeMap<String, u64>) -> Vec<Damage> {
+        let found = sizes.into_par_iter().filter_map(|(name, wanted)| {
+            let found = self.path_of(&name).symlink_metadata();
+            Damage::of(name, found.map(|found| found.is_file() && found.len() == wanted))
+        });
+        found.collect()
+    }
+
+    fn path_of(&self, name: &str) -> PathBuf {
+        name.split('/').fold(self.directory.clone(), |path, part| path.join(part))
+    }
+
+    /// Whether the bytes of the program are those that were installed.
+    pub(super) fn has_its_program(&self) -> Result<bool, Error> {
+        let digests = self.digests()?;
+        let Some(wanted) = digests.files.get(&self.receipt.program) else {
+            return Err(self.damaged_digests("it has no digest of the program".to_owned()));
+        };
+        Ok(digest(&self.program()).is_ok_and(|found| found == *wanted))
+    }
+
+    fn digests(&self) -> Result<Digests, Error> {
+        let bytes = read_bounded(&self.directory.join(DIGESTS), &self.directory, LIMIT);
+        let bytes = bytes.map_err(|error| self.damaged_digests(error.to_string()))?;
+        json::whole(&bytes).map_err(|error| self.damaged_digests(error.to_string()))
+    }
+
+    fn damaged_digests(&self, message: String) -> Error {
+        Error::Damaged { id: self.receipt.id.clone(), path: self.directory.join(DIGESTS), message }
+    }
+}
+
+/// The path below a directory, with `/` between the parts; `None` where it is not Unicode.
+fn name_of(path: &Path, directory: &Path) -> Option<String> {
+    let parts: Option<Vec<&str>> =
+        path.strip_prefix(directory).ok()?.components().map(|part| part.as_os_str().to_str()).collect();
+    Some(parts?.join("/"))
+}
+
+fn digest(path: &Path) -> io::Result<String> {
+    hash(&open_file(path)?)
+}

@@ -1,0 +1,96 @@
+//! Which version of an agent is started.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::places::CURRENT;
+use super::{Error, Store};
+use acp_registry_core::json;
+use acp_registry_core::sys::fs::{PathError, ReadError, read_bounded};
+use acp_registry_core::sys::rename::write_durable;
+
+/// The largest such file that is read, in bytes.
+const LIMIT: u64 = 1 << 16;
+
+/// What to do with the mark that keeps an agent at its version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pin {
+    /// Leave it as it is.
+    Keep,
+    /// Keep the agent at its version from now on.
+    Set,
+    /// Let it be updated again.
+    Clear,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Current {
+    schema: u32,
+    /// The name of the version's directory.
+    pub(super) folder: String,
+    pub(super) is_pinned: bool,
+}
+
+impl Current {
+    pub(super) fn new(folder: String, is_pinned: bool) -> Self {
+        Self { schema: 1, folder, is_pinned }
+    }
+
+    /// Reads which version of an agent is started; `None` when none is.
+    pub(super) fn read(agent: &Path) -> Result<Option<Self>, Error> {
+        let path = agent.join(CURRENT);
+        let id = agent.file_name().unwrap_or_default().to_string_lossy();
+        let damaged = |message: String| Error::Damaged { id: id.clone().into_owned(), path: path.clone(), message };
+        let bytes = match read_bounded(&path, agent, LIMIT) {
+            Ok(bytes) => bytes,
+            Err(ReadError::NotFound) => return Ok(None),
+            Err(ReadError::Io(error)) => return Err(PathError { path, error }.into()),
+            Err(error) => return Err(damaged(error.to_string())),
+        };
+        let current: Self = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        if current.schema != 1 {
+            return Err(damaged(format!("form {} is of another version of this program", current.schema)));
+        }
+        let is_name = !current.folder.is_empty() && !current.folder.starts_with('.');
+        if !is_name || current.folder.contains(['/', '\\']) {
+            return Err(damaged("it names no version".to_owned()));
+        }
+        Ok(Some(current))
+    }
+
+    /// Swaps the version.
+    pub(super) fn write(&self, agent: &Path) -> Result<(), Error> {
+        Ok(write_durable(&agent.join(CURRENT), json::to_string(self).as_bytes())?)
+    }
+}
+
+impl Store {
+    /// Lets the version of an agent be started that was installed last and seems intact, where none is: the file that says
+    /// which one has gone, cannot be read, or names one that is not there. Returns the version; `None` when one is started
+    /// already, is damaged itself, or no other is there.
+    ///
+    /// # Errors
+    /// [`Error`]; the agent is then as before.
+    pub async fn restore_current(&self, id: &str, waiting: &(dyn Fn(&str) + Sync)) -> Result<Option<String>, Error> {
+        let agent = self.directory(id);
+        if !agent.is_dir() || agent.is_symlink() {
+            return Ok(None);
+        }
+        let _lock = self.lock(id, &format!("repairing {id}"), waiting).await?;
+        let current = Current::read(&agent).ok().flatten();
+        if current.as_ref().is_some_and(|current| agent.join(&current.folder).exists()) {
+            return Ok(None);
+        }
+        let mut versions = self.versions(id)?;
+        versions.retain(|version| version.is_for_here() && version.seems_intact());
+        // All of these times are in UTC and in seconds.
+        let Some(newest) = versions.into_iter().max_by(|a, b| a.receipt.installed_at.cmp(&b.receipt.installed_at))
+        else {
+            return Ok(None);
+        };
+        let is_pinned = current.is_some_and(|current| current.is_pinned);
+        Current::new(newest.folder(), is_pinned).write(&agent)?;
+        Ok(Some(newest.receipt.version))
+    }
+}

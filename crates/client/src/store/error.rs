@@ -1,0 +1,126 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Change;
+use crate::install;
+use acp_registry_core::sys::fs::PathError;
+use acp_registry_core::text::quote;
+
+/// What helps where other people could change what is started.
+pub const OF_FOREIGN: &str = "make it yours alone (`chown -R`, `chmod -R go-w`), name another directory with --root, or add \
+                              --trust-root if you trust everyone who can write there";
+
+/// Why the store was not changed or read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The agent was not installed.
+    #[error("{} was not installed: {error}", quote(id))]
+    Install {
+        /// The agent.
+        id: String,
+        /// Why not.
+        #[source]
+        error: install::Error,
+    },
+    /// A file or directory of the store cannot be read or written.
+    #[error("the store of installed agents: {_0}{}", elsewhere(_0))]
+    Path(#[from] PathError),
+    /// Another process holds the agent's lock.
+    #[error("{} is being changed by {holder}; it was waited for {} s", quote(id), waited.as_secs_f64())]
+    Locked {
+        /// The agent.
+        id: String,
+        /// The other process, in its own words.
+        holder: String,
+        /// For how long it was waited for.
+        waited: Duration,
+    },
+    /// A file of the store is not as this program writes it.
+    #[error("{} is damaged ({message}); {}", .path.display(), remedy(id))]
+    Damaged {
+        /// The agent.
+        id: String,
+        /// Which.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// What would have to be written down of a version is not fit for that.
+    #[error("{} is refused: {problem}", quote(id))]
+    Unfit {
+        /// The agent.
+        id: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Other bytes are offered under the number of an installed version.
+    #[error("{} {version} is refused: {change}; {}", quote(id), change.remedy(id))]
+    Changed {
+        /// The agent.
+        id: String,
+        /// The version.
+        version: String,
+        /// What is different.
+        change: Change,
+    },
+    /// Other people could change what is started.
+    #[error("{} is refused: it {problem}; {OF_FOREIGN}", .path.display())]
+    Foreign {
+        /// Which part of the store.
+        path: PathBuf,
+        /// Why, as the rest of a sentence.
+        problem: String,
+    },
+    /// The program is not the one that was installed.
+    #[error("{} is refused: {} has other content than was installed; {}", quote(id), .program.display(), remedy(id))]
+    OtherProgram {
+        /// The agent.
+        id: String,
+        /// Its program.
+        program: PathBuf,
+    },
+    /// The agent is running.
+    #[error("{} is running{}; end it first", quote(id), told(.processes))]
+    Running {
+        /// The agent.
+        id: String,
+        /// Processes that are known to run it.
+        processes: Vec<u32>,
+    },
+    /// The agent's directory is a link, and may lead to anything.
+    #[error("{} is a link, which is not followed; remove it, or name the directory that is meant with --root", .0.display())]
+    Link(PathBuf),
+    /// The agent is not installed.
+    #[error("{} is not installed", quote(.0))]
+    NotInstalled(String),
+}
+
+impl Error {
+    /// Whether something was refused because it is not what it should be, or not safe.
+    #[must_use]
+    pub fn is_of_integrity(&self) -> bool {
+        match self {
+            Self::Install { error, .. } => error.is_of_integrity(),
+            Self::Changed { .. } | Self::Unfit { .. } | Self::Foreign { .. } | Self::OtherProgram { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+/// What helps where an agent is not what was installed. Printable.
+#[must_use]
+pub fn remedy(id: &str) -> String {
+    format!("`acp-registry install {}` repairs it", quote(id).trim_matches('`'))
+}
+
+fn elsewhere(error: &PathError) -> &'static str {
+    if error.is_full() { ", or name another directory with --root" } else { "; name another with --root" }
+}
+
+fn told(processes: &[u32]) -> String {
+    if processes.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<String> = processes.iter().take(5).map(ToString::to_string).collect();
+    format!(" ({} {})", if processes.len() == 1 { "process" } else { "processes" }, shown.join(", "))
+}

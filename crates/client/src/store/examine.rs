@@ -1,0 +1,60 @@
+//! Everything that is there of an agent, sound or not.
+
+use std::path::PathBuf;
+
+use super::current::Current;
+use super::find::names;
+use super::ours::{foreign, is_version};
+use super::{Error, Store, Version, leftovers};
+use acp_registry_core::sys::fs::PathError;
+use acp_registry_core::sys::lock;
+
+/// A directory that may hold a version.
+#[derive(Debug)]
+pub struct Found {
+    /// The directory's name.
+    pub folder: String,
+    /// What is in it; `None` when it has no receipt, and therefore counts as nothing.
+    pub version: Result<Option<Version>, Error>,
+    /// Whether this program has made all of it, and removes it when it is not needed any more.
+    pub is_ours: bool,
+}
+
+/// Everything that is there of an agent.
+#[derive(Debug)]
+pub struct Remains {
+    /// The name of the directory whose version is started; `None` when there is none.
+    pub current: Result<Option<String>, Error>,
+    /// All directories that may hold versions, in the order of their names.
+    pub versions: Vec<Found>,
+    /// What lies among them, has no receipt and was not made by this program: it stays.
+    pub foreign: Vec<PathBuf>,
+    /// What interrupted runs have left; nothing while somebody is at work on the agent.
+    pub leftovers: Vec<PathBuf>,
+}
+
+impl Store {
+    /// Looks at everything that is there of an agent of [`Store::ids`]. Changes nothing.
+    ///
+    /// # Errors
+    /// [`PathError`] when its directory cannot be read; whatever is wrong in it is a part of the answer.
+    pub fn examine(&self, id: &str) -> Result<Remains, PathError> {
+        let directory = self.directory(id);
+        let folders = names(&directory)?.into_iter().filter(|name| !name.starts_with('.'));
+        let found = folders.map(|folder| {
+            let place = directory.join(&folder);
+            Found { version: Version::read(&place), is_ours: is_version(&place), folder }
+        });
+        // Whoever has put something beside a receipt has a version all the same.
+        let versions: Vec<Found> = found.filter(|found| found.is_ours || !matches!(found.version, Ok(None))).collect();
+        let mut foreign = foreign(&directory)?;
+        foreign.retain(|path| versions.iter().all(|found| path.file_name() != Some(found.folder.as_ref())));
+        let is_held = lock::is_used(&self.lock_file(id));
+        Ok(Remains {
+            current: Current::read(&directory).map(|current| current.map(|current| current.folder)),
+            versions,
+            foreign,
+            leftovers: if is_held { Vec::new() } else { leftovers::list(&directory)? },
+        })
+    }
+}

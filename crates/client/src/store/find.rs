@@ -1,0 +1,156 @@
+//! What is installed.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::current::Current;
+use super::places::CURRENT;
+use super::{Error, Version};
+use crate::resolve::Plan;
+use acp_registry_core::sys::fs::PathError;
+use acp_registry_core::sys::lock;
+use acp_registry_core::text::quote;
+
+/// Installed agents below one directory.
+#[derive(Debug, Clone)]
+pub struct Store {
+    root: PathBuf,
+    /// How long another process that changes the same agent is waited for.
+    pub patience: Duration,
+    /// Whether agents are started although other people can change them, see [`Store::refuse_foreign`].
+    pub trusts_others: bool,
+    /// Whether [`Store::uninstall`] and [`Store::collect_garbage`] only tell what they would remove.
+    pub only_looks: bool,
+}
+
+/// An installed agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Its id.
+    pub id: String,
+    /// The version that is started.
+    pub current: Version,
+    /// Whether it stays at this version.
+    pub is_pinned: bool,
+}
+
+impl Store {
+    /// The store below a directory, which is made when something is installed.
+    ///
+    /// # Errors
+    /// [`PathError`] when the directory is relative, and the working directory is unknown.
+    pub fn at(root: &Path) -> Result<Self, PathError> {
+        let root = std::path::absolute(root).map_err(PathError::at(root))?;
+        Ok(Self { root, patience: Duration::from_mins(5), trusts_others: false, only_looks: false })
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// An installed agent; `None` when it is not installed, or its version is not there any more.
+    ///
+    /// # Errors
+    /// [`Error`] when nobody can tell, or its directory is a link.
+    pub fn agent(&self, id: &str) -> Result<Option<Agent>, Error> {
+        if !is_name(id) {
+            return Ok(None);
+        }
+        let directory = self.directory(id);
+        if directory.is_symlink() {
+            return Err(Error::Link(directory));
+        }
+        let Some(Current { folder, is_pinned, .. }) = Current::read(&directory)? else { return Ok(None) };
+        let version = Version::read(&directory.join(folder))?;
+        Ok(version.map(|current| Agent { id: id.to_owned(), current, is_pinned }))
+    }
+
+    /// What a plan would install, if it is installed and not damaged.
+    ///
+    /// # Errors
+    /// [`Error`] when nobody can tell.
+    pub fn installed(&self, plan: &Plan) -> Result<Option<Version>, Error> {
+        match Version::read(&self.place(&plan.id, &plan.folder())) {
+            Err(Error::Damaged { .. }) => Ok(None),
+            version => Ok(version?.filter(Version::is_whole)),
+        }
+    }
+
+    /// Whether anything is there of the version that a plan would install, be it damaged.
+    #[must_use]
+    pub fn holds(&self, plan: &Plan) -> bool {
+        !matches!(Version::read(&self.place(&plan.id, &plan.folder())), Ok(None))
+    }
+
+    /// Why none of the installed versions of an agent is started: the file that says which one is missing, or names one
+    /// that is gone. `None` where one is started, where nothing is installed, and while the agent is being changed.
+    ///
+    /// # Errors
+    /// [`Error`] when its directory cannot be read.
+    pub fn lost(&self, id: &str) -> Result<Option<Error>, Error> {
+        if lock::is_used(&self.lock_file(id)) || self.agent(id)?.is_some() {
+            return Ok(None);
+        }
+        let directory = self.directory(id);
+        let message = match Current::read(&directory)? {
+            Some(Current { folder, .. }) => {
+                let problem = if directory.join(&folder).is_dir() { "has no receipt" } else { "is gone" };
+                format!("the version that it names, {}, {problem}", quote(&folder))
+            }
+            None if self.versions(id)?.is_empty() => return Ok(None),
+            None => "it is missing".to_owned(),
+        };
+        Ok(Some(Error::Damaged { id: id.to_owned(), path: directory.join(CURRENT), message }))
+    }
+
+    /// The ids of agents of which anything is there, in the order of their names.
+    ///
+    /// # Errors
+    /// [`PathError`] when the directory cannot be read; one that is not there holds nothing.
+    pub fn ids(&self) -> Result<Vec<String>, PathError> {
+        let mut ids = names(&self.agents())?;
+        ids.retain(|id| is_name(id) && self.is_agent(id));
+        Ok(ids)
+    }
+
+    /// Every installed version of an agent.
+    ///
+    /// # Errors
+    /// [`Error`] when the directory cannot be read. Damaged versions are passed over.
+    pub fn versions(&self, id: &str) -> Result<Vec<Version>, Error> {
+        if !is_name(id) {
+            return Ok(Vec::new());
+        }
+        let directory = self.directory(id);
+        let folders = names(&directory)?;
+        let folders = folders.iter().filter(|name| !name.starts_with('.'));
+        Ok(folders.filter_map(|name| Version::read(&directory.join(name)).ok().flatten()).collect())
+    }
+}
+
+/// Whether a text can be the name of an agent's directory.
+pub(super) fn is_name(id: &str) -> bool {
+    !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\\', ':', '\0'])
+}
+
+/// The names of directories in a directory, in order; none when it is not there.
+pub(super) fn names(directory: &Path) -> Result<Vec<String>, PathError> {
+    let items = match fs::read_dir(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        items => items.map_err(PathError::at(directory))?,
+    };
+    let mut names = Vec::new();
+    for item in items {
+        let item = item.map_err(PathError::at(directory))?;
+        let is_directory = item.file_type().map_err(PathError::at(directory))?.is_dir();
+        if is_directory && let Ok(name) = item.file_name().into_string() {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}

@@ -1,0 +1,50 @@
+//! One process at a time changes an agent.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
+
+use super::{Error, Store};
+use acp_registry_core::sys::fs::PathError;
+use acp_registry_core::sys::lock::{Answer, Lock};
+
+/// How often a lock that another process holds is asked for again.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+impl Store {
+    /// Waits for the lock of an agent, unless other people can change what is in its directory. `what` is what others read of this process meanwhile, and `wait` is told once who
+    /// is waited for.
+    pub(super) async fn lock(&self, id: &str, what: &str, wait: &(dyn Fn(&str) + Sync)) -> Result<Lock, Error> {
+        let agents = self.agents();
+        let directory = self.directory(id);
+        if directory.is_symlink() {
+            return Err(Error::Link(directory));
+        }
+        self.refuse_foreign_agent(id)?;
+        let started = Instant::now();
+        let mut is_told = false;
+        loop {
+            fs::create_dir_all(&agents).map_err(PathError::at(&agents))?;
+            let holder = match Lock::ask(&self.lock_file(id), what) {
+                Ok(Answer::Mine(lock)) => return Ok(lock),
+                Ok(Answer::Held(words)) if words.is_empty() => "another process".to_owned(),
+                Ok(Answer::Held(words)) => words,
+                // Whoever has removed the last agent has removed the directory as well.
+                Err(PathError { error, .. })
+                    if error.kind() == ErrorKind::NotFound && started.elapsed() < self.patience =>
+                {
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            if started.elapsed() >= self.patience {
+                return Err(Error::Locked { id: id.to_owned(), holder, waited: self.patience });
+            }
+            if !is_told && started.elapsed() > INTERVAL * 10 {
+                wait(&holder);
+                is_told = true;
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! From a plan to an installed version.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tokio::task::spawn_blocking;
+
+use super::current::Current;
+use super::places::{FILES, IN_USE, NEW};
+use super::unchanged::refuse_other_bytes;
+use super::{Damage, Error, Pin, Receipt, Store, Version, broken, leftovers};
+use crate::install::{Installer, Kind, Placed, Progress};
+use crate::resolve::Plan;
+use acp_registry_core::sys::fs::{PathError, write_new};
+use acp_registry_core::sys::lock::Lock;
+use acp_registry_core::sys::process::{Environment, Scratch};
+use acp_registry_core::sys::rename::rename;
+
+/// An order to install.
+pub struct Order<'a> {
+    /// What.
+    pub plan: &'a Plan,
+    /// By whom; its platform must be that of the plan.
+    pub installer: &'a Installer,
+    /// What becomes of the agent's pin.
+    pub pin: Pin,
+    /// Which version is started from now on.
+    pub start: Start,
+    /// Is told how far the work is.
+    pub progress: &'a (dyn Fn(Progress) + Send + Sync),
+    /// Is told whom this waits for.
+    pub waiting: &'a (dyn Fn(&str) + Send + Sync),
+}
+
+/// Which version of an agent is started after an installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// The one that is installed.
+    This,
+    /// The one that was started before, if there is one.
+    Earlier,
+}
+
+/// A version that is installed now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// The version.
+    pub version: Version,
+    /// Whether it was there already.
+    pub was_there: bool,
+    /// Whether it was there, and is started by another interpreter from now on.
+    pub is_repaired: bool,
+    /// The version that was started until now, if that is another one.
+    pub replaces: Option<String>,
+}
+
+impl Store {
+    /// Installs what a plan names, unless it is there already, and makes it the version that is started, if the order
+    /// says so.
+    ///
+    /// Others that change the same agent are waited for. When the future is dropped, everything is as before.
+    ///
+    /// # Errors
+    /// [`Error`]; everything is then as before.
+    pub async fn install(&self, order: &Order<'_>) -> Result<Done, Error> {
+        self.install_unless(order, true).await
+    }
+
+    /// The same, although the version is there and not known to be damaged: it does not start, and a file that was changed
+    /// within its size may be why.
+    ///
+    /// # Errors
+    /// [`Error`]; everything is then as before.
+    pub async fn install_again(&self, order: &Order<'_>) -> Result<Done, Error> {
+        self.install_unless(order, false).await
+    }
+
+    async fn install_unless(&self, order: &Order<'_>, is_there_enough: bool) -> Result<Done, Error> {
+        let plan = order.plan;
+        let lock = self.lock(&plan.id, &format!("installing {} {}", plan.id, plan.version), order.waiting).await?;
+        let agent = self.directory(&plan.id);
+        let mut first = First { store: self, agent: &agent, is_over: agent.exists(), lock: Some(lock) };
+        fs::create_dir_all(&agent).map_err(PathError::at(&agent))?;
+        let done = self.install_locked(order, &agent, is_there_enough).await?;
+        first.is_over = true;
+        Ok(done)
+    }
+
+    async fn install_locked(&self, order: &Order<'_>, agent: &Path, is_there_enough: bool) -> Result<Done, Error> {
+        let plan = order.plan;
+        self.refuse_changed(plan)?;
+        let place = agent.join(plan.folder());
+        let there = if is_there_enough { undamaged(&place).await } else { None };
+        let was_there = there.is_some();
+        let mut is_repaired = false;
+        let version = if let Some(mut version) = there {
+            is_repaired = version.follow_interpreter(&order.installer.environment);
+            if version.receipt.follow(plan) || is_repaired {
+                version.write_receipt()?;
+            }
+            version
+        } else {
+            leftovers::clear(agent)?;
+            self.install_new(order, agent, &place).await?
+        };
+        let before = Current::read(agent).ok().flatten();
+        let is_there = |before: &Current| matches!(Version::read(&agent.join(&before.folder)), Ok(Some(_)));
+        if order.start == Start::Earlier && before.as_ref().is_some_and(is_there) {
+            return Ok(Done { version, was_there, is_repaired, replaces: None });
+        }
+        let is_pinned = match order.pin {
+            Pin::Keep => before.as_ref().is_some_and(|before| before.is_pinned),
+            Pin::Set => true,
+            Pin::Clear => false,
+        };
+        let current = Current::new(plan.folder(), is_pinned);
+        if before.as_ref() != Some(&current) {
+            current.write(agent)?;
+        }
+        let earlier = before.map(|before| before.folder).filter(|folder| *folder != current.folder);
+        let replaces = earlier.and_then(|folder| Some(Version::read(&agent.join(folder)).ok()??.receipt.version));
+        Ok(Done { version, was_there, is_repaired, replaces })
+    }
+
+    async fn install_new(&self, order: &Order<'_>, agent: &Path, place: &Path) -> Result<Version, Error> {
+        let plan = order.plan;
+        let new = tempfile::Builder::new().prefix(NEW).tempdir_in(agent).map_err(PathError::at(agent))?;
+        // Packages have tens of thousands of files, some of which nobody may remove at first.
+        let new = Scratch::adopt(&new.keep());
+        let temporary = make(new.path().join("tmp"))?;
+        // By this path, processes are found again.
+        let temporary = temporary.canonicalize().map_err(PathError::at(&temporary))?;
+        let known = self.known(plan)?;
+        let named_by = Version::read(place).ok().flatten().map(|version| version.receipt.named_by);
+        let is_changed = has_other_bytes(place);
+        let damaged = Aside::put(place, new.path().join("damaged"))?;
+        // An environment of Python cannot be moved, so that packages are made where they stay: without a receipt, nobody
+        // takes that for a version.
+        let (target, finished) = match plan.kind() {
+            Kind::Binary => (make(new.path().join("version"))?, None),
+            Kind::Npx | Kind::Uvx => (make(place.to_owned())?, Some(Scratch::adopt(place))),
+        };
+        let files = make(target.join(FILES))?;
+        let failed = |error| Error::Install { id: plan.id.clone(), error };
+        let installer = if is_changed { order.installer.after_change(plan.kind()) } else { None };
+        let installer = installer.as_ref().unwrap_or(order.installer);
+        let placed = installer.place(&plan.source, &plan.expected, &files, &temporary, order.progress).await;
+        let mut placed = placed.map_err(failed)?;
+        refuse_other_bytes(&known, plan, &mut placed.proof)?;
+        let mut receipt = describe(plan, placed, target.clone()).await?;
+        receipt.named_by = named_by.unwrap_or_default();
+        if target != place {
+            rename(&target, place)?;
+        }
+        let finished = finished.unwrap_or_else(|| Scratch::adopt(place));
+        let version = Version { directory: place.to_owned(), receipt };
+        version.write_receipt()?;
+        finished.keep();
+        damaged.forget();
+        // What is left of the work; the next run would remove it as well.
+        let _ = spawn_blocking(move || new.remove()).await;
+        Ok(version)
+    }
+
+    /// Lets an agent be updated again.
+    ///
+    /// # Errors
+    /// [`Error`]; the agent is then as before.
+    pub async fn unpin(&self, id: &str, waiting: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
+        let _lock = self.lock(id, &format!("unpinning {id}"), waiting).await?;
+        let agent = self.directory(id);
+        let current = Current::read(&agent)?.ok_or_else(|| Error::NotInstalled(id.to_owned()))?;
+        Current::new(current.folder, false).write(&agent)
+    }
+
+    /// Puts what starts an agent now into its receipt. Returns whether that is anything new.
+    ///
+    /// # Errors
+    /// [`Error`]; the agent is then as before.
+    pub async fn follow_interpreter(
+        &self,
+        id: &str,
+        environment: &Environment,
+        waiting: &(dyn Fn(&str) + Sync),
+    ) -> Result<bool, Error> {
+        let _lock = self.lock(id, &format!("repairing {id}"), waiting).await?;
+        let mut version = self.agent(id)?.ok_or_else(|| Error::NotInstalled(id.to_owned()))?.current;
+        let is_other = version.follow_interpreter(environment);
+        if is_other {
+            version.write_receipt()?;
+        }
+        Ok(is_other)
+    }
+
+    /// Writes down whether an installed version has answered, unless it has been removed meanwhile.
+    ///
+    /// # Errors
+    /// [`Error`]; the receipt is then as before.
+    pub async fn note_answer(
+        &self,
+        version: &mut Version,
+        answers: bool,
+        waiting: &(dyn Fn(&str) + Sync),
+    ) -> Result<(), Error> {
+        let id = version.receipt.id.clone();
+        let lock = self.lock(&id, &format!("checking {id}"), waiting).await?;
+        // Another process may also have changed it.
+        let Some(mut there) = Version::read(&version.directory)? else {
+            if !self.directory(&id).exists() {
+                lock.remove();
+            }
+            return Ok(());
+        };
+        there.receipt.answers = Some(answers);
+        there.write_receipt()?;
+        version.receipt.answers = Some(answers);
+        Ok(())
+    }
+
+    /// Notes that settings of a client name the program of a version, which garbage collection leaves from now on.
+    ///
+    /// # Errors
+    /// [`Error`]; the version may then go with the garbage once it is not current.
+    pub async fn keep_for(&self, version: &Version, client: &str, wait: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
+        if version.receipt.named_by.contains(client) {
+            return Ok(());
+        }
+        let id = &version.receipt.id;
+        let _lock = self.lock(id, &format!("noting that settings name {id}"), wait).await?;
+        let Some(mut version) = Version::read(&version.directory)? else {
+            return Err(Error::NotInstalled(id.clone()));
+        };
+        version.receipt.named_by.insert(client.to_owned());
+        version.write_receipt()
+    }
+
+    /// Removes the directories above agents once there are none.
+    pub(super) fn forget_empty(&self) {
+        // Only an empty directory goes, and nobody needs it to go.
+        let _ = fs::remove_dir(self.agents()).and_then(|()| fs::remove_dir(self.root()));
+    }
+}
+
+/// The first installation of an agent, of which nothing is left when it fails or is interrupted.
+struct First<'a> {
+    store: &'a Store,
+    agent: &'a Path,
+    is_over: bool,
+    lock: Option<Lock>,
+}
+
+impl Drop for First<'_> {
+    fn drop(&mut self) {
+        if !self.is_over && fs::remove_dir(self.agent).is_ok() {
+            if let Some(lock) = self.lock.take() {
+                lock.remove();
+            }
+            self.store.forget_empty();
+        }
+    }
+}
+
+/// What was in the place of a version that is installed again. It comes back when that fails: its receipt says what the
+/// bytes must be.
+struct Aside<'a> {
+    place: &'a Path,
+    kept: Option<PathBuf>,
+}
+
+impl<'a> Aside<'a> {
+    /// Moves what is in a place to where it is removed later.
+    fn put(place: &'a Path, kept: PathBuf) -> Result<Self, Error> {
+        let is_there = place.symlink_metadata().is_ok();
+        if is_there {
+            rename(place, &kept)?;
+        }
+        Ok(Self { place, kept: is_there.then_some(kept) })
+    }
+
+    /// The new version has taken the place.
+    fn forget(mut self) {
+        self.kept = None;
+    }
+}
+
+impl Drop for Aside<'_> {
+    fn drop(&mut self) {
+        if let Some(kept) = &self.kept {
+            // What cannot come back is repaired by the next installation.
+            let _ = Scratch::adopt(self.place).remove().and_then(|()| rename(kept, self.place));
+        }
+    }
+}
+
+/// The version in a directory, if it is there and what was installed.
+async fn undamaged(place: &Path) -> Option<Version> {
+    let version = Version::read(place).ok().flatten()?;
+    let check = version.clone();
+    let is_intact = spawn_blocking(move || check.is_intact()).await;
+    is_intact.unwrap_or_default().then_some(version)
+}
+
+/// Whether files of a version that is installed again may have other bytes, and not only have gone.
+fn has_other_bytes(place: &Path) -> bool {
+    match Version::read(place) {
+        Ok(None) => false,
+        Ok(Some(version)) => version.damages().map_or(true, |damages| {
+            damages.is_empty() || damages.iter().any(|damage| !matches!(damage, Damage::Missing(_)))
+        }),
+        Err(_) => true,
+    }
+}
+
+/// Looks at what was installed, and writes everything but the receipt.
+async fn describe(plan: &Plan, placed: Placed, directory: PathBuf) -> Result<Receipt, Error> {
+    let plan = plan.clone();
+    let work = spawn_blocking(move || {
+        // Install scripts have run beside it.
+        write_new(&directory.join(IN_USE), b"")?;
+        let size = broken::record(&directory, &placed.program, plan.kind())?;
+        Receipt::of(&plan, &placed, &directory, size).map_err(PathError::at(&placed.program))
+    });
+    let unfinished = |error| PathError { path: PathBuf::new(), error: std::io::Error::other(error) };
+    Ok(work.await.map_err(unfinished)??)
+}
+
+fn make(directory: PathBuf) -> Result<PathBuf, Error> {
+    fs::create_dir(&directory).map_err(PathError::at(&directory))?;
+    Ok(directory)
+}

@@ -1,0 +1,98 @@
+//! What starts the file of an agent, and whether it is still there.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::Version;
+use crate::install::{Interpreter, Kind, Shortfall, better_node};
+use acp_registry_core::sys::process::Environment;
+
+/// An interpreter, as a receipt has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredInterpreter {
+    /// Its name, by which it is found again when it has moved.
+    pub name: String,
+    /// Where it was when the agent was installed.
+    pub program: PathBuf,
+    /// What it is told before the program's file.
+    pub flags: Vec<String>,
+    /// How it falls short of what the package asks for; `None` when it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortfall: Option<StoredShortfall>,
+}
+
+/// The versions that were there and wanted when the agent was installed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredShortfall {
+    /// The versions that the package asks for.
+    pub wanted: String,
+    /// The version of the interpreter.
+    pub found: String,
+}
+
+impl StoredInterpreter {
+    pub(super) fn of(interpreter: &Interpreter, shortfall: Option<&Shortfall>) -> Self {
+        Self {
+            name: interpreter.name.to_owned(),
+            program: interpreter.program.clone(),
+            flags: interpreter.flags.clone(),
+            shortfall: shortfall
+                .map(|shortfall| StoredShortfall { wanted: shortfall.wanted.clone(), found: shortfall.found.clone() }),
+        }
+    }
+
+    /// What starts the agent now, and whether that meets what the package asks for: the program of the receipt, unless it has
+    /// gone, or falls short and one in `PATH` does not. The name is the error when there is none.
+    pub(super) fn find(&self, environment: impl FnOnce() -> Environment) -> Result<(PathBuf, bool), String> {
+        let kept = || self.program.is_file().then(|| self.program.clone());
+        let Some(shortfall) = &self.shortfall else {
+            let found = kept().or_else(|| environment().find(&self.name));
+            return found.map(|program| (program, true)).ok_or_else(|| self.name.clone());
+        };
+        let environment = environment();
+        if let Some(better) = better_node(&environment, &self.program, &shortfall.wanted) {
+            return Ok((better, true));
+        }
+        let found = kept().or_else(|| environment.find(&self.name));
+        found.map(|program| (program, false)).ok_or_else(|| self.name.clone())
+    }
+
+    /// How the interpreter falls short, if it is still the one that was found when the agent was installed.
+    #[must_use]
+    pub fn shortfall(&self) -> Option<Shortfall> {
+        let StoredShortfall { wanted, found } = self.shortfall.clone()?;
+        Some(Shortfall { runtime: "Node.js", wanted, found, place: Some(self.program.clone()) })
+    }
+}
+
+impl Version {
+    /// Whether what starts the version has gone, or a better one is in `PATH`, so that installing the version again repairs
+    /// its receipt.
+    #[must_use]
+    pub fn is_repairable(&self, environment: &Environment) -> bool {
+        let Some(interpreter) = &self.receipt.interpreter else { return self.has_lost_python() };
+        interpreter
+            .find(|| environment.clone())
+            .is_ok_and(|(program, is_met)| program != interpreter.program || is_met != interpreter.shortfall.is_none())
+    }
+
+    /// Whether the Python that the environment of a package was made with has gone: nothing in that environment starts.
+    #[must_use]
+    pub fn has_lost_python(&self) -> bool {
+        let python = self.program().with_file_name("python");
+        self.receipt.kind() == Some(Kind::Uvx) && python.is_symlink() && !python.exists()
+    }
+
+    /// Puts the interpreter that starts the version now into its receipt. Returns whether that is another one.
+    pub(super) fn follow_interpreter(&mut self, environment: &Environment) -> bool {
+        let Some(interpreter) = &mut self.receipt.interpreter else { return false };
+        let Ok((program, is_met)) = interpreter.find(|| environment.clone()) else { return false };
+        let is_other = program != interpreter.program || is_met != interpreter.shortfall.is_none();
+        interpreter.program = program;
+        if is_met {
+            interpreter.shortfall = None;
+        }
+        is_other
+    }
+}

@@ -1,0 +1,74 @@
+//! STORE: installed agents below one directory, versions side by side.
+//!
+//! ```text
+//! <root>/agents/<id>/
+//!   current                 which version is started; a small file, swapped as a whole
+//!   <version>-<digest>/     one version; the digest is over what says where its bytes come from
+//!     receipt.json          written last: what has none does not exist
+//!     files.json            digests and sizes of what was installed
+//!     in-use                locked by those who run the version
+//!     files/                what was installed
+//!   .new-…                  being installed; what nobody is at work on is removed by the next run
+//! <root>/agents/.<id>.lock  held by whoever changes something above
+//! ```
+//!
+//! * [`Store`]: installs, finds, removes
+//! * [`Version`], [`Receipt`]: one installed version
+//!
+//! A running agent is never touched: an update puts a version beside it and swaps `current`. Whoever is interrupted at
+//! any point leaves either the old state or the new one.
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use acp_registry_client::install::{Installer, Progress};
+//! use acp_registry_client::resolve::Plan;
+//! use acp_registry_client::store::{Error, Launch, Order, Pin, Start, Store};
+//! use acp_registry_core::sys::process::Environment;
+//!
+//! /// Installs what a plan names, and puts a sandbox before it.
+//! async fn installed(store: &Store, plan: &Plan, installer: &Installer) -> Result<Option<Launch>, Error> {
+//!     let progress = |step| {
+//!         if let Progress::Received(bytes) = step {
+//!             // Move a bar by so many bytes.
+//!         }
+//!     };
+//!     let (pin, start) = (Pin::Keep, Start::This);
+//!     let order = Order { plan, installer, pin, start, progress: &progress, waiting: &|_| () };
+//!     let version = store.install(&order).await?.version;
+//!     // An interpreter, such as node, may be gone one day.
+//!     let launch = version.launch(|| Environment::from_host(std::env::vars_os())).ok();
+//!     Ok(launch.map(|launch| launch.behind(Path::new("/usr/bin/bwrap"), &["--ro-bind", "/", "/", "--"])))
+//! }
+//! ```
+
+mod broken;
+mod current;
+mod error;
+mod examine;
+mod find;
+mod guard;
+mod installing;
+mod interpreter;
+mod leftovers;
+mod ours;
+mod places;
+mod receipt;
+mod removal;
+mod stamp;
+mod trust;
+mod unchanged;
+mod version;
+
+pub use broken::Damage;
+pub use current::Pin;
+pub use error::{Error, OF_FOREIGN, remedy};
+pub use examine::{Found, Remains};
+pub use find::{Agent, Store};
+pub use installing::{Done, Order, Start};
+pub use interpreter::{StoredInterpreter, StoredShortfall};
+pub use receipt::Receipt;
+pub use removal::{Freed, Removed};
+pub use stamp::{ProgramState, Stamp};
+pub use unchanged::Change;
+pub use version::{Launch, Version};

@@ -1,0 +1,238 @@
+//! What was installed, as a file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path};
+
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::{Stamp, StoredInterpreter};
+use crate::install::{Kind, Placed, Source, Verified};
+use crate::resolve::Plan;
+use acp_registry_core::json;
+use acp_registry_core::manifest::{Platform, env_name};
+use acp_registry_core::text::quote;
+
+/// The number of this form. One that cannot be read by older versions has another.
+const SCHEMA: u32 = 1;
+
+/// What was installed, from where, and by what it is known to be the right thing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The number of this form.
+    pub schema: u32,
+    /// The agent.
+    pub id: String,
+    /// Its version.
+    pub version: String,
+    /// The kind of distribution: `npx`, `uvx` or `binary`.
+    pub distribution: String,
+    /// The platform, as manifests write it.
+    pub platform: Option<String>,
+    /// The package with its version.
+    pub package: Option<String>,
+    /// The command of the package, where the manifest names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The last day whose releases uv has taken, where the manifest names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclude_newer: Option<String>,
+    /// The address of the archive.
+    pub archive: Option<String>,
+    /// Program to start, as the manifest has it.
+    pub cmd: Option<String>,
+    /// SHA-256 of the archive.
+    pub sha256: Option<String>,
+    /// Integrity value of the package.
+    pub integrity: Option<String>,
+    /// Who has said what the bytes must be.
+    pub verified: String,
+    /// The agent's own file, relative to the version's directory, with `/` between the parts.
+    pub program: String,
+    /// Its size in bytes, by which a file is known that did not survive a power cut.
+    pub program_size: u64,
+    /// Its times, by which a file is known that was written to since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_stamp: Option<Stamp>,
+    /// The clients whose settings were printed with the path of this program: garbage collection leaves it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub named_by: BTreeSet<String>,
+    /// What starts that file, where the system does not.
+    pub interpreter: Option<StoredInterpreter>,
+    /// Arguments of the manifest.
+    pub args: Vec<String>,
+    /// Variables of the manifest.
+    pub env: BTreeMap<String, String>,
+    /// SHA-256 of the index that named all this.
+    pub index_sha256: Option<String>,
+    /// When it was installed, by RFC 3339.
+    pub installed_at: String,
+    /// The bytes of all files.
+    pub size: u64,
+    /// Packages, each with its version, whose install scripts npm has not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scripts_not_run: Vec<String>,
+    /// Whether packages could be built from source.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_build: bool,
+    /// Whether the agent has answered `initialize` after it was installed; `None` when it was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<bool>,
+}
+
+impl Receipt {
+    pub(super) fn of(plan: &Plan, placed: &Placed, directory: &Path, size: u64) -> std::io::Result<Self> {
+        let (package, target) = match &plan.source {
+            Source::Npx(package) | Source::Uvx(package) => (Some(package), None),
+            Source::Binary(target) => (None, Some(target)),
+        };
+        let interpreter = placed.interpreter.as_ref();
+        let interpreter =
+            interpreter.map(|interpreter| StoredInterpreter::of(interpreter, placed.remarks.shortfall.as_ref()));
+        Ok(Self {
+            schema: SCHEMA,
+            id: plan.id.clone(),
+            version: plan.version.clone(),
+            distribution: plan.kind().as_str().to_owned(),
+            platform: plan.platform.map(|platform| platform.as_str().to_owned()),
+            package: package.map(|package| package.package.clone()),
+            command: package.and_then(|package| package.command.clone()),
+            exclude_newer: package.and_then(|package| package.exclude_newer.clone()),
+            archive: target.map(|target| target.archive.clone()),
+            cmd: target.map(|target| target.cmd.clone()),
+            sha256: placed.proof.sha256.clone(),
+            integrity: placed.proof.integrity.clone(),
+            verified: placed.proof.verified.as_str().to_owned(),
+            program: relative(&placed.program, directory)?,
+            program_size: placed.program.metadata()?.len(),
+            program_stamp: Some(Stamp::of(&placed.program)?),
+            named_by: BTreeSet::new(),
+            interpreter,
+            args: plan.source.arguments().to_vec(),
+            env: plan.source.variables().iter().cloned().collect(),
+            index_sha256: plan.index_sha256.clone(),
+            installed_at: now(),
+            size,
+            scripts_not_run: placed.remarks.scripts_not_run.clone(),
+            may_build: placed.remarks.may_build,
+            answers: None,
+        })
+    }
+
+    /// Reads the receipt of an agent; the error says what is wrong.
+    pub(super) fn parse(bytes: &[u8], id: &str) -> Result<Self, String> {
+        let receipt: Self = json::whole(bytes).map_err(|error| error.to_string())?;
+        if receipt.schema != SCHEMA {
+            return Err(format!("form {} is of another version of this program", receipt.schema));
+        }
+        let is_below = |part| matches!(part, Component::Normal(_));
+        if receipt.program.is_empty() || !Path::new(&receipt.program).components().all(is_below) {
+            return Err("the program is not below the directory".to_owned());
+        }
+        // Some file systems do not tell cases apart, so that an agent is found by another spelling of its id.
+        if !receipt.id.eq_ignore_ascii_case(id) {
+            return Err(format!("it is of another agent, {}", quote(&receipt.id)));
+        }
+        receipt.problem().map_or(Ok(receipt), Err)
+    }
+
+    /// What no receipt has that this program writes, as a sentence: whoever has put it there wants more than an agent
+    /// that was installed may do, or hides something from those who read it on a terminal.
+    pub(super) fn problem(&self) -> Option<String> {
+        let reserved = self.env.keys().find_map(|name| Some((name, env_name::problem(name)?)));
+        if let Some((name, problem)) = reserved {
+            return Some(format!("it sets the environment variable {}, which {problem}", quote(name)));
+        }
+        let interpreter = self.interpreter.as_ref();
+        let program = interpreter.map(|interpreter| interpreter.program.to_string_lossy());
+        let shortfall = interpreter.and_then(|interpreter| interpreter.shortfall.as_ref());
+        let words = [
+            ("id", Some(self.id.as_str())),
+            ("version", Some(&self.version)),
+            ("distribution", Some(&self.distribution)),
+            ("platform", self.platform.as_deref()),
+            ("package", self.package.as_deref()),
+            ("command", self.command.as_deref()),
+            ("exclude_newer", self.exclude_newer.as_deref()),
+            ("archive", self.archive.as_deref()),
+            ("cmd", self.cmd.as_deref()),
+            ("sha256", self.sha256.as_deref()),
+            ("integrity", self.integrity.as_deref()),
+            ("verified", Some(&self.verified)),
+            ("program", Some(&self.program)),
+            ("interpreter", interpreter.map(|interpreter| interpreter.name.as_str())),
+            ("interpreter", program.as_deref()),
+            ("shortfall", shortfall.map(|shortfall| shortfall.wanted.as_str())),
+            ("shortfall", shortfall.map(|shortfall| shortfall.found.as_str())),
+            ("index_sha256", self.index_sha256.as_deref()),
+            ("installed_at", Some(&self.installed_at)),
+        ];
+        let mut words = words.into_iter().filter_map(|(name, text)| Some((name, text?)));
+        let flags = interpreter.into_iter().flat_map(|interpreter| &interpreter.flags);
+        let args =
+            self.args.iter().map(|text| ("args", text)).chain(self.named_by.iter().map(|text| ("named_by", text)));
+        let args = args.chain(self.scripts_not_run.iter().map(|text| ("scripts_not_run", text)));
+        let mut texts =
+            args.chain(self.env.values().map(|text| ("env", text))).chain(flags.map(|text| ("flags", text)));
+        // An instruction for an agent may have several lines.
+        let is_bad = |c: char| c.is_control() && !"\t\n\r".contains(c);
+        let word = words.find(|(_, text)| text.contains(char::is_control));
+        let text = || texts.find(|(_, text)| text.contains(is_bad)).map(|(name, text)| (name, text.as_str()));
+        let (name, text) = word.or_else(text)?;
+        Some(format!("there are control characters in `{name}`: {}", quote(text)))
+    }
+
+    /// Whether this is of a version, however that is written.
+    pub(super) fn is_of_version(&self, version: &str) -> bool {
+        let parse = acp_registry_core::manifest::Version::parse;
+        self.version == version || matches!((parse(&self.version), parse(version)), (Some(a), Some(b)) if a == b)
+    }
+
+    /// The kind of distribution; `None` for one that this program does not know.
+    #[must_use]
+    pub fn kind(&self) -> Option<Kind> {
+        Kind::named(&self.distribution)
+    }
+
+    /// The platform; `None` for one that this program does not know.
+    #[must_use]
+    pub fn platform(&self) -> Option<Platform> {
+        self.platform.as_deref()?.parse().ok()
+    }
+
+    /// Who has said what the bytes must be.
+    #[must_use]
+    pub fn verified(&self) -> Verified {
+        self.verified.parse().unwrap_or(Verified::None)
+    }
+
+    /// Takes over what a newer index says of the start of the same bytes. Returns whether that is anything new.
+    pub fn follow(&mut self, plan: &Plan) -> bool {
+        let (args, env) = (plan.source.arguments().to_vec(), plan.source.variables().iter().cloned().collect());
+        let is_new = self.args != args || self.env != env;
+        (self.args, self.env) = (args, env);
+        if is_new {
+            self.index_sha256.clone_from(&plan.index_sha256);
+        }
+        is_new
+    }
+}
+
+/// The path below the directory, with the links on the way resolved.
+fn relative(path: &Path, directory: &Path) -> std::io::Result<String> {
+    let (real, directory) = (path.canonicalize()?, directory.canonicalize()?);
+    let outside = || std::io::Error::other("the program is a link that leads out of the installation");
+    let parts: Option<Vec<&str>> = real
+        .strip_prefix(directory)
+        .map_err(|_| outside())?
+        .components()
+        .map(|part| part.as_os_str().to_str())
+        .collect();
+    Ok(parts.ok_or_else(|| std::io::Error::other("the program's name is not Unicode"))?.join("/"))
+}
+
+fn now() -> String {
+    let now = OffsetDateTime::now_utc();
+    now.replace_nanosecond(0).unwrap_or(now).format(&Rfc3339).unwrap_or_default()
+}

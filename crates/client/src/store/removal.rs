@@ -1,0 +1,240 @@
+//! Removing what is not needed any more.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::current::Current;
+use super::find::{is_name, names};
+use super::ours::{foreign, is_version};
+use super::places::{CURRENT, IN_USE, RECEIPT};
+use super::{Error, Store, Version, leftovers};
+use acp_registry_core::sys::fs::PathError;
+use acp_registry_core::sys::process::Scratch;
+use acp_registry_core::sys::{lock, users};
+
+/// What was removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Freed {
+    /// The versions.
+    pub removed: Vec<Removed>,
+    /// Versions that are neither current nor removed, for they are running.
+    pub running: Vec<Removed>,
+    /// Versions that are neither current nor removed, for settings name their program, with the clients.
+    pub named: Vec<(Removed, BTreeSet<String>)>,
+    /// The bytes that are free now, leftovers of interrupted runs included.
+    pub bytes: u64,
+    /// What lies among the versions and was not installed: it stays.
+    pub foreign: Vec<PathBuf>,
+}
+
+/// A version, in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removed {
+    /// The agent.
+    pub id: String,
+    /// Its version.
+    pub version: String,
+    /// The bytes of its files.
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Removes an agent with all its versions. Unless `force`, one that is running is left as it is.
+    ///
+    /// # Errors
+    /// [`Error`]; what was removed until then stays removed, and what is left is no version any more.
+    pub async fn uninstall(&self, id: &str, force: bool, waiting: &(dyn Fn(&str) + Sync)) -> Result<Freed, Error> {
+        let agent = self.directory(id);
+        if !is_name(id) || !(agent.is_symlink() || self.is_agent(id)) {
+            return Err(Error::NotInstalled(id.to_owned()));
+        }
+        if self.only_looks {
+            self.refuse_foreign_agent(id)?;
+            return self.uninstall_locked(id, &agent, force);
+        }
+        let lock = self.lock(id, &format!("uninstalling {id}"), waiting).await?;
+        if !agent.is_dir() {
+            // Another process has uninstalled the agent while this one waited.
+            lock.remove();
+            return Ok(Freed::default());
+        }
+        let freed = self.uninstall_locked(id, &agent, force)?;
+        remove_file(&agent.join(CURRENT))?;
+        if freed.foreign.is_empty() {
+            Scratch::adopt(&agent).remove()?;
+        }
+        lock.remove();
+        self.forget_empty();
+        Ok(freed)
+    }
+
+    fn uninstall_locked(&self, id: &str, agent: &Path, force: bool) -> Result<Freed, Error> {
+        // First: a package manager that is still at work would look as if the agent was running, and go on afterwards.
+        let bytes = self.clear(agent)?;
+        let folders = versions(agent)?;
+        if !force {
+            let is_used = folders.iter().any(|place| lock::is_used(&place.join(IN_USE)));
+            let processes = processes(agent);
+            if is_used || !processes.is_empty() {
+                return Err(Error::Running { id: id.to_owned(), processes });
+            }
+        }
+        let mut freed = Freed { bytes, foreign: foreign(agent)?, ..Freed::default() };
+        for place in &folders {
+            freed.add(self.remove(place, id)?);
+        }
+        Ok(freed)
+    }
+
+    /// Removes what interrupted runs have left of an agent, or tells how many bytes that is.
+    fn clear(&self, agent: &Path) -> Result<u64, Error> {
+        if self.only_looks {
+            return Ok(leftovers::list(agent)?.iter().map(|path| size(path)).sum());
+        }
+        leftovers::clear(agent)
+    }
+
+    /// Removes a version, or tells what that would free.
+    fn remove(&self, place: &Path, id: &str) -> Result<(Option<Removed>, u64), Error> {
+        if self.only_looks { Ok((describe(place, id), size(place))) } else { remove(place, id) }
+    }
+
+    /// Removes every version that is neither current nor running, and what interrupted runs have left. A version whose
+    /// program settings name stays unless `even_named`. Agents that another
+    /// process is at work on are passed over. Beside what was removed, why there was nothing to be done about some agents.
+    ///
+    /// # Errors
+    /// [`PathError`] when nobody can tell which agents there are.
+    pub async fn collect_garbage(&self, even_named: bool) -> Result<(Freed, Vec<(String, Error)>), PathError> {
+        let (mut freed, mut failed) = (Freed::default(), Vec::new());
+        let mut hurried = self.clone();
+        hurried.patience = std::time::Duration::ZERO;
+        let mut ids = names(&self.agents())?;
+        ids.retain(|id| is_name(id) && (self.is_agent(id) || self.is_empty_agent(id)));
+        for id in ids {
+            match hurried.collect_garbage_of(&id, even_named, &mut freed).await {
+                // Another time.
+                Err(Error::Locked { .. }) | Ok(()) => {}
+                Err(error) => failed.push((id, error)),
+            }
+        }
+        if !self.only_looks {
+            self.forget_empty();
+        }
+        Ok((freed, failed))
+    }
+
+    async fn collect_garbage_of(&self, id: &str, even_named: bool, freed: &mut Freed) -> Result<(), Error> {
+        let agent = self.directory(id);
+        if self.only_looks {
+            self.refuse_foreign_agent(id)?;
+            return if agent.is_dir() { self.collect_locked(id, &agent, even_named, freed).map(drop) } else { Ok(()) };
+        }
+        let lock = self.lock(id, "collecting garbage", &|_| ()).await?;
+        if !agent.is_dir() {
+            // Another process has uninstalled the agent since the store was listed.
+            lock.remove();
+            return Ok(());
+        }
+        let has_current = self.collect_locked(id, &agent, even_named, freed)?;
+        // What an installation that never came about has left.
+        if !has_current && fs::remove_dir(&agent).is_ok() {
+            lock.remove();
+        }
+        Ok(())
+    }
+
+    /// Whether the agent has a current version, besides.
+    fn collect_locked(&self, id: &str, agent: &Path, even_named: bool, freed: &mut Freed) -> Result<bool, Error> {
+        let current = Current::read(agent)?.map(|current| current.folder);
+        freed.bytes += self.clear(agent)?;
+        freed.foreign.extend(foreign(agent)?);
+        let kept = current.as_ref().map(|folder| agent.join(folder));
+        for place in versions(agent)?.into_iter().filter(|place| Some(place) != kept.as_ref()) {
+            if lock::is_used(&place.join(IN_USE)) || !processes(&place).is_empty() {
+                freed.running.extend(describe(&place, id));
+                continue;
+            }
+            let clients = Version::read(&place).ok().flatten().map(|version| version.receipt.named_by);
+            if let Some(clients) = clients.filter(|clients| !even_named && !clients.is_empty())
+                && let Some(version) = describe(&place, id)
+            {
+                freed.named.push((version, clients));
+                continue;
+            }
+            freed.add(self.remove(&place, id)?);
+        }
+        Ok(current.is_some())
+    }
+}
+
+impl Freed {
+    fn add(&mut self, (removed, bytes): (Option<Removed>, u64)) {
+        self.removed.extend(removed);
+        self.bytes += bytes;
+    }
+}
+
+/// The directories of versions, and of what was to become one.
+fn versions(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
+    Ok(names(agent)?.into_iter().map(|name| agent.join(name)).filter(|place| is_version(place)).collect())
+}
+
+fn processes(folder: &Path) -> Vec<u32> {
+    // Processes know real paths only.
+    folder.canonicalize().map(|folder| users::of_folder(&folder)).unwrap_or_default()
+}
+
+fn describe(place: &Path, id: &str) -> Option<Removed> {
+    let receipt = Version::read(place).ok().flatten()?.receipt;
+    Some(Removed { id: id.to_owned(), version: receipt.version, bytes: receipt.size })
+}
+
+/// Removes a version, the receipt first: whatever interrupts this, no half of a version is left.
+fn remove(place: &Path, id: &str) -> Result<(Option<Removed>, u64), Error> {
+    let version = describe(place, id);
+    let bytes = size(place);
+    remove_file(&place.join(RECEIPT))?;
+    Scratch::adopt(place).remove()?;
+    Ok((version, bytes))
+}
+
+fn remove_file(path: &Path) -> Result<(), PathError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(PathError::at(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// The bytes of all files below a directory, as far as they can be seen.
+pub(super) fn size(directory: &Path) -> u64 {
+    let mut size = 0;
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        for item in fs::read_dir(directory).into_iter().flatten().flatten() {
+            match item.metadata() {
+                Ok(metadata) if metadata.is_dir() => waiting.push(item.path()),
+                Ok(metadata) if metadata.is_file() => size += metadata.len(),
+                _ => {}
+            }
+        }
+    }
+    size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_agent_that_goes_meanwhile_is_no_error_and_leaves_no_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(&folder.path().join("data")).unwrap();
+        let mut freed = Freed::default();
+        store.collect_garbage_of("gone", false, &mut freed).await.unwrap();
+        assert_eq!(freed, Freed::default());
+        assert_eq!(fs::read_dir(store.agents()).unwrap().count(), 0);
+    }
+}

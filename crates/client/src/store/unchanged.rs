@@ -1,0 +1,181 @@
+//! Whether a version is still what was installed under its number: the bytes of a version never change.
+
+use crate::install::{Kind, Proof, Source, Verified, is_same_package};
+use crate::resolve::{Origin, Plan};
+use acp_registry_core::text::quote;
+
+use super::{Error, Receipt, Store};
+
+/// How what is offered under the number of an installed version differs from what was installed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Change {
+    /// The index, or the lock file, states another digest.
+    #[error("its archive had the SHA-256 {known} when it was installed, and is now said to have {}", quote(now))]
+    Digest {
+        /// SHA-256 of the installed archive.
+        known: String,
+        /// What is stated now.
+        now: String,
+    },
+    /// The index stated a digest, and states none now.
+    #[error("its archive had the SHA-256 {known} in the index when it was installed, and now has no SHA-256 there")]
+    NoDigest {
+        /// SHA-256 of the installed archive.
+        known: String,
+    },
+    /// Without a digest, only the place says which bytes are meant, and that is another one.
+    #[error(
+        "its {what} was {} when it was installed, and is now {}, without a digest that proves it the same",
+        quote(known),
+        quote(now)
+    )]
+    Place {
+        /// Which part of the place.
+        what: &'static str,
+        /// The one that was installed.
+        known: String,
+        /// What is stated now.
+        now: String,
+    },
+    /// The host or the package registry sent other bytes.
+    #[error("its {what} was {} when it was installed, and is {} as it comes now", quote(known), quote(now))]
+    Bytes {
+        /// Which value is compared.
+        what: &'static str,
+        /// The value that was installed.
+        known: String,
+        /// The value of what came.
+        now: String,
+    },
+    /// It would come as another kind of distribution, which was not asked for.
+    #[error("it is installed as {}, and is offered as {} now", known.as_str(), now.as_str())]
+    Kind {
+        /// The kind that is installed.
+        known: Kind,
+        /// The kind that would be.
+        now: Kind,
+    },
+}
+
+impl Change {
+    /// The way around for people who mean the change. Printable.
+    pub(super) fn remedy(&self, id: &str) -> String {
+        let id = quote(id);
+        let id = id.trim_matches('`');
+        match self {
+            Self::Kind { now, .. } => {
+                let kind = now.as_str();
+                format!("`--dist {kind}` installs it as that; or run `acp-registry uninstall {id}` first")
+            }
+            _ => format!("if that is meant, run `acp-registry uninstall {id}` first"),
+        }
+    }
+}
+
+impl Store {
+    /// Refuses a plan that gives other bytes to a version of which there is a receipt, whether that version is the current
+    /// one or not.
+    ///
+    /// # Errors
+    /// [`Error::Changed`] when the plan differs; [`Error`] when the store cannot be read.
+    pub fn refuse_changed(&self, plan: &Plan) -> Result<(), Error> {
+        let known = self.known(plan)?;
+        let of_kind: Vec<&Receipt> = known.iter().filter(|known| known.kind() == Some(plan.kind())).collect();
+        let mut change = of_kind.iter().find_map(|known| announced(known, plan));
+        if of_kind.is_empty() && !plan.is_kind_wanted && plan.origin != Origin::Lock {
+            let other = known.iter().find_map(Receipt::kind);
+            change = change.or_else(|| Some(Change::Kind { known: other?, now: plan.kind() }));
+        }
+        change.map_or(Ok(()), |change| Err(changed(plan, change)))
+    }
+
+    /// The receipts of the version and platform of a plan.
+    pub(super) fn known(&self, plan: &Plan) -> Result<Vec<Receipt>, Error> {
+        let platform = plan.platform.map(acp_registry_core::manifest::Platform::as_str);
+        let versions = self.versions(&plan.id)?.into_iter().map(|version| version.receipt);
+        let is_same = |known: &Receipt| known.is_of_version(&plan.version) && known.platform.as_deref() == platform;
+        Ok(versions.filter(is_same).collect())
+    }
+}
+
+/// Refuses bytes that came for a plan and differ from those of a receipt of its version. Equal bytes keep the proof that
+/// they had.
+pub(super) fn refuse_other_bytes(known: &[Receipt], plan: &Plan, proof: &mut Proof) -> Result<(), Error> {
+    for known in known.iter().filter(|known| known.kind() == Some(plan.kind())) {
+        if let Some(change) = came(known, proof) {
+            return Err(changed(plan, change));
+        }
+        if proof.verified == Verified::None && known.sha256.is_some() {
+            proof.verified = known.verified();
+        }
+    }
+    Ok(())
+}
+
+fn changed(plan: &Plan, change: Change) -> Error {
+    Error::Changed { id: plan.id.clone(), version: plan.version.clone(), change }
+}
+
+/// How a plan differs from a receipt of the same kind, before anything is fetched.
+fn announced(known: &Receipt, plan: &Plan) -> Option<Change> {
+    let target = match &plan.source {
+        Source::Binary(target) => target,
+        Source::Npx(package) | Source::Uvx(package) => {
+            let (known, now) = (known.package.as_ref()?, &package.package);
+            let place = || Change::Place { what: "package", known: known.clone(), now: now.clone() };
+            return (!is_same_package(plan.kind(), known, now)).then(place);
+        }
+    };
+    let digest = known.sha256.as_ref()?;
+    let claims: Vec<&String> = [target.sha256.as_ref(), plan.expected.sha256.as_ref()].into_iter().flatten().collect();
+    if let Some(now) = claims.iter().find(|claim| !claim.eq_ignore_ascii_case(digest)) {
+        return Some(Change::Digest { known: digest.clone(), now: (*now).clone() });
+    }
+    if !claims.is_empty() {
+        return None;
+    }
+    let is_of_index = matches!(plan.origin, Origin::Index | Origin::Preview);
+    if is_of_index && known.verified() == Verified::Manifest {
+        return Some(Change::NoDigest { known: digest.clone() });
+    }
+    let places = [("address", known.archive.as_ref(), &target.archive), ("cmd", known.cmd.as_ref(), &target.cmd)];
+    let place =
+        places.into_iter().find_map(|(what, known, now)| Some((what, known.filter(|known| *known != now)?, now)));
+    place.map(|(what, known, now)| Change::Place { what, known: known.clone(), now: now.clone() })
+}
+
+/// How bytes that came differ from those of a receipt of the same kind.
+fn came(known: &Receipt, proof: &Proof) -> Option<Change> {
+    let values = [("SHA-256", &known.sha256, &proof.sha256), ("integrity value", &known.integrity, &proof.integrity)];
+    values.into_iter().find_map(|(what, known, now)| {
+        let (known, now) = (known.as_ref()?, now.as_ref()?);
+        (!known.eq_ignore_ascii_case(now)).then(|| Change::Bytes { what, known: known.clone(), now: now.clone() })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integrity_values_are_compared_where_both_are_known() {
+        let receipt = |integrity: Option<&str>| -> Receipt {
+            serde_json::from_value(serde_json::json!({
+                "schema": 1, "id": "a", "version": "1", "distribution": "npx", "platform": null, "package": "p@1",
+                "archive": null, "cmd": null, "sha256": null, "integrity": integrity, "verified": "npm",
+                "program": "p", "program_size": 0, "interpreter": null, "args": [], "env": {}, "index_sha256": null,
+                "installed_at": "", "size": 0,
+            }))
+            .unwrap()
+        };
+        let proof =
+            |integrity: &str| Proof { verified: Verified::Npm, sha256: None, integrity: Some(integrity.to_owned()) };
+        assert_eq!(came(&receipt(None), &proof("sha512-x")), None);
+        assert_eq!(came(&receipt(Some("sha512-x")), &proof("sha512-x")), None);
+        let change = came(&receipt(Some("sha512-x")), &proof("sha512-y")).unwrap();
+        assert_eq!(
+            change.to_string(),
+            "its integrity value was `sha512-x` when it was installed, and is `sha512-y` as it comes now"
+        );
+    }
+}

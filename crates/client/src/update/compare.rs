@@ -1,0 +1,46 @@
+use crate::install::Kind;
+use crate::resolve::{Error, Host, Offer, Plan, Wanted, resolve};
+use crate::store::Agent;
+use acp_registry_core::manifest::{Platform, Version};
+
+/// How an installed agent stands to what is offered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// There is nothing newer.
+    UpToDate(Box<Plan>),
+    /// There is a newer version.
+    Newer(Box<Plan>),
+    /// Its versions cannot be compared, and it is another one.
+    Other(Box<Plan>),
+}
+
+/// The plan for an agent whose current version is offered, by the kind of distribution that is installed; `None` for
+/// another version, and where that kind is not offered any more. An installed version becomes no other kind by itself.
+#[must_use]
+pub fn as_installed(agent: &Agent, offers: &[Offer], wanted: &Wanted, host: &Host) -> Option<Plan> {
+    let receipt = &agent.current.receipt;
+    let wanted = Wanted { kind: Some(receipt.kind()?), ..wanted.clone() };
+    resolve(offers, &wanted, host).ok().filter(|plan| plan.version == receipt.version)
+}
+
+/// Compares an installed agent with the offers for it. It keeps its kind of distribution as long as that is offered.
+///
+/// # Errors
+/// [`Error`] when what is offered cannot be installed here.
+pub fn compare(agent: &Agent, offers: &[Offer], platform: Option<Platform>, host: &Host) -> Result<Status, Error> {
+    let receipt = &agent.current.receipt;
+    let wanted = |kind: Option<Kind>| Wanted { id: agent.id.clone(), version: None, kind, platform };
+    let plan = match resolve(offers, &wanted(receipt.kind()), host) {
+        Err(Error::NoSuchKind { .. } | Error::UnsupportedPlatform { .. }) => resolve(offers, &wanted(None), host)?,
+        plan => plan?,
+    };
+    let plan = Box::new(plan);
+    if plan.version == receipt.version {
+        return Ok(Status::UpToDate(plan));
+    }
+    Ok(match (Version::parse(&plan.version), Version::parse(&receipt.version)) {
+        (Some(offered), Some(installed)) if offered > installed => Status::Newer(plan),
+        (Some(_), Some(_)) => Status::UpToDate(plan),
+        _ => Status::Other(plan),
+    })
+}

@@ -1,0 +1,107 @@
+//! The cause of a failure, lifted out of what a program wrote before it ended.
+//!
+//! Programs surround the line that matters with banners, progress, stack frames and addresses of documentation. What is
+//! returned is the line that names an error, an exception or a missing thing, with the lines that belong to it: the whole
+//! chain of `error: … cause: …`, the rest of a message of several lines, the remedy that the program itself gives.
+//!
+//! * [`of`]: the cause as one line
+//! * [`quoted`]: the same as part of a message
+//! * [`plain`]: any line without terminal escapes
+//!
+//! The text comes from a stranger: it is read in one pass for each form, and what is returned is bounded in length.
+
+mod chain;
+mod line;
+mod npm;
+mod said;
+
+pub use line::plain;
+
+use crate::text::printable;
+
+/// The longest cause, in Unicode scalar values. A longer one loses its middle: what failed is at its beginning, and why is
+/// at its end.
+const LIMIT: usize = 600;
+
+/// The cause in a text, as one line without terminal escapes; `None` when no line of it says anything.
+///
+/// Hidden characters other than escapes stay: make the line printable before it is shown.
+#[must_use]
+pub fn of(text: &str) -> Option<String> {
+    let lines: Vec<String> = text.lines().map(plain).collect();
+    in_lines(&lines.iter().map(String::as_str).collect::<Vec<_>>()).map(bounded)
+}
+
+/// The cause in a text as part of a message: printable and between backticks.
+#[must_use]
+pub fn quoted(text: &str) -> Option<String> {
+    of(text).map(|cause| format!("`{}`", printable(&cause).replace('`', "'")))
+}
+
+fn in_lines(lines: &[&str]) -> Option<String> {
+    npm::cause(lines).or_else(|| chain::cause(lines)).or_else(|| said::cause(lines))
+}
+
+fn bounded(text: String) -> String {
+    let count = text.chars().count();
+    if count <= LIMIT {
+        return text;
+    }
+    let tail = LIMIT / 2;
+    let head: String = text.chars().take(LIMIT - tail).collect();
+    let end: String = text.chars().skip(count - tail).collect();
+    format!("{head} … {end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// Each file has the cause, a line of dashes, and what a program really wrote.
+    #[test]
+    fn causes_are_found_in_what_programs_really_write() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/cause");
+        let mut wrong = Vec::new();
+        let mut count = 0;
+        for item in fs::read_dir(folder).unwrap() {
+            let path = item.unwrap().path();
+            let text = fs::read_to_string(&path).unwrap();
+            let (expected, output) = text.split_once("\n---\n").unwrap();
+            let found = of(output).unwrap_or_default();
+            count += 1;
+            if found != expected {
+                wrong.push(format!("{}:\n  expected {expected}\n  found    {found}", path.display()));
+            }
+        }
+        assert!(wrong.is_empty() && count > 30, "{count} files\n{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn what_says_nothing_has_no_cause() {
+        for text in ["", " \n\n", "Visit https://h.example/docs\n", "-----\n", "npm warn x\n", "    at a (b:1:2)\n"] {
+            assert_eq!(of(text), None, "{text:?}");
+        }
+        assert_eq!(of("\u{1b}boom").as_deref(), Some("boom"));
+        assert_eq!(quoted("x`\u{202e}y").as_deref(), Some("`x'\\u{202e}y`"));
+    }
+
+    #[test]
+    fn a_long_cause_keeps_both_ends() {
+        let text = format!("error: cannot start {}: Permission denied", "x".repeat(100_000));
+        let found = of(&text).unwrap();
+        assert!(found.starts_with("cannot start xxx") && found.ends_with(": Permission denied"), "{found}");
+        assert_eq!(found.chars().count(), LIMIT + 3);
+    }
+
+    #[test]
+    fn a_hostile_text_is_read_in_one_pass() {
+        for piece in
+            ["error: a\n  cause: b\n", "npm error code 1\nnpm error command x\n", "Error: a\n", "         [stderr]\n"]
+        {
+            assert!(of(&piece.repeat(3000)).is_some_and(|found| found.chars().count() <= LIMIT + 3), "{piece}");
+        }
+    }
+}

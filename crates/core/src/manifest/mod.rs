@@ -1,0 +1,36 @@
+//! LOAD: the text of one `agent.json` as a typed value that knows where everything stands.
+//!
+//! * [`Manifest`]: text, JSON value, typed model and places of one file
+//! * [`Agent`] and its parts: the typed model
+//! * [`Version`]: version numbers as registries use them
+//! * [`NpmSpec`], [`PypiSpec`]: package specifications
+//! * [`env_name`]: which environment variables a manifest may set
+//! * [`extension`]: members of packages beyond the public form
+//! * [`archive`]: what an archive URL says of its version and its format
+//!
+//! ```
+//! use acp_registry_core::manifest::Manifest;
+//!
+//! let manifest = Manifest::parse(r#"{ "id": "a", "version": "1.0.0" }"#.to_owned())?;
+//! assert_eq!(manifest.agent().version, "1.0.0");
+//! assert_eq!(manifest.span("/version").map(|span| (span.line, span.column)), Some((1, 25)));
+//! # Ok::<(), acp_registry_core::manifest::SyntaxError>(())
+//! ```
+
+mod agent;
+pub mod archive;
+mod document;
+mod edit;
+pub mod env_name;
+pub mod extension;
+mod package;
+mod places;
+mod platform_words;
+mod version;
+
+pub use agent::{Agent, BinaryTarget, Channel, Distribution, Package, PackageKind, Platform, Preview, Release};
+pub use document::{Manifest, SyntaxError};
+pub use package::{NpmSpec, Pin, PypiSpec, SpecError, pypi_version_matches};
+pub use places::{Places, escape_segment};
+pub use platform_words::platform_of;
+pub use version::Version;

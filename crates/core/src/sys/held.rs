@@ -1,0 +1,190 @@
+//! Directories held by descriptors.
+//!
+//! A path may lead somewhere else the next time that it is used: a program that can write above it can put a link there.
+//! A descriptor cannot.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, fchmod, fstat, mkdirat, openat, renameat, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+/// A directory. Names in it are names of entries: links are never followed.
+#[derive(Debug)]
+pub struct Held(OwnedFd);
+
+impl Held {
+    /// Opens a directory. A link in its own place is refused; those above it are followed.
+    #[cfg(any(target_os = "linux", test))]
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(open_at(CWD, path.as_os_str())?)
+    }
+
+    /// Opens a directory, and gives its owner all rights to it.
+    pub fn unlock(path: &Path) -> io::Result<Self> {
+        Ok(unlock_at(CWD, path.as_os_str())?)
+    }
+
+    /// Opens a directory in this one.
+    pub fn enter(&self, name: &OsStr) -> io::Result<Self> {
+        Ok(open_at(self.0.as_fd(), name)?)
+    }
+
+    /// Opens a directory in this one, and gives its owner all rights to it.
+    pub fn enter_unlocked(&self, name: &OsStr) -> io::Result<Self> {
+        Ok(unlock_at(self.0.as_fd(), name)?)
+    }
+
+    /// Opens a regular file in this directory for reading; `None` for anything else.
+    #[cfg(target_os = "linux")]
+    pub fn file(&self, name: &OsStr) -> io::Result<Option<std::fs::File>> {
+        let is_file = |stat: rustix::fs::Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        // To open a device may do something already.
+        if !is_file(statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?) {
+            return Ok(None);
+        }
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(&self.0, name, flags, Mode::empty())?;
+        Ok(is_file(fstat(&file)?).then(|| file.into()))
+    }
+
+    /// The permissions.
+    #[cfg(target_os = "linux")]
+    pub fn mode(&self) -> io::Result<u32> {
+        Ok(fstat(&self.0)?.st_mode & 0o7777)
+    }
+
+    /// Sets the permissions.
+    #[cfg(target_os = "linux")]
+    pub fn set_mode(&self, mode: u32) -> io::Result<()> {
+        Ok(fchmod(&self.0, Mode::from_raw_mode(mode))?)
+    }
+
+    /// The names of what is in it, and whether each is a directory.
+    pub fn entries(&self) -> io::Result<Vec<(OsString, bool)>> {
+        let mut entries = Vec::new();
+        for entry in Dir::read_from(&self.0)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                FileType::Unknown => match statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+                    // It has gone meanwhile.
+                    Err(_) => continue,
+                },
+                kind => kind,
+            };
+            entries.push((name.to_owned(), kind == FileType::Directory));
+        }
+        Ok(entries)
+    }
+
+    /// Makes a directory for its owner alone in this one.
+    pub fn make(&self, name: &OsStr) -> io::Result<Self> {
+        mkdirat(&self.0, name, Mode::from_raw_mode(0o700))?;
+        self.enter(name)
+    }
+
+    /// Moves what has this name into another directory.
+    pub fn move_to(&self, name: &OsStr, target: &Self, new: &OsStr) -> io::Result<()> {
+        Ok(renameat(&self.0, name, &target.0, new)?)
+    }
+
+    /// Removes what has this name, unless it is a directory. What is not there is removed.
+    pub fn remove(&self, name: &OsStr) -> io::Result<()> {
+        removed(unlinkat(&self.0, name, AtFlags::empty()))
+    }
+
+    /// Removes an empty directory. What is not there is removed.
+    pub fn remove_empty(&self, name: &OsStr) -> io::Result<()> {
+        removed(unlinkat(&self.0, name, AtFlags::REMOVEDIR))
+    }
+}
+
+fn removed(result: rustix::io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(Errno::NOENT) => Ok(()),
+        result => Ok(result?),
+    }
+}
+
+fn open_at(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Held> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(parent, name, flags, Mode::empty()).map(Held)
+}
+
+fn unlock_at(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Held> {
+    let held = match open_at(parent, name) {
+        Err(Errno::ACCESS) => {
+            unlock_closed(parent, name)?;
+            open_at(parent, name)?
+        }
+        other => other?,
+    };
+    if !Mode::from_raw_mode(fstat(&held.0)?.st_mode).contains(Mode::RWXU) {
+        fchmod(&held.0, Mode::RWXU)?;
+    }
+    Ok(held)
+}
+
+/// Gives its owner all rights to a directory that cannot be opened.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn unlock_closed(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+
+    // Such a descriptor gives no right to read, and the system changes nothing through it but by this path.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let place = openat(parent, name, flags, Mode::empty())?;
+    rustix::fs::chmod(format!("/proc/self/fd/{}", place.as_raw_fd()), Mode::RWXU)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn unlock_closed(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<()> {
+    rustix::fs::chmodat(parent, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        path.metadata().unwrap().permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn what_takes_the_place_of_a_directory_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let [tree, aside, outside] = ["tree", "aside", "outside"].map(|name| folder.path().join(name));
+        for path in [tree.join("inner"), outside.join("inner")] {
+            fs::create_dir_all(&path).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
+        }
+        let held = Held::open(&tree).unwrap();
+        fs::rename(&tree, &aside).unwrap();
+        symlink(&outside, &tree).unwrap();
+        held.enter_unlocked("inner".as_ref()).unwrap();
+        assert_eq!((mode(&aside.join("inner")), mode(&outside.join("inner"))), (0o700, 0));
+        unlock_closed(held.0.as_fd(), "inner".as_ref()).unwrap();
+        // The link itself is neither opened nor followed.
+        let above = Held::open(folder.path()).unwrap();
+        assert!(Held::open(&tree).is_err() && Held::unlock(&tree).is_err());
+        assert!(above.enter("tree".as_ref()).is_err() && above.enter_unlocked("tree".as_ref()).is_err());
+        assert!(unlock_closed(above.0.as_fd(), "tree".as_ref()).is_err());
+        above.move_to("tree".as_ref(), &held, "moved".as_ref()).unwrap();
+        assert_eq!(fs::read_link(aside.join("moved")).unwrap(), outside);
+        held.remove("moved".as_ref()).unwrap();
+        held.remove_empty("inner".as_ref()).unwrap();
+        assert_eq!((mode(&outside.join("inner")), held.entries().unwrap()), (0, Vec::new()));
+    }
+}

@@ -1,0 +1,34 @@
+//! The digest of an archive, where no source states it.
+
+use std::io;
+
+use sha2::{Digest as _, Sha256};
+
+use super::{Bumper, Error, ErrorKind};
+use acp_registry_core::digest::hex;
+use acp_registry_core::net::{Sink, address};
+
+/// The largest archive that is fetched for its digest, in bytes.
+const LIMIT: u64 = 2 << 30;
+
+/// Takes a download for its digest alone.
+struct Hash(Sha256);
+
+impl Sink for Hash {
+    fn begin(&mut self, _: Option<u64>) {}
+
+    fn take(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.0.update(piece);
+        Ok(())
+    }
+}
+
+impl Bumper<'_> {
+    /// Fetches an archive and computes its SHA-256.
+    pub(super) async fn digest(&self, url: &str) -> Result<String, Error> {
+        let url = address::parse(url).map_err(|error| ErrorKind::AssetMissing.because(format!("{url:?} {error}")))?;
+        let mut hash = Hash(Sha256::new());
+        self.client.download(&url, LIMIT, &mut hash).await?;
+        Ok(hex(&hash.0.finalize()))
+    }
+}

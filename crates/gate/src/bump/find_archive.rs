@@ -1,0 +1,134 @@
+//! The archive of a newer version, for each platform that the manifest has one for.
+
+use std::sync::Arc;
+
+use url::Url;
+
+use super::address::candidates;
+use super::asset::{Successor, successor};
+use super::gather::ArchiveSource;
+use super::{Bumper, Error, ErrorKind};
+use acp_registry_core::manifest::{BinaryTarget, Version};
+use acp_registry_core::net::shown;
+use acp_registry_core::upstream::github;
+
+/// How many addresses are asked for, at most, to find one archive that no release or feed lists.
+const GUESSES: usize = 8;
+
+/// An archive of the newer version.
+pub(super) struct NewArchive {
+    pub(super) url: String,
+    pub(super) sha256: Option<String>,
+    pub(super) reasons: Vec<String>,
+}
+
+impl Bumper<'_> {
+    /// Finds the archive of a version for the platform of a target.
+    pub(super) async fn archive(
+        &self,
+        target: &BinaryTarget,
+        current: &Version,
+        version: &Version,
+        source: &ArchiveSource,
+    ) -> Result<NewArchive, Error> {
+        match source {
+            ArchiveSource::Feed(archives) => {
+                let entry = archives.entry(version, &target.platform).ok_or_else(|| missing(target, version))?;
+                acp_registry_core::net::address::parse(&entry.archive).map_err(|error| {
+                    let shown = Url::parse(&entry.archive).map_or_else(|_| "of the feed".to_owned(), |url| shown(&url));
+                    ErrorKind::AssetMissing.because(format!("the address {shown} {error}"))
+                })?;
+                let mut reasons = Vec::new();
+                // On a host that many share, only the same place is known to be the same publisher's.
+                let is_expected = [version.as_str(), &version.in_full()]
+                    .iter()
+                    .any(|to| candidates(&target.archive, current.as_str(), to).contains(&entry.archive));
+                if !is_expected {
+                    reasons.push(format!("the archive for {} is at another place: {}", target.platform, entry.archive));
+                }
+                self.with_digest(target, entry.archive.clone(), entry.sha256.clone(), reasons).await
+            }
+            ArchiveSource::Github { repository, releases }
+                if self.repository_of_archive(&target.archive).as_ref() == Some(repository) =>
+            {
+                let is_of_version = |found: &&Arc<github::Release>| {
+                    !found.is_draft && super::version_of_tag(&found.tag).is_some_and(|(_, found)| found == *version)
+                };
+                let found = releases.iter().find(is_of_version).ok_or_else(|| missing(target, version))?;
+                self.in_release(target, current, version, found).await
+            }
+            ArchiveSource::Github { .. } | ArchiveSource::Unlisted => self.guess(target, current, version).await,
+        }
+    }
+
+    async fn in_release(
+        &self,
+        target: &BinaryTarget,
+        current: &Version,
+        version: &Version,
+        found: &github::Release,
+    ) -> Result<NewArchive, Error> {
+        let (_, name) = self.asset_of(&target.archive).ok_or_else(|| missing(target, version))?;
+        let mut reasons = Vec::new();
+        let asset = match successor(found, &name, &target.platform, current.as_str(), version.as_str()) {
+            Successor::Same(asset) => asset,
+            Successor::Renamed(asset) => {
+                reasons.push(format!("the file for {} is now called {:?}, not {name:?}", target.platform, asset.name));
+                asset
+            }
+            Successor::Missing => return Err(missing(target, version)),
+        };
+        let is_it =
+            |url: &String| self.asset_of(url).is_some_and(|(id, name)| id.tag == found.tag && name == asset.name);
+        // Whatever the old address does not spell out is spelled anew.
+        let spelled = candidates(&target.archive, current.as_str(), version.as_str()).into_iter().find(is_it);
+        let url = spelled.or_else(|| github::address_of(&target.archive, &found.tag, &asset.name).filter(is_it));
+        let url = url.ok_or_else(|| missing(target, version))?;
+        self.with_digest(target, url, asset.sha256.clone(), reasons).await
+    }
+
+    /// Looks for an archive where the address of the old one leads with the new version in it.
+    async fn guess(&self, target: &BinaryTarget, current: &Version, version: &Version) -> Result<NewArchive, Error> {
+        let full = version.in_full();
+        let mut guesses = candidates(&target.archive, current.as_str(), &full);
+        let mut reasons = Vec::new();
+        if guesses == [target.archive.clone()] {
+            reasons.push(format!("the address for {} names no version", target.platform));
+        }
+        guesses.truncate(GUESSES);
+        let mut unanswered = None;
+        for guess in guesses {
+            let Ok(url) = acp_registry_core::net::address::parse(&guess) else { continue };
+            match self.client.probe(&url).await {
+                Ok(_) => return self.with_digest(target, guess, None, reasons).await,
+                Err(error) if error.problem.may_pass() || !error.problem.is_answer() => unanswered = Some(error),
+                Err(_) => {}
+            }
+        }
+        Err(unanswered.map_or_else(|| missing(target, version), Error::from))
+    }
+
+    /// Completes a digest that the manifest wants: by a download, where no source states it.
+    async fn with_digest(
+        &self,
+        target: &BinaryTarget,
+        url: String,
+        known: Option<String>,
+        mut reasons: Vec<String>,
+    ) -> Result<NewArchive, Error> {
+        let mut sha256 = known;
+        if target.sha256.is_some() && sha256.is_none() {
+            match self.digest(&url).await {
+                Ok(digest) => sha256 = Some(digest),
+                Err(error) => reasons
+                    .push(format!("the digest for {} is taken out, since none could be had: {error}", target.platform)),
+            }
+        }
+        Ok(NewArchive { url, sha256, reasons })
+    }
+}
+
+fn missing(target: &BinaryTarget, version: &Version) -> Error {
+    ErrorKind::AssetMissing
+        .because(format!("{version} has no archive for {} that takes the place of {}", target.platform, target.archive))
+}

@@ -1,0 +1,242 @@
+//! Asks every source of a channel what it offers.
+
+use std::sync::Arc;
+
+use url::Url;
+
+use super::asset::{Successor, successor};
+use super::feed::Archives;
+use super::offer::{Flaw, Offer, Offers, SourceKind, version_of_tag};
+use super::{Bumper, Error, ErrorKind};
+use acp_registry_core::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PypiSpec, Release, Version};
+use acp_registry_core::upstream::{SourceError, github};
+
+/// The largest feed that is read, in bytes.
+const FEED_LIMIT: u64 = 32 << 20;
+
+/// What the sources of a channel offer, and where its archives come from.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    pub(super) offers: Vec<Offers>,
+    pub(super) archives: ArchiveSource,
+}
+
+/// Where the archives of a channel come from.
+#[derive(Debug)]
+pub(super) enum ArchiveSource {
+    /// Releases of a repository on GitHub.
+    Github { repository: Repository, releases: Vec<Arc<github::Release>> },
+    /// A feed that the configuration names.
+    Feed(Archives),
+    /// Nobody lists them: a new one is looked for where the old one would lead.
+    Unlisted,
+}
+
+/// A repository on GitHub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Repository {
+    pub(super) owner: String,
+    pub(super) name: String,
+}
+
+impl Bumper<'_> {
+    /// Asks the sources of all distributions that a channel declares.
+    pub(super) async fn gather(
+        &self,
+        manifest: &Manifest,
+        release: Release<'_>,
+        current: &Version,
+    ) -> Result<Gathered, Error> {
+        let npx = async {
+            match &release.distribution.npx {
+                Some(package) => self.npm(&package.package).await.map(Some),
+                None => Ok(None),
+            }
+        };
+        let uvx = async {
+            match &release.distribution.uvx {
+                Some(package) => self.pypi(&package.package, release.channel).await.map(Some),
+                None => Ok(None),
+            }
+        };
+        let binary = self.archives(manifest, release, current);
+        let (npx, uvx, binary) = futures_util::join!(npx, uvx, binary);
+        let (archives, of_archives) = binary?;
+        Ok(Gathered { offers: [npx?, uvx?, of_archives].into_iter().flatten().collect(), archives })
+    }
+
+    async fn npm(&self, package: &str) -> Result<Offers, Error> {
+        let spec: NpmSpec = package.parse().map_err(|error| odd_package(package, &error))?;
+        let registry = self.sources.npm.as_ref().ok_or_else(|| unknown_base("npm registry"))?;
+        let packument = if self.min_age.is_zero() {
+            registry.packument(self.client, &spec.name).await?
+        } else {
+            registry.packument_in_full(self.client, &spec.name).await?
+        };
+        let packument = packument.ok_or_else(|| not_found(&format!("npm has no package {:?}", spec.name)))?;
+        Ok(Offers::of_packument(&packument))
+    }
+
+    async fn pypi(&self, package: &str, channel: Channel) -> Result<Offers, Error> {
+        let spec: PypiSpec = package.parse().map_err(|error| odd_package(package, &error))?;
+        let index = self.sources.pypi.as_ref().ok_or_else(|| unknown_base("Python package index"))?;
+        let project = index.project(self.client, &spec.name).await?;
+        let project = project.ok_or_else(|| not_found(&format!("the Python index has no project {:?}", spec.name)))?;
+        Ok(Offers::of_project(&project, channel))
+    }
+
+    async fn archives(
+        &self,
+        manifest: &Manifest,
+        release: Release<'_>,
+        current: &Version,
+    ) -> Result<(ArchiveSource, Option<Offers>), Error> {
+        let targets = &release.distribution.binary;
+        let platforms: Vec<&str> = targets.iter().map(|target| target.platform.as_str()).collect();
+        if targets.is_empty() {
+            return Ok((ArchiveSource::Unlisted, None));
+        }
+        if let Some(feed) = self.config.feed(&manifest.agent().id, release.channel) {
+            let unavailable =
+                |message: String| ErrorKind::SourceUnavailable.because(format!("the feed {}: {message}", feed.url));
+            let url =
+                acp_registry_core::net::address::parse(&feed.url).map_err(|error| unavailable(error.to_string()))?;
+            let document = self.client.document(&url, "*/*", FEED_LIMIT).await?;
+            let document = document.ok_or_else(|| not_found(&format!("there is no feed at {}", feed.url)))?;
+            let archives = Archives::parse(&document.body, feed, &platforms).map_err(unavailable)?;
+            let offers = archives.offers(&platforms);
+            return Ok((ArchiveSource::Feed(archives), Some(offers)));
+        }
+        let hosted = targets.iter().find_map(|target| self.repository_of_archive(&target.archive));
+        let named = || manifest.agent().repository.as_ref().and_then(|address| self.repository_of_page(address));
+        let Some(repository) = hosted.or_else(named) else { return Ok((ArchiveSource::Unlisted, None)) };
+        let Repository { owner, name } = &repository;
+        let named = self.product_named(targets);
+        let is_enough = |all: &[Arc<github::Release>]| is_enough(all, named.as_deref(), current, release.channel);
+        let github = &self.sources.github;
+        let releases = github.releases(self.client, owner, name, is_enough).await;
+        let releases = releases.map_err(|error| match &error {
+            SourceError::Fetch(fetch) => {
+                let remedy = github.remedy(fetch);
+                let error = Error::from(error);
+                let message = remedy.map_or_else(|| error.message.clone(), |help| format!("{}; {help}", error.message));
+                Error { message, ..error }
+            }
+            SourceError::Malformed { .. } => error.into(),
+        })?;
+        let mut releases = releases.ok_or_else(|| not_found(&format!("GitHub has no repository {owner}/{name}")))?;
+        keep_product(&mut releases, named, current);
+        if releases.is_empty() && !targets.iter().any(|target| self.is_hosted(target, &repository)) {
+            // A repository without releases says nothing of archives that are published elsewhere.
+            return Ok((ArchiveSource::Unlisted, None));
+        }
+        let offers =
+            releases.iter().filter_map(|found| self.of_release(found, targets, &repository, current, release.channel));
+        let offers = Offers::new(SourceKind::Github, offers, None);
+        Ok((ArchiveSource::Github { repository, releases }, Some(offers)))
+    }
+
+    /// The product of a repository to which the archives of a manifest belong, by their tag.
+    fn product_named(&self, targets: &[BinaryTarget]) -> Option<String> {
+        let tag_of = |target: &BinaryTarget| Some(self.asset_of(&target.archive)?.0.tag);
+        product(&targets.iter().find_map(tag_of)?)
+    }
+
+    fn of_release(
+        &self,
+        found: &github::Release,
+        targets: &[BinaryTarget],
+        repository: &Repository,
+        current: &Version,
+        channel: Channel,
+    ) -> Option<Offer> {
+        let (_, version) = version_of_tag(&found.tag)?;
+        let missing = || {
+            let hosted = targets.iter().filter(|target| self.is_hosted(target, repository));
+            let is_missing = |target: &&BinaryTarget| {
+                let name = self.asset_of(&target.archive).map(|(_, name)| name).unwrap_or_default();
+                successor(found, &name, &target.platform, current.as_str(), version.as_str()) == Successor::Missing
+            };
+            let missing: Vec<String> = hosted.filter(is_missing).map(|target| target.platform.clone()).collect();
+            (!missing.is_empty()).then_some(Flaw::Missing(missing))
+        };
+        let flaw = if !is_released(found, channel) {
+            Some(Flaw::Prerelease)
+        } else if version > *current {
+            missing()
+        } else {
+            None
+        };
+        Some(Offer { text: found.tag.clone(), published: found.published, flaw, version })
+    }
+
+    fn is_hosted(&self, target: &BinaryTarget, repository: &Repository) -> bool {
+        self.repository_of_archive(&target.archive).as_ref() == Some(repository)
+    }
+
+    pub(super) fn asset_of(&self, archive: &str) -> Option<(github::ReleaseId, String)> {
+        self.sources.github.asset_of(&Url::parse(archive).ok()?)
+    }
+
+    pub(super) fn repository_of_archive(&self, archive: &str) -> Option<Repository> {
+        let (id, _) = self.asset_of(archive)?;
+        Some(Repository { owner: id.owner, name: id.repository })
+    }
+
+    /// The repository whose page an address is, such as that of a folder in it.
+    fn repository_of_page(&self, address: &str) -> Option<Repository> {
+        let url = Url::parse(address).ok()?;
+        if !self.sources.github.is_page(&url) {
+            return None;
+        }
+        let mut parts = url.path_segments()?.filter(|part| !part.is_empty());
+        let (owner, name) = (parts.next()?.to_owned(), parts.next()?);
+        Some(Repository { owner, name: name.strip_suffix(".git").unwrap_or(name).to_owned() })
+    }
+}
+
+/// Whether no further release need be asked for: the current one has come, and one to which the agent could be moved. There
+/// may be any number of nightly builds before these.
+fn is_enough(all: &[Arc<github::Release>], named: Option<&str>, current: &Version, channel: Channel) -> bool {
+    let is_of_product = |found: &&Arc<github::Release>| named.is_none() || product(&found.tag).as_deref() == named;
+    let mut of_product = all.iter().filter(is_of_product);
+    of_product.clone().any(|found| is_tag_of(&found.tag, current))
+        && of_product.any(|found| {
+            let counts = |version: &Version| channel == Channel::Preview || !version.is_prerelease();
+            is_released(found, channel) && version_of_tag(&found.tag).is_some_and(|(_, version)| counts(&version))
+        })
+}
+
+/// Of a repository of several products keeps the releases of one, whose tags begin alike: the one that is named, or else
+/// the one that has the current version.
+fn keep_product(releases: &mut Vec<Arc<github::Release>>, named: Option<String>, current: &Version) {
+    let listed = || releases.iter().find(|found| is_tag_of(&found.tag, current)).and_then(|found| product(&found.tag));
+    let Some(wanted) = named.or_else(listed) else { return };
+    releases.retain(|found| product(&found.tag).as_ref() == Some(&wanted));
+}
+
+/// What stands before the version in a tag; a `v` comes and goes within one product.
+fn product(tag: &str) -> Option<String> {
+    let (prefix, _) = version_of_tag(tag)?;
+    Some(prefix.trim_end_matches(['v', 'V']).to_owned())
+}
+
+fn is_released(found: &github::Release, channel: Channel) -> bool {
+    !found.is_draft && (!found.is_prerelease || channel == Channel::Preview)
+}
+
+fn is_tag_of(tag: &str, version: &Version) -> bool {
+    version_of_tag(tag).is_some_and(|(_, found)| found == *version)
+}
+
+fn odd_package(package: &str, error: &dyn std::fmt::Display) -> Error {
+    ErrorKind::Manifest.because(format!("the package {package:?} {error}"))
+}
+
+fn unknown_base(what: &str) -> Error {
+    ErrorKind::SourceUnavailable.because(format!("no {what} is known"))
+}
+
+fn not_found(message: &str) -> Error {
+    ErrorKind::NotFound.because(message)
+}

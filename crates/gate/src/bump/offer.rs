@@ -1,0 +1,162 @@
+//! What a source offers: versions, and why some of them do not count.
+
+use std::fmt;
+
+use time::OffsetDateTime;
+
+use acp_registry_core::manifest::Version;
+
+/// The longest version that is looked at, in bytes: it becomes part of titles, names and addresses.
+pub(super) const LONGEST: usize = 100;
+
+/// Where versions come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SourceKind {
+    /// A package of the npm registry.
+    Npm,
+    /// A package of the Python package index.
+    Pypi,
+    /// Releases on GitHub.
+    Github,
+    /// A feed that the registry's configuration names.
+    Feed,
+}
+
+impl SourceKind {
+    /// The name in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Npm => "npm",
+            Self::Pypi => "pypi",
+            Self::Github => "github",
+            Self::Feed => "feed",
+        }
+    }
+}
+
+impl fmt::Display for SourceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A version that a source has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// The version, to be compared.
+    pub version: Version,
+    /// As the source writes it, which is what a package specification needs.
+    pub text: String,
+    /// When it came out.
+    pub published: Option<OffsetDateTime>,
+    /// Why nobody should be moved to it.
+    pub flaw: Option<Flaw>,
+}
+
+/// Why an offered version does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Flaw {
+    /// It is marked as not stable, though its number does not show it.
+    Prerelease,
+    /// Its publisher says not to use it.
+    Deprecated,
+    /// It was withdrawn.
+    Yanked,
+    /// It has no file for these platforms.
+    Missing(Vec<String>),
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Prerelease => f.write_str("is marked as a prerelease"),
+            Self::Deprecated => f.write_str("is deprecated"),
+            Self::Yanked => f.write_str("was yanked"),
+            Self::Missing(platforms) => write!(f, "has no file for {}", platforms.join(", ")),
+        }
+    }
+}
+
+/// Everything that one source offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offers {
+    /// Which source.
+    pub source: SourceKind,
+    /// What it recommends: npm's `latest`.
+    pub recommended: Option<Version>,
+    /// Its versions, the lowest first, each once.
+    by_version: Vec<Offer>,
+}
+
+impl Offers {
+    /// Puts offers in order. Of versions that compare as equal (`1.0` and `1.0.0`, build metadata), the first without a flaw
+    /// stays, or else the first.
+    pub fn new(source: SourceKind, offers: impl IntoIterator<Item = Offer>, recommended: Option<Version>) -> Self {
+        let mut offers: Vec<Offer> = offers.into_iter().collect();
+        offers.sort_by(|a, b| a.version.cmp(&b.version).then_with(|| a.flaw.is_some().cmp(&b.flaw.is_some())));
+        offers.dedup_by(|next, kept| next.version == kept.version);
+        Self { source, recommended, by_version: offers }
+    }
+
+    /// The offers, the lowest version first.
+    pub fn all(&self) -> std::slice::Iter<'_, Offer> {
+        self.by_version.iter()
+    }
+
+    /// The offer of a version.
+    #[must_use]
+    pub fn of(&self, version: &Version) -> Option<&Offer> {
+        let at = self.by_version.binary_search_by(|offer| offer.version.cmp(version)).ok()?;
+        self.by_version.get(at)
+    }
+}
+
+/// The version that a tag of a release names, whatever stands before it: `v1.2.0`, `cli-v1.2.0`, `agent@1.2.0`, `1.2`.
+///
+/// `None` for a tag without one, or of more than 255 bytes.
+#[must_use]
+pub fn version_of_tag(tag: &str) -> Option<(&str, Version)> {
+    // Each place in it may be where the version begins.
+    if tag.len() > 255 {
+        return None;
+    }
+    let starts = |at: usize| {
+        let before = &tag[..at];
+        let unmarked = before.strip_suffix(['v', 'V']).unwrap_or(before);
+        !unmarked.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.')
+    };
+    let digits = tag.char_indices().filter(|(_, c)| c.is_ascii_digit()).map(|(at, _)| at);
+    // A prefix may have numbers in it (`web3-agent-1.0.0`): the first place from which the rest is a version counts.
+    let mut versions = digits.filter(|&at| starts(at)).filter_map(|at| {
+        let version = Version::parse_loose(&tag[at..])?;
+        (version.parts().len() >= 2).then_some((at, version))
+    });
+    let (at, version) = versions.next()?;
+    Some((&tag[..at], version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_understood_with_any_prefix() {
+        for (tag, prefix, version) in [
+            ("v1.2.0", "v", "1.2.0"),
+            ("1.2.0", "", "1.2.0"),
+            ("cli-v1.2.0", "cli-v", "1.2.0"),
+            ("agent@1.2.0", "agent@", "1.2.0"),
+            ("@scope/agent@1.2.0-preview.3", "@scope/agent@", "1.2.0-preview.3"),
+            ("release/1.6", "release/", "1.6"),
+            ("web3-agent-1.0.0", "web3-agent-", "1.0.0"),
+            ("v2026.07.01", "v", "2026.07.01"),
+        ] {
+            let (before, found) = version_of_tag(tag).unwrap();
+            assert_eq!((before, found.as_str()), (prefix, version), "{tag}");
+        }
+        for tag in ["nightly", "v", "", "build-7", "v1.2.0.x", "x1.2.0"] {
+            assert_eq!(version_of_tag(tag), None, "{tag}");
+        }
+    }
+}

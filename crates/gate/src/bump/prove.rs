@@ -1,0 +1,130 @@
+//! Proves that a changed manifest still passes the checks.
+
+use std::collections::BTreeSet;
+
+use super::{Bumper, Error, ErrorKind, Update};
+use crate::check::{Options, Selection, check};
+use crate::finding::{Finding, Level};
+use crate::survey::{Scope, Surveyor};
+use acp_registry_core::manifest::Manifest;
+use acp_registry_core::net::Problem;
+use acp_registry_core::registry::{Entry, Loaded, Registry};
+use acp_registry_core::source::apply;
+
+/// How many errors a message names.
+const SHOWN: usize = 3;
+
+impl Bumper<'_> {
+    /// Checks the manifest with the update in it, as `validate --urls` does. Errors in what has changed are an error; those
+    /// that stand elsewhere in the manifest become a reason to look at it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValidationFailed`], with the first findings.
+    pub async fn prove(&self, registry: &Registry, entry: &Entry, update: &mut Update) -> Result<(), Error> {
+        let Loaded::Present(manifest) = &entry.manifest else { return Ok(()) };
+        let text = apply(manifest.text(), &update.edits);
+        let failed = |message: String| ErrorKind::ValidationFailed.because(message);
+        let changed =
+            Manifest::parse(text).map_err(|error| failed(format!("it would not be JSON any more: {error}")))?;
+        let scope = Scope { urls: true, archives: None };
+        let surveyor = Surveyor { client: self.client, sources: self.sources, scope, progress: &|_| {} };
+        let survey = surveyor.survey([changed.agent()]).await;
+        let alone = alone(registry, entry, changed);
+        let options = Options {
+            levels: self.levels,
+            allowed_hosts: self.allowed_hosts,
+            config: self.config,
+            survey: Some(&survey),
+        };
+        let findings = check(&alone, &options, &Selection::All).findings;
+        let errors = findings.into_iter().filter(|finding| finding.level == Level::Error);
+        let before = self.errors_before(registry, entry, manifest.text());
+        let is_new = |finding: &Finding| !before.contains(&(finding.rule, finding.pointer.clone()));
+        let (here, elsewhere): (Vec<Finding>, Vec<Finding>) =
+            errors.partition(|finding| update.has_changed(finding) && is_new(finding));
+        let is_outage = |finding: &Finding| {
+            let value = finding.pointer.as_ref().and_then(|pointer| update.new_value(pointer));
+            value.and_then(|value| survey.links.get(value)).is_some_and(|link| {
+                link.as_ref()
+                    .is_err_and(|error| !error.problem.is_answer() && !matches!(error.problem, Problem::Refused(_)))
+            })
+        };
+        if !here.is_empty() && here.iter().all(is_outage) {
+            return Err(ErrorKind::SourceUnavailable.because(format!(
+                "{} cannot be proved: {}",
+                update.to,
+                in_words(&here)
+            )));
+        }
+        if !here.is_empty() {
+            return Err(failed(format!("with {} the manifest breaks rules: {}", update.to, in_words(&here))));
+        }
+        if !elsewhere.is_empty() {
+            update.reasons.push(format!("the manifest has other errors: {}", in_words(&elsewhere)));
+        }
+        Ok(())
+    }
+}
+
+impl Bumper<'_> {
+    /// The errors that need no network and were there before, by rule and place: an update neither makes nor mends them.
+    fn errors_before(
+        &self,
+        registry: &Registry,
+        entry: &Entry,
+        text: &str,
+    ) -> BTreeSet<(&'static str, Option<String>)> {
+        let Ok(manifest) = Manifest::parse(text.to_owned()) else { return BTreeSet::new() };
+        let alone = alone(registry, entry, manifest);
+        let options =
+            Options { levels: self.levels, allowed_hosts: self.allowed_hosts, config: self.config, survey: None };
+        let findings = check(&alone, &options, &Selection::All).findings.into_iter();
+        let errors = findings.filter(|finding| finding.level == Level::Error);
+        errors.map(|finding| (finding.rule, finding.pointer)).collect()
+    }
+}
+
+/// A registry with one agent, which has another manifest.
+fn alone(registry: &Registry, entry: &Entry, manifest: Manifest) -> Registry {
+    let icon = entry.icon.present().cloned().map_or(Loaded::Missing, Loaded::Present);
+    Registry {
+        root: registry.root.clone(),
+        entries: vec![Entry { id: entry.id.clone(), manifest: Loaded::Present(manifest), icon }],
+        strays: Vec::new(),
+        git_files: Vec::new(),
+        quarantine: Loaded::Missing,
+    }
+}
+
+impl Update {
+    /// What stands at a JSON pointer from now on, if it is changed.
+    fn new_value(&self, pointer: &str) -> Option<&String> {
+        self.changes.iter().find(|change| change.pointer == pointer)?.to.as_ref()
+    }
+
+    /// Whether a finding is about a value that changes, or about the whole that it belongs to.
+    fn has_changed(&self, finding: &Finding) -> bool {
+        let Some(pointer) = &finding.pointer else { return finding.file.ends_with("agent.json") };
+        let concerns = |change: &super::Change| {
+            let inside = |whole: &str, part: &str| {
+                part.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            // What is said of `cmd` may come from the new archive beside it.
+            let target = change.pointer.rsplit_once('/').map_or("", |(target, _)| target);
+            inside(&change.pointer, pointer)
+                || inside(pointer, &change.pointer)
+                || (target.contains("/binary/") && inside(target, pointer))
+        };
+        self.changes.iter().any(concerns)
+    }
+}
+
+fn in_words(findings: &[Finding]) -> String {
+    let more = findings.len().saturating_sub(SHOWN);
+    let shown = findings.iter().take(SHOWN).map(|finding| format!("{}: {}", finding.rule, finding.message));
+    let mut words: Vec<String> = shown.collect();
+    if more > 0 {
+        words.push(format!("and {more} more"));
+    }
+    words.join("; ")
+}

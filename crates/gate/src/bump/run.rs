@@ -1,0 +1,70 @@
+//! Looks at many agents at once, each for itself.
+
+use futures_util::stream::{self, StreamExt as _};
+
+use super::{Bumper, Error, ErrorKind, Outcome};
+use acp_registry_core::manifest::Channel;
+use acp_registry_core::registry::{Entry, Loaded, Registry};
+
+/// How many agents are looked at, at once. Most of the time each waits for its host, whose own limits hold besides.
+const AT_ONCE: usize = 128;
+
+/// What came of one channel of an agent.
+#[derive(Debug)]
+pub struct Bumped {
+    /// The agent's folder.
+    pub id: String,
+    /// The channel.
+    pub channel: Channel,
+    /// What was found.
+    pub result: Result<Outcome, Error>,
+    /// What a person should know of the sources, whatever was found. It may quote hostile text: escape it.
+    pub notes: Vec<String>,
+}
+
+impl Bumper<'_> {
+    /// Looks for newer versions of these agents, and proves what it finds. The result is in the order of the entries, the
+    /// stable channel first; what comes of one agent never depends on another.
+    ///
+    /// `done` is told when an agent has been looked at.
+    pub async fn run(
+        &self,
+        registry: &Registry,
+        entries: &[&Entry],
+        channels: &[Channel],
+        done: &(dyn Fn(&str) + Sync),
+    ) -> Vec<Bumped> {
+        let agents = stream::iter(entries.iter().enumerate()).map(|(at, entry)| async move {
+            let bumped = self.agent(registry, entry, channels).await;
+            done(&entry.id);
+            (at, bumped)
+        });
+        let mut all: Vec<(usize, Vec<Bumped>)> = agents.buffer_unordered(AT_ONCE).collect().await;
+        all.sort_by_key(|(at, _)| *at);
+        all.into_iter().flat_map(|(_, bumped)| bumped).collect()
+    }
+
+    async fn agent(&self, registry: &Registry, entry: &Entry, channels: &[Channel]) -> Vec<Bumped> {
+        let bumped = |channel, result| Bumped { id: entry.id.clone(), channel, result, notes: Vec::new() };
+        let Loaded::Present(manifest) = &entry.manifest else {
+            let message = "agent.json cannot be read; `acp-registry validate` says why";
+            return vec![bumped(Channel::Stable, Err(ErrorKind::Manifest.because(message)))];
+        };
+        if manifest.has_duplicate_keys() {
+            let message = "agent.json has a key twice, and only one of them would be changed";
+            return vec![bumped(Channel::Stable, Err(ErrorKind::Manifest.because(message)))];
+        }
+        let mut all = Vec::new();
+        for release in manifest.agent().releases().filter(|release| channels.contains(&release.channel)) {
+            let mut notes = Vec::new();
+            let mut result = self.plan(manifest, release, &mut notes).await;
+            if let Ok(Outcome::Update(update)) = &mut result
+                && let Err(error) = self.prove(registry, entry, update).await
+            {
+                result = Err(error);
+            }
+            all.push(Bumped { notes, ..bumped(release.channel, result) });
+        }
+        all
+    }
+}

@@ -1,0 +1,194 @@
+//! How long agents have had trouble: what one run tells the next.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use super::{Bumped, ErrorKind};
+use acp_registry_core::manifest::Channel;
+use acp_registry_core::sys::fs::{ReadError, read_bounded};
+
+/// The largest file that is read, in bytes.
+const LIMIT: u64 = 16 << 20;
+
+/// What begins the reason of a quarantine that [`Troubles::reason`] proposes, so that it is known again.
+const REASON: &str = "updates have failed since ";
+
+/// Agents that could not be brought up to date, with the run in which that began.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Troubles {
+    /// By agent and channel.
+    agents: BTreeMap<String, BTreeMap<String, Trouble>>,
+}
+
+/// A trouble that lasts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// Of what kind it was in the last run.
+    pub kind: String,
+    /// When it was first met.
+    #[serde(with = "time::serde::rfc3339")]
+    pub since: OffsetDateTime,
+    /// In how many runs, one after the other.
+    pub runs: u64,
+}
+
+/// Why the file of earlier troubles is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum TroublesError {
+    /// It cannot be read.
+    #[error("{path}: {error}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        #[source]
+        error: ReadError,
+    },
+    /// It is of another form.
+    #[error("{path} is not a state of `bump`: {message}; remove it to begin anew")]
+    Form {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+impl Troubles {
+    /// Reads the file of an earlier run; without one, nobody has had trouble.
+    ///
+    /// # Errors
+    /// [`TroublesError`].
+    pub fn read(path: &Path) -> Result<Self, TroublesError> {
+        let shown = || path.display().to_string();
+        let bytes = match path.canonicalize() {
+            Ok(real) => read_bounded(&real, Path::new("/"), LIMIT),
+            Err(error) => Err(error.into()),
+        };
+        match bytes {
+            Err(ReadError::NotFound) => Ok(Self::default()),
+            Err(error) => Err(TroublesError::Read { path: shown(), error }),
+            Ok(bytes) => acp_registry_core::json::whole(&bytes)
+                .map_err(|error| TroublesError::Form { path: shown(), message: error.to_string() }),
+        }
+    }
+
+    /// The text of the file.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let value = serde_json::to_value(self).unwrap_or_default();
+        acp_registry_core::json::to_string(&value)
+    }
+
+    /// Takes in what came of a run. Whatever was looked at and has no trouble is forgotten. Where no source at all has
+    /// answered, the trouble is nobody's but this machine's, and nothing is counted.
+    pub fn update(&mut self, bumped: &[Bumped], now: OffsetDateTime) {
+        let is_outage = |one: &Bumped| matches!(&one.result, Err(error) if error.kind.is_outage());
+        if bumped.iter().all(is_outage) {
+            return;
+        }
+        for Bumped { id, channel, result, .. } in bumped {
+            let name = channel.as_str().to_owned();
+            let Err(error) = result else {
+                if let Some(channels) = self.agents.get_mut(id) {
+                    channels.remove(&name);
+                }
+                continue;
+            };
+            let now = now.replace_nanosecond(0).unwrap_or(now);
+            let new = || Trouble { kind: String::new(), since: now, runs: 0 };
+            let trouble = self.agents.entry(id.clone()).or_default().entry(name).or_insert_with(new);
+            error.kind.as_str().clone_into(&mut trouble.kind);
+            trouble.runs = trouble.runs.saturating_add(1);
+        }
+        self.agents.retain(|_, channels| !channels.is_empty());
+    }
+
+    /// Forgets agents that are no longer in the registry.
+    pub fn keep(&mut self, is_there: impl Fn(&str) -> bool) {
+        self.agents.retain(|id, _| is_there(id));
+    }
+
+    /// The trouble of a channel of an agent.
+    #[must_use]
+    pub fn of(&self, id: &str, channel: Channel) -> Option<&Trouble> {
+        self.agents.get(id)?.get(channel.as_str())
+    }
+
+    /// Why an agent should be put into quarantine: its stable channel has had trouble for this long. A host that wants to be
+    /// left alone says nothing of an agent.
+    #[must_use]
+    pub fn reason(&self, id: &str, after: Duration, now: OffsetDateTime) -> Option<String> {
+        let trouble = self.of(id, Channel::Stable)?;
+        let is_over = now - trouble.since >= after && trouble.kind != ErrorKind::RateLimited.as_str();
+        // A later version may know more kinds.
+        let words = ErrorKind::named(&trouble.kind).map(ErrorKind::words);
+        let words = words.unwrap_or(&trouble.kind);
+        is_over.then(|| format!("{REASON}{}: {words}", trouble.since.date()))
+    }
+
+    /// Whether a quarantine is one that [`Self::reason`] has proposed, and not the decision of a person.
+    #[must_use]
+    pub fn is_proposed(reason: &str) -> bool {
+        reason.starts_with(REASON)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Outcome;
+    use super::*;
+
+    const DAY: Duration = Duration::from_hours(24);
+
+    fn bumped(id: &str, kind: Option<ErrorKind>) -> Bumped {
+        let result = kind.map_or(Ok(Outcome::UpToDate), |kind| Err(kind.because("why")));
+        Bumped { id: id.to_owned(), channel: Channel::Stable, result, notes: Vec::new() }
+    }
+
+    #[test]
+    fn a_trouble_lasts_until_a_run_without_it() {
+        let start = OffsetDateTime::from_unix_timestamp(1_800_000_000).unwrap();
+        let mut troubles = Troubles::default();
+        for run in 0..10 {
+            let kind = if run < 5 { ErrorKind::NotFound } else { ErrorKind::AssetMissing };
+            troubles.update(&[bumped("a", Some(kind)), bumped("b", (run < 9).then_some(kind))], start + DAY * run);
+        }
+        // A machine without a network learns nothing.
+        let down = Some(ErrorKind::SourceUnavailable);
+        troubles.update(&[bumped("a", down), bumped("b", down)], start);
+        let trouble = troubles.of("a", Channel::Stable).unwrap();
+        assert_eq!((trouble.runs, trouble.since, trouble.kind.as_str()), (10, start, "asset_missing"));
+        assert_eq!(troubles.of("b", Channel::Stable), None);
+        let now = start + DAY * 9;
+        assert_eq!(troubles.reason("a", DAY * 10, now), None);
+        let reason = troubles.reason("a", DAY * 9, now).unwrap();
+        assert_eq!(reason, "updates have failed since 2027-01-15: an archive is missing");
+        assert!(Troubles::is_proposed(&reason) && !Troubles::is_proposed("it hangs"));
+        troubles.update(&[bumped("a", Some(ErrorKind::RateLimited)), bumped("b", None)], now);
+        assert_eq!(troubles.reason("a", DAY, now), None);
+        troubles.keep(|id| id != "a");
+        assert_eq!(troubles, Troubles::default());
+    }
+
+    #[test]
+    fn the_file_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state.json");
+        assert_eq!(Troubles::read(&path).unwrap(), Troubles::default());
+        let mut troubles = Troubles::default();
+        troubles.update(&[bumped("a", Some(ErrorKind::NotFound))], OffsetDateTime::UNIX_EPOCH);
+        std::fs::write(&path, troubles.to_text()).unwrap();
+        assert_eq!(Troubles::read(&path).unwrap(), troubles);
+        for odd in ["", "[]", "{\"agents\":{\"a\":{\"stable\":{}}}}", "{\"x\":1}"] {
+            std::fs::write(&path, odd).unwrap();
+            let message = Troubles::read(&path).unwrap_err().to_string();
+            assert!(message.contains("state.json") && message.contains("remove it"), "{message}");
+        }
+    }
+}

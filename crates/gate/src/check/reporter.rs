@@ -1,0 +1,185 @@
+//! Where rules put what they find.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::{Levels, Rule};
+use crate::finding::{Finding, Level};
+use acp_registry_core::manifest::Manifest;
+use acp_registry_core::source::{Edit, Span};
+use acp_registry_core::text::printable;
+
+/// How many findings of one rule about one file are kept: a hostile file must not fill a report.
+const LIMIT: usize = 50;
+
+/// Takes the findings of one rule, and adds what all findings need: rule, level, agent, file and place.
+pub(super) struct Reporter<'a> {
+    rule: &'static Rule,
+    levels: &'a Levels,
+    about: About<'a>,
+    count: usize,
+    findings: &'a mut Vec<Finding>,
+}
+
+/// The file that findings are about.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct About<'a> {
+    /// The agent's folder, if the file is in one.
+    pub(super) agent: Option<&'a str>,
+    /// Name of the file, in the agent's folder or in the registry directory.
+    pub(super) file: &'a str,
+    pub(super) text: &'a str,
+    pub(super) manifest: Option<&'a Manifest>,
+}
+
+/// Where a finding is, before lines are counted.
+enum Place {
+    File,
+    Range(Range<usize>),
+    Value(String),
+    Key(String),
+    Member(String, Range<usize>),
+}
+
+/// A finding that can still be completed.
+pub(super) struct Draft<'r> {
+    finding: Option<&'r mut Finding>,
+    grave: Level,
+}
+
+impl<'a> Reporter<'a> {
+    pub(super) fn new(
+        rule: &'static Rule,
+        levels: &'a Levels,
+        about: About<'a>,
+        findings: &'a mut Vec<Finding>,
+    ) -> Self {
+        Self { rule, levels, about, count: 0, findings }
+    }
+
+    /// Reports about another file; only rules about the registry as a whole need this.
+    pub(super) fn about(&mut self, about: About<'_>, report: impl FnOnce(&mut Reporter<'_>)) {
+        report(&mut Reporter { rule: self.rule, levels: self.levels, about, count: 0, findings: self.findings });
+    }
+
+    /// Reports about the file as a whole.
+    pub(super) fn file(&mut self, message: impl Into<String>) -> Draft<'_> {
+        self.push(Place::File, message.into())
+    }
+
+    /// Reports about a range of bytes of the file's text.
+    pub(super) fn range(&mut self, range: Range<usize>, message: impl Into<String>) -> Draft<'_> {
+        self.push(Place::Range(range), message.into())
+    }
+
+    /// Reports about the value at a JSON pointer; where there is none, about the nearest one around it.
+    pub(super) fn value(&mut self, pointer: impl Into<String>, message: impl Into<String>) -> Draft<'_> {
+        self.push(Place::Value(pointer.into()), message.into())
+    }
+
+    /// Reports about the key of the member at a JSON pointer.
+    pub(super) fn key(&mut self, pointer: impl Into<String>, message: impl Into<String>) -> Draft<'_> {
+        self.push(Place::Key(pointer.into()), message.into())
+    }
+
+    /// Reports about a place that the caller has found, with its JSON pointer.
+    pub(super) fn member(&mut self, pointer: String, range: Range<usize>, message: impl Into<String>) -> Draft<'_> {
+        self.push(Place::Member(pointer, range), message.into())
+    }
+
+    fn push(&mut self, place: Place, message: String) -> Draft<'_> {
+        let level = self.levels.of(self.rule, self.about.agent);
+        let grave = self.levels.of_grave(self.rule, self.about.agent);
+        // Another agent's level may be the reason why the rule runs.
+        if level == Level::Allow {
+            return Draft { finding: None, grave };
+        }
+        self.count += 1;
+        // Before the place is worked out: in a hostile file that alone could take very long.
+        if self.count > LIMIT {
+            return Draft { finding: None, grave };
+        }
+        let (span, pointer) = self.resolve(place);
+        let file = match self.about.agent {
+            Some(folder) => format!("{folder}/{}", self.about.file),
+            None => self.about.file.to_owned(),
+        };
+        self.findings.push(Finding {
+            rule: self.rule.name,
+            level,
+            agent: self.about.agent.map(ToOwned::to_owned),
+            file,
+            span,
+            pointer,
+            message: match printable(&message) {
+                Cow::Borrowed(_) => message,
+                Cow::Owned(escaped) => escaped,
+            },
+            help: None,
+            fix: None,
+        });
+        Draft { finding: self.findings.last_mut(), grave }
+    }
+
+    fn resolve(&self, place: Place) -> (Option<Span>, Option<String>) {
+        let places = self.about.manifest.map(Manifest::places);
+        let (range, pointer) = match place {
+            Place::File => (None, None),
+            Place::Range(range) => (Some(range), None),
+            Place::Member(pointer, range) => (Some(range), Some(pointer)),
+            Place::Key(pointer) => (places.and_then(|places| places.key(&pointer)), Some(pointer)),
+            Place::Value(pointer) => {
+                let mut known = pointer.as_str();
+                let range = loop {
+                    match places.and_then(|places| places.value(known)) {
+                        None if !known.is_empty() => known = &known[..known.rfind('/').unwrap_or(0)],
+                        found => break found,
+                    }
+                };
+                // A whole document would underline every line of the file: its first character is enough.
+                (range.map(|range| if known.is_empty() { range.start..range.start } else { range }), Some(pointer))
+            }
+        };
+        (range.map(|range| Span::of(self.about.text, range)), pointer)
+    }
+
+    fn note_what_was_left_out(&mut self) {
+        if let Some(more) = self.count.checked_sub(LIMIT).filter(|&more| more > 0)
+            && let Some(last) = self.findings.last_mut()
+        {
+            last.message.push_str(&format!(" (and {more} more of this kind in this file)"));
+        }
+    }
+}
+
+impl Drop for Reporter<'_> {
+    fn drop(&mut self) {
+        self.note_what_was_left_out();
+    }
+}
+
+impl Draft<'_> {
+    /// Says what to do about it.
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+        if let Some(finding) = &mut self.finding {
+            finding.help = Some(printable(&help.into()).into_owned());
+        }
+        self
+    }
+
+    /// Offers the change that puts it right.
+    pub(super) fn fix(mut self, fix: Option<Edit>) -> Self {
+        if let Some(finding) = &mut self.finding {
+            finding.fix = fix;
+        }
+        self
+    }
+
+    /// Says that this finding is an error although its rule is a warning.
+    pub(super) fn grave(mut self) -> Self {
+        if let Some(finding) = &mut self.finding {
+            finding.level = self.grave;
+        }
+        self
+    }
+}

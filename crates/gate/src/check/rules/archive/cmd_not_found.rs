@@ -1,0 +1,48 @@
+use super::{TARGET, fine, found, inspected};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Inspection;
+use crate::survey::Survey;
+use acp_registry_core::archive::CmdNotFound;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "archive/cmd-not-found",
+    level: Level::Error,
+    summary: "the program is not where `cmd` says",
+    why: "Clients unpack the archive and start exactly this path. Where there is no such file, installing the agent works and starting it fails, for everybody on this platform. Many archives have a folder with the release's name around everything.",
+    fix: "Set `cmd` to the path inside the archive, with that folder.",
+    fails: Example::Online(&Online {
+        manifest: TARGET,
+        world: "The archive linux.tar.gz holds the file agent-1.0.0/bin/agent, and no file agent.",
+        answers: |survey| {
+            found(
+                survey,
+                Ok(Inspection {
+                    cmd: Err(CmdNotFound {
+                        cmd: "./agent".to_owned(),
+                        nearest: Some("agent-1.0.0/bin/agent".to_owned()),
+                        is_directory: false,
+                    }),
+                    ..fine()
+                }),
+            );
+        },
+    }),
+    marks: "\"./agent\"",
+    passes: Example::Online(&Online {
+        manifest: TARGET,
+        world: "The archive linux.tar.gz holds the file agent.",
+        answers: |survey| found(survey, Ok(fine())),
+    }),
+    check: Check::Online(check),
+};
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for (release, target, inspection) in inspected(subject, survey) {
+        let Err(missing) = &inspection.cmd else { continue };
+        report
+            .value(release.target_pointer(target, "cmd"), missing.to_string())
+            .help("clients join cmd to the folder of the archive, and search nowhere else");
+    }
+}

@@ -1,0 +1,55 @@
+use super::{TARGET, fetched, fine, found};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Survey;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "archive/digest-mismatch",
+    level: Level::Error,
+    summary: "an archive is not the one that its digest belongs to",
+    why: "Clients compare the digest and refuse what they have downloaded, with messages such as \"corrupted\" that do not tell what to do. The file was replaced after its digest was written, or the digest was never right, or the file was tampered with.",
+    fix: "Find out why the file has changed. If it was replaced on purpose, write its new digest.",
+    fails: Example::Online(&Online {
+        manifest: Example::Target(
+            "{ \"archive\": \"https://example.com/1.0.0/linux.tar.gz\", \"cmd\": \"./agent\", \
+             \"sha256\": \"0000000000000000000000000000000000000000000000000000000000000000\" }",
+        ),
+        world: "The archive linux.tar.gz has the digest e3b0…b855.",
+        answers: |survey| found(survey, Ok(fine())),
+    }),
+    marks: "\"0000000000000000000000000000000000000000000000000000000000000000\"",
+    passes: Example::Online(&Online {
+        manifest: TARGET,
+        world: "The archive linux.tar.gz has the digest e3b0…b855.",
+        answers: |survey| found(survey, Ok(fine())),
+    }),
+    check: Check::Online(check),
+};
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for (release, target, archive) in fetched(subject, survey) {
+        let actual = &archive.sha256;
+        if let Some(stated) = &target.sha256
+            && !stated.eq_ignore_ascii_case(actual)
+        {
+            report
+                .value(
+                    release.target_pointer(target, "sha256"),
+                    format!("{} is not the digest of the archive, which is {}", quote(stated), quote(actual)),
+                )
+                .help("find out why the file has changed; if that was on purpose, write its new digest");
+        }
+        if let Some(published) = survey.github_digest(&target.archive)
+            && published != actual
+        {
+            report
+                .value(
+                    release.target_pointer(target, "archive"),
+                    format!("the file has the digest {}, but GitHub says {}", quote(actual), quote(published)),
+                )
+                .help("do not publish this release: something between GitHub and here replaces the file");
+        }
+    }
+}

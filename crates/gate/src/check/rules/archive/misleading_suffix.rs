@@ -1,0 +1,38 @@
+use super::{TARGET, fine, found, inspected};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Inspection;
+use crate::survey::Survey;
+use acp_registry_core::archive::Format;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "archive/misleading-suffix",
+    level: Level::Error,
+    summary: "an archive is in another format than its name says",
+    why: "Many clients go by the ending of the name, and fail to unpack the file, or take the archive for the program.",
+    fix: "Name the file after its format.",
+    fails: Example::Online(&Online {
+        manifest: TARGET,
+        world: "The archive linux.tar.gz is in truth a .zip.",
+        answers: |survey| found(survey, Ok(Inspection { format: Format::Zip, ..fine() })),
+    }),
+    marks: "\"https://example.com/1.0.0/linux.tar.gz\"",
+    passes: Example::Online(&Online {
+        manifest: TARGET,
+        world: "The archive linux.tar.gz is what its name says.",
+        answers: |survey| found(survey, Ok(fine())),
+    }),
+    check: Check::Online(check),
+};
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for (release, target, inspection) in inspected(subject, survey) {
+        // Endings that no client knows have a rule of their own.
+        if let Err(misnamed) = inspection.format.check_name(&target.archive) {
+            report
+                .value(release.target_pointer(target, "archive"), misnamed.to_string())
+                .help("name the file after its format");
+        }
+    }
+}

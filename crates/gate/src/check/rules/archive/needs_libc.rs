@@ -1,0 +1,69 @@
+use super::{TARGET, fine, found, inspected};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Inspection;
+use crate::survey::Survey;
+use acp_registry_core::archive::{Glibc, Machine, Program};
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "archive/needs-libc",
+    level: Level::Warning,
+    summary: "a Linux program needs a C library that many systems do not have",
+    why: "It was built for musl, or for a newer glibc than that of systems in wide use; there it does not start, with messages such as \"no such file\" that say nothing of the cause.",
+    fix: "Link the program statically, or build it on an older system.",
+    fails: Example::Online(&Online {
+        manifest: TARGET,
+        world: "The program agent needs the dynamic loader /lib/ld-musl-x86_64.so.1.",
+        answers: |survey| {
+            found(
+                survey,
+                Ok(Inspection {
+                    program: Some(Program::Elf {
+                        machine: Machine::X8664,
+                        system: "linux",
+                        interpreter: Some("/lib/ld-musl-x86_64.so.1".to_owned()),
+                        glibc: None,
+                    }),
+                    ..fine()
+                }),
+            );
+        },
+    }),
+    marks: "\"./agent\"",
+    passes: Example::Online(&Online {
+        manifest: TARGET,
+        world: "The program agent is linked statically.",
+        answers: |survey| found(survey, Ok(fine())),
+    }),
+    check: Check::Online(check),
+};
+
+/// The newest glibc that systems in wide use have: that of Ubuntu 22.04.
+const COMMON: Glibc = Glibc { major: 2, minor: 35 };
+
+/// Where the dynamic loader of glibc is.
+const LOADERS: &[&str] = &["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for (release, target, inspection) in inspected(subject, survey) {
+        let Some(Program::Elf { machine: Machine::X8664 | Machine::Aarch64, interpreter, glibc, .. }) =
+            &inspection.program
+        else {
+            continue;
+        };
+        let message = match (interpreter, glibc) {
+            (Some(loader), _) if !LOADERS.contains(&loader.as_str()) => {
+                format!("the program needs the dynamic loader {}, which a plain Linux does not have", quote(loader))
+            }
+            (_, Some(glibc)) if *glibc > COMMON => {
+                format!("the program needs glibc {glibc}, and many systems have {COMMON} or older")
+            }
+            _ => continue,
+        };
+        report
+            .value(release.target_pointer(target, "cmd"), message)
+            .help("link the program statically, or build it on an older system");
+    }
+}

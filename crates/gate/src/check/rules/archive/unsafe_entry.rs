@@ -1,0 +1,38 @@
+use super::{TARGET, fine, found, refused};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Survey;
+use acp_registry_core::archive::{Error, Reason};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "archive/unsafe-entry",
+    level: Level::Error,
+    summary: "an archive holds something that must not be unpacked",
+    why: "An entry whose name or link leads out of the folder writes to other places of the disk; devices, and names that are one on some systems and two on others, do harm in other ways. Careful clients refuse the archive, others are taken over.",
+    fix: "Make the archive anew with a common program, from a folder that holds only files and folders.",
+    fails: Example::Online(&Online {
+        manifest: TARGET,
+        world: "The archive linux.tar.gz has an entry ../../.bashrc.",
+        answers: |survey| {
+            found(survey, Err(Error::Unsafe { path: "../../.bashrc".to_owned(), reason: Reason::Parent }));
+        },
+    }),
+    marks: "\"https://example.com/1.0.0/linux.tar.gz\"",
+    passes: Example::Online(&Online {
+        manifest: TARGET,
+        world: "The archive linux.tar.gz has entries with plain relative paths only.",
+        answers: |survey| found(survey, Ok(fine())),
+    }),
+    check: Check::Online(check),
+};
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for (release, target, error) in refused(subject, survey) {
+        if let Error::Unsafe { .. } = error {
+            report
+                .value(release.target_pointer(target, "archive"), format!("in the archive {error}"))
+                .help("make the archive anew, from a folder that holds only files and folders");
+        }
+    }
+}

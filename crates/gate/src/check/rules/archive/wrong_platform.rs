@@ -1,0 +1,55 @@
+use super::{TARGET, fine, found, inspected};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Inspection;
+use crate::survey::Survey;
+use acp_registry_core::archive::{Machine, Program};
+use acp_registry_core::manifest::Platform;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "archive/wrong-platform",
+    level: Level::Error,
+    summary: "the program is for another platform",
+    why: "It does not start. The archives of two platforms were mixed up, or built on the wrong machine.",
+    fix: "Name the archive that was built for this platform.",
+    fails: Example::Online(&Online {
+        manifest: TARGET,
+        world: "The program agent was built for aarch64.",
+        answers: |survey| {
+            found(
+                survey,
+                Ok(Inspection {
+                    program: Some(Program::Elf {
+                        machine: Machine::Aarch64,
+                        system: "linux",
+                        interpreter: None,
+                        glibc: None,
+                    }),
+                    ..fine()
+                }),
+            );
+        },
+    }),
+    marks: "\"./agent\"",
+    passes: Example::Online(&Online {
+        manifest: TARGET,
+        world: "The program agent was built for this platform.",
+        answers: |survey| found(survey, Ok(fine())),
+    }),
+    check: Check::Online(check),
+};
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for (release, target, inspection) in inspected(subject, survey) {
+        let (Some(program), Ok(platform)) = (&inspection.program, target.platform.parse::<Platform>()) else {
+            continue;
+        };
+        if let Err(mismatch) = program.fits(platform) {
+            report
+                .value(release.target_pointer(target, "cmd"), format!("{} {mismatch}", quote(&target.cmd)))
+                .help(format!("name the archive that was built for {platform}"));
+        }
+    }
+}

@@ -1,0 +1,33 @@
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "distribution/cmd-style",
+    level: Level::Warning,
+    summary: "a command is not written as `./path/to/program`",
+    why: "Some clients refuse a command without `./`, or look it up in the search path; backslashes are path separators on \
+          Windows only, and an ordinary character elsewhere.",
+    fix: "Write `./` before the path, and `/` between its parts, on every platform.",
+    fails: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"bin/agent\" }"),
+    marks: "\"bin/agent\"",
+    passes: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./bin/agent\" }"),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    for (release, target) in subject.targets() {
+        let cmd = target.cmd.as_str();
+        if super::unsafe_cmd::problem(cmd).is_none() && (!cmd.starts_with("./") || cmd.contains('\\')) {
+            let plain = cmd.replace('\\', "/");
+            let better = format!("./{}", plain.strip_prefix("./").unwrap_or(&plain));
+            report
+                .value(
+                    release.target_pointer(target, "cmd"),
+                    format!("{} is not understood by every client", quote(cmd)),
+                )
+                .help(format!("write {}", quote(&better)));
+        }
+    }
+}

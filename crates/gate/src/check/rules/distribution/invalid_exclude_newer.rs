@@ -1,0 +1,33 @@
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::manifest::extension;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "distribution/invalid-exclude-newer",
+    level: Level::Error,
+    summary: "`exclude_newer` is not a day of the calendar",
+    why: "uv refuses a day that does not exist, so that the agent cannot be installed.",
+    fix: "Write a day as `YYYY-MM-DD`.",
+    fails: Example::Manifest(
+        "\"distribution\": { \"uvx\": { \"package\": \"example==1.0.0\", \"exclude_newer\": \"2026-02-30\" } }",
+    ),
+    marks: "\"2026-02-30\"",
+    passes: Example::Manifest(
+        "\"distribution\": { \"uvx\": { \"package\": \"example==1.0.0\", \"exclude_newer\": \"2026-02-28\" } }",
+    ),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    for (release, kind, package) in subject.packages() {
+        let Some(day) = &package.exclude_newer else { continue };
+        // Another form is the schema's to report.
+        let has_form = day.split('-').map(str::len).eq([4, 2, 2]);
+        if has_form && extension::day(day).is_none() {
+            let pointer = release.package_pointer(kind, extension::EXCLUDE_NEWER);
+            report.value(pointer, format!("{} is not a day of the calendar", quote(day)));
+        }
+    }
+}

@@ -1,0 +1,44 @@
+use super::{help, pin, pinned};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::manifest::{Pin, archive};
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "distribution/latest-reference",
+    level: Level::Error,
+    summary: "a distribution points at whatever is newest",
+    why: "What is reviewed today is not what is installed tomorrow, and a digest or a test result would belong to something \
+          else.",
+    fix: "Name the version: in the address of the archive, or behind the name of the package.",
+    fails: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@latest\" } }"),
+    marks: "\"example@latest\"",
+    passes: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }"),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    for (release, target) in subject.targets() {
+        if let Some(word) = archive::moving_reference(&target.archive) {
+            report
+                .value(
+                    release.target_pointer(target, "archive"),
+                    format!("{} in the address moves from version to version", quote(&word)),
+                )
+                .help(format!("use the address of version {}", quote(release.version)));
+        }
+    }
+    for (release, kind, package) in subject.packages() {
+        if let Ok(Pin::Tag(tag)) = pin(kind, package)
+            && tag.eq_ignore_ascii_case("latest")
+        {
+            report
+                .value(
+                    release.package_pointer(kind, "package"),
+                    format!("{} moves from version to version", quote(&package.package)),
+                )
+                .help(help(pinned(kind, package, release.version).as_deref()));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::manifest::{env_name, escape_segment};
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "distribution/reserved-env",
+    level: Level::Error,
+    summary: "a manifest sets an environment variable that belongs to the system",
+    why: "Variables such as `PATH`, `LD_PRELOAD` or `NODE_OPTIONS` decide what runs and with whose credentials. A manifest \
+          must not be able to load code into other programs, redirect traffic or pose as the client's environment.",
+    fix: "Use variables of the agent's own, with its name as prefix.",
+    fails: Example::Manifest(
+        "\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\", \"env\": { \"NODE_OPTIONS\": \"--inspect\" } } }",
+    ),
+    marks: "\"NODE_OPTIONS\"",
+    passes: Example::Manifest(
+        "\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\", \"env\": { \"EXAMPLE_DEBUG\": \"1\" } } }",
+    ),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    for (release, target) in subject.targets() {
+        check_names(&target.env, &release.target_pointer(target, "env"), report);
+    }
+    for (release, kind, package) in subject.packages() {
+        check_names(&package.env, &release.package_pointer(kind, "env"), report);
+    }
+}
+
+fn check_names(env: &[(String, String)], pointer: &str, report: &mut Reporter<'_>) {
+    for (name, _) in env {
+        let Some(problem) = env_name::problem(name) else { continue };
+        report
+            .key(format!("{pointer}/{}", escape_segment(name)), format!("{} {problem}", quote(name)))
+            .help("use a name with the agent's own prefix");
+    }
+}

@@ -1,0 +1,33 @@
+use super::{help, pin, pinned};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::manifest::Pin;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "distribution/unpinned-package",
+    level: Level::Error,
+    summary: "a package is not pinned to one version",
+    why: "Without an exact version the package runner takes whatever is newest, which was neither reviewed nor tested.",
+    fix: "Write the exact version: `name@1.2.0` for npx, `name==1.2.0` for uvx.",
+    fails: Example::Manifest("\"distribution\": { \"uvx\": { \"package\": \"example>=1.0\" } }"),
+    marks: "\"example>=1.0\"",
+    passes: Example::Manifest("\"distribution\": { \"uvx\": { \"package\": \"example==1.0.0\" } }"),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    for (release, kind, package) in subject.packages() {
+        let what = match pin(kind, package) {
+            Ok(Pin::None) => "names no version",
+            Ok(Pin::Range(_)) => "allows several versions",
+            Ok(Pin::Tag(tag)) if !tag.eq_ignore_ascii_case("latest") => "names a tag, which can move",
+            // `latest` and unsafe specifications have rules of their own.
+            Ok(Pin::Tag(_) | Pin::Exact(_)) | Err(_) => continue,
+        };
+        report
+            .value(release.package_pointer(kind, "package"), format!("{} {what}", quote(&package.package)))
+            .help(help(pinned(kind, package, release.version).as_deref()));
+    }
+}

@@ -1,0 +1,38 @@
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::manifest::extension;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "distribution/unpublished-command",
+    level: Level::Warning,
+    summary: "a package names its command, and is left out of views that publish no extensions",
+    why: "`command` goes beyond the public form of manifests. A client that does not know it would start another program, so \
+          that the package is published only in views with `package-extensions = true`. An agent without another \
+          distribution is not in the other views.",
+    fix: "Publish a view with `package-extensions = true`, or a package whose command npx and uvx can choose.",
+    fails: Example::Manifest(
+        "\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\", \"command\": \"example-acp\" } }",
+    ),
+    marks: "\"example-acp\"",
+    passes: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }"),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    // A registry that has a view for such packages knows what it does.
+    let views = subject.options.config.views();
+    if views.iter().any(|view| view.package_extensions) {
+        return;
+    }
+    for (release, kind, _) in subject.packages().filter(|(.., package)| package.command.is_some()) {
+        let files: Vec<String> = views.iter().map(|view| quote(&view.file)).collect();
+        report
+            .value(
+                release.package_pointer(kind, extension::COMMAND),
+                format!("the package is left out of {}, which has no extensions", files.join(", ")),
+            )
+            .help("set `package-extensions = true` in a view of registry.toml");
+    }
+}

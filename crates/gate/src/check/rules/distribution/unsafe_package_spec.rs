@@ -1,0 +1,32 @@
+use super::pin;
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "distribution/unsafe-package-spec",
+    level: Level::Error,
+    summary: "a package is anything but a name and a version",
+    why: "Package runners also accept options, addresses, repositories and paths in the place of a package. Any of them \
+          would make a client run code from somewhere other than the package registry, or take an option from a stranger.",
+    fix: "Write the name of a published package and its exact version, and nothing else; arguments belong into `args`.",
+    fails: Example::Manifest(
+        "\"distribution\": { \"npx\": { \"package\": \"--registry=https://example.org example\" } }",
+    ),
+    marks: "\"--registry=https://example.org example\"",
+    passes: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"@example/agent@1.0.0\" } }"),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    for (release, kind, package) in subject.packages() {
+        if let Err(error) = pin(kind, package)
+            && !package.package.is_empty()
+        {
+            report
+                .value(release.package_pointer(kind, "package"), format!("{} {error}", quote(&package.package)))
+                .help("write the name of a package and its exact version");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+use std::net::IpAddr;
+
+use url::Host;
+
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::net::address::{self, AddressError};
+use acp_registry_core::net::{AllowedHosts, addr, name};
+use acp_registry_core::text::{is_hidden, quote};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "distribution/unsafe-url",
+    level: Level::Error,
+    summary: "the address of an archive is not plain public https",
+    why: "Archives hold programs: without https anybody on the way can replace them. Addresses of private networks make \
+          clients talk to machines that strangers have chosen, and user info, odd ports and odd characters disguise where \
+          an address leads.",
+    fix: "Publish archives on a public host by https. Mirrors can be allowed by name with `--allow-host`.",
+    fails: Example::Target("{ \"archive\": \"http://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
+    marks: "\"http://example.com/1.0.0/linux.zip\"",
+    passes: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
+    check: Check::Manifest(check),
+};
+
+/// Domains that no client reaches by the public name system, beside the private ones.
+const NOWHERE: [&str; 3] = ["test", "invalid", "onion"];
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    for (release, target) in subject.targets() {
+        if target.archive.is_empty() {
+            continue; // A missing archive is the schema's concern; an empty one is no address.
+        }
+        if let Some(problem) = problem(&target.archive, subject.options.allowed_hosts) {
+            report
+                .value(release.target_pointer(target, "archive"), format!("{} {problem}", quote(&target.archive)))
+                .help("publish the archive on a public host by https");
+        }
+    }
+}
+
+fn problem(text: &str, allowed: &AllowedHosts) -> Option<String> {
+    let odd = text.chars().find(|c| c.is_whitespace() || is_hidden(*c) || !c.is_ascii() || "\\\"<>^`{|}".contains(*c));
+    if let Some(odd) = odd {
+        return Some(format!("has the character U+{:04X}, which must be percent-encoded", u32::from(odd)));
+    }
+    let url = match address::parse(text) {
+        Ok(url) => url,
+        Err(AddressError::Scheme) => return Some("does not begin with https://".to_owned()),
+        Err(error) => return Some(error.to_string()),
+    };
+    let path = text.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase().replace("%2e", ".");
+    if path.split('/').any(|part| [".", ".."].contains(&part)) {
+        return Some("has the path segment `.` or `..`".to_owned());
+    }
+    let Some(host) = url.host() else { return Some("has no host".to_owned()) };
+    if allowed.allows(&url) {
+        return None;
+    }
+    if url.scheme() != "https" {
+        return Some("does not begin with https://".to_owned());
+    }
+    if let Some(port) = url.port() {
+        return Some(format!("has the port {port}, and only 443 is allowed"));
+    }
+    let address = match host {
+        Host::Ipv4(address) => IpAddr::V4(address),
+        Host::Ipv6(address) => IpAddr::V6(address),
+        Host::Domain(host) => {
+            let is_private = name::is_private(host) || NOWHERE.iter().any(|domain| name::is_below(host, domain));
+            return is_private.then(|| "names a host of a private network".to_owned());
+        }
+    };
+    (!addr::is_public(address)).then(|| "names an address of a private network".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_disguise_is_seen_through() {
+        let none = AllowedHosts::default();
+        for url in [
+            "http://host.example/a.zip", "file:///etc/passwd", "ftp://host.example/a", "https://user@host.example/a",
+            "https://user:pw@host.example/a", "https://127.0.0.1/a", "https://2130706433/a", "https://0x7f.1/a",
+            "https://[::1]/a", "https://[::ffff:10.0.0.1]/a", "https://10.1.2.3/a", "https://169.254.169.254/latest",
+            "https://localhost/a", "https://x.localhost/a", "https://printer/a", "https://nas.local/a",
+            "https://host.example:8443/a", "https://host.example:99999/a", "https://host.example/a b",
+            "https://host.example/ä", "https://host.example/a\\b", "https://[bad/a", "https:///a", "nonsense",
+            "https://host.example/a\u{202e}b", "javascript:alert(1)",
+        ] {
+            assert!(problem(url, &none).is_some(), "{url}");
+        }
+        for url in [
+            "https://host.example/a%20b.zip", "https://host.example:443/a+b.zip", "https://1.1.1.1/a",
+            "https://dl.google.com/x%2By.zip",
+        ] {
+            assert_eq!(problem(url, &none), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn an_allowed_host_needs_neither_https_nor_a_public_address() {
+        let allowed = AllowedHosts::parse(["127.0.0.1:8080"]).unwrap();
+        assert_eq!(problem("http://127.0.0.1:8080/a", &allowed), None);
+        for url in ["http://127.0.0.1:8081/a", "ftp://127.0.0.1:8080/a", "http://user@127.0.0.1:8080/a"] {
+            assert!(problem(url, &allowed).is_some(), "{url}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+use super::{pin, pinned};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::manifest::archive::{UrlVersion, compare_version};
+use acp_registry_core::manifest::{PackageKind, Pin, Version, pypi_version_matches};
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "distribution/version-mismatch",
+    level: Level::Error,
+    summary: "a distribution holds another version than the manifest states",
+    why: "Clients show the stated version and decide by it whether there is an update; people would get another one.",
+    fix: "Change the version in the manifest, or in the package or the address of the archive, so that all agree.",
+    fails: Example::Manifest(
+        "\"version\": \"1.1.0\",\n  \"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }",
+    ),
+    marks: "\"example@1.0.0\"",
+    passes: Example::Manifest(
+        "\"version\": \"1.1.0\",\n  \"distribution\": { \"npx\": { \"package\": \"example@1.1.0\" } }",
+    ),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    for (release, target) in subject.targets() {
+        let Some(stated) = Version::parse(release.version) else { continue };
+        if let UrlVersion::Other(found) = compare_version(&target.archive, &stated) {
+            report
+                .value(
+                    release.target_pointer(target, "archive"),
+                    format!("the address names version {}, the manifest {}", quote(&found), quote(release.version)),
+                )
+                .help("make the two agree");
+        }
+    }
+    for (release, kind, package) in subject.packages() {
+        let Ok(Pin::Exact(found)) = pin(kind, package) else { continue };
+        let agrees = match kind {
+            // The npm registry knows no leading zeros: there `2026.07.01` is `2026.7.1`.
+            PackageKind::Npx => Version::parse(&found) == Version::parse(release.version),
+            PackageKind::Uvx => pypi_version_matches(&found, release.version),
+        };
+        if !agrees && Version::parse(release.version).is_some() {
+            report
+                .value(
+                    release.package_pointer(kind, "package"),
+                    format!("the package has version {}, the manifest {}", quote(&found), quote(release.version)),
+                )
+                .help(format!(
+                    "write {}, or change the version",
+                    quote(&pinned(kind, package, release.version).unwrap_or_default())
+                ));
+        }
+    }
+}

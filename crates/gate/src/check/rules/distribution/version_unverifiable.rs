@@ -1,0 +1,30 @@
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::manifest::Version;
+use acp_registry_core::manifest::archive::{UrlVersion, compare_version, moving_reference};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "distribution/version-unverifiable",
+    level: Level::Warning,
+    summary: "the address of an archive names no version",
+    why: "The manifest does not tell which version the archive holds, and the host can replace it unnoticed.",
+    fix: "Publish each version at an address of its own, with the version in the path or the file name.",
+    fails: Example::Target("{ \"archive\": \"https://example.com/agent-linux.zip\", \"cmd\": \"./agent\" }"),
+    marks: "\"https://example.com/agent-linux.zip\"",
+    passes: Example::Target("{ \"archive\": \"https://example.com/agent-1.0.0-linux.zip\", \"cmd\": \"./agent\" }"),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    for (release, target) in subject.targets() {
+        let Some(stated) = Version::parse(release.version) else { continue };
+        let is_absent = compare_version(&target.archive, &stated) == UrlVersion::Absent;
+        // `distribution/latest-reference` and the schema speak of the others.
+        if is_absent && !target.archive.is_empty() && moving_reference(&target.archive).is_none() {
+            report
+                .value(release.target_pointer(target, "archive"), "the address names no version")
+                .help("publish each version at an address that names it");
+        }
+    }
+}

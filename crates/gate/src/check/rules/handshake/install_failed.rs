@@ -1,0 +1,50 @@
+use super::{AGENT, MARKS, not_started, passed, release, report_row, rows, target};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Survey;
+use crate::verify::Row;
+use acp_registry_client::install::Kind;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "handshake/install-failed",
+    level: Level::Error,
+    summary: "an agent cannot be installed",
+    why: "What the manifest names cannot be installed on this machine, so that it is not known whether the agent works: the \
+          version is not there, its dependencies contradict each other, a script of the package fails, or the archive \
+          does not hold what it should.",
+    fix: "Install it by hand, as the message says. If the fault is this machine's (a runtime that is too old, no \
+          network), check the agent on another.",
+    fails: Example::Online(&Online {
+        manifest: AGENT,
+        world: "npm cannot install example@1.0.0.",
+        answers: |survey| {
+            not_started(survey, "package_not_found", "npm failed (exit code 1): `ETARGET: No matching version found`");
+        },
+    }),
+    marks: MARKS,
+    passes: Example::Online(&Online {
+        manifest: AGENT,
+        world: "npm installs example@1.0.0, and the agent answers.",
+        answers: passed,
+    }),
+    check: Check::Online(check),
+};
+
+pub(super) const REASONS: &[&str] =
+    &["install_failed", "package_not_found", "digest_mismatch", "unsafe_archive", "cmd_not_found"];
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for row in rows(subject, survey) {
+        if row.reason().is_some_and(|reason| REASONS.contains(&reason)) && !is_told_already(subject, survey, row) {
+            report_row(subject, row, "`acp-registry verify ID` shows all that the installation says", report);
+        }
+    }
+}
+
+/// Whether the rules about archives have looked at the same archive, and say the same.
+fn is_told_already(subject: &Subject<'_>, survey: &Survey, row: &Row) -> bool {
+    let is_of_archive = row.kind == Some(Kind::Binary) && row.reason() != Some("install_failed");
+    let archive = release(subject, row).and_then(|release| target(&release).map(|target| target.archive.clone()));
+    is_of_archive && archive.is_some_and(|archive| matches!(survey.archives.get(&archive), Some(Ok(_))))
+}

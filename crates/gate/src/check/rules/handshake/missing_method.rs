@@ -1,0 +1,39 @@
+use super::{AGENT, MARKS, passed, place, rows, started};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Survey;
+use crate::verify::State;
+use acp_registry_protocol::handshake::{Handshake, Probe};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "handshake/missing-method",
+    level: Level::Warning,
+    summary: "an agent advertises a method that it does not have",
+    why: "Clients offer people what an agent advertises, and then show them an error. `session/new` every agent must have.",
+    fix: "Do not advertise the capability, or serve the method.",
+    fails: Example::Online(&Online {
+        manifest: AGENT,
+        world: "The agent advertises session/list, and answers that there is no such method.",
+        answers: |survey| {
+            let probes = [("session/list", Probe::MethodNotFound)].into_iter().collect();
+            started(survey, None, Handshake { probes, ..Handshake::default() });
+        },
+    }),
+    marks: MARKS,
+    passes: Example::Online(&Online {
+        manifest: AGENT,
+        world: "The agent answers `initialize`, and a person can sign in.",
+        answers: passed,
+    }),
+    check: Check::Online(check),
+};
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for row in rows(subject, survey) {
+        let State::Checked { outcome, .. } = &row.state else { continue };
+        for sentence in outcome.handshake.probes.missing() {
+            report.value(place(subject, row), sentence).help("do not advertise the capability, or serve the method");
+        }
+    }
+}

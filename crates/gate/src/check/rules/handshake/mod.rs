@@ -1,0 +1,147 @@
+//! Rules about agents that were installed and started: they look at what came of it, and start nothing.
+
+pub(super) mod install_failed;
+pub(super) mod invalid_answer;
+pub(super) mod missing_method;
+pub(super) mod missing_runtime;
+pub(super) mod no_answer;
+pub(super) mod no_supported_auth;
+pub(super) mod protocol_version;
+pub(super) mod untidy;
+
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Example, Subject};
+use crate::survey::Survey;
+use crate::verify::{self, Row, State};
+use acp_registry_client::install::Kind;
+use acp_registry_core::manifest::{BinaryTarget, Channel, PackageKind, Platform, Release};
+use acp_registry_core::text::quote;
+use acp_registry_protocol::handshake::{Handshake, Outcome, Reason, Timing, Verdict};
+
+/// How many lines of stderr a finding has.
+const LINES: usize = 5;
+
+/// The rows of an agent.
+fn rows<'a>(subject: &Subject<'_>, survey: &'a Survey) -> &'a [Row] {
+    survey.agents.get(subject.folder).map_or(&[], Vec::as_slice)
+}
+
+/// The release that a row is about.
+fn release<'a>(subject: &'a Subject<'_>, row: &Row) -> Option<Release<'a>> {
+    subject.agent().releases().find(|release| release.channel == row.channel)
+}
+
+/// The archive of this machine.
+fn target<'a>(release: &Release<'a>) -> Option<&'a BinaryTarget> {
+    let host = Platform::host()?;
+    release.distribution.binary.iter().find(|target| target.platform == host.as_str())
+}
+
+/// JSON pointer of what names the agent in its distribution.
+fn place(subject: &Subject<'_>, row: &Row) -> String {
+    let Some(release) = release(subject, row) else { return String::new() };
+    match row.kind {
+        Some(Kind::Npx) => release.package_pointer(PackageKind::Npx, "package"),
+        Some(Kind::Uvx) => release.package_pointer(PackageKind::Uvx, "package"),
+        Some(Kind::Binary) => target(&release).map_or_else(
+            || format!("{}/distribution/binary", release.pointer()),
+            |target| release.target_pointer(target, "cmd"),
+        ),
+        None => format!("{}/distribution", release.pointer()),
+    }
+}
+
+/// Reports the rows that have not passed for one of these reasons. In the remedy, `ID` stands for the agent.
+fn report(subject: &Subject<'_>, survey: &Survey, reasons: &[&str], remedy: &str, report: &mut Reporter<'_>) {
+    for row in rows(subject, survey) {
+        if row.reason().is_some_and(|reason| reasons.contains(&reason)) {
+            report_row(subject, row, remedy, report);
+        }
+    }
+}
+
+fn report_row(subject: &Subject<'_>, row: &Row, remedy: &str, report: &mut Reporter<'_>) {
+    let message = row.message().unwrap_or("the agent has not passed");
+    let lines: Vec<&str> = row.stderr().lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last: Vec<String> = lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| quote(line)).collect();
+    let stderr = if last.is_empty() { String::new() } else { format!("; the end of stderr: {}", last.join(" ")) };
+    let remedy = remedy.replace(" ID`", &format!(" {}`", row.id));
+    report.value(place(subject, row), message).help(format!("{remedy}{stderr}"));
+}
+
+/// For examples: an agent that npx starts.
+const AGENT: Example = Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }");
+
+/// For examples: what [`AGENT`] underlines.
+const MARKS: &str = "\"example@1.0.0\"";
+
+/// For examples: the agent was started, and this came of it.
+fn started(survey: &mut Survey, failure: Option<(Reason, &str)>, handshake: Handshake) {
+    let outcome = Outcome {
+        verdict: if failure.is_some() { Verdict::Fail } else { Verdict::Pass },
+        reason: failure.map(|(reason, _)| reason),
+        message: failure.map(|(_, message)| message.to_owned()),
+        handshake,
+        timing: Timing { start_to_response: None, total: std::time::Duration::ZERO },
+        exit: None,
+        stderr_tail: String::new(),
+        isolation: "environment",
+        left: None,
+        is_flaky: false,
+    };
+    put(survey, State::Checked { outcome: Box::new(outcome), at: std::time::SystemTime::UNIX_EPOCH });
+}
+
+/// For examples: the agent answers, and a person can sign in.
+fn passed(survey: &mut Survey) {
+    started(survey, None, Handshake::default());
+}
+
+/// For examples: the agent was not started.
+fn not_started(survey: &mut Survey, reason: &'static str, message: &str) {
+    let (verdict, message, stderr) = (verify::Verdict::Error, message.to_owned(), String::new());
+    put(survey, State::NotStarted { verdict, reason, message, stderr });
+}
+
+fn put(survey: &mut Survey, state: State) {
+    let row = Row {
+        id: "example".to_owned(),
+        version: "1.0.0".to_owned(),
+        channel: Channel::Stable,
+        kind: Some(Kind::Npx),
+        held: None,
+        install: std::time::Duration::ZERO,
+        scripts_not_run: Vec::new(),
+        left: None,
+        state,
+        basis: None,
+        source_down: None,
+    };
+    survey.agents.insert("example".to_owned(), vec![row]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the contract calls them; each has one rule.
+    #[test]
+    fn every_reason_has_one_rule() {
+        let all = [
+            install_failed::REASONS,
+            invalid_answer::REASONS,
+            missing_runtime::REASONS,
+            no_answer::REASONS,
+            no_supported_auth::REASONS,
+            protocol_version::REASONS,
+        ];
+        let mut reasons: Vec<&str> = all.concat();
+        reasons.sort_unstable();
+        let known = [
+            "agent_error", "cmd_not_found", "digest_mismatch", "exited", "install_failed", "invalid_response",
+            "missing_runtime", "no_auth_methods", "no_supported_auth_type", "package_not_found", "protocol_version",
+            "runtime_too_old", "spawn_failed", "timeout", "unsafe_archive",
+        ];
+        assert_eq!(reasons, known);
+    }
+}

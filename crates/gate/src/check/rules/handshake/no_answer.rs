@@ -1,0 +1,44 @@
+use super::{AGENT, MARKS, passed, report, started};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Survey;
+use acp_registry_protocol::handshake::{Handshake, Reason};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "handshake/no-answer",
+    level: Level::Error,
+    summary: "an agent does not answer `initialize`",
+    why: "Editors wait for the answer, and then show an error that does not help. The agent ended, could not be started, or said nothing in time: often it wants a setting, a terminal, a newer runtime, or a sign-in before it speaks the protocol.",
+    fix: "Start the agent as the manifest says, in an empty home: `acp-registry probe -- COMMAND`. It must answer before it asks for anything, and must not need files or variables of a person.",
+    fails: Example::Online(&Online {
+        manifest: AGENT,
+        world: "The agent ends with exit code 1, and answers nothing.",
+        answers: |survey| {
+            started(
+                survey,
+                Some((Reason::Exited, "the agent ended before it answered (exit code 1)")),
+                Handshake::default(),
+            );
+        },
+    }),
+    marks: MARKS,
+    passes: Example::Online(&Online {
+        manifest: AGENT,
+        world: "The agent answers `initialize`, and a person can sign in.",
+        answers: passed,
+    }),
+    check: Check::Online(check),
+};
+
+pub(super) const REASONS: &[&str] = &["exited", "spawn_failed", "timeout"];
+
+fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
+    report(
+        subject,
+        survey,
+        REASONS,
+        "`acp-registry verify ID` starts it again, and shows the end of its stderr",
+        reporter,
+    );
+}

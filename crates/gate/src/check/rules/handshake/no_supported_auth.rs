@@ -1,0 +1,38 @@
+use super::{AGENT, MARKS, passed, report, started};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Survey;
+use acp_registry_protocol::handshake::{Handshake, Reason};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "handshake/no-supported-auth",
+    level: Level::Error,
+    summary: "an agent offers no way to sign in that clients can carry out",
+    why: "People install the agent and cannot use it. A registry wants at least one method of type `agent` or `terminal`; a variable alone leaves it to people to find out where keys come from and where they go.",
+    fix: "Offer a method of type `agent`, with which the agent itself leads through the sign-in, or `terminal`, for which clients start it in a terminal.",
+    fails: Example::Online(&Online {
+        manifest: AGENT,
+        world: "The agent offers one method, of type `env_var`.",
+        answers: |survey| {
+            started(
+                survey,
+                Some((Reason::NoSupportedAuthType, "the only way to sign in is of type `env_var`")),
+                Handshake::default(),
+            );
+        },
+    }),
+    marks: MARKS,
+    passes: Example::Online(&Online {
+        manifest: AGENT,
+        world: "The agent answers `initialize`, and a person can sign in.",
+        answers: passed,
+    }),
+    check: Check::Online(check),
+};
+
+pub(super) const REASONS: &[&str] = &["no_auth_methods", "no_supported_auth_type"];
+
+fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
+    report(subject, survey, REASONS, "offer a method of type `agent` or `terminal`", reporter);
+}

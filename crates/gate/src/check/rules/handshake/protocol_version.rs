@@ -1,0 +1,38 @@
+use super::{AGENT, MARKS, passed, report, started};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Survey;
+use acp_registry_protocol::handshake::{Handshake, Reason};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "handshake/protocol-version",
+    level: Level::Error,
+    summary: "an agent chooses a version of the protocol that clients do not speak",
+    why: "A client must end the connection when it does not know the version.",
+    fix: "Answer with the version that was asked for, if the agent speaks it, and else with the newest that it speaks; clients speak version 1.",
+    fails: Example::Online(&Online {
+        manifest: AGENT,
+        world: "The agent answers with protocol version 99.",
+        answers: |survey| {
+            started(
+                survey,
+                Some((Reason::ProtocolVersion, "the agent chose version 99 of the protocol")),
+                Handshake::default(),
+            );
+        },
+    }),
+    marks: MARKS,
+    passes: Example::Online(&Online {
+        manifest: AGENT,
+        world: "The agent answers `initialize`, and a person can sign in.",
+        answers: passed,
+    }),
+    check: Check::Online(check),
+};
+
+pub(super) const REASONS: &[&str] = &["protocol_version"];
+
+fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
+    report(subject, survey, REASONS, "answer with version 1", reporter);
+}

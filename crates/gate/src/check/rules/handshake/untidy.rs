@@ -1,0 +1,42 @@
+use super::{AGENT, MARKS, passed, place, rows, started};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Survey;
+use crate::verify::State;
+use acp_registry_protocol::handshake::Handshake;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "handshake/untidy",
+    level: Level::Warning,
+    summary: "an agent answers, but not as the protocol wants, or leaves something behind",
+    why: "Tolerant clients get by, others do not: text between the messages, a broken capability, two ways to sign in with the same id. Processes that outlive the connection stay on people's machines.",
+    fix: "Write nothing but messages to stdout, and end all processes when stdin is closed.",
+    fails: Example::Online(&Online {
+        manifest: AGENT,
+        world: "The agent writes a greeting to stdout before it answers.",
+        answers: |survey| {
+            let warnings = vec!["wrote 1 line that is not JSON-RPC to stdout before the response: `hello`".to_owned()];
+            started(survey, None, Handshake { warnings, ..Handshake::default() });
+        },
+    }),
+    marks: MARKS,
+    passes: Example::Online(&Online {
+        manifest: AGENT,
+        world: "The agent answers `initialize`, and a person can sign in.",
+        answers: passed,
+    }),
+    check: Check::Online(check),
+};
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for row in rows(subject, survey) {
+        let State::Checked { outcome, .. } = &row.state else { continue };
+        let missing: Vec<String> = outcome.handshake.probes.missing().collect();
+        for warning in outcome.handshake.warnings.iter().filter(|warning| !missing.contains(warning)) {
+            report
+                .value(place(subject, row), warning)
+                .help("`acp-registry probe` with the same command shows it again");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+use crate::check::icon::{ELEMENTS, Icon, SVG, XHTML, XLINK, value_range};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule};
+use crate::finding::Level;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "icon/active-content",
+    level: Level::Error,
+    summary: "icon.svg can run code or move",
+    why: "Some clients put icons into their pages, where a script of the icon would run with the rights of the client. \
+          Embedded HTML, event handlers and `javascript:` links do the same; animation can turn into a colour later. An element that SVG does not have \
+          would be HTML there.",
+    fix: "Keep to plain shapes: remove scripts, `on…` attributes, `foreignObject`, embedded documents and animations.",
+    fails: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  \
+         <path fill=\"currentColor\" d=\"M2 2h12v12H2z\" onclick=\"alert(1)\"/>\n</svg>\n",
+    ),
+    marks: "onclick",
+    passes: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
+    ),
+    check: Check::Icon(check),
+};
+
+const ACTIVE: &[&str] = &[
+    "script", "handler", "listener", "foreignobject", "iframe", "object", "embed", "audio", "video", "canvas",
+    "animate", "animatecolor", "animatemotion", "animatetransform", "set", "discard", "mpath",
+];
+
+fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
+    for node in icon.elements() {
+        let name = node.tag_name().name();
+        let namespace = node.tag_name().namespace();
+        let lower = name.to_ascii_lowercase();
+        let is_active = ACTIVE.contains(&lower.as_str()) && namespace.is_none_or(|namespace| namespace == SVG);
+        // A name with a prefix stays unknown in a page; one without is taken for HTML there.
+        let has_prefix = icon.text[icon.tag(node)].contains(':');
+        if is_active || namespace == Some(XHTML) {
+            report
+                .range(icon.tag(node), format!("the element {} is active content", quote(name)))
+                .help("remove the element");
+        } else if !has_prefix && !ELEMENTS.contains(&lower.as_str()) {
+            report
+                .range(icon.tag(node), format!("{} is not an element of SVG, and would be HTML in a page", quote(name)))
+                .help("remove the element");
+        }
+        for attribute in node.attributes() {
+            let key = attribute.name();
+            let is_handler = key.get(..2).is_some_and(|head| head.eq_ignore_ascii_case("on"))
+                && key.len() > 2
+                && attribute.namespace().is_none();
+            if is_handler {
+                report
+                    .range(attribute.range_qname(), format!("the attribute {} is an event handler", quote(key)))
+                    .help("remove the attribute");
+            }
+            let is_link =
+                key.eq_ignore_ascii_case("href") && attribute.namespace().is_none_or(|namespace| namespace == XLINK);
+            let scheme: String =
+                attribute.value().chars().filter(|c| !c.is_whitespace() && !c.is_control()).take(11).collect();
+            if is_link
+                && ["javascript:", "vbscript:"].iter().any(|active| scheme.to_ascii_lowercase().starts_with(active))
+            {
+                report.range(value_range(&attribute), "the link runs code").help("remove the link");
+            }
+        }
+    }
+    for styled in &icon.styles {
+        for rule in styled.css.at_rules.iter().filter(|rule| rule.name.trim_start_matches("-webkit-") == "keyframes") {
+            report.range(styled.css_range(&rule.range), "the icon is animated").help("remove the animation");
+        }
+        for declaration in &styled.css.declarations {
+            if declaration.property.starts_with("animation") || declaration.property.starts_with("transition") {
+                report
+                    .range(styled.declaration_range(declaration), "the icon is animated")
+                    .help("remove the animation");
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+use std::ops::Range;
+
+use crate::check::icon::{Icon, Piece, urls, value, value_range};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule};
+use crate::finding::Level;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "icon/external-reference",
+    level: Level::Error,
+    summary: "icon.svg refers to something outside itself, or holds a raster picture",
+    why: "A reference is fetched whenever the icon is shown, which tells a stranger who looks at it, and can change what is \
+          shown. A raster picture has colours of its own and does not scale.",
+    fix: "Draw everything inside the file; references of the form `#id` are allowed.",
+    fails: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" color=\"inherit\">\n  \
+         <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n  <use href=\"https://example.org/other.svg#a\"/>\n</svg>\n",
+    ),
+    marks: "https://example.org/other.svg#a",
+    passes: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <defs><path id=\"a\" d=\"M2 2h5v5H2z\"/></defs>\n  \
+         <g fill=\"currentColor\"><use href=\"#a\"/><use href=\"#a\" x=\"7\"/></g>\n</svg>\n",
+    ),
+    check: Check::Icon(check),
+};
+
+fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
+    for node in icon.document.descendants() {
+        if node.pi().is_some_and(|instruction| instruction.target.eq_ignore_ascii_case("xml-stylesheet")) {
+            report.range(node.range(), "a stylesheet instruction loads another file").help("remove the instruction");
+        }
+        if !node.is_element() {
+            continue;
+        }
+        let name = node.tag_name().name();
+        if ["image", "feimage", "img"].contains(&name.to_ascii_lowercase().as_str()) {
+            report.range(icon.tag(node), "a raster picture has colours of its own").help("draw the icon with shapes");
+            continue;
+        }
+        for attribute in node.attributes() {
+            let text = attribute.value();
+            let is_link = ["href", "src", "base"].contains(&attribute.name().to_ascii_lowercase().as_str());
+            if is_link && !text.trim().is_empty() && !text.trim_start().starts_with('#') {
+                refuse(report, value_range(&attribute), text);
+            } else if attribute.name() != "style" && text.contains('(') {
+                refuse_outside(report, &value_range(&attribute), &value(text));
+            }
+        }
+    }
+    for styled in &icon.styles {
+        for rule in styled.css.at_rules.iter().filter(|rule| rule.name == "import") {
+            report
+                .range(styled.css_range(&rule.range), "@import loads another file")
+                .help("put the style into this file");
+        }
+        for declaration in &styled.css.declarations {
+            refuse_outside(report, &styled.declaration_range(declaration), &declaration.value);
+        }
+    }
+}
+
+fn refuse_outside(report: &mut Reporter<'_>, range: &Range<usize>, value: &[Piece]) {
+    for url in urls(value).filter(|url| !url.trim_start().starts_with('#')) {
+        refuse(report, range.clone(), url);
+    }
+}
+
+fn refuse(report: &mut Reporter<'_>, range: Range<usize>, url: &str) {
+    report
+        .range(range, format!("{} leads out of the file", quote(url)))
+        .help("refer to parts of this file only, as #id");
+}

@@ -1,0 +1,32 @@
+use crate::check::icon::Icon;
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule};
+use crate::finding::Level;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "icon/hardcoded-color",
+    level: Level::Error,
+    summary: "icon.svg paints with a colour of its own",
+    why: "Icons take the colour of the text around them, so that they can be seen on light and dark backgrounds. Only \
+          `currentColor`, `none`, `inherit` and `transparent` may be named in `fill`, `stroke`, `stop-color`, `flood-color`, \
+          `lighting-color` and `color`, be it as an attribute, in `style` or in a `<style>` element; a gradient may be named whose \
+          stops are all `currentColor`. Other gradients, patterns, filters that make colours, and emoji bring colours of their own.",
+    fix: "Replace the colour with `currentColor`; use `opacity` for lighter parts.",
+    fails: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path fill=\"#f50\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
+    ),
+    marks: "#f50",
+    passes: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
+    ),
+    check: Check::Icon(check),
+};
+
+fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
+    for color in icon.colors.iter().filter(|color| !color.is_mask_value) {
+        report
+            .range(color.range.clone(), format!("{} is {}, not currentColor", color.property, quote(&color.value)))
+            .help("use currentColor, none, or a gradient whose stops are all currentColor; patterns and colour filters are not allowed");
+    }
+}

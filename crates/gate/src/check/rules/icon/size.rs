@@ -1,0 +1,83 @@
+use crate::check::icon::{Icon, value_range};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule};
+use crate::check::rules::icon::viewbox;
+use crate::finding::Level;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "icon/size",
+    level: Level::Error,
+    summary: "icon.svg is not 16×16",
+    why: "Clients place icons in lists and menus that are made for this size. A style that sets the size of the root \
+          element wins over its attributes, and counts as well.",
+    fix: "Set `width=\"16\" height=\"16\"` on the root element; the drawing may keep its own `viewBox`. Without `width` and \
+          `height`, the `viewBox` must be 16 by 16.",
+    fails: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1em\" height=\"16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
+    ),
+    marks: "1em",
+    passes: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
+    ),
+    check: Check::Icon(check),
+};
+
+const HELP: &str = "set width=\"16\" height=\"16\" on the root element";
+
+fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
+    let root = icon.root();
+    let view = viewbox::parse(root);
+    for (side, of_view) in [("width", 2), ("height", 3)] {
+        if let Some(attribute) = root.attribute_node(side) {
+            if let Some(problem) = problem(attribute.value()) {
+                report
+                    .range(value_range(&attribute), format!("{side} {} {problem}", quote(attribute.value())))
+                    .help(HELP);
+            }
+        } else if let Some(attribute) = root.attribute_node("viewBox") {
+            if view.is_none_or(|view| !is_sixteen(view[of_view])) {
+                let message =
+                    format!("without `{side}`, the viewBox {} does not make the icon 16×16", quote(attribute.value()));
+                report.range(value_range(&attribute), message).help(HELP);
+            }
+        } else {
+            report.range(icon.tag(root), format!("there is neither `{side}` nor `viewBox`")).help(HELP);
+        }
+        for (range, text) in icon.root_declarations(&["", "min-", "max-"].map(|head| format!("{head}{side}"))) {
+            report
+                .range(range, format!("the style sets {side} to {}, whatever the attribute says", quote(&text)))
+                .help("remove it");
+        }
+    }
+}
+
+fn problem(length: &str) -> Option<&'static str> {
+    let length = length.trim();
+    let number = length.strip_suffix("px").or_else(|| length.strip_suffix("PX")).unwrap_or(length);
+    match number.trim_end().parse::<f64>() {
+        Ok(number) if is_sixteen(number) => None,
+        Ok(number) if number.is_finite() => Some("is not 16"),
+        _ if length.starts_with(|c: char| c.is_ascii_digit()) => Some("has a unit; only pixels are allowed"),
+        _ => Some("is not a size"),
+    }
+}
+
+fn is_sixteen(size: f64) -> bool {
+    (size - 16.0).abs() < 1e-9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::problem;
+
+    #[test]
+    fn only_sixteen_pixels_will_do() {
+        for length in ["16", "16px", " 16 ", "16.0", "1.6e1"] {
+            assert_eq!(problem(length), None, "{length}");
+        }
+        for length in ["", "nan", "inf", "1e999", "16in", "16%", "16em", "-16", "32", "auto", "16 px px", "0x10"] {
+            assert!(problem(length).is_some(), "{length}");
+        }
+    }
+}

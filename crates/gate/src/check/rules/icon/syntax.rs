@@ -1,0 +1,67 @@
+use crate::check::icon::{IconFile, SVG};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule};
+use crate::finding::Level;
+use acp_registry_core::registry::{ICON_LIMIT, Loaded};
+use acp_registry_core::sys::fs::ReadError;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "icon/syntax",
+    level: Level::Error,
+    summary: "icon.svg is not an SVG document",
+    why: "Browsers show nothing for a file that is not well-formed XML with an `svg` root in the SVG namespace. A document \
+          type declaration can define entities that grow without bound. Files above 1 MiB are not read, nor are those with more than \
+          20,000 elements, 10,000 attributes or 1,000 CSS declarations.",
+    fix: "Export the icon anew, or mend the place that is underlined; the root element is \
+          `<svg xmlns=\"http://www.w3.org/2000/svg\" …>`.",
+    fails: Example::Icon(
+        "<svg width=\"16\" height=\"16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
+    ),
+    marks: "<svg",
+    passes: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
+    ),
+    check: Check::IconFile(check),
+};
+
+fn check(icon: &IconFile<'_>, report: &mut Reporter<'_>) {
+    match (icon.loaded, icon.parsed) {
+        (Loaded::NotUtf8 { text, .. }, _) if is_image(text) => {
+            report.file("an image of pixels, not an SVG document").help("export the icon as SVG");
+        }
+        (Loaded::NotUtf8 { offset, .. }, _) => {
+            report.range(*offset..*offset, "not UTF-8").help("save the file as UTF-8");
+        }
+        (Loaded::Unreadable(ReadError::TooLarge { .. }), _) => {
+            report
+                .file(format!("larger than {ICON_LIMIT} bytes, and therefore not checked"))
+                .help("an icon is a few kilobytes");
+        }
+        (_, Some(Err(error))) => {
+            let draft = report.range(error.range.clone(), format!("cannot be read: {}", error.message));
+            if let Some(help) = error.help {
+                draft.help(help);
+            }
+        }
+        (_, Some(Ok(icon))) => {
+            let root = icon.root().tag_name();
+            if root.name() != "svg" {
+                report.range(icon.tag(icon.root()), format!("the root element is {}, not `svg`", quote(root.name())));
+            } else if root.namespace() != Some(SVG) {
+                report
+                    .range(
+                        icon.tag(icon.root()),
+                        "the root element is not in the SVG namespace, and browsers show nothing",
+                    )
+                    .help(format!("add xmlns=\"{SVG}\""));
+            }
+        }
+        (_, None) => {}
+    }
+}
+
+/// Whether a file that is not text begins as PNG, JPEG, GIF, WebP or ICO do.
+fn is_image(text: &str) -> bool {
+    ["\u{fffd}PNG", "\u{fffd}\u{fffd}\u{fffd}", "GIF8", "RIFF", "\0\0\u{1}\0"].iter().any(|head| text.starts_with(head))
+}

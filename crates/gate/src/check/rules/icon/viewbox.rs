@@ -1,0 +1,48 @@
+use roxmltree::Node;
+
+use crate::check::icon::{Icon, value_range};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule};
+use crate::finding::Level;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "icon/viewbox",
+    level: Level::Warning,
+    summary: "the viewBox of icon.svg is not square",
+    why: "A drawing that is not square is shrunk and surrounded by empty space at 16×16; one whose viewBox cannot be read, or \
+          is empty, is not shown as it was drawn.",
+    fix: "Enlarge the shorter side of the viewBox, and move its origin so that the drawing stays in the middle.",
+    fails: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" viewBox=\"0 0 100 80\">\n  \
+         <path fill=\"currentColor\" d=\"M10 10h80v60H10z\"/>\n</svg>\n",
+    ),
+    marks: "0 0 100 80",
+    passes: Example::Icon(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" viewBox=\"0 -10 100 100\">\n  \
+         <path fill=\"currentColor\" d=\"M10 10h80v60H10z\"/>\n</svg>\n",
+    ),
+    check: Check::Icon(check),
+};
+
+fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
+    let Some(attribute) = icon.root().attribute_node("viewBox") else { return };
+    let message = match parse(icon.root()) {
+        None => "is not four numbers",
+        Some([_, _, width, height]) if width <= 0.0 || height <= 0.0 => "is empty",
+        Some([_, _, width, height]) if (width - height).abs() > 1e-3 * width.max(height) => "is not square",
+        Some(_) => return,
+    };
+    report
+        .range(value_range(&attribute), format!("the viewBox {} {message}", quote(attribute.value())))
+        .help("make its width and height equal, with the drawing in the middle");
+}
+
+/// The four numbers of an element's `viewBox`, separated by spaces, commas or both.
+pub(super) fn parse(node: Node<'_, '_>) -> Option<[f64; 4]> {
+    let numbers =
+        node.attribute("viewBox")?.split(|c: char| c == ',' || c.is_ascii_whitespace()).filter(|part| !part.is_empty());
+    let numbers: Vec<f64> =
+        numbers.map(|part| part.parse().ok().filter(|number: &f64| number.is_finite())).collect::<Option<_>>()?;
+    numbers.try_into().ok()
+}

@@ -1,0 +1,47 @@
+use std::collections::HashMap;
+
+use crate::check::reporter::{About, Reporter};
+use crate::check::rule::{Check, Example, Rule};
+use crate::check::run::Options;
+use crate::finding::Level;
+use acp_registry_core::registry::Registry;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "manifest/duplicate-id",
+    level: Level::Error,
+    summary: "two agents have the same id",
+    why: "Clients know agents by id alone: of two with the same id, one cannot be reached, and an installed one may be \
+          replaced by a stranger's.",
+    fix: "Give the newer agent another id, and its folder the same name.",
+    fails: Example::Files(&[("first/agent.json", DUPLICATE), ("second/agent.json", DUPLICATE)]),
+    marks: "\"first\"",
+    passes: Example::Manifest("\"id\": \"example\""),
+    check: Check::Registry(check),
+};
+
+const DUPLICATE: &str = "{\n  \"id\": \"first\",\n  \"name\": \"First\",\n  \"version\": \"1.0.0\",\n  \"description\": \"An agent.\",\n  \
+                         \"distribution\": { \"npx\": { \"package\": \"first@1.0.0\" } }\n}\n";
+
+fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>) {
+    let mut seen: HashMap<&str, &str> = HashMap::with_capacity(registry.entries.len());
+    let agents = registry.entries.iter().filter_map(|entry| Some((entry, entry.manifest.present()?)));
+    // The agent whose folder has the id's name is the rightful one, wherever it stands in the order.
+    let (rightful, others): (Vec<_>, Vec<_>) = agents.partition(|(entry, manifest)| manifest.agent().id == entry.id);
+    for (entry, manifest) in rightful.into_iter().chain(others) {
+        let id = manifest.agent().id.as_str();
+        if id.is_empty() {
+            continue;
+        }
+        if let Some(first) = seen.insert(id, &entry.id) {
+            seen.insert(id, first);
+            let about =
+                About { agent: Some(&entry.id), file: "agent.json", text: manifest.text(), manifest: Some(manifest) };
+            report.about(about, |report| {
+                report
+                    .value("/id", format!("the id {} already belongs to the agent in {}", quote(id), quote(first)))
+                    .help("choose another id, and name the folder after it");
+            });
+        }
+    }
+}

@@ -1,0 +1,25 @@
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "manifest/id-mismatch",
+    level: Level::Error,
+    summary: "the id is not the name of the agent's folder",
+    why: "Folder, id and published icon share one name; tools find an agent's files by its id.",
+    fix: "Rename the folder or change the id.",
+    fails: Example::Manifest("\"id\": \"exmaple\""),
+    marks: "\"exmaple\"",
+    passes: Example::Manifest("\"id\": \"example\""),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    let id = &subject.agent().id;
+    if !id.is_empty() && id != subject.folder {
+        report
+            .value("/id", format!("the id {} differs from the folder {}", quote(id), quote(subject.folder)))
+            .help("rename the folder or change the id");
+    }
+}

@@ -1,0 +1,51 @@
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::registry::ID_LIMIT;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "manifest/reserved-id",
+    level: Level::Error,
+    summary: "the id is a name that means something else",
+    why: "Ids become file and folder names: `con` cannot be created on Windows, and `registry` or `agents` are names in the \
+          published tree. Nor may it be longer than 100 bytes.",
+    fix: "Choose an id that says more, such as the name of the product.",
+    fails: Example::Manifest("\"id\": \"con\""),
+    marks: "\"con\"",
+    passes: Example::Manifest("\"id\": \"example\""),
+    check: Check::Manifest(check),
+};
+
+/// Device names of Windows, which are reserved with any ending.
+const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin", "conout"];
+
+/// Names of files, folders and pages in the published tree, and of folders that a registry checkout skips.
+const PUBLISHED: &[&str] = &[
+    "about", "accessibility", "agent", "agents", "all", "api", "assets", "auth", "badge", "cap", "changes", "compare",
+    "dist", "docs", "editors", "feed", "feeds", "history", "icon", "icons", "index", "latest", "license", "llms",
+    "matrix", "new", "opensearch", "os", "quarantine", "registry", "robots", "schema", "schemas", "search", "sitemap",
+    "static", "updated",
+];
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    let id = subject.agent().id.as_str();
+    let is_port = id
+        .strip_prefix("com")
+        .or_else(|| id.strip_prefix("lpt"))
+        .is_some_and(|number| number.len() == 1 && number.starts_with(|c: char| c.is_ascii_digit()));
+    let what = if DEVICES.contains(&id) || is_port {
+        "a device name of Windows"
+    } else if id.len() > ID_LIMIT {
+        "longer than 100 bytes, and too long for file names"
+    } else if PUBLISHED.contains(&id) || is_view(subject, id) {
+        "a name in the published tree"
+    } else {
+        return;
+    };
+    report.value("/id", format!("{} is {what}", quote(id))).help("choose another id");
+}
+
+fn is_view(subject: &Subject<'_>, id: &str) -> bool {
+    subject.options.config.views.iter().any(|view| view.file.strip_suffix(".json") == Some(id))
+}

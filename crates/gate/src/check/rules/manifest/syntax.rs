@@ -1,0 +1,38 @@
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule};
+use crate::finding::Level;
+use acp_registry_core::manifest::Manifest;
+use acp_registry_core::registry::{Loaded, MANIFEST_LIMIT};
+use acp_registry_core::sys::fs::ReadError;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "manifest/syntax",
+    level: Level::Error,
+    summary: "agent.json is not a JSON document",
+    why: "Clients read all agents from one file: a single manifest that is not JSON would break the index for everybody. \
+          Besides plain mistakes this reports text that is not UTF-8, `NaN` and `Infinity`, halves of surrogate pairs, \
+          files above 1 MiB, and values nested deeper than 127 levels.",
+    fix: "Mend the place that is underlined; any JSON editor shows the same.",
+    fails: Example::Files(&[("example/agent.json", "{\n  \"id\": \"example\",\n  \"name\": NaN\n}\n")]),
+    marks: "N",
+    passes: Example::Manifest("\"name\": \"Not a number\""),
+    check: Check::ManifestFile(check),
+};
+
+fn check(manifest: &Loaded<Manifest>, report: &mut Reporter<'_>) {
+    match manifest {
+        Loaded::Broken(error) => {
+            let draft = report.range(error.range.clone(), format!("not valid JSON: {}", error.message));
+            if let Some(help) = error.help {
+                draft.help(help);
+            }
+        }
+        Loaded::NotUtf8 { offset, .. } => {
+            report.range(*offset..*offset, "not UTF-8").help("save the file as UTF-8");
+        }
+        Loaded::Unreadable(ReadError::TooLarge { .. }) => {
+            report.file(format!("larger than {MANIFEST_LIMIT} bytes")).help("a manifest is a few kilobytes");
+        }
+        Loaded::Missing | Loaded::Unreadable(_) | Loaded::Present(_) => {}
+    }
+}

@@ -1,0 +1,40 @@
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::schema::known_members;
+use crate::finding::Level;
+use acp_registry_core::manifest::escape_segment;
+use acp_registry_core::text::{nearest, quote};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "manifest/unknown-field",
+    level: Level::Warning,
+    summary: "agent.json has a top-level member that the schema does not know",
+    why: "Unknown members are published as they are, and a misspelt one has no effect. A member that the build itself sets, \
+          such as `bundled`, is an error: an agent could otherwise give itself a standing that only the registry gives.",
+    fix: "Correct the spelling, or remove the member.",
+    fails: Example::Manifest("\"licence\": \"MIT\""),
+    marks: "\"licence\"",
+    passes: Example::Manifest("\"license\": \"MIT\""),
+    check: Check::Manifest(check),
+};
+
+/// Members that the build of the public registry sets, whatever the configuration of this one.
+const SET_BY_BUILDS: &[&str] = &["bundled"];
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    let Some(members) = subject.manifest.value().as_object() else { return };
+    for key in members.keys().filter(|key| !known_members().any(|known| known == key.as_str())) {
+        let pointer = format!("/{}", escape_segment(key));
+        if SET_BY_BUILDS.contains(&key.as_str()) || subject.options.config.set_keys().any(|set| set == key) {
+            report
+                .key(pointer, format!("{} is set by the build, not by manifests", quote(key)))
+                .grave()
+                .help("remove it");
+            continue;
+        }
+        let draft = report.key(pointer, format!("unknown member {}", quote(key)));
+        if let Some(near) = nearest(key, known_members()) {
+            draft.help(format!("did you mean `{near}`?"));
+        }
+    }
+}

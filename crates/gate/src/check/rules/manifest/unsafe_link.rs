@@ -1,0 +1,32 @@
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::net::address;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "manifest/unsafe-link",
+    level: Level::Error,
+    summary: "a link does not lead to a web page",
+    why: "Clients and catalogs show `repository`, `website` and `license_url` as links; a `javascript:` or `file:` address \
+          would run or open something on the reader's machine, and user info in an address disguises the host.",
+    fix: "Write an address that begins with `https://` or `http://`.",
+    fails: Example::Manifest("\"website\": \"javascript:alert(1)\""),
+    marks: "\"javascript:alert(1)\"",
+    passes: Example::Manifest("\"website\": \"https://example.com\""),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    let agent = subject.agent();
+    let links = [("repository", &agent.repository), ("website", &agent.website), ("license_url", &agent.license_url)];
+    // An icon is usually a path in the agent's folder, which the build replaces.
+    let icon = agent.icon.as_deref().filter(|icon| icon.contains(':')).map(|icon| ("icon", icon));
+    for (key, link) in links.into_iter().filter_map(|(key, link)| Some((key, link.as_deref()?))).chain(icon) {
+        if let Err(error) = address::parse(link) {
+            report
+                .value(format!("/{key}"), format!("{} {error}", quote(link)))
+                .help("write an address that begins with https:// or http://");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::manifest::Version;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "manifest/version-format",
+    level: Level::Error,
+    summary: "a version does not have three numeric parts",
+    why: "Clients and the update bot compare versions by their numbers to tell what is newer.",
+    fix: "Write `MAJOR.MINOR.PATCH`, filling up with zeros: a release tagged `v1.2` has the version `1.2.0`. More parts, \
+          leading zeros (`2026.07.01`) and, under `preview`, a prerelease (`1.2.0-preview.3`) are allowed.",
+    fails: Example::Manifest("\"version\": \"v1.0\""),
+    marks: "\"v1.0\"",
+    passes: Example::Manifest("\"version\": \"1.0.0\""),
+    check: Check::Manifest(check),
+};
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    for release in subject.agent().releases() {
+        let is_string = subject
+            .manifest
+            .value()
+            .pointer(&format!("{}/version", release.pointer()))
+            .is_some_and(serde_json::Value::is_string);
+        if is_string && Version::parse(release.version).is_none() {
+            report
+                .value(format!("{}/version", release.pointer()), format!("{} is not a version", quote(release.version)))
+                .help("write three numeric parts, such as 1.2.0");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The rules: one file a rule, in a folder a group. A rule is registered here and nowhere else.
+
+mod archive;
+mod distribution;
+mod github;
+mod handshake;
+mod icon;
+mod manifest;
+mod npm;
+mod published;
+mod pypi;
+mod registry;
+mod url;
+
+use super::Rule;
+
+/// Every rule, ordered by name.
+pub static RULES: &[&Rule] = &[
+    &archive::cmd_not_found::RULE,
+    &archive::digest_mismatch::RULE,
+    &archive::misleading_suffix::RULE,
+    &archive::missing_digest::RULE,
+    &archive::needs_libc::RULE,
+    &archive::too_large::RULE,
+    &archive::unreadable::RULE,
+    &archive::unsafe_entry::RULE,
+    &archive::wrong_platform::RULE,
+    &distribution::archive_format::RULE,
+    &distribution::cmd_style::RULE,
+    &distribution::inconsistent_targets::RULE,
+    &distribution::invalid_exclude_newer::RULE,
+    &distribution::latest_reference::RULE,
+    &distribution::missing_os::RULE,
+    &distribution::reserved_env::RULE,
+    &distribution::service_address::RULE,
+    &distribution::unpinned_package::RULE,
+    &distribution::unpublished_command::RULE,
+    &distribution::unsafe_cmd::RULE,
+    &distribution::unsafe_package_spec::RULE,
+    &distribution::unsafe_url::RULE,
+    &distribution::version_mismatch::RULE,
+    &distribution::version_unverifiable::RULE,
+    &github::asset_not_found::RULE,
+    &handshake::install_failed::RULE,
+    &handshake::invalid_answer::RULE,
+    &handshake::missing_method::RULE,
+    &handshake::missing_runtime::RULE,
+    &handshake::no_answer::RULE,
+    &handshake::no_supported_auth::RULE,
+    &handshake::protocol_version::RULE,
+    &handshake::untidy::RULE,
+    &icon::active_content::RULE,
+    &icon::comment::RULE,
+    &icon::external_reference::RULE,
+    &icon::hardcoded_color::RULE,
+    &icon::invisible::RULE,
+    &icon::mask_color::RULE,
+    &icon::missing::RULE,
+    &icon::no_current_color::RULE,
+    &icon::size::RULE,
+    &icon::syntax::RULE,
+    &icon::too_large::RULE,
+    &icon::viewbox::RULE,
+    &manifest::duplicate_id::RULE,
+    &manifest::duplicate_key::RULE,
+    &manifest::id_mismatch::RULE,
+    &manifest::license::RULE,
+    &manifest::missing_authors::RULE,
+    &manifest::missing_license::RULE,
+    &manifest::missing_license_url::RULE,
+    &manifest::prerelease_in_stable::RULE,
+    &manifest::preview_version::RULE,
+    &manifest::reserved_id::RULE,
+    &manifest::schema::RULE,
+    &manifest::syntax::RULE,
+    &manifest::text_control_characters::RULE,
+    &manifest::unknown_field::RULE,
+    &manifest::unsafe_link::RULE,
+    &manifest::version_format::RULE,
+    &npm::ambiguous_bin::RULE,
+    &npm::command_not_found::RULE,
+    &npm::deprecated::RULE,
+    &npm::missing_integrity::RULE,
+    &npm::version_not_found::RULE,
+    &pypi::excluded_version::RULE,
+    &pypi::missing_hash::RULE,
+    &pypi::version_not_found::RULE,
+    &pypi::yanked::RULE,
+    &registry::config::RULE,
+    &registry::git_files::RULE,
+    &registry::quarantine::RULE,
+    &registry::stray_entry::RULE,
+    &registry::unreadable_file::RULE,
+    &url::dead_link::RULE,
+    &url::redirects_to_insecure::RULE,
+    &url::server_error::RULE,
+    &url::slow::RULE,
+    &url::unreachable::RULE,
+];
+
+/// The rule of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Rule> {
+    RULES.binary_search_by(|rule| rule.name.cmp(name)).ok().map(|at| RULES[at])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::check::{Example, Levels, Options, Selection, check};
+    use crate::config::{Config, LevelSetting};
+    use crate::finding::{Finding, Level};
+    use crate::survey::Survey;
+    use acp_registry_core::net::AllowedHosts;
+    use acp_registry_core::registry::Registry;
+
+    const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  \
+                        <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n";
+
+    /// Puts members into a manifest that is otherwise in order.
+    fn manifest(members: &str) -> String {
+        let given: serde_json::Value = serde_json::from_str(&format!("{{{members}}}")).unwrap();
+        let version = given.get("version").and_then(serde_json::Value::as_str).unwrap_or("1.0.0");
+        let rest = [
+            ("id", "\"example\"".to_owned()),
+            ("name", "\"Example\"".to_owned()),
+            ("version", format!("\"{version}\"")),
+            ("description", "\"An agent that shows how a manifest looks.\"".to_owned()),
+            ("authors", "[\"Example Team\"]".to_owned()),
+            ("license", "\"MIT\"".to_owned()),
+            ("distribution", format!("{{ \"npx\": {{ \"package\": \"example@{version}\" }} }}")),
+        ];
+        let rest: String = rest
+            .iter()
+            .filter(|(key, _)| given.get(key).is_none())
+            .map(|(key, value)| format!(",\n  \"{key}\": {value}"))
+            .collect();
+        format!("{{\n  {members}{rest}\n}}\n")
+    }
+
+    /// Puts a Linux target into a binary distribution that is otherwise in order.
+    fn binary(target: &str) -> String {
+        let other = |os: &str, program: &str| {
+            format!("{{ \"archive\": \"https://example.com/1.0.0/{os}.zip\", \"cmd\": \"./{program}\" }}")
+        };
+        let (darwin, windows) = (other("darwin", "agent"), other("windows", "agent.exe"));
+        format!(
+            "\"distribution\": {{ \"binary\": {{\n  \"darwin-aarch64\": {darwin},\n  \"linux-x86_64\": {target},\n  \
+             \"windows-x86_64\": {windows}\n}} }}"
+        )
+    }
+
+    fn files(example: Example) -> Vec<(String, String)> {
+        match example {
+            Example::Manifest(members) => {
+                vec![("example/agent.json".into(), manifest(members)), ("example/icon.svg".into(), ICON.into())]
+            }
+            Example::Target(target) => files(Example::Icon(ICON))
+                .into_iter()
+                .map(
+                    |(path, text)| {
+                        if path == "example/agent.json" { (path, manifest(&binary(target))) } else { (path, text) }
+                    },
+                )
+                .collect(),
+            Example::Icon(icon) => vec![
+                ("example/agent.json".into(), manifest("\"license\": \"MIT\"")),
+                ("example/icon.svg".into(), icon.into()),
+            ],
+            Example::Online(online) => files(online.manifest),
+            Example::Files(files) => files.iter().map(|(path, text)| ((*path).into(), (*text).into())).collect(),
+        }
+    }
+
+    /// Findings of all rules, with the text that each underlines.
+    fn run(example: Example, rule: &Rule) -> Vec<(Finding, String)> {
+        let folder = tempfile::tempdir().unwrap();
+        let files = files(example);
+        for (path, text) in &files {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let registry = Registry::load(folder.path()).unwrap();
+        let config = files
+            .iter()
+            .find(|(path, _)| path == "registry.toml")
+            .map_or_else(Config::default, |(path, text)| Config::parse(Path::new(path), text).unwrap());
+        let mut levels = Levels::default();
+        if rule.level == Level::Allow {
+            levels.set(rule.name, LevelSetting::Deny).unwrap();
+        }
+        let allowed_hosts = AllowedHosts::default();
+        let mut survey = Survey::default();
+        if let Example::Online(online) = example {
+            (online.answers)(&mut survey);
+        }
+        let options =
+            Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: Some(&survey) };
+        let underlined = |finding: &Finding| {
+            finding.span.map_or(String::new(), |span| {
+                let text = registry.text(&finding.file).unwrap();
+                text[span.bytes(text)].to_owned()
+            })
+        };
+        let checked = check(&registry, &options, &Selection::All);
+        checked
+            .findings
+            .into_iter()
+            .map(|finding| {
+                let text = underlined(&finding);
+                (finding, text)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_failing_example_is_reported_at_its_place() {
+        for rule in RULES {
+            let found = run(rule.fails, rule);
+            let own: Vec<_> = found.iter().filter(|(finding, _)| finding.rule == rule.name).collect();
+            assert_eq!(own.len(), 1, "{} must report its example once: {found:#?}", rule.name);
+            assert_eq!(own[0].1, rule.marks, "{} must underline the place", rule.name);
+            assert!(own[0].0.level > Level::Allow);
+        }
+    }
+
+    #[test]
+    fn every_passing_example_is_in_order() {
+        for rule in RULES {
+            let found = run(rule.passes, rule);
+            assert!(found.is_empty(), "{}: {found:#?}", rule.name);
+        }
+    }
+
+    #[test]
+    fn the_table_is_sorted_and_whole() {
+        assert!(RULES.is_sorted_by(|a, b| a.name < b.name));
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/check/rules");
+        let mut files = BTreeSet::new();
+        for group in fs::read_dir(here).unwrap().map(|group| group.unwrap().path()).filter(|path| path.is_dir()) {
+            for file in fs::read_dir(&group).unwrap().map(|file| file.unwrap().path()) {
+                let stem = file.file_stem().unwrap().to_str().unwrap().replace('_', "-");
+                if stem != "mod" {
+                    files.insert(format!("{}/{stem}", group.file_name().unwrap().to_str().unwrap()));
+                }
+            }
+        }
+        assert_eq!(files, RULES.iter().map(|rule| rule.name.to_owned()).collect());
+    }
+
+    #[test]
+    fn every_rule_is_documented() {
+        for rule in RULES {
+            assert!(
+                !rule.summary.is_empty() && !rule.summary.ends_with('.'),
+                "{}: the summary is a fragment",
+                rule.name
+            );
+            for text in [rule.why, rule.fix] {
+                assert!(text.len() > 10 && text.ends_with('.'), "{}: {text:?} must be whole sentences", rule.name);
+            }
+        }
+    }
+}

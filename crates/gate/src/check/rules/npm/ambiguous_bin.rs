@@ -1,0 +1,63 @@
+use super::example;
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rules::published;
+use crate::finding::Level;
+use crate::survey::Survey;
+use acp_registry_core::text::quote;
+use acp_registry_core::upstream::npm::Bin;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "npm/ambiguous-bin",
+    level: Level::Error,
+    summary: "npx cannot tell which command of a package to start",
+    why: "npx starts the command that has the name of the package, or the only one. Where there is neither it ends with \"could not determine executable to run\", for everybody.",
+    fix: "Give the package one command, or one with the name of the package (without its scope). In a registry whose \
+          views have `package-extensions`, name the command in `command`.",
+    fails: Example::Online(&Online {
+        manifest: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }"),
+        world: "The npm package example has the commands one and two.",
+        answers: |survey| {
+            example(
+                survey,
+                "1.0.0",
+                "\"bin\":{\"one\":\"1.js\",\"two\":\"2.js\"},\"dist\":{\"integrity\":\"sha512-…\"}",
+            );
+        },
+    }),
+    marks: "\"example@1.0.0\"",
+    passes: Example::Online(&Online {
+        manifest: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }"),
+        world: "The npm package example has the commands example and two.",
+        answers: |survey| {
+            example(
+                survey,
+                "1.0.0",
+                "\"bin\":{\"example\":\"1.js\",\"two\":\"2.js\"},\"dist\":{\"integrity\":\"sha512-…\"}",
+            );
+        },
+    }),
+    check: Check::Online(check),
+};
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for named in published::npm(subject, survey) {
+        let Some((version, published)) = published::npm_version(&named) else { continue };
+        // A command that is named has a rule of its own.
+        if named.package.command.is_some() {
+            continue;
+        }
+        let name = &named.spec.name;
+        let package = format!("{} of {}", quote(&version), quote(name));
+        let message = match &published.bin {
+            Bin::One(_) => continue,
+            Bin::None => format!("{package} has no command, so that npx has nothing to start"),
+            Bin::Several { names, count } => {
+                let shown: Vec<String> = names.iter().take(5).map(|command| quote(command)).collect();
+                format!("{package} has {count} commands ({}), and npx cannot choose", shown.join(", "))
+            }
+        };
+        let own = name.rsplit('/').next().unwrap_or(name);
+        report.value(named.pointer, message).help(format!("the package needs a command of the name {}", quote(own)));
+    }
+}

@@ -1,0 +1,51 @@
+use super::example;
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rules::published;
+use crate::finding::Level;
+use crate::survey::Survey;
+use acp_registry_core::manifest::Pin;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "npm/version-not-found",
+    level: Level::Error,
+    summary: "an npm package has no such version",
+    why: "Clients tell npx to fetch exactly this version, and it fails for everybody. Packages are often published later than the release that they belong to, and sometimes taken back.",
+    fix: "Wait until the version is published, or name one that is.",
+    fails: Example::Online(&Online {
+        manifest: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }"),
+        world: "The npm registry has version 1.1.0 of the package example, and no other.",
+        answers: |survey| example(survey, "1.1.0", "\"bin\":\"cli.js\",\"dist\":{\"integrity\":\"sha512-…\"}"),
+    }),
+    marks: "\"example@1.0.0\"",
+    passes: Example::Online(&Online {
+        manifest: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }"),
+        world: "The npm registry has version 1.0.0 of the package example.",
+        answers: |survey| example(survey, "1.0.0", "\"bin\":\"cli.js\",\"dist\":{\"integrity\":\"sha512-…\"}"),
+    }),
+    check: Check::Online(check),
+};
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for named in published::npm(subject, survey) {
+        let name = quote(&named.spec.name);
+        let Some(packument) = named.known else {
+            report
+                .value(named.pointer, format!("the npm registry has no package {name}"))
+                .help("correct the name, or publish the package first");
+            continue;
+        };
+        let wanted = match &named.spec.pin {
+            Pin::Exact(version) | Pin::Tag(version) => version,
+            // What is not exact has a rule of its own.
+            Pin::Range(_) | Pin::None => continue,
+        };
+        if published::npm_version(&named).is_none() {
+            let versions: Vec<String> = packument.versions().into_iter().map(ToOwned::to_owned).collect();
+            report
+                .value(named.pointer, format!("the npm registry has no {} of {name}", quote(wanted)))
+                .help(format!("it has {}", published::newest(&versions)));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What package registries say of the packages that a manifest names: shared by the rules about them.
+
+use crate::check::rule::Subject;
+use crate::survey::Survey;
+use acp_registry_core::manifest::{NpmSpec, Package, PackageKind, Pin, PypiSpec, Release};
+use acp_registry_core::upstream::SourceError;
+use acp_registry_core::upstream::npm::{Packument, Published};
+use acp_registry_core::upstream::pypi::Project;
+
+/// A package that was asked for.
+pub(super) struct Named<'a, S, T> {
+    /// JSON pointer of the specification.
+    pub(super) pointer: String,
+    /// The package, and JSON pointer of the object that has it.
+    pub(super) package: &'a Package,
+    pub(super) object: String,
+    pub(super) spec: S,
+    /// What its registry knows; `None` when it knows no such package.
+    pub(super) known: Option<&'a T>,
+}
+
+/// The npm packages of a manifest that the registry has answered for.
+pub(super) fn npm<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> Vec<Named<'a, NpmSpec, Packument>> {
+    let named = specs(subject, PackageKind::Npx).filter_map(|(object, package)| {
+        let spec: NpmSpec = package.package.parse().ok()?;
+        let known = survey.npm.get(&spec.name)?.as_ref().ok()?.as_deref();
+        Some(Named { pointer: format!("{object}/package"), package, object, spec, known })
+    });
+    named.collect()
+}
+
+/// The Python projects of a manifest that the index has answered for.
+pub(super) fn pypi<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> Vec<Named<'a, PypiSpec, Project>> {
+    let named = specs(subject, PackageKind::Uvx).filter_map(|(object, package)| {
+        let spec: PypiSpec = package.package.parse().ok()?;
+        let known = survey.pypi.get(&spec.name)?.as_ref().ok()?.as_deref();
+        Some(Named { pointer: format!("{object}/package"), package, object, spec, known })
+    });
+    named.collect()
+}
+
+/// The packages whose registry has given no answer.
+pub(super) fn failures<'a>(subject: &Subject<'_>, survey: &'a Survey) -> Vec<(String, &'a SourceError)> {
+    let npm = specs(subject, PackageKind::Npx).filter_map(|(object, package)| {
+        let spec: NpmSpec = package.package.parse().ok()?;
+        Some((format!("{object}/package"), survey.npm.get(&spec.name)?.as_ref().err()?))
+    });
+    let pypi = specs(subject, PackageKind::Uvx).filter_map(|(object, package)| {
+        let spec: PypiSpec = package.package.parse().ok()?;
+        Some((format!("{object}/package"), survey.pypi.get(&spec.name)?.as_ref().err()?))
+    });
+    npm.chain(pypi).collect()
+}
+
+/// The version of an npm package that `npx` would take, if it was published.
+pub(super) fn npm_version<'a>(named: &Named<'a, NpmSpec, Packument>) -> Option<(String, &'a Published)> {
+    let packument: &'a Packument = named.known?;
+    let version = match &named.spec.pin {
+        Pin::Exact(version) => version,
+        Pin::Tag(tag) => packument.tags.get(tag)?,
+        Pin::None => packument.tags.get("latest")?,
+        Pin::Range(_) => return None,
+    };
+    Some((version.clone(), packument.version(version)?))
+}
+
+/// The newest of many versions, for a message.
+pub(super) fn newest(versions: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown = versions
+        .iter()
+        .take(SHOWN)
+        .map(|version| acp_registry_core::text::quote(version))
+        .collect::<Vec<_>>()
+        .join(", ");
+    match versions.len().saturating_sub(SHOWN) {
+        0 if versions.is_empty() => "no version at all".to_owned(),
+        0 => shown,
+        more => format!("{shown} and {more} older ones"),
+    }
+}
+
+/// The packages of a kind, each with the JSON pointer of the object that has it.
+fn specs<'a>(subject: &'a Subject<'_>, wanted: PackageKind) -> impl Iterator<Item = (String, &'a Package)> {
+    subject.packages().filter(move |(_, kind, _)| *kind == wanted).map(|(release, kind, package)| {
+        let release: Release<'_> = release;
+        (format!("{}/distribution/{}", release.pointer(), kind.as_str()), package)
+    })
+}

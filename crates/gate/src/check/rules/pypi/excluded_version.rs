@@ -1,0 +1,65 @@
+use std::sync::Arc;
+
+use time::UtcOffset;
+use time::macros::datetime;
+
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rules::published;
+use crate::finding::Level;
+use crate::survey::Survey;
+use acp_registry_core::manifest::{Pin, extension};
+use acp_registry_core::text::quote;
+use acp_registry_core::upstream::pypi::{File, Project};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "pypi/excluded-version",
+    level: Level::Error,
+    summary: "a version was released after the day of `exclude_newer`",
+    why: "uv takes nothing that was released after that day, so that it finds no such version, for everybody.",
+    fix: "Write the day of the release, or a later one on which what the package needs still worked.",
+    fails: Example::Online(&Online {
+        manifest: Example::Manifest(
+            "\"distribution\": { \"uvx\": { \"package\": \"example==1.0.0\", \"exclude_newer\": \"2026-02-01\" } }",
+        ),
+        world: "The Python index has example 1.0.0, of 2 February 2026.",
+        answers: released,
+    }),
+    marks: "\"2026-02-01\"",
+    passes: Example::Online(&Online {
+        manifest: Example::Manifest(
+            "\"distribution\": { \"uvx\": { \"package\": \"example==1.0.0\", \"exclude_newer\": \"2026-02-02\" } }",
+        ),
+        world: "The Python index has example 1.0.0, of 2 February 2026.",
+        answers: released,
+    }),
+    check: Check::Online(check),
+};
+
+/// For the examples.
+fn released(survey: &mut Survey) {
+    let file = File {
+        name: "example-1.0.0-py3-none-any.whl".to_owned(),
+        has_hash: true,
+        uploaded: Some(datetime!(2026-02-02 12:00 UTC)),
+        ..File::default()
+    };
+    survey.pypi.insert("example".to_owned(), Ok(Some(Arc::new(Project::of_files([file])))));
+}
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for named in published::pypi(subject, survey) {
+        let Some(day) = named.package.exclude_newer.as_deref().and_then(extension::day) else { continue };
+        let (Some(project), Pin::Exact(version)) = (named.known, &named.spec.pin) else { continue };
+        let Some(released) = project.release(version).and_then(|release| release.first) else { continue };
+        let released = released.to_offset(UtcOffset::UTC).date();
+        if released <= day {
+            continue;
+        }
+        let package = format!("{} of {}", quote(version), quote(&named.spec.name));
+        let pointer = format!("{}/{}", named.object, extension::EXCLUDE_NEWER);
+        report
+            .value(pointer, format!("{package} was released on {released}, after this day"))
+            .help(format!("write \"{released}\" or a later day"));
+    }
+}

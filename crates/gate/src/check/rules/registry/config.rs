@@ -1,0 +1,78 @@
+use crate::check::reporter::{About, Draft, Reporter};
+use crate::check::rule::{Check, Example, Rule};
+use crate::check::run::Options;
+use crate::config::{Schemas, View};
+use crate::finding::Level;
+use acp_registry_core::registry::Registry;
+use acp_registry_core::text::{nearest, quote};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "registry/config",
+    level: Level::Warning,
+    summary: "registry.toml names an agent, a distribution or a schema that is not there",
+    why: "An exclusion or a change that meets no agent has no effect; mostly the agent was renamed or has left. A schema that \
+          cannot be read is an error: without it the registry is not built.",
+    fix: "Correct or remove the id in the view, or the path below `[schemas]`.",
+    fails: Example::Files(&[("registry.toml", "[[view]]\nfile = \"registry.json\"\nexclude = [\"unknown\"]\n")]),
+    marks: "",
+    passes: Example::Files(&[("registry.toml", "[[view]]\nfile = \"registry.json\"\n")]),
+    check: Check::Registry(check),
+};
+
+fn check(registry: &Registry, options: &Options<'_>, report: &mut Reporter<'_>) {
+    let config = || About { file: "registry.toml", ..About::default() };
+    for id in options.config.agents.keys().filter(|id| registry.entry(id).is_none()) {
+        report.about(config(), |report| {
+            let message = format!("`[agents]` speaks of {}, but there is no such agent", quote(id));
+            suggest(registry, id, report.file(message));
+        });
+    }
+    let schemas = &options.config.schemas;
+    for (key, path) in [("agent", &schemas.agent), ("registry", &schemas.registry)] {
+        let Some(path) = path else { continue };
+        if let Err(problem) = Schemas::read(&registry.root, path) {
+            let message = format!("the schema {} {problem}", quote(path));
+            // The build refuses it.
+            report.about(config(), |report| {
+                let help = format!("correct `{key}` below `[schemas]`, or add the file");
+                report.file(message).help(help).grave();
+            });
+        }
+    }
+    for view in &options.config.views {
+        report.about(config(), |report| check_view(registry, view, report));
+    }
+}
+
+fn suggest(registry: &Registry, id: &str, draft: Draft<'_>) {
+    match nearest(id, registry.entries.iter().map(|entry| entry.id.as_str())) {
+        Some(near) => draft.help(format!("did you mean `{near}`?")),
+        None => draft.help("remove the id"),
+    };
+}
+
+fn check_view(registry: &Registry, view: &View, report: &mut Reporter<'_>) {
+    for id in view.exclude.iter().chain(view.agents.keys()) {
+        if registry.entry(id).is_none() {
+            let view = quote(&view.file);
+            let message = format!("the view {view} speaks of {}, but there is no such agent", quote(id));
+            suggest(registry, id, report.file(message));
+        }
+    }
+    for (id, changes) in &view.agents {
+        let Some(manifest) = registry.entry(id).and_then(|entry| entry.manifest.present()) else { continue };
+        for kind in changes.append_args.keys() {
+            let declared = manifest.value().pointer(&format!("/distribution/{kind}"));
+            let previewed = manifest.value().pointer(&format!("/preview/distribution/{kind}"));
+            if declared.or(previewed).is_none() {
+                report
+                    .file(format!(
+                        "the view {} appends arguments to {kind} of {}, which has none",
+                        quote(&view.file),
+                        quote(id)
+                    ))
+                    .help("remove the arguments, or name a distribution that the agent has");
+            }
+        }
+    }
+}

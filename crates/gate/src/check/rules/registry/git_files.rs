@@ -1,0 +1,33 @@
+use crate::check::reporter::{About, Reporter};
+use crate::check::rule::{Check, Example, Rule};
+use crate::check::run::Options;
+use crate::finding::Level;
+use acp_registry_core::registry::Registry;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "registry/git-files",
+    level: Level::Error,
+    summary: "a folder holds files of a git repository, such as HEAD",
+    why: "Git takes a folder with `HEAD`, `objects` and `refs` for a repository, and runs what its `config` names. In a \
+          checkout with such a folder, `git status` in that folder can run a program that the author of a branch has chosen.",
+    fix: "Remove the file. The registry's own `.git` is not meant.",
+    fails: Example::Files(&[("HEAD", "ref: refs/heads/main\n")]),
+    marks: "",
+    passes: Example::Manifest("\"id\": \"example\""),
+    check: Check::Registry(check),
+};
+
+fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>) {
+    for path in &registry.git_files {
+        let (agent, file) = match path.split_once('/') {
+            Some((folder, name)) if registry.entry(folder).is_some() => (Some(folder), name),
+            _ => (None, path.as_str()),
+        };
+        report.about(About { agent, file, ..About::default() }, |report| {
+            report
+                .file(format!("{} is a name of git's own, by which a folder becomes a repository", quote(path)))
+                .help("remove it");
+        });
+    }
+}

@@ -1,0 +1,179 @@
+use serde_json::Value;
+
+use crate::check::reporter::{About, Reporter};
+use crate::check::rule::{Check, Example, Rule};
+use crate::check::run::Options;
+use crate::finding::Level;
+use acp_registry_core::manifest::{SyntaxError, escape_segment};
+use acp_registry_core::registry::{Loaded, Quarantine, Registry, date};
+use acp_registry_core::text::{nearest, quote};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "registry/quarantine",
+    level: Level::Warning,
+    summary: "quarantine.json names no agent, or cannot be read",
+    why: "The list keeps broken agents from being started and updated. An id that no agent has keeps nothing from being \
+          started. A list that cannot be read is an error: without it every quarantined agent would be started. An entry of a \
+          wrong form is an error too: it keeps its agent in quarantine without end, whatever it was meant to say.",
+    fix: "The file is one JSON object: `{ \"<id>\": \"<reason>\" }`, or, with the last day of the quarantine, \
+          `{ \"<id>\": { \"reason\": \"<reason>\", \"until\": \"YYYY-MM-DD\" } }`. Remove ids of agents that have left.",
+    fails: Example::Files(&[("quarantine.json", "{ \"unknown\": \"crashes at start\" }\n")]),
+    marks: "\"unknown\"",
+    passes: Example::Files(&[("quarantine.json", "{}\n")]),
+    check: Check::Registry(check),
+};
+
+const FORM: &str = "the file is one object: { \"<id>\": \"<reason>\" }";
+
+const ENTRY: &str = "write \"<reason>\", or { \"reason\": \"<reason>\", \"until\": \"YYYY-MM-DD\" }";
+
+const MEMBERS: [&str; 2] = ["reason", "until"];
+
+fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>) {
+    let about = About { file: "quarantine.json", ..About::default() };
+    match &registry.quarantine {
+        Loaded::Missing => {}
+        Loaded::Unreadable(error) => report.about(about, |report| {
+            report.file(error.to_string()).grave().help(FORM);
+        }),
+        Loaded::NotUtf8 { text, offset } => report.about(About { text, ..about }, |report| {
+            report.range(*offset..*offset, "not UTF-8").grave().help("save the file as UTF-8");
+        }),
+        Loaded::Broken(SyntaxError { text, message, help, range }) => report.about(About { text, ..about }, |report| {
+            report.range(range.clone(), format!("not valid JSON: {message}")).grave().help(help.unwrap_or(FORM));
+        }),
+        Loaded::Present(quarantine) => {
+            let document = &quarantine.document;
+            report.about(About { text: document.text(), manifest: Some(document), ..about }, |report| {
+                check_members(registry, quarantine, report);
+            });
+        }
+    }
+}
+
+fn check_members(registry: &Registry, quarantine: &Quarantine, report: &mut Reporter<'_>) {
+    let Some(members) = quarantine.document.value().as_object() else {
+        report.value("", "not a JSON object").grave().help(FORM);
+        return;
+    };
+    for (pointer, range) in quarantine.document.places().repeated_keys(50) {
+        report.member(pointer, range, "the list has this id twice").help("keep one of the two members");
+    }
+    for (id, entry) in members {
+        let pointer = format!("/{}", escape_segment(id));
+        check_entry(id, entry, &pointer, report);
+        if registry.entry(id).is_none() {
+            let draft = report.key(pointer, format!("there is no agent {}", quote(id)));
+            match nearest(id, registry.entries.iter().map(|entry| entry.id.as_str())) {
+                Some(near) => draft.help(format!("did you mean `{near}`?")),
+                None => draft.help("remove the id"),
+            };
+        }
+    }
+}
+
+fn check_entry(id: &str, entry: &Value, pointer: &str, report: &mut Reporter<'_>) {
+    let id = quote(id);
+    let members = match entry {
+        Value::String(_) => return,
+        Value::Object(members) => members,
+        _ => {
+            report.value(pointer, format!("the entry of {id} is neither a string nor an object")).grave().help(ENTRY);
+            return;
+        }
+    };
+    match members.get("reason") {
+        Some(Value::String(_)) => {}
+        Some(_) => {
+            let message = format!("the reason for {id} is not a string");
+            report.value(format!("{pointer}/reason"), message).grave().help(ENTRY);
+        }
+        None => {
+            report.value(pointer, format!("the entry of {id} has no reason")).grave().help(ENTRY);
+        }
+    }
+    if let Some(until) = members.get("until")
+        && until.as_str().and_then(date).is_none()
+    {
+        let shown = until.as_str().map_or_else(|| "the value of `until`".to_owned(), quote);
+        report
+            .value(format!("{pointer}/until"), format!("{shown} is not the date at which the quarantine of {id} ends"))
+            .grave()
+            .help("write the last day as \"YYYY-MM-DD\", or leave `until` out for a quarantine without end");
+    }
+    for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
+        let member = format!("{pointer}/{}", escape_segment(name));
+        let draft = report.key(member, format!("the entry of {id} has a member {}, which has no meaning", quote(name)));
+        match nearest(name, MEMBERS) {
+            Some(near) => draft.help(format!("did you mean `{near}`?")),
+            None => draft.help("remove it"),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::check::{Levels, Options, Selection, check, schema};
+    use crate::config::Config;
+    use crate::finding::Level;
+    use acp_registry_core::net::AllowedHosts;
+    use acp_registry_core::registry::Registry;
+
+    /// The errors, and then the warnings, each with the text that it underlines.
+    fn findings(entry: &str) -> Vec<(Level, String, String)> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("held")).unwrap();
+        fs::write(folder.path().join("held/agent.json"), "{}").unwrap();
+        fs::write(folder.path().join("quarantine.json"), format!("{{ \"held\": {entry} }}")).unwrap();
+        let registry = Registry::load(folder.path()).unwrap();
+        let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
+        let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+        let found = check(&registry, &options, &Selection::All).findings;
+        let own = found.into_iter().filter(|finding| finding.rule == super::RULE.name);
+        own.map(|finding| {
+            let text = registry.text("quarantine.json").unwrap();
+            (finding.level, text[finding.span.unwrap().bytes(text)].to_owned(), finding.message)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn entries_of_both_forms_are_in_order_and_the_schema_thinks_the_same() {
+        let schema: serde_json::Value = serde_json::from_str(schema::QUARANTINE).unwrap();
+        let validator = jsonschema::draft7::options().should_validate_formats(true).build(&schema).unwrap();
+        let obeys = |entry: &str| validator.is_valid(&serde_json::from_str(&format!("{{\"held\":{entry}}}")).unwrap());
+        let fine = [r#""x""#, r#"{ "reason": "x" }"#, r#"{ "reason": "x", "until": "2026-12-31" }"#];
+        for entry in fine {
+            assert_eq!(findings(entry), [], "{entry}");
+            assert!(obeys(entry), "{entry}");
+        }
+        for (entry, level, marks, message) in [
+            ("7", Level::Error, "7", "the entry of `held` is neither a string nor an object"),
+            ("{}", Level::Error, "{}", "the entry of `held` has no reason"),
+            (r#"{ "reason": 7 }"#, Level::Error, "7", "the reason for `held` is not a string"),
+            (
+                r#"{ "reason": "x", "until": "2026-02-30" }"#,
+                Level::Error,
+                "\"2026-02-30\"",
+                "`2026-02-30` is not the date at which the quarantine of `held` ends",
+            ),
+            (
+                r#"{ "reason": "x", "until": 20261231 }"#,
+                Level::Error,
+                "20261231",
+                "the value of `until` is not the date at which the quarantine of `held` ends",
+            ),
+            (
+                r#"{ "reason": "x", "untill": "2026-12-31" }"#,
+                Level::Warning,
+                "\"untill\"",
+                "the entry of `held` has a member `untill`, which has no meaning",
+            ),
+        ] {
+            assert_eq!(findings(entry), [(level, marks.to_owned(), message.to_owned())], "{entry}");
+            assert!(!obeys(entry), "{entry}");
+        }
+    }
+}

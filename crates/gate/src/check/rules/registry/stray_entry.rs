@@ -1,0 +1,31 @@
+use crate::check::reporter::{About, Reporter};
+use crate::check::rule::{Check, Example, Rule};
+use crate::check::run::Options;
+use crate::finding::Level;
+use acp_registry_core::registry::Registry;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "registry/stray-entry",
+    level: Level::Warning,
+    summary: "a folder holds no agent.json",
+    why: "The folder is not published. Mostly its manifest has a wrong name, such as `agents.json`.",
+    fix: "Rename the file, or remove the folder. Folders whose names begin with a dot, `dist` and `__pycache__` are passed \
+          over.",
+    fails: Example::Files(&[("example/agents.json", "{}\n")]),
+    marks: "",
+    passes: Example::Manifest("\"id\": \"example\""),
+    check: Check::Registry(check),
+};
+
+fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>) {
+    for stray in &registry.strays {
+        report.about(About { file: &stray.name, ..About::default() }, |report| {
+            let draft = report.file("the folder has no agent.json and is not published");
+            match &stray.misnamed {
+                Some(misnamed) => draft.help(format!("rename {} to agent.json", quote(misnamed))),
+                None => draft.help("add a manifest, or remove the folder"),
+            };
+        });
+    }
+}

@@ -1,0 +1,39 @@
+use crate::check::reporter::{About, Reporter};
+use crate::check::rule::{Check, Example, Rule};
+use crate::check::run::Options;
+use crate::finding::Level;
+use acp_registry_core::registry::{Loaded, Registry};
+use acp_registry_core::sys::fs::ReadError;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "registry/unreadable-file",
+    level: Level::Error,
+    summary: "a file of an agent cannot be read",
+    why: "A directory, a FIFO or a device in the place of a file, a symbolic link that leads out of the registry, or a file \
+          without read permission: none can be checked or published.",
+    fix: "Put a regular file in its place.",
+    fails: Example::Files(&[("example/agent.json/file", "a directory in the place of the manifest\n")]),
+    marks: "",
+    passes: Example::Manifest("\"id\": \"example\""),
+    check: Check::Registry(check),
+};
+
+fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>) {
+    for entry in &registry.entries {
+        for (file, error) in [("agent.json", refusal(&entry.manifest)), ("icon.svg", refusal(&entry.icon))] {
+            let Some(error) = error else { continue };
+            report.about(About { agent: Some(&entry.id), file, ..About::default() }, |report| {
+                report.file(error.to_string()).help("put a regular, readable file in its place");
+            });
+        }
+    }
+}
+
+/// Why a file was not read; files above their limit belong to the rules about their content.
+fn refusal<T>(loaded: &Loaded<T>) -> Option<&ReadError> {
+    match loaded {
+        Loaded::Unreadable(ReadError::TooLarge { .. }) => None,
+        Loaded::Unreadable(error) => Some(error),
+        _ => None,
+    }
+}

@@ -1,0 +1,54 @@
+use super::{failed_pages, no_such_host, trouble};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Survey;
+use acp_registry_core::net::{Answer, FetchError, Problem};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "url/dead-link",
+    level: Level::Warning,
+    summary: "the repository, web site or licence of an agent is not there",
+    why: "People who want to know what they install, or under which terms, find nothing.",
+    fix: "Correct the address, or leave an optional one out.",
+    fails: Example::Online(&Online {
+        manifest: Example::Manifest("\"license\": \"MIT\",\n  \"website\": \"https://example.com/gone\""),
+        world: "https://example.com/gone answers 404",
+        answers: |survey| {
+            let url = "https://example.com/gone";
+            let error = FetchError { url: url.to_owned(), hops: Vec::new(), problem: Problem::Status(404) };
+            survey.links.insert(url.to_owned(), Err(error));
+        },
+    }),
+    marks: "\"https://example.com/gone\"",
+    passes: Example::Online(&Online {
+        manifest: Example::Manifest("\"license\": \"MIT\",\n  \"website\": \"https://example.com\""),
+        world: "https://example.com answers 200",
+        answers: |survey| {
+            survey.links.insert("https://example.com".to_owned(), Ok(Answer::default()));
+        },
+    }),
+    check: Check::Online(check),
+};
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for (pointer, error) in failed_pages(subject, survey) {
+        // Many sites turn programs away with 403 and the like, and show people the page all the same.
+        let is_gone = matches!(
+            error.problem,
+            Problem::Status(404 | 410)
+                | Problem::NoSuchHost
+                | Problem::Tls(_)
+                | Problem::TooManyRedirects
+                | Problem::BadRedirect(_)
+        );
+        if is_gone {
+            let help = match error.problem {
+                Problem::NoSuchHost => no_such_host(survey),
+                Problem::Tls(_) => "the host needs a certificate that is valid and complete",
+                _ => "correct the address",
+            };
+            report.value(pointer, trouble(error)).help(help);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Rules about addresses: what their hosts answer.
+
+pub(super) mod dead_link;
+pub(super) mod redirects_to_insecure;
+pub(super) mod server_error;
+pub(super) mod slow;
+pub(super) mod unreachable;
+
+use crate::check::rule::Subject;
+use crate::survey::Survey;
+use acp_registry_core::net::{Answer, FetchError, Problem, remedy};
+use acp_registry_core::text::quote;
+
+/// What came of asking for an archive.
+type Asked<'a> = Result<&'a Answer, &'a FetchError>;
+
+/// The archives that were asked for: JSON pointer, address as written, and what came of it.
+fn archives<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> impl Iterator<Item = (String, &'a str, Asked<'a>)> {
+    subject.targets().filter_map(|(release, target)| {
+        let asked = survey.link(&target.archive)?;
+        Some((release.target_pointer(target, "archive"), target.archive.as_str(), asked))
+    })
+}
+
+/// The pages that were asked for and did not answer.
+fn failed_pages<'a>(
+    subject: &'a Subject<'_>,
+    survey: &'a Survey,
+) -> impl Iterator<Item = (&'static str, &'a FetchError)> {
+    let agent = subject.agent();
+    let pages =
+        [("/repository", &agent.repository), ("/website", &agent.website), ("/license_url", &agent.license_url)];
+    pages.into_iter().filter_map(|(pointer, page)| Some((pointer, survey.link(page.as_ref()?)?.err()?)))
+}
+
+/// The failure as a message.
+pub(super) fn trouble(error: &FetchError) -> String {
+    format!("{}{} {}", quote(&error.url), by_way_of(&error.hops), error.problem)
+}
+
+/// What helps where a host's name has no address: whether others have one says where to look.
+pub(super) fn no_such_host(survey: &Survey) -> &'static str {
+    if survey.has_reached_names {
+        "other hosts were reached: correct the name of the host, or remove the address if the host is gone"
+    } else if survey.is_cut_off {
+        CUT_OFF
+    } else {
+        remedy::HOST
+    }
+}
+
+/// What helps where a host could not be asked now.
+fn later(problem: &Problem, survey: &Survey) -> &'static str {
+    match problem.remedy() {
+        Some(remedy) => remedy,
+        None if survey.is_cut_off => CUT_OFF,
+        None => "check again later",
+    }
+}
+
+const CUT_OFF: &str = "no host was reached: check the network and the name server of this machine";
+
+/// The redirects on the way, if there were any.
+pub(super) fn by_way_of(hops: &[String]) -> String {
+    if hops.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<String> = hops.iter().map(|hop| quote(hop)).collect();
+    format!(", by way of {},", shown.join(" and "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_dead_name_and_a_dead_network_have_different_remedies() {
+        let mut survey = Survey { has_reached_names: true, ..Survey::default() };
+        assert!(no_such_host(&survey).starts_with("other hosts were reached: correct the name"));
+        // A host in the person's own network, by its address, says nothing of names.
+        survey.has_reached_names = false;
+        assert!(no_such_host(&survey).starts_with("check the network") && no_such_host(&survey).contains("if other"));
+        survey.is_cut_off = true;
+        assert!(no_such_host(&survey).starts_with("no host was reached: check the network"));
+        let proxy = Problem::Proxy { proxy: "http://h.example".to_owned(), message: String::new() };
+        assert!(later(&proxy, &survey).starts_with("check that proxy"));
+        assert_eq!(later(&Problem::Timeout, &survey), CUT_OFF);
+        assert_eq!(later(&Problem::Timeout, &Survey::default()), "check again later");
+    }
+}

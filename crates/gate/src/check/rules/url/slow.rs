@@ -1,0 +1,50 @@
+use std::time::Duration;
+
+use super::{archives, by_way_of};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Survey;
+use acp_registry_core::net::Answer;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "url/slow",
+    level: Level::Warning,
+    summary: "the host of an archive takes more than 5 seconds to answer",
+    why: "Many clients give up, or look broken, before the download begins.",
+    fix: "Publish archives on a host that answers at once.",
+    fails: Example::Online(&Online {
+        manifest: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
+        world: "https://example.com/1.0.0/linux.zip answers 200 after 8 seconds",
+        answers: |survey| {
+            let answer = Answer { hops: Vec::new(), elapsed: Duration::from_secs(8), ..Answer::default() };
+            survey.links.insert("https://example.com/1.0.0/linux.zip".to_owned(), Ok(answer));
+        },
+    }),
+    marks: "\"https://example.com/1.0.0/linux.zip\"",
+    passes: Example::Online(&Online {
+        manifest: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
+        world: "https://example.com/1.0.0/linux.zip answers 200 after 0.3 seconds",
+        answers: |survey| {
+            let answer = Answer { hops: Vec::new(), elapsed: Duration::from_millis(300), ..Answer::default() };
+            survey.links.insert("https://example.com/1.0.0/linux.zip".to_owned(), Ok(answer));
+        },
+    }),
+    check: Check::Online(check),
+};
+
+/// How long a host may take until the headers of its answer are there.
+const LIMIT: Duration = Duration::from_secs(5);
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for (pointer, url, asked) in archives(subject, survey) {
+        if let Ok(Answer { hops, elapsed, .. }) = asked
+            && *elapsed > LIMIT
+        {
+            let way = by_way_of(hops);
+            let message = format!("{}{way} took {:.1} s to answer", quote(url), elapsed.as_secs_f64());
+            report.value(pointer, message).help("publish the archive on a host that answers at once");
+        }
+    }
+}

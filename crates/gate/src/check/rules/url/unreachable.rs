@@ -1,0 +1,54 @@
+use super::{archives, no_such_host, trouble};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Survey;
+use acp_registry_core::net::{FetchError, Problem};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "url/unreachable",
+    level: Level::Error,
+    summary: "there is nothing to fetch at the address of an archive",
+    why: "Every client of this platform fails to install the agent: its host answers that there is no such file, or that it \
+          may not be read, or there is no such host.",
+    fix: "Publish the archive, or correct the address. Files in drafts and private repositories are not public.",
+    fails: Example::Online(&Online {
+        manifest: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
+        world: "https://example.com/1.0.0/linux.zip answers 404",
+        answers: |survey| {
+            let url = "https://example.com/1.0.0/linux.zip";
+            let error = FetchError { url: url.to_owned(), hops: Vec::new(), problem: Problem::Status(404) };
+            survey.links.insert(url.to_owned(), Err(error));
+        },
+    }),
+    marks: "\"https://example.com/1.0.0/linux.zip\"",
+    passes: Example::Online(&Online {
+        manifest: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
+        world: "https://example.com/1.0.0/linux.zip answers 200",
+        answers: |survey| {
+            survey.links.insert(
+                "https://example.com/1.0.0/linux.zip".to_owned(),
+                Ok(acp_registry_core::net::Answer::default()),
+            );
+        },
+    }),
+    check: Check::Online(check),
+};
+
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for (pointer, url, asked) in archives(subject, survey) {
+        let Err(error) = asked else { continue };
+        // What leads elsewhere or is too large, what may pass, and what GitHub knows better, have rules of their own.
+        let is_other = matches!(error.problem, Problem::Refused(_) | Problem::TooLarge { .. });
+        if is_other || error.problem.may_pass() || survey.is_denied_by_github(url) {
+            continue;
+        }
+        let help = match error.problem {
+            Problem::NoSuchHost => no_such_host(survey),
+            Problem::Tls(_) => "the host needs a certificate that is valid and complete",
+            Problem::Status(401 | 403) => "the archive must be readable for everybody",
+            _ => "publish the archive, or correct the address",
+        };
+        report.value(pointer, trouble(error)).help(help);
+    }
+}

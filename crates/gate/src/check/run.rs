@@ -1,0 +1,195 @@
+//! Runs the rules.
+
+use std::collections::BTreeSet;
+
+use rayon::prelude::*;
+
+use super::icon::{Icon, IconFile};
+use super::reporter::{About, Reporter};
+use super::rule::{Check, Subject};
+use super::{Levels, RULES, Rule};
+use crate::config::Config;
+use crate::finding::{Finding, Level};
+use crate::survey::Survey;
+use acp_registry_core::manifest::{Manifest, SyntaxError};
+use acp_registry_core::net::AllowedHosts;
+use acp_registry_core::registry::{Entry, Loaded, Registry};
+
+/// How a check is done.
+#[derive(Debug)]
+pub struct Options<'a> {
+    /// Which rules run, and how much their findings weigh.
+    pub levels: &'a Levels,
+    /// Hosts that need be neither public nor reached by https.
+    pub allowed_hosts: &'a AllowedHosts,
+    /// The registry's configuration.
+    pub config: &'a Config,
+    /// What the world outside says; without it the rules that hang on that do not run.
+    pub survey: Option<&'a Survey>,
+}
+
+/// Which agents are checked.
+#[derive(Debug, Clone)]
+pub enum Selection {
+    /// The whole registry.
+    All,
+    /// The agents of these ids.
+    Agents(BTreeSet<String>),
+    /// Whatever these paths, relative to the registry directory, belong to: agents, and files beside them.
+    Paths(BTreeSet<String>),
+}
+
+impl Selection {
+    /// Whether an agent, or a folder of this name, is checked.
+    #[must_use]
+    pub fn has_folder(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Agents(ids) => ids.contains(name),
+            Self::Paths(paths) => {
+                let inside = format!("{name}/");
+                paths.range(inside.clone()..).next().is_some_and(|path| path.starts_with(&inside))
+                    || paths.contains(name)
+            }
+        }
+    }
+
+    fn has(&self, finding: &Finding) -> bool {
+        match (self, &finding.agent) {
+            (Self::All, _) => true,
+            (_, Some(agent)) => self.has_folder(agent),
+            (Self::Agents(_), None) => false,
+            (Self::Paths(_), None) => self.has_folder(&finding.file),
+        }
+    }
+}
+
+/// What came of one agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// No finding is an error.
+    Ok,
+    /// At least one finding is an error.
+    Failed,
+    /// The agent was not selected.
+    Skipped,
+}
+
+impl Status {
+    /// The word used in every output format.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// An agent and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentStatus {
+    /// Folder name.
+    pub id: String,
+    /// What came of it.
+    pub status: Status,
+}
+
+/// The result of a check.
+#[derive(Debug, Clone, Default)]
+pub struct Checked {
+    /// All findings, in the order of every report (see [`Finding::sort_key`]).
+    pub findings: Vec<Finding>,
+    /// All agents of the registry, by folder name.
+    pub agents: Vec<AgentStatus>,
+    /// What was not checked although it was asked for, and why.
+    pub notes: Vec<String>,
+}
+
+impl Checked {
+    /// How many findings have this level.
+    #[must_use]
+    pub fn count(&self, level: Level) -> usize {
+        self.findings.iter().filter(|finding| finding.level == level).count()
+    }
+
+    /// How many agents have this status.
+    #[must_use]
+    pub fn count_agents(&self, status: Status) -> usize {
+        self.agents.iter().filter(|agent| agent.status == status).count()
+    }
+}
+
+/// Runs every rule that is not switched off, over the selected agents, on all processors.
+#[must_use]
+pub fn check(registry: &Registry, options: &Options<'_>, selection: &Selection) -> Checked {
+    let active: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| options.levels.is_active(rule)).collect();
+    let selected: Vec<&Entry> = registry.entries.iter().filter(|entry| selection.has_folder(&entry.id)).collect();
+    let per_entry = selected.par_iter().map(|entry| check_entry(entry, &active, options));
+    let mut findings: Vec<Finding> = per_entry.flatten_iter().collect();
+    let mut around = Vec::new();
+    for rule in active {
+        if let Check::Registry(look) = rule.check {
+            look(registry, options, &mut Reporter::new(rule, options.levels, About::default(), &mut around));
+        }
+    }
+    findings.extend(around.into_iter().filter(|finding| selection.has(finding)));
+    findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+
+    let failed: BTreeSet<&str> = findings
+        .iter()
+        .filter(|finding| finding.level == Level::Error)
+        .filter_map(|finding| finding.agent.as_deref())
+        .collect();
+    let status = |id: &str| {
+        if !selection.has_folder(id) {
+            Status::Skipped
+        } else if failed.contains(id) {
+            Status::Failed
+        } else {
+            Status::Ok
+        }
+    };
+    let agents = registry.entries.iter().map(|entry| AgentStatus { id: entry.id.clone(), status: status(&entry.id) });
+    let notes = options.survey.map_or_else(Vec::new, |survey| survey.notes.clone());
+    Checked { agents: agents.collect(), findings, notes }
+}
+
+fn check_entry(entry: &Entry, rules: &[&'static Rule], options: &Options<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let manifest = entry.manifest.present();
+    let icon_text = text_of(&entry.icon, String::as_str);
+    let parsed = entry.icon.present().map(|text| Icon::parse(text));
+    let icon_file = IconFile { loaded: &entry.icon, parsed: parsed.as_ref() };
+    let about = |file, text| About { agent: Some(&entry.id), file, text, manifest: None };
+    let about_manifest = About { manifest, ..about("agent.json", text_of(&entry.manifest, Manifest::text)) };
+    let about_icon = about("icon.svg", icon_text);
+    for rule in rules {
+        let about = if matches!(rule.check, Check::IconFile(_) | Check::Icon(_)) { about_icon } else { about_manifest };
+        let mut reporter = Reporter::new(rule, options.levels, about, &mut findings);
+        match (&rule.check, manifest, &parsed) {
+            (Check::ManifestFile(look), ..) => look(&entry.manifest, &mut reporter),
+            (Check::Manifest(look), Some(manifest), _) => {
+                look(&Subject { folder: &entry.id, manifest, options }, &mut reporter);
+            }
+            (Check::Online(look), Some(manifest), _) => {
+                if let Some(survey) = options.survey {
+                    look(&Subject { folder: &entry.id, manifest, options }, survey, &mut reporter);
+                }
+            }
+            (Check::IconFile(look), ..) => look(&icon_file, &mut reporter),
+            (Check::Icon(look), _, Some(Ok(icon))) => look(icon, &mut reporter),
+            (Check::Manifest(_) | Check::Online(_) | Check::Icon(_) | Check::Registry(_), ..) => {}
+        }
+    }
+    findings
+}
+
+fn text_of<'a, T>(loaded: &'a Loaded<T>, text: impl FnOnce(&'a T) -> &'a str) -> &'a str {
+    match loaded {
+        Loaded::Present(value) => text(value),
+        Loaded::Broken(SyntaxError { text, .. }) | Loaded::NotUtf8 { text, .. } => text,
+        Loaded::Missing | Loaded::Unreadable(_) => "",
+    }
+}

@@ -1,0 +1,248 @@
+//! The JSON Schemas, embedded, and their errors in words that name a key and a remedy.
+
+use std::sync::LazyLock;
+
+use jsonschema::error::ValidationErrorKind as Kind;
+use jsonschema::{Draft, Registry, Validator};
+use serde_json::Value;
+
+use acp_registry_core::manifest::{Platform, platform_of};
+use acp_registry_core::text::{nearest, quote};
+
+/// What the ids of the embedded schemas begin with: a name, reserved for what is found nowhere. The build puts the address
+/// of the registry in its place.
+pub const BASE: &str = "https://acp-registry.invalid/schemas/1";
+
+/// The schema of a manifest.
+pub const AGENT: &str = include_str!("../../../../schemas/agent.schema.json");
+
+/// The schema of an index.
+pub const REGISTRY: &str = include_str!("../../../../schemas/registry.schema.json");
+
+/// The schema of `registry.toml`.
+pub const CONFIG: &str = include_str!("../../../../schemas/registry.toml.schema.json");
+
+/// The schema of `quarantine.json`.
+pub const QUARANTINE: &str = include_str!("../../../../schemas/quarantine.schema.json");
+
+static AGENT_VALUE: LazyLock<Value> = LazyLock::new(|| parse(AGENT));
+
+#[expect(clippy::expect_used, reason = "the schema is part of the program, and a test compiles it")]
+static AGENT_VALIDATOR: LazyLock<Validator> = LazyLock::new(|| options().build(&AGENT_VALUE).expect("a valid schema"));
+
+/// `format` is a note for people, as in the public schema; rules of their own look at addresses.
+fn options<'i>() -> jsonschema::ValidationOptions<'i> {
+    jsonschema::options().with_draft(Draft::Draft7).should_validate_formats(false)
+}
+
+#[expect(clippy::expect_used, reason = "the schema is part of the program, and a test parses it")]
+fn parse(schema: &str) -> Value {
+    serde_json::from_str(schema).expect("schemas are JSON")
+}
+
+/// One way in which a document breaks the schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Violation {
+    /// JSON pointer of the value that is wrong, or that lacks something.
+    pub(super) pointer: String,
+    /// Whether the key, not the value, is what is wrong.
+    pub(super) is_key: bool,
+    /// The schema keyword that is broken.
+    pub(super) keyword: String,
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+}
+
+/// The top-level members that the schema of a manifest knows.
+pub(super) fn known_members() -> impl Iterator<Item = &'static str> {
+    static EMPTY: LazyLock<serde_json::Map<String, Value>> = LazyLock::new(serde_json::Map::new);
+    AGENT_VALUE["properties"].as_object().unwrap_or(&EMPTY).keys().map(String::as_str)
+}
+
+/// Every way in which a manifest breaks the schema.
+pub(super) fn violations(manifest: &Value) -> Vec<Violation> {
+    if AGENT_VALIDATOR.is_valid(manifest) {
+        return Vec::new();
+    }
+    AGENT_VALIDATOR.iter_errors(manifest).flat_map(|error| describe(&error)).collect()
+}
+
+/// Whether a value obeys the schema of a manifest.
+#[must_use]
+pub fn is_agent(value: &Value) -> bool {
+    AGENT_VALIDATOR.is_valid(value)
+}
+
+/// Every way in which an index breaks the schema of indexes, as text; empty when it is valid.
+#[must_use]
+pub fn index_errors(index: &Value) -> Vec<String> {
+    let schema = parse(REGISTRY);
+    let agent = &*AGENT_VALUE;
+    let compiled = (|| {
+        let known = Registry::new().add(agent["$id"].as_str().unwrap_or_default(), agent.clone())?.prepare()?;
+        Ok::<_, Box<dyn std::error::Error>>(
+            options()
+                .with_registry(&known)
+                .build(&schema)?
+                .iter_errors(index)
+                .map(|error| format!("{}: {error}", error.instance_path()))
+                .collect::<Vec<_>>(),
+        )
+    })();
+    compiled.unwrap_or_else(|error| vec![error.to_string()])
+}
+
+fn describe(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
+    let place = error.instance_path().as_str().to_owned();
+    let keyword = error.kind().keyword().to_owned();
+    let one = |pointer: String, is_key, message: String, help: Option<String>| {
+        vec![Violation { pointer, is_key, keyword: keyword.clone(), message, help }]
+    };
+    let name = name_of;
+    let member = |key: &str| format!("{place}/{}", acp_registry_core::manifest::escape_segment(key));
+    match error.kind() {
+        Kind::AdditionalProperties { unexpected } => unexpected
+            .iter()
+            .flat_map(|key| {
+                let known = known_at(error);
+                let help = match nearest(key, known.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("known here: {}", known.join(", ")),
+                };
+                one(member(key), true, format!("{} has no member {}", name(&place), quote(key)), Some(help))
+            })
+            .collect(),
+        Kind::PropertyNames { error: inner } => {
+            let key = inner.instance().as_str().unwrap_or_default();
+            let known = match inner.kind() {
+                Kind::Enum { options } => strings(options),
+                _ => Vec::new(),
+            };
+            let meant = platform_of(key).map(Platform::as_str);
+            let help = match meant.or_else(|| nearest(key, known.iter().map(String::as_str))) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("one of {}", known.join(", ")),
+            };
+            one(member(key), true, format!("{} is not a platform", quote(key)), Some(help))
+        }
+        Kind::Required { property } => {
+            let key = property.as_str().unwrap_or_default();
+            one(
+                place.clone(),
+                false,
+                format!("{} lacks the required member `{key}`", name(&place)),
+                Some(format!("add `{key}`")),
+            )
+        }
+        Kind::Type { .. } => {
+            one(place.clone(), false, format!("{} must be {}", name(&place), expected_type(error)), None)
+        }
+        Kind::MinLength { .. } => one(place.clone(), false, format!("{} is empty", name(&place)), None),
+        Kind::MinProperties { .. } => {
+            one(place.clone(), false, format!("{} is empty", name(&place)), Some("name at least one".to_owned()))
+        }
+        Kind::Pattern { pattern } => {
+            let value = quote(error.instance().as_str().unwrap_or_default());
+            let (what, help) = expected_form(&place, pattern);
+            one(place.clone(), false, format!("{value} is not {what}"), Some(help))
+        }
+        _ => one(place.clone(), false, error.to_string(), None),
+    }
+}
+
+/// A value by its name: the key of a member, with the place of an item behind it.
+fn name_of(pointer: &str) -> String {
+    let is_index = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let (rest, last) = pointer.rsplit_once('/').unwrap_or_default();
+    let key = |part: &str| part.replace("~1", "/").replace("~0", "~");
+    match rest.rsplit('/').next().filter(|list| !list.is_empty() && is_index(last)) {
+        Some(of) => quote(&format!("{}[{last}]", key(of))),
+        None if last.is_empty() => "the manifest".to_owned(),
+        None => quote(&key(last)),
+    }
+}
+
+fn expected_type(error: &jsonschema::ValidationError<'_>) -> &'static str {
+    use jsonschema::JsonType;
+    use jsonschema::error::TypeKind;
+    match error.kind() {
+        Kind::Type { kind: TypeKind::Single(JsonType::Object) } => "an object",
+        Kind::Type { kind: TypeKind::Single(JsonType::Array) } => "an array",
+        Kind::Type { kind: TypeKind::Single(JsonType::String) } => "a string",
+        _ => "of another type",
+    }
+}
+
+fn expected_form(place: &str, pattern: &str) -> (&'static str, String) {
+    match place.rsplit('/').next() {
+        Some("id") => ("a valid id", "use lower-case letters, digits and hyphens, and begin with a letter".to_owned()),
+        Some("command") => (
+            "the name of a command",
+            "use letters, digits, `.`, `_` and `-`, and begin with none of the last two".to_owned(),
+        ),
+        Some("exclude_newer") => ("a day", "write it as YYYY-MM-DD".to_owned()),
+        Some("sha256") => ("a SHA-256 digest", "write 64 hexadecimal digits".to_owned()),
+        _ => ("of the required form", format!("it must match {pattern}")),
+    }
+}
+
+fn strings(values: &Value) -> Vec<String> {
+    values.as_array().into_iter().flatten().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
+}
+
+/// The members that the schema knows where an unknown one stands.
+fn known_at(error: &jsonschema::ValidationError<'_>) -> Vec<String> {
+    let mut path = error.schema_path().as_str().to_owned();
+    path.truncate(path.rfind('/').unwrap_or(0));
+    let known = AGENT_VALUE.pointer(&format!("{path}/properties")).and_then(Value::as_object);
+    known.map(|known| known.keys().cloned().collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_error_is_found_with_its_place() {
+        let found = violations(&json!({
+            "id": "A", "name": "", "version": "1.0.0", "description": 1, "authors": ["a", 2], "preview": {},
+            "distribution": { "binary": { "linux-x64": {}, "linux-x86_64": { "archive": "a", "cmd": "b", "arg": [] } }, "npx": {} },
+        }));
+        let mut shown: Vec<_> =
+            found.iter().map(|v| (v.pointer.as_str(), v.keyword.as_str(), v.help.as_deref().unwrap_or(""))).collect();
+        shown.sort_unstable();
+        assert_eq!(
+            shown,
+            [
+                ("/authors/1", "type", ""),
+                ("/description", "type", ""),
+                ("/distribution/binary/linux-x64", "propertyNames", "did you mean `linux-x86_64`?"),
+                ("/distribution/binary/linux-x64", "required", "add `archive`"),
+                ("/distribution/binary/linux-x64", "required", "add `cmd`"),
+                ("/distribution/binary/linux-x86_64/arg", "additionalProperties", "did you mean `args`?"),
+                ("/distribution/npx", "required", "add `package`"),
+                ("/id", "pattern", "use lower-case letters, digits and hyphens, and begin with a letter"),
+                ("/name", "minLength", ""),
+                ("/preview", "required", "add `distribution`"),
+                ("/preview", "required", "add `version`"),
+            ]
+        );
+        assert!(violations(&json!([])).iter().any(|violation| violation.message == "the manifest must be an object"));
+    }
+
+    #[test]
+    fn the_embedded_schemas_have_ids_of_their_own() {
+        for (schema, file) in [(AGENT, "agent"), (REGISTRY, "registry"), (QUARANTINE, "quarantine")] {
+            assert_eq!(parse(schema)["$id"], format!("{BASE}/{file}.schema.json"));
+        }
+    }
+
+    #[test]
+    fn an_index_is_checked_down_to_its_agents() {
+        assert_eq!(index_errors(&json!({ "version": "1.0.0", "agents": [], "extensions": [] })), [] as [String; 0]);
+        let errors = index_errors(&json!({ "version": "1", "agents": [{ "id": "a" }] }));
+        assert!(errors.iter().any(|error| error.starts_with("/version: ")), "{errors:?}");
+        assert!(errors.iter().any(|error| error.starts_with("/agents/0: ")), "{errors:?}");
+    }
+}

@@ -1,0 +1,72 @@
+//! What a pull request says.
+
+use super::Wanted;
+use acp_registry_core::manifest::Channel;
+use acp_registry_core::text::{cell, code_span, printable, prose};
+
+/// How many bytes of a value are shown: GitHub refuses texts above 65,536 characters.
+const VALUE: usize = 500;
+
+pub(super) fn title(wanted: &Wanted<'_>) -> String {
+    let channel = if wanted.update.channel == Channel::Preview { " (preview)" } else { "" };
+    format!("Update {}{channel} to {}", printable(wanted.id), printable(&wanted.update.to))
+}
+
+pub(super) fn commit(wanted: &Wanted<'_>) -> String {
+    format!("{}\n\nFrom {}.\n", title(wanted), printable(&wanted.update.from))
+}
+
+/// All that a reviewer wants to know. The same update gives the same text, so that it can be compared.
+pub(super) fn body(wanted: &Wanted<'_>) -> String {
+    let update = wanted.update;
+    let sources: Vec<&str> = update.sources.iter().map(|source| source.as_str()).collect();
+    let mut out = format!(
+        "**{}** from {} to **{}**, offered by {}.\n\n",
+        shown(wanted.id),
+        shown(&update.from),
+        shown(&update.to),
+        sources.join(", ")
+    );
+    out.push_str("| in `agent.json` | old | new |\n|---|---|---|\n");
+    for change in &update.changes {
+        let value =
+            |value: &Option<String>| value.as_deref().map_or_else(|| "–".to_owned(), |value| cell(&shown(value)));
+        out.push_str(&format!(
+            "| {} | {} | {} |\n",
+            cell(&shown(&change.pointer)),
+            value(&change.from),
+            value(&change.to)
+        ));
+    }
+    if update.is_straightforward() {
+        out.push_str(
+            "\nThe change is straightforward: only version, package, addresses in the same place and digests differ.\n",
+        );
+    } else {
+        out.push_str("\nA person should look at it:\n\n");
+        for reason in &update.reasons {
+            out.push_str(&format!("- {}\n", prose(cut(&printable(reason)))));
+        }
+    }
+    let words = ["Release notes", "All changes"];
+    for (word, link) in words.iter().zip(&update.links) {
+        // The address was put together by this program from encoded parts.
+        out.push_str(&format!("\n[{word}](<{}>)\n", link.replace(['<', '>', '\\'], "")));
+    }
+    if !wanted.notes.is_empty() {
+        out.push_str(&format!("\n{}\n", wanted.notes.trim_end()));
+    }
+    out
+}
+
+fn shown(text: &str) -> String {
+    let text = printable(text);
+    let end = cut(&text);
+    let more = if end.len() < text.len() { "…" } else { "" };
+    code_span(&format!("{end}{more}"))
+}
+
+/// The beginning of a text.
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(VALUE)]
+}

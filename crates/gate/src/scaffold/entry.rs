@@ -1,0 +1,114 @@
+//! The new entry of a registry: checked by the rules, and put in its place as a whole.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{Draft, Error, manifest, starter_icon};
+use crate::check::{Options, Selection, check};
+use crate::finding::{Finding, Level};
+use acp_registry_core::manifest::Manifest;
+use acp_registry_core::registry::{Entry, ID_LIMIT, Loaded, Registry};
+use acp_registry_core::sys::fs::{PathError, Staging};
+use acp_registry_core::text::quote;
+
+/// What a source may say and a manifest can do without.
+const OPTIONAL: [&str; 5] = ["repository", "website", "authors", "license", "license_url"];
+
+/// The files of a new entry.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    /// The manifest, parsed.
+    pub manifest: Value,
+    /// The text of `agent.json`.
+    pub manifest_text: String,
+    /// The text of `icon.svg`.
+    pub icon: String,
+    /// What was left out since it breaks a rule, and why.
+    pub left_out: Vec<String>,
+    /// What a person must still put right, for the registry wants more than the source says.
+    pub errors: Vec<Finding>,
+}
+
+/// Whether an agent of this id may be in a registry.
+///
+/// # Errors
+/// [`Error::Id`], with the words of the rule that is broken.
+pub fn check_id(id: &str, root: &Path, options: &Options<'_>) -> Result<(), Error> {
+    // It becomes the name of a folder, whatever rules a configuration has switched off.
+    let is_plain = id.starts_with(|c: char| c.is_ascii_lowercase())
+        && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && id.len() <= ID_LIMIT;
+    if !is_plain {
+        return Err(Error::Id(format!(
+            "{} is not an id: use lower-case letters, digits and hyphens, begin with a letter, and write at most \
+             {ID_LIMIT} bytes",
+            quote(id)
+        )));
+    }
+    let value = json!({
+        "id": id, "name": "x", "version": "1.0.0", "description": "x", "distribution": { "npx": { "package": "x@1.0.0" } },
+    });
+    let findings = errors(id, root, &manifest::to_text(&value), options);
+    let of_id = findings.into_iter().find(|finding| finding.pointer.as_deref() == Some("/id"));
+    of_id.map_or(Ok(()), |finding| {
+        let help = finding.help.map_or_else(String::new, |help| format!("; {help}"));
+        Err(Error::Id(format!("{}: {}{help}", finding.rule, finding.message)))
+    })
+}
+
+/// Makes the files of a new entry, which pass the rules as far as the source allows.
+#[must_use]
+pub fn propose(draft: &Draft, root: &Path, options: &Options<'_>) -> Proposal {
+    let mut manifest = manifest::to_json(&draft.agent);
+    let mut left_out = Vec::new();
+    loop {
+        let text = manifest::to_text(&manifest);
+        let errors = errors(&draft.agent.id, root, &text, options);
+        let key = |finding: &Finding| {
+            let key = finding.pointer.as_deref()?.split('/').nth(1)?;
+            OPTIONAL.into_iter().find(|optional| *optional == key)
+        };
+        let Some((key, finding)) = errors.iter().find_map(|finding| Some((key(finding)?, finding))) else {
+            let icon = starter_icon(&draft.agent.id);
+            return Proposal { manifest, manifest_text: text, icon, left_out, errors };
+        };
+        left_out.push(format!("`{key}` of the source was left out: {}", finding.message));
+        if let Some(members) = manifest.as_object_mut() {
+            members.shift_remove(key);
+        }
+    }
+}
+
+/// Puts a new entry into a registry. Its folder appears as a whole, or not at all.
+///
+/// # Errors
+/// [`Error::Exists`] when there is something of that name, [`Error::Path`] when it cannot be written.
+pub fn place(root: &Path, id: &str, proposal: &Proposal) -> Result<(), Error> {
+    let folder = root.join(id);
+    if folder.symlink_metadata().is_ok() {
+        return Err(Error::Exists(folder));
+    }
+    let staging = Staging::beside(&folder)?;
+    for (name, text) in [("agent.json", &proposal.manifest_text), ("icon.svg", &proposal.icon)] {
+        let path = staging.path().join(name);
+        fs::write(&path, text).map_err(PathError::at(&path))?;
+    }
+    if staging.create()? { Ok(()) } else { Err(Error::Exists(folder)) }
+}
+
+/// What the rules that need no network say of an entry that is not there yet.
+fn errors(id: &str, root: &Path, text: &str, options: &Options<'_>) -> Vec<Finding> {
+    let manifest = Manifest::parse(text.to_owned()).map_or_else(Loaded::Broken, Loaded::Present);
+    let entry = Entry { id: id.to_owned(), manifest, icon: Loaded::Present(starter_icon(id)) };
+    let alone = Registry {
+        root: root.to_owned(),
+        entries: vec![entry],
+        strays: Vec::new(),
+        quarantine: Loaded::Missing,
+        git_files: Vec::new(),
+    };
+    let findings = check(&alone, options, &Selection::All).findings;
+    findings.into_iter().filter(|finding| finding.level == Level::Error).collect()
+}

@@ -1,0 +1,185 @@
+//! Agents that package registries have.
+
+use super::origin::{Found, LATEST, Scaffolder, newest};
+use super::{Error, words};
+use crate::bump::Offers;
+use acp_registry_core::manifest::extension::is_command;
+use acp_registry_core::manifest::{
+    Channel, Distribution, NpmSpec, Package, Pin, PypiSpec, Version, pypi_version_matches,
+};
+use acp_registry_core::text::quote;
+use acp_registry_core::upstream::npm::Bin;
+use acp_registry_core::upstream::pypi::normalized;
+
+/// How many names a message has.
+const SHOWN: usize = 5;
+
+impl Scaffolder<'_> {
+    pub(super) async fn npm(&self, spec: &NpmSpec) -> Result<Found, Error> {
+        let name = &spec.name;
+        let registry = self.sources.npm.as_ref();
+        let registry = registry.ok_or_else(|| Error::UnknownSource("no npm registry is known".to_owned()))?;
+        let described = registry.described(self.client, name).await?;
+        let described = described.ok_or_else(|| Error::NoPackage {
+            message: format!("npm has no package {}", quote(name)),
+            remedy: "correct the name, or the registry that npm is configured with",
+        })?;
+        let packument = &described.packument;
+        let no_version = |message: String| Error::NoVersion {
+            message,
+            newest: newest(&Offers::of_packument(packument)).map(|(_, text)| text),
+        };
+        let version = match &spec.pin {
+            Pin::Exact(version) => version.clone(),
+            Pin::Tag(tag) => packument
+                .tags
+                .get(tag)
+                .cloned()
+                .ok_or_else(|| no_version(format!("the package {} has no tag {}", quote(name), quote(tag))))?,
+            Pin::Range(range) => return Err(no_range(name, range)),
+            Pin::None => newest(&Offers::of_packument(packument))
+                .map(|(_, text)| text)
+                .ok_or_else(|| only_prereleases(name, &packument.versions(), "@"))?,
+        };
+        let missing = || no_version(format!("npm has no version {} of {}", quote(&version), quote(name)));
+        let published = packument.version(&version).ok_or_else(missing)?;
+        // Tags and keys of a registry are somebody else's, too.
+        let package = format!("{name}@{version}");
+        if package.parse::<NpmSpec>().map(|spec| spec.pin) != Ok(Pin::Exact(version.clone())) {
+            return Err(unfit(format!("{} is not a version that npx accepts", quote(&version))));
+        }
+        let mut notes = Vec::new();
+        self.refuse_path()?;
+        let command = match (&published.bin, self.command) {
+            (Bin::None, _) => {
+                let message = format!("{} has no command, so that npx has nothing to start", quote(&package));
+                return Err(unfit(message));
+            }
+            (_, Some(wanted)) if published.has_command(wanted) == Some(false) => {
+                let shown = listed(published.commands());
+                return Err(unfit(format!("{} has no command {}, only {shown}", quote(&package), quote(wanted))));
+            }
+            (Bin::One(own), Some(wanted)) => (own != wanted).then_some(wanted),
+            (Bin::One(_), None) => None,
+            (Bin::Several { .. }, Some(wanted)) => Some(wanted),
+            (Bin::Several { names, count }, None) => {
+                return Err(unfit(format!(
+                    "{} has {count} commands ({}), and npx cannot choose: none has the name of the package; name one \
+                     with `--cmd`",
+                    quote(&package),
+                    listed(names.iter().map(String::as_str))
+                )));
+            }
+        };
+        notes.extend(command.map(extended));
+        if let Some(reason) = &published.deprecated {
+            let reason = words::line(reason, SHOWN * 20).unwrap_or_default();
+            notes.push(format!("{} is deprecated: {}", quote(&package), quote(&reason)));
+        }
+        let npx = Some(Package { package, command: command.map(ToOwned::to_owned), ..Package::default() });
+        Ok(Found {
+            about: described.about(&version),
+            version,
+            distribution: Distribution { npx, ..Distribution::default() },
+            notes,
+        })
+    }
+
+    pub(super) async fn pypi(&self, spec: &PypiSpec) -> Result<Found, Error> {
+        let name = &spec.name;
+        let index = self.sources.pypi.as_ref();
+        let index = index.ok_or_else(|| Error::UnknownSource("no Python package index is known".to_owned()))?;
+        let project = index.project(self.client, name).await?;
+        let project = project.ok_or_else(|| Error::NoPackage {
+            message: format!("the Python index has no project {}", quote(name)),
+            remedy: "correct the name, or the index that uv and pip are configured with",
+        })?;
+        let mut notes = Vec::new();
+        let pin = match &spec.pin {
+            Pin::Tag(word) if word == LATEST => &Pin::None,
+            pin => pin,
+        };
+        let (version, text) = match pin {
+            Pin::None => newest(&Offers::of_project(&project, Channel::Stable)).ok_or_else(|| {
+                let versions = project.versions();
+                only_prereleases(name, &versions.iter().map(String::as_str).collect::<Vec<_>>(), "==")
+            })?,
+            Pin::Exact(wanted) => {
+                let missing = || Error::NoVersion {
+                    message: format!("the Python index has no version {} of {}", quote(wanted), quote(name)),
+                    newest: newest(&Offers::of_project(&project, Channel::Stable)).map(|(_, text)| text),
+                };
+                let release = project.release(wanted).ok_or_else(missing)?;
+                if let Some(reason) = &release.yanked {
+                    let reason = words::line(reason, SHOWN * 20).unwrap_or_default();
+                    notes.push(format!("{} {wanted} was yanked: {}", quote(name), quote(&reason)));
+                }
+                let stated = |offer: &crate::bump::Offer| pypi_version_matches(wanted, offer.version.as_str());
+                let offers = Offers::of_project(&project, Channel::Preview);
+                let version = offers.all().find(|offer| stated(offer)).map(|offer| offer.version.clone());
+                let formless =
+                    || unfit(format!("the version {} has no form that a manifest could state", quote(wanted)));
+                (version.or_else(|| Version::parse_loose(wanted)).ok_or_else(formless)?, wanted.clone())
+            }
+            Pin::Tag(word) | Pin::Range(word) => return Err(no_range(name, word)),
+        };
+        let about = match index.about(self.client, name, &text).await {
+            Ok(about) => about,
+            Err(error) => {
+                notes.push(format!("nothing is known of {} but its versions: {error}", quote(name)));
+                acp_registry_core::upstream::About::default()
+            }
+        };
+        let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
+        self.refuse_path()?;
+        // The index does not tell the commands of a package.
+        let command = self.command.filter(|command| normalized(command) != normalized(name));
+        notes.extend(command.map(extended));
+        let command = command.map(ToOwned::to_owned);
+        let uvx = Some(Package { package: format!("{name}{extras}=={text}"), command, ..Package::default() });
+        let distribution = Distribution { uvx, ..Distribution::default() };
+        Ok(Found { version: version.in_full(), distribution, about, notes })
+    }
+}
+
+impl Scaffolder<'_> {
+    /// Refuses what no manifest can have as the command of a package.
+    fn refuse_path(&self) -> Result<(), Error> {
+        match self.command.filter(|command| !is_command(command)) {
+            Some(command) => Err(unfit(format!("{} is not the name of a command", quote(command)))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The first of several commands, for a message.
+fn listed<'a>(commands: impl Iterator<Item = &'a str>) -> String {
+    commands.take(SHOWN).map(quote).collect::<Vec<_>>().join(", ")
+}
+
+/// What is to be known of a manifest that names its command.
+fn extended(command: &str) -> String {
+    format!("`command` ({}) is published only in views with `package-extensions = true`", quote(command))
+}
+
+fn unfit(message: String) -> Error {
+    Error::unfit(message)
+}
+
+fn no_range(name: &str, range: &str) -> Error {
+    unfit(format!("{} of {} is not one version; name one, or none for the newest", quote(range), quote(name)))
+}
+
+fn only_prereleases(name: &str, versions: &[&str], sign: &str) -> Error {
+    // What strangers call a version is not put into anybody's mouth.
+    let is_plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-+!_".contains(&b));
+    match versions.iter().find(|version| is_plain(version)) {
+        None if versions.is_empty() => unfit(format!("{} has no versions", quote(name))),
+        None => unfit(format!("{} has no version that could be named", quote(name))),
+        Some(newest) => unfit(format!(
+            "{} has no stable version that counts; for the newest one, write {}",
+            quote(name),
+            quote(&format!("{name}{sign}{newest}"))
+        )),
+    }
+}

@@ -1,0 +1,283 @@
+//! Fetches an archive, and looks into it while it comes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Read, Write as _};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
+use tokio::task::{JoinHandle, spawn_blocking};
+use url::Url;
+
+use super::Event;
+use acp_registry_core::archive::{self, CmdNotFound, Format, Limits, Listing, Program};
+use acp_registry_core::digest::{hash, hex};
+use acp_registry_core::net::{Answer, Client, FetchError, Problem, Sink, shown};
+use acp_registry_core::sys::fs::{open_file, read_at};
+
+/// An archive that was fetched.
+#[derive(Debug)]
+pub struct Archive {
+    /// How its host answered.
+    pub answer: Answer,
+    /// SHA-256 of its bytes, in lower-case hexadecimal.
+    pub sha256: String,
+    /// What was found in it, by the program that a manifest wants started.
+    pub inspections: BTreeMap<String, Result<Inspection, archive::Error>>,
+}
+
+/// What an archive means for a manifest.
+#[derive(Debug)]
+pub struct Inspection {
+    /// Its format, by its content.
+    pub format: Format,
+    /// Whether the program is there.
+    pub cmd: Result<(), CmdNotFound>,
+    /// What the program is.
+    pub program: Option<Program>,
+}
+
+/// Which archive is wanted, and what for.
+pub(super) struct Wanted<'a> {
+    /// Tells several downloads apart in [`Event`]s.
+    pub(super) number: usize,
+    pub(super) url: &'a Url,
+    /// The programs that manifests want started.
+    pub(super) cmds: &'a BTreeSet<String>,
+    /// What its host says of its digest: the same bytes need not be fetched twice.
+    pub(super) digest: Option<&'a str>,
+    pub(super) limits: Limits,
+}
+
+impl Wanted<'_> {
+    /// Fetches the archive, or takes it from the cache, and inspects it.
+    pub(super) async fn fetch(
+        &self,
+        client: &Client,
+        progress: &(dyn Fn(Event) + Sync),
+    ) -> Result<Archive, FetchError> {
+        let disk = |error: &io::Error| self.failed(Problem::Disk(error.to_string()));
+        if let Some(digest) = self.digest
+            && let Some(path) = client.cached_file(self.url, digest)
+            && let Some(archive) = self.inspect_cached(&path, digest).await
+        {
+            return Ok(archive);
+        }
+        // Without a name, so that nothing is left of it, however this program ends.
+        let file = Arc::new(tempfile::tempfile().map_err(|error| disk(&error))?);
+        let growth = GrowthEnd(Arc::default());
+        let first = self.cmds.first().cloned().unwrap_or_default();
+        let listing = self.list_while_it_comes(&file, first.clone(), &growth.0);
+        let mut sink = Receiver {
+            file: &file,
+            hash: Sha256::new(),
+            growth: &growth.0,
+            number: self.number,
+            url: self.url,
+            progress,
+        };
+        let downloaded = client.download(self.url, self.limits.compressed, &mut sink).await;
+        let sha256 = hex(&sink.hash.finalize());
+        growth.0.end(downloaded.is_ok());
+        let listing = listing.await.map_err(|error| disk(&io::Error::other(error)));
+        progress(Event::Downloaded(self.number));
+        let downloaded = downloaded?;
+        let mut inspections = BTreeMap::new();
+        match listing? {
+            // Some things are seen only when all is there: the table of contents of a .zip, the mark at the end of a disk
+            // image, a program behind a link.
+            Err(archive::Error::NotSeekable | archive::Error::NotAnArchive(_)) | Ok(Listing { program: None, .. }) => {}
+            listing => {
+                inspections.insert(first.clone(), listing.map(|listing| Inspection::of(&listing, &first)));
+            }
+        }
+        self.inspect_rest(&file, &mut inspections).await;
+        if self.digest == Some(&sha256) {
+            client.keep_file(self.url, &sha256, &file);
+        }
+        let answer = Answer { hops: downloaded.hops, elapsed: downloaded.elapsed, last_modified: None };
+        Ok(Archive { answer, sha256, inspections })
+    }
+
+    fn list_while_it_comes(
+        &self,
+        file: &Arc<File>,
+        cmd: String,
+        growth: &Arc<Growth>,
+    ) -> JoinHandle<Result<Listing, archive::Error>> {
+        let reader = GrowingFile { file: file.clone(), growth: growth.clone(), read: 0 };
+        let limits = self.limits;
+        spawn_blocking(move || archive::list_stream(reader, &cmd, &limits))
+    }
+
+    /// Inspects the file for the programs that are not in `done` yet.
+    async fn inspect_rest(&self, file: &Arc<File>, done: &mut BTreeMap<String, Result<Inspection, archive::Error>>) {
+        for cmd in self.cmds {
+            if !done.contains_key(cmd) {
+                done.insert(cmd.clone(), inspect(file.clone(), cmd, self.limits).await);
+            }
+        }
+    }
+
+    /// The cached file, if it still has its digest.
+    async fn inspect_cached(&self, path: &Path, digest: &str) -> Option<Archive> {
+        let file = Arc::new(open_file(path).ok()?);
+        let hashed = file.clone();
+        let sha256 = spawn_blocking(move || hash(&hashed)).await.ok()?.ok()?;
+        if sha256 != digest {
+            return None;
+        }
+        let mut inspections = BTreeMap::new();
+        self.inspect_rest(&file, &mut inspections).await;
+        Some(Archive { answer: Answer::default(), sha256, inspections })
+    }
+
+    fn failed(&self, problem: Problem) -> FetchError {
+        FetchError { url: shown(self.url), hops: Vec::new(), problem }
+    }
+}
+
+impl Inspection {
+    fn of(listing: &Listing, cmd: &str) -> Self {
+        let found = listing.find_cmd(cmd).map(|_| ());
+        Self { format: listing.format, cmd: found, program: listing.program.clone() }
+    }
+}
+
+async fn inspect(file: Arc<File>, cmd: &str, limits: Limits) -> Result<Inspection, archive::Error> {
+    let cmd = cmd.to_owned();
+    let inspected =
+        spawn_blocking(move || archive::list(&*file, &cmd, &limits).map(|listing| Inspection::of(&listing, &cmd)));
+    inspected.await.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error))))
+}
+
+/// Takes the bytes of a download: to the file, into the hash, and past the eyes of whoever waits for them.
+struct Receiver<'a> {
+    file: &'a File,
+    hash: Sha256,
+    growth: &'a Growth,
+    number: usize,
+    url: &'a Url,
+    progress: &'a (dyn Fn(Event) + Sync),
+}
+
+impl Sink for Receiver<'_> {
+    fn begin(&mut self, length: Option<u64>) {
+        (self.progress)(Event::Downloading { number: self.number, url: shown(self.url), length });
+    }
+
+    fn take(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.file.write_all(piece)?;
+        self.hash.update(piece);
+        self.growth.add(piece.len() as u64);
+        (self.progress)(Event::Received { number: self.number, bytes: piece.len() as u64 });
+        Ok(())
+    }
+}
+
+/// How far a file has grown, for those who read it meanwhile.
+#[derive(Default)]
+struct Growth {
+    state: Mutex<(u64, State)>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Growing,
+    Complete,
+    Failed,
+}
+
+impl Growth {
+    fn add(&self, bytes: u64) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).0 += bytes;
+        self.changed.notify_all();
+    }
+
+    fn end(&self, is_complete: bool) {
+        let state = if is_complete { State::Complete } else { State::Failed };
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).1 = state;
+        self.changed.notify_all();
+    }
+
+    /// The end of a file that was not completed; one that was stays complete.
+    fn give_up(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.1 == State::Growing {
+            state.1 = State::Failed;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// How long the file is, once it is longer than this; the end of the file where it grows no more.
+    fn wait_for_more(&self, than: u64) -> io::Result<u64> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.changed.wait_while(state, |(length, state)| *length <= than && *state == State::Growing);
+        let (length, state) = *state.unwrap_or_else(PoisonError::into_inner);
+        if state == State::Failed { Err(io::Error::other("the download broke off")) } else { Ok(length) }
+    }
+}
+
+/// Wakes whoever reads a growing file when the download is given up.
+struct GrowthEnd(Arc<Growth>);
+
+impl Drop for GrowthEnd {
+    fn drop(&mut self) {
+        self.0.give_up();
+    }
+}
+
+/// Reads a file that grows, up to the end that it will have.
+struct GrowingFile {
+    file: Arc<File>,
+    growth: Arc<Growth>,
+    read: u64,
+}
+
+impl Read for GrowingFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.growth.wait_for_more(self.read)?;
+        let left = usize::try_from(length - self.read).unwrap_or(usize::MAX);
+        let end = buffer.len().min(left);
+        let count = read_at(&self.file, &mut buffer[..end], self.read)?;
+        self.read += count as u64;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn a_growing_file_is_read_to_its_end() {
+        let file = Arc::new(tempfile::tempfile().unwrap());
+        let growth = Arc::new(Growth::default());
+        let mut reader = GrowingFile { file: file.clone(), growth: growth.clone(), read: 0 };
+        let all = thread::spawn(move || {
+            let mut bytes = Vec::new();
+            reader.read_to_end(&mut bytes).map(|_| bytes)
+        });
+        for _ in 0..100 {
+            (&*file).write_all(b"0123456789").unwrap();
+            growth.add(10);
+        }
+        growth.end(true);
+        assert_eq!(all.join().unwrap().unwrap().len(), 1000);
+    }
+
+    #[test]
+    fn a_file_that_will_never_be_complete_is_an_error() {
+        let file = Arc::new(tempfile::tempfile().unwrap());
+        let growth = Arc::new(Growth::default());
+        let mut reader = GrowingFile { file, growth: growth.clone(), read: 0 };
+        let waiting = thread::spawn(move || reader.read(&mut [0; 10]).is_err());
+        drop(GrowthEnd(growth));
+        assert!(waiting.join().unwrap());
+    }
+}

@@ -1,0 +1,175 @@
+//! Asks the world outside.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use futures_util::stream::{self, StreamExt as _};
+use url::Url;
+
+use super::Survey;
+use super::archives::{Archive, Wanted};
+use super::targets::Targets;
+use acp_registry_core::archive::Limits;
+use acp_registry_core::manifest::Agent;
+use acp_registry_core::net::{Client, FetchError, Problem};
+use acp_registry_core::upstream::Sources;
+use acp_registry_core::upstream::github::ReleaseId;
+
+/// How many questions are open at once, over all hosts.
+const OPEN_QUESTIONS: usize = 256;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Whether addresses answer, and whether packages have the versions that are named.
+    pub urls: bool,
+    /// What is in the archives, of all platforms, if they keep these limits.
+    pub archives: Option<Limits>,
+}
+
+/// How far a survey is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// So many further questions are to be asked.
+    Planned(usize),
+    /// One question has its answer.
+    Answered,
+    /// An archive begins to come.
+    Downloading {
+        /// Tells it from other downloads.
+        number: usize,
+        /// Its address, without secrets.
+        url: String,
+        /// How long it is, in bytes, if its host says so.
+        length: Option<u64>,
+    },
+    /// Another piece of it has come.
+    Received {
+        /// Of which download.
+        number: usize,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// It is complete, or has failed.
+    Downloaded(usize),
+}
+
+/// Asks the world outside what manifests claim.
+pub struct Surveyor<'a> {
+    /// The client; what it may speak to is its own matter.
+    pub client: &'a Client,
+    /// Where to ask.
+    pub sources: &'a Sources,
+    /// What to ask for.
+    pub scope: Scope,
+    /// Is told how far the survey is.
+    pub progress: &'a (dyn Fn(Event) + Sync),
+}
+
+impl Surveyor<'_> {
+    /// Asks for everything that these agents name.
+    pub async fn survey<'a>(&self, agents: impl IntoIterator<Item = &'a Agent>) -> Survey {
+        let targets = Targets::of(agents);
+        let mut survey = Survey::default();
+        let asked = AtomicU64::new(0);
+        if self.scope.urls {
+            self.ask_addresses_and_packages(&targets, &mut survey, &asked).await;
+        }
+        self.ask_github(&targets, &mut survey, &asked).await;
+        if let Some(limits) = self.scope.archives {
+            self.fetch_archives(&targets, limits, &mut survey, &asked).await;
+        }
+        survey.is_cut_off = asked.into_inner() > 0 && self.client.answers() == 0;
+        survey.has_reached_names = self.client.answers_by_name() > 0;
+        survey
+    }
+
+    async fn ask_addresses_and_packages(&self, targets: &Targets, survey: &mut Survey, asked: &AtomicU64) {
+        let mut links: BTreeMap<&String, &Url> = targets.pages.iter().collect();
+        // An archive that is fetched answers by that.
+        if self.scope.archives.is_none() {
+            links.extend(&targets.archives);
+        }
+        // What the client would refuse without asking is the concern of rules that need no network.
+        links.retain(|_, url| self.client.may_ask(url));
+        let links = self.ask(links.into_iter(), asked, |url| self.client.probe(url));
+        let npm = async {
+            let Some(registry) = &self.sources.npm else { return BTreeMap::new() };
+            let names = targets.npm.iter().map(|name| (name, name));
+            self.ask(names, asked, |name| registry.packument(self.client, name)).await
+        };
+        let pypi = async {
+            let Some(index) = &self.sources.pypi else { return BTreeMap::new() };
+            let names = targets.pypi.iter().map(|name| (name, name));
+            self.ask(names, asked, |name| index.project(self.client, name)).await
+        };
+        (survey.links, survey.npm, survey.pypi) = futures_util::join!(links, npm, pypi);
+    }
+
+    /// Asks GitHub for releases: for digests where archives are fetched, and else where files did not answer, since only
+    /// GitHub can say what there is instead.
+    async fn ask_github(&self, targets: &Targets, survey: &mut Survey, asked: &AtomicU64) {
+        let is_wanted = |text: &String| self.scope.archives.is_some() || matches!(survey.links.get(text), Some(Err(_)));
+        let assets = targets.archives.iter().filter(|(text, _)| is_wanted(text));
+        let assets = assets.filter_map(|(text, url)| Some((text.clone(), self.sources.github.asset_of(url)?)));
+        survey.assets = assets.collect();
+        let releases: BTreeMap<&ReleaseId, &ReleaseId> = survey.assets.values().map(|(id, _)| (id, id)).collect();
+        survey.releases =
+            self.ask(releases.into_iter(), asked, |id| self.sources.github.release(self.client, id)).await;
+    }
+
+    /// Fetches archives, a few at a time: each takes a processor to look into.
+    async fn fetch_archives(&self, targets: &Targets, limits: Limits, survey: &mut Survey, asked: &AtomicU64) {
+        let archives: Vec<(&String, &Url)> =
+            targets.archives.iter().filter(|(_, url)| self.client.may_ask(url)).collect();
+        asked.fetch_add(archives.len() as u64, Ordering::Relaxed);
+        (self.progress)(Event::Planned(archives.len()));
+        let nothing = BTreeSet::new();
+        let at_once = thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 4));
+        let fetched = stream::iter(archives.into_iter().enumerate()).map(|(number, (text, url))| {
+            let cmds = targets.cmds.get(text).unwrap_or(&nothing);
+            let wanted = Wanted { number, url, cmds, digest: survey.github_digest(text), limits };
+            async move {
+                let archive = wanted.fetch(self.client, self.progress).await;
+                (self.progress)(Event::Answered);
+                (text.clone(), archive)
+            }
+        });
+        let fetched: Vec<(String, Result<Archive, FetchError>)> = fetched.buffer_unordered(at_once).collect().await;
+        for (text, archive) in fetched {
+            match archive {
+                Err(error) if matches!(error.problem, Problem::Disk(_)) => survey.troubles.push(error),
+                archive => {
+                    survey.archives.insert(text, archive);
+                }
+            }
+        }
+        survey.troubles.sort_by(|a, b| a.url.cmp(&b.url));
+    }
+
+    /// Asks many questions at once.
+    async fn ask<'q, K, Q, A, F>(
+        &self,
+        questions: impl ExactSizeIterator<Item = (&'q K, &'q Q)>,
+        asked: &AtomicU64,
+        question: impl Fn(&'q Q) -> F,
+    ) -> BTreeMap<K, A>
+    where
+        K: Ord + Clone + 'q,
+        Q: 'q,
+        F: Future<Output = A>,
+    {
+        (self.progress)(Event::Planned(questions.len()));
+        asked.fetch_add(questions.len() as u64, Ordering::Relaxed);
+        let answers = stream::iter(questions).map(|(key, what)| {
+            let answer = question(what);
+            async move {
+                let answer = answer.await;
+                (self.progress)(Event::Answered);
+                (key.clone(), answer)
+            }
+        });
+        answers.buffer_unordered(OPEN_QUESTIONS).collect().await
+    }
+}

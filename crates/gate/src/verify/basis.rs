@@ -1,0 +1,42 @@
+//! What a verdict rests on: how the agent is installed and started, and which checks this program makes.
+
+use sha2::{Digest as _, Sha256};
+
+use acp_registry_client::install::Source;
+use acp_registry_core::digest::hex;
+
+/// The number of the checks, which changes when another program version may judge the same agent otherwise.
+const CHECKS: u32 = 2;
+
+/// A digest of all that a verdict rests on: package or archive, digest, command, arguments and variables, and the checks.
+///
+/// The form for debugging has every member of a source, future ones included. If it ever changes, agents are checked once
+/// more than needed.
+pub(super) fn basis(source: &Source) -> String {
+    hex(&Sha256::digest(format!("{CHECKS} {source:?}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use acp_registry_core::manifest::Package;
+
+    #[test]
+    fn every_member_counts() {
+        let package = |package: &str, args: &[&str], value: &str| {
+            let env = vec![("A".to_owned(), value.to_owned())];
+            let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+            Package { package: package.to_owned(), args, env, ..Package::default() }
+        };
+        let all = [
+            Source::Npx(package("a@1.0.0", &["x"], "1")),
+            Source::Uvx(package("a@1.0.0", &["x"], "1")),
+            Source::Npx(package("a@1.0.1", &["x"], "1")),
+            Source::Npx(package("a@1.0.0", &["x", ""], "1")),
+            Source::Npx(package("a@1.0.0", &["x"], "2")),
+        ];
+        let digests: std::collections::BTreeSet<String> = all.iter().map(basis).collect();
+        assert_eq!(digests.len(), all.len());
+        assert_eq!(basis(&all[0]), basis(&all[0].clone()));
+    }
+}

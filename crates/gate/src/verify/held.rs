@@ -1,0 +1,164 @@
+//! Agents in quarantine.
+
+use serde_json::{Value, json};
+use time::{Date, Duration};
+
+use super::{Verdict, WhenHeld};
+use acp_registry_core::registry::Hold;
+
+/// For how many days more an agent that is still broken may be held, before it is looked at again.
+const DAYS: i64 = 30;
+
+/// An agent in quarantine, and what is done with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// Its entry in the quarantine list.
+    pub hold: Hold,
+    /// Somebody has asked for this agent.
+    is_named: bool,
+    /// Its time is over, on this day.
+    over: Option<Date>,
+    /// It has no last day, and this is the day of the week on which it is looked at.
+    is_due: bool,
+}
+
+/// What a check means for an agent in quarantine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// It was not checked.
+    Wait,
+    /// It works, and may be released.
+    Release,
+    /// It is still broken; this may be the new last day.
+    Extend(Option<Date>),
+    /// It was never started, so that nothing is known.
+    Retry,
+}
+
+impl Held {
+    pub(super) fn new(id: &str, hold: &Hold, when: WhenHeld) -> Self {
+        let is_due = match when {
+            WhenHeld::CheckWhenOver(today) => hold.until.is_none() && is_day_of(id, today),
+            WhenHeld::Skip | WhenHeld::Check => false,
+        };
+        let over = match when {
+            WhenHeld::CheckWhenOver(today) => Some(today).filter(|today| hold.is_over(*today)),
+            WhenHeld::Skip | WhenHeld::Check => None,
+        };
+        Self { hold: hold.clone(), is_named: when == WhenHeld::Check, over, is_due }
+    }
+
+    /// Whether the agent is started although it is in quarantine.
+    #[must_use]
+    pub fn is_checked(&self) -> bool {
+        self.is_named || self.over.is_some() || self.is_due
+    }
+
+    /// Whether a failure is no news: nobody has asked for the agent, and it is in quarantine because it fails.
+    #[must_use]
+    pub fn is_excused(&self) -> bool {
+        !self.is_named
+    }
+
+    /// What a check means.
+    #[must_use]
+    pub fn advice(&self, verdict: Verdict) -> Advice {
+        match verdict {
+            _ if !self.is_checked() => Advice::Wait,
+            Verdict::Pass => Advice::Release,
+            Verdict::Fail => Advice::Extend(self.over.and_then(|today| today.checked_add(Duration::days(DAYS)))),
+            Verdict::Error => Advice::Retry,
+            // A distribution for another platform.
+            Verdict::Skipped => Advice::Wait,
+        }
+    }
+
+    /// The same as a sentence; `None` where there is nothing to say.
+    #[must_use]
+    pub fn message(&self, verdict: Verdict) -> Option<String> {
+        Some(match self.advice(verdict) {
+            Advice::Wait => return None,
+            Advice::Release => "it works again, and may be released: remove its entry from quarantine.json".to_owned(),
+            Advice::Extend(Some(day)) => format!("it is still broken; `until` in quarantine.json could become {day}"),
+            Advice::Extend(None) => "it is still broken, and stays in quarantine".to_owned(),
+            Advice::Retry => "it was not started, so that nothing is known of it; it stays in quarantine".to_owned(),
+        })
+    }
+
+    pub(super) fn to_json(&self, verdict: Verdict) -> Value {
+        let (advice, day) = match self.advice(verdict) {
+            Advice::Wait => (None, None),
+            Advice::Release => (Some("release"), None),
+            Advice::Extend(day) => (Some("extend"), day),
+            Advice::Retry => (Some("retry"), None),
+        };
+        let text = |day: Option<Date>| day.map(|day| day.to_string());
+        json!({
+            "reason": self.hold.reason, "until": text(self.hold.until), "advice": advice, "suggested_until": text(day),
+            "message": self.message(verdict),
+        })
+    }
+}
+
+/// Whether this is the one day of the week on which an agent without a last day is looked at. Agents are spread over the
+/// week, and each run of one day agrees with the others.
+fn is_day_of(id: &str, today: Date) -> bool {
+    let place: i64 = id.bytes().map(i64::from).sum();
+    (i64::from(today.to_julian_day()) + place).rem_euclid(7) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::date;
+
+    use super::*;
+
+    fn held(until: Option<Date>, is_named: bool) -> Held {
+        let when = if is_named { WhenHeld::Check } else { WhenHeld::CheckWhenOver(date!(2026 - 12 - 15)) };
+        Held::new("b", &Hold { reason: "x".to_owned(), until }, when)
+    }
+
+    #[test]
+    fn an_agent_is_checked_when_its_time_is_over_or_when_it_is_named() {
+        for (until, is_named, is_checked) in [
+            (None, false, false),
+            (Some(date!(2026 - 12 - 15)), false, false),
+            (Some(date!(2026 - 12 - 14)), false, true),
+            (None, true, true),
+        ] {
+            assert_eq!(held(until, is_named).is_checked(), is_checked, "{until:?} {is_named}");
+        }
+        let hold = Hold { reason: String::new(), until: Some(date!(2000 - 01 - 01)) };
+        assert!(!Held::new("a", &hold, WhenHeld::Skip).is_checked());
+    }
+
+    #[test]
+    fn without_a_last_day_an_agent_is_looked_at_once_a_week() {
+        let hold = Hold { reason: String::new(), until: None };
+        for id in ["a", "some-agent"] {
+            let days = (1..=28).map(|day| Date::from_calendar_date(2027, time::Month::February, day).unwrap());
+            let due: Vec<Date> =
+                days.filter(|day| Held::new(id, &hold, WhenHeld::CheckWhenOver(*day)).is_checked()).collect();
+            assert_eq!(due.len(), 4, "{id}");
+            assert!(due.windows(2).all(|pair| pair[1] - pair[0] == Duration::days(7)), "{due:?}");
+            let one = Held::new(id, &hold, WhenHeld::CheckWhenOver(due[0]));
+            assert!(one.is_excused());
+            assert_eq!((one.advice(Verdict::Fail), one.advice(Verdict::Pass)), (Advice::Extend(None), Advice::Release));
+        }
+    }
+
+    #[test]
+    fn each_end_has_its_advice() {
+        let over = held(Some(date!(2026 - 12 - 14)), false);
+        assert!(over.message(Verdict::Pass).unwrap().contains("may be released"));
+        assert_eq!(over.advice(Verdict::Fail), Advice::Extend(Some(date!(2027 - 01 - 14))));
+        assert!(over.message(Verdict::Fail).unwrap().ends_with("could become 2027-01-14"));
+        assert_eq!(over.advice(Verdict::Error), Advice::Retry);
+        assert_eq!(over.to_json(Verdict::Fail)["suggested_until"], "2027-01-14");
+        let named = held(None, true);
+        assert_eq!(named.advice(Verdict::Pass), Advice::Release);
+        // Without an end before, it needs none now.
+        assert_eq!(named.advice(Verdict::Fail), Advice::Extend(None));
+        assert_eq!(held(None, false).message(Verdict::Skipped), None);
+    }
+}

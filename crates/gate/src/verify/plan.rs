@@ -1,0 +1,207 @@
+//! From a registry to tasks.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+use std::time::SystemTime;
+
+use time::Date;
+
+use super::basis::basis;
+use super::{Held, Snapshot};
+use acp_registry_client::install::{Kind, Source};
+use acp_registry_core::manifest::{Channel, Platform, Release};
+use acp_registry_core::registry::{Entry, Loaded, Registry};
+use acp_registry_core::text::quote;
+
+/// What is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Ids of agents; `None` for all.
+    pub ids: Option<BTreeSet<String>>,
+    /// What is done with those that are in quarantine.
+    pub held: WhenHeld,
+    /// Kinds of distributions; empty for all.
+    pub kinds: Vec<Kind>,
+    /// Which part of the whole.
+    pub shard: Option<Shard>,
+    /// The platform of this host.
+    pub platform: Option<Platform>,
+}
+
+/// What is done with agents that are in quarantine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WhenHeld {
+    /// They are skipped.
+    #[default]
+    Skip,
+    /// They are checked as all others: somebody has asked for them.
+    Check,
+    /// Those whose last day was before this date, in UTC, are checked, and those without a last day on one day of each week.
+    CheckWhenOver(Date),
+}
+
+/// One of several equal parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    index: usize,
+    count: usize,
+}
+
+/// The text names no part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("I/N is wanted, with I from 1 to N")]
+pub struct ShardError;
+
+impl Shard {
+    /// How many parts there are.
+    #[must_use]
+    pub fn count(self) -> usize {
+        self.count
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = ShardError;
+
+    fn from_str(text: &str) -> Result<Self, ShardError> {
+        let (index, count) = text.split_once('/').ok_or(ShardError)?;
+        let number = |text: &str| text.parse::<usize>().map_err(|_| ShardError);
+        let (index, count) = (number(index)?, number(count)?);
+        if index == 0 || index > count { Err(ShardError) } else { Ok(Self { index, count }) }
+    }
+}
+
+/// One distribution of one release of an agent.
+#[derive(Debug, Clone)]
+pub struct Task {
+    /// The agent.
+    pub id: String,
+    /// The version that its manifest states.
+    pub version: String,
+    /// The channel of that version.
+    pub channel: Channel,
+    /// The kind of distribution; `None` where the manifest has none, or cannot be read.
+    pub kind: Option<Kind>,
+    /// That the agent is in quarantine, if it is.
+    pub held: Option<Held>,
+    /// What is to be done.
+    pub work: Work,
+    /// What a verdict rests on, where there is something to check: a digest of the distribution and of this program's checks.
+    pub basis: Option<String>,
+}
+
+/// What is to be done for a [`Task`].
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// Install and check this.
+    Check(Source),
+    /// Nothing, and that is fine.
+    Skip {
+        /// The reason's name in reports.
+        reason: &'static str,
+        /// The same as a sentence.
+        message: String,
+    },
+    /// Nothing, and that is a failure: the reason as a sentence.
+    Broken(String),
+    /// Nothing, for an earlier run has checked the same: its row of the snapshot.
+    Reuse(serde_json::Value),
+}
+
+/// The snapshot of an earlier run, and how far it is trusted.
+#[derive(Debug, Clone, Copy)]
+pub struct Earlier<'a> {
+    /// What it found.
+    pub snapshot: &'a Snapshot,
+    /// Rows that were checked before this moment are checked again.
+    pub not_before: SystemTime,
+    /// Now: a row from the future is not trusted.
+    pub now: SystemTime,
+}
+
+/// Lists what is to be done, ordered by id, channel and kind. Agents that had passed in an earlier run are not checked again
+/// where the whole distribution and the checks of this program are the same, and the row is not too old.
+#[must_use]
+pub fn plan(registry: &Registry, selection: &Selection, earlier: Option<Earlier<'_>>) -> Vec<Task> {
+    let is_selected = |entry: &&Entry| selection.ids.as_ref().is_none_or(|ids| ids.contains(&entry.id));
+    let entries = registry.entries.iter().filter(is_selected);
+    let tasks = entries.flat_map(|entry| of_entry(registry, entry, selection));
+    let is_in_shard = |at: usize| selection.shard.is_none_or(|shard| at % shard.count == shard.index - 1);
+    let tasks = tasks.enumerate().filter(|(at, _)| is_in_shard(*at)).map(|(_, task)| task);
+    tasks
+        .map(|mut task| {
+            // Of an agent in quarantine, people want to know how it is now.
+            if let (Work::Check(_), None, Some(earlier)) = (&task.work, &task.held, earlier)
+                && let Some(row) = earlier.snapshot.passed(&task, earlier.not_before, earlier.now)
+            {
+                task.work = Work::Reuse(row.clone());
+            }
+            task
+        })
+        .collect()
+}
+
+fn of_entry(registry: &Registry, entry: &Entry, selection: &Selection) -> Vec<Task> {
+    let Loaded::Present(manifest) = &entry.manifest else {
+        let work = Work::Broken("agent.json cannot be read; `acp-registry validate` says why".to_owned());
+        let (id, version) = (entry.id.clone(), String::new());
+        return vec![Task { id, version, channel: Channel::Stable, kind: None, held: None, work, basis: None }];
+    };
+    let quarantine = registry.quarantine.present().and_then(|quarantine| quarantine.holds.get(&entry.id));
+    let held = quarantine.map(|hold| Held::new(&entry.id, hold, selection.held));
+    let mut tasks = Vec::new();
+    for release in manifest.agent().releases() {
+        let task = |kind: Option<Kind>, work: Work| Task {
+            id: entry.id.clone(),
+            version: release.version.to_owned(),
+            channel: release.channel,
+            kind,
+            held: held.clone(),
+            basis: if let Work::Check(source) = &work { Some(basis(source)) } else { None },
+            work,
+        };
+        if let Some(held) = held.as_ref().filter(|held| !held.is_checked()) {
+            let until = held.hold.until.map_or_else(String::new, |until| format!(" until {until}"));
+            let message = format!("in quarantine{until}: {}", quote(&held.hold.reason));
+            tasks.push(task(None, Work::Skip { reason: "quarantined", message }));
+            continue;
+        }
+        let declared = of_release(release, selection);
+        if declared.is_empty() && selection.kinds.is_empty() {
+            let message = "the manifest declares no distribution that this program knows";
+            tasks.push(task(None, Work::Broken(message.to_owned())));
+        }
+        tasks.extend(declared.into_iter().map(|(kind, work)| task(Some(kind), work)));
+    }
+    tasks
+}
+
+fn of_release(release: Release<'_>, selection: &Selection) -> Vec<(Kind, Work)> {
+    let is_wanted = |kind: &Kind| selection.kinds.is_empty() || selection.kinds.contains(kind);
+    let work = |kind: Kind| match kind.source(release.distribution, selection.platform) {
+        Ok(source) => source.map(Work::Check),
+        Err(error) => Some(Work::Skip { reason: error.reason(), message: error.to_string() }),
+    };
+    Kind::ALL.into_iter().filter(is_wanted).filter_map(|kind| Some((kind, work(kind)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_counted_from_one() {
+        assert_eq!("1/1".parse(), Ok(Shard { index: 1, count: 1 }));
+        assert_eq!("3/4".parse(), Ok(Shard { index: 3, count: 4 }));
+        for wrong in ["", "1", "0/2", "3/2", "1/0", "a/b", "-1/2", "1/2/3"] {
+            assert_eq!(wrong.parse::<Shard>(), Err(ShardError), "{wrong}");
+        }
+    }
+}

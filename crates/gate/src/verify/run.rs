@@ -1,0 +1,394 @@
+//! Doing the tasks.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::Instant;
+
+use super::sources::{Origin, Sources};
+use super::{Row, State, Task, Turns, Verdict, Work};
+use acp_registry_client::install::{self, Installed, Installer, Kind, Progress, Source};
+use acp_registry_core::sys::fs::PathError;
+use acp_registry_core::sys::lock::mark_used;
+use acp_registry_core::sys::process::{Environment, INSTALLED, Isolation, Launch, Scratch, make_readable};
+use acp_registry_protocol::handshake::{Options, Outcome, check, set_variables};
+
+/// Installs and checks agents.
+#[derive(Debug, Clone)]
+pub struct Verifier {
+    /// Puts agents in their places.
+    pub installer: Installer,
+    /// What agents may see of the host.
+    pub environment: Environment,
+    /// What keeps agents apart; package managers are not. The place of [`Isolation::OwnUser`] is set for each agent.
+    pub isolation: Isolation,
+    /// The home of the person, of which such an agent must not see all, even where an interpreter lies in it.
+    pub home: Option<PathBuf>,
+    /// How the handshake is made; its `temporary` is where all places are made.
+    pub handshake: Options,
+    /// Where the places stay instead, for people to look at.
+    pub keep: Option<PathBuf>,
+    /// What is known of the package registries and of the hosts of archives.
+    pub sources: Sources,
+    /// Which work is done alone.
+    pub turns: Turns,
+}
+
+/// How far the work is. Numbers are those of the tasks, from 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// An agent is being installed.
+    Installing(usize),
+    /// How far that is, in short words without hidden characters.
+    Phase(usize, String),
+    /// It has been started.
+    Checking(usize),
+    /// Nothing is left to do for it.
+    Done(usize),
+}
+
+/// What came of a task besides its state.
+#[derive(Default)]
+struct Done {
+    install: Duration,
+    scripts_not_run: Vec<String>,
+    left: Option<PathError>,
+    source_down: Option<Origin>,
+}
+
+/// An agent that can be started.
+pub(super) struct Ready {
+    installed: Installed,
+    environment: Environment,
+    readable: Vec<PathBuf>,
+    /// How long the installation took, without waiting for others.
+    took: Duration,
+}
+
+/// What came of a task before its agent could be started.
+pub(super) struct Stop {
+    pub(super) verdict: Verdict,
+    pub(super) reason: &'static str,
+    pub(super) message: String,
+    pub(super) stderr: String,
+    pub(super) is_source_down: bool,
+}
+
+impl Stop {
+    fn error(reason: &'static str, message: &dyn std::fmt::Display) -> Self {
+        let (message, stderr) = (message.to_string(), String::new());
+        Self { verdict: Verdict::Error, reason, message, stderr, is_source_down: false }
+    }
+
+    fn install(error: &install::Error, source: &Source) -> Self {
+        let verdict = if error.is_of_manifest() { Verdict::Fail } else { Verdict::Error };
+        let (reason, mut message, stderr) = (error.reason(), error.to_string(), error.stderr().to_owned());
+        if let (install::Error::RuntimeTooOld(_), Some(remedy)) = (error, error.remedy()) {
+            message = format!("{message}; {remedy}");
+        }
+        Self { verdict, reason, message, stderr, is_source_down: error.is_of_source(source.name()) }
+    }
+}
+
+impl From<PathError> for Stop {
+    fn from(error: PathError) -> Self {
+        Self::error("install_failed", &format!("cannot make a temporary directory: {error}"))
+    }
+}
+
+impl Verifier {
+    /// Does all tasks, `jobs` at once, and returns a row for each, in the order of the tasks. `finished` is handed each row as
+    /// soon as it is known. When the future is dropped,
+    /// all processes are killed and all files removed before the runtime is gone, which must have several threads.
+    pub async fn verify(
+        self: Arc<Self>,
+        tasks: Vec<Task>,
+        jobs: usize,
+        progress: Arc<dyn Fn(Event) + Send + Sync>,
+        finished: &dyn Fn(&Row),
+    ) -> Vec<Row> {
+        let mut rows: Vec<Row> = tasks.iter().map(unfinished).collect();
+        let mut running = JoinSet::new();
+        let mut waiting = tasks.into_iter().enumerate();
+        loop {
+            while running.len() < jobs.max(1)
+                && let Some((number, task)) = waiting.next()
+            {
+                let (verifier, progress) = (self.clone(), progress.clone());
+                running.spawn(async move {
+                    let done = verifier.settle(number, &task.id, task.work, &*progress).await;
+                    progress(Event::Done(number));
+                    (number, done)
+                });
+            }
+            match running.join_next().await {
+                None => return rows,
+                Some(Ok((number, (done, state)))) => {
+                    if let Some(row) = rows.get_mut(number) {
+                        (row.install, row.left, row.state) = (done.install, done.left, state);
+                        row.scripts_not_run = done.scripts_not_run;
+                        row.source_down = done.source_down;
+                        finished(row);
+                    }
+                }
+                // The row says already that it was not finished.
+                Some(Err(_)) => {}
+            }
+        }
+    }
+
+    async fn settle(
+        &self,
+        number: usize,
+        id: &str,
+        work: Work,
+        progress: &(dyn Fn(Event) + Send + Sync),
+    ) -> (Done, State) {
+        let mut done = Done::default();
+        let state = match work {
+            Work::Skip { reason, message } => State::Skipped { reason, message },
+            Work::Reuse(row) => State::Reused(row),
+            Work::Broken(message) => {
+                let (verdict, stderr) = (Verdict::Fail, String::new());
+                State::NotStarted { verdict, reason: "install_failed", message, stderr }
+            }
+            Work::Check(source) => match self.ask_source(number, id, &source, progress, &mut done).await {
+                Ok(outcome) => State::Checked { outcome: Box::new(outcome), at: SystemTime::now() },
+                Err(Stop { verdict, reason, message, stderr, .. }) => {
+                    State::NotStarted { verdict, reason, message, stderr }
+                }
+            },
+        };
+        (done, state)
+    }
+
+    /// Installs and checks an agent, unless its package registry or the host of its archive is known to be down.
+    async fn ask_source(
+        &self,
+        number: usize,
+        id: &str,
+        source: &Source,
+        progress: &(dyn Fn(Event) + Send + Sync),
+        done: &mut Done,
+    ) -> Result<Outcome, Stop> {
+        if let Some((origin, why)) = self.sources.why_down(source) {
+            done.source_down = Some(origin);
+            return Err(Stop::error("install_failed", &why));
+        }
+        let result = self.install_and_check(number, source, progress, done).await;
+        if let Err(stop) = &result
+            && stop.is_source_down
+        {
+            done.source_down = self.sources.mark_down(source, id, &stop.message);
+        }
+        result
+    }
+
+    async fn install_and_check(
+        &self,
+        number: usize,
+        source: &Source,
+        progress: &(dyn Fn(Event) + Send + Sync),
+        done: &mut Done,
+    ) -> Result<Outcome, Stop> {
+        let place = match &self.keep {
+            Some(folder) => Scratch::at(&folder.join(format!("{:03}-{}", number + 1, source.kind().as_str())))?,
+            None => Scratch::below(&self.handshake.temporary)?,
+        };
+        // As long as this program lives, no other run takes the place for abandoned.
+        let _mark = mark_used(place.path());
+        progress(Event::Installing(number));
+        let result = self.in_place(number, source, &place, progress, done).await;
+        if self.keep.is_some() {
+            place.keep();
+            return result;
+        }
+        // Packages have tens of thousands of files.
+        let removed = spawn_blocking(move || place.remove()).await;
+        done.left = removed.ok().and_then(Result::err);
+        result
+    }
+
+    /// What an agent that was installed in this directory, and is started by this program, needs of the host's files.
+    fn readable(&self, kind: Kind, directory: &Path, program: &Path) -> Vec<PathBuf> {
+        let interpreters = match kind {
+            // One that the agent was installed for, and the one that it finds itself.
+            Kind::Npx => {
+                let own = Some(program.to_owned()).filter(|program| !program.starts_with(directory));
+                own.into_iter().chain(self.environment.find("node")).collect()
+            }
+            Kind::Uvx => pythons(directory),
+            Kind::Binary => Vec::new(),
+        };
+        let mut readable = vec![directory.to_owned()];
+        let folders = interpreters.iter().flat_map(|interpreter| folders_of(interpreter));
+        let shows_home = |folder: &PathBuf| self.home.as_ref().is_some_and(|home| home.starts_with(folder));
+        readable.extend(folders.filter(|folder| !shows_home(folder)));
+        readable
+    }
+
+    async fn in_place(
+        &self,
+        number: usize,
+        source: &Source,
+        place: &Scratch,
+        progress: &(dyn Fn(Event) + Send + Sync),
+        done: &mut Done,
+    ) -> Result<Outcome, Stop> {
+        let started = Instant::now();
+        let told = |step| {
+            if let Some(phase) = phase(step) {
+                progress(Event::Phase(number, phase));
+            }
+        };
+        let ready = self.set_up(source, place, &told).await;
+        done.install = ready.as_ref().map_or_else(|_| started.elapsed(), |ready| ready.took);
+        let ready = ready?;
+        done.scripts_not_run.clone_from(&ready.installed.remarks.scripts_not_run);
+        progress(Event::Checking(number));
+        let launch = self.launch(&ready, &[], place);
+        let is_apart = match &launch.isolation {
+            Isolation::Environment => false,
+            Isolation::OwnUser { .. } => launch.gets_own_user(place.path()),
+            Isolation::Bwrap { .. } => true,
+        };
+        let mut outcome = {
+            let _turn = if is_apart { self.turns.beside_others().await } else { self.turns.alone().await };
+            self.start(&launch, place, &self.handshake).await?
+        };
+        if outcome.may_be_chance() {
+            let _turn = self.turns.alone().await;
+            outcome = self.start(&launch, place, &self.handshake).await?.after_failure();
+        }
+        // What a request comes to is published. An agent that was slow once must not look as if it could not do it.
+        if outcome.has_silence() {
+            let _turn = self.turns.alone().await;
+            let again = self.start(&launch, place, &self.handshake.patient()).await?;
+            outcome = outcome.or_less_silent(again);
+        }
+        if let Some(shortfall) = &ready.installed.remarks.shortfall {
+            outcome.blame_runtime(&shortfall.to_string());
+        }
+        Ok(outcome)
+    }
+
+    /// Installs an agent in its place.
+    pub(super) async fn set_up(
+        &self,
+        source: &Source,
+        place: &Scratch,
+        progress: &(dyn Fn(Progress) + Send + Sync),
+    ) -> Result<Ready, Stop> {
+        let mut environment = self.environment.clone();
+        let variables = source.variables().iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        set_variables(&mut environment, variables)
+            .map_err(|error| Stop { verdict: Verdict::Fail, ..Stop::error("spawn_failed", &error) })?;
+        let directory = place.path().join(INSTALLED);
+        fs::create_dir(&directory).map_err(PathError::at(&directory))?;
+        let turn = self.turns.beside_others().await;
+        let started = Instant::now();
+        let installed = self.installer.install_with_progress(source, &directory, place.path(), progress).await;
+        let installed = installed.map_err(|error| Stop::install(&error, source))?;
+        drop(turn);
+        let readable = self.readable(source.kind(), &directory, &installed.program);
+        if self.isolation != Isolation::Environment && self.installer.launcher.is_some() {
+            // Packages have tens of thousands of files.
+            let _ = spawn_blocking(move || make_readable(&directory)).await;
+        }
+        Ok(Ready { installed, environment, readable, took: started.elapsed() })
+    }
+
+    /// How an agent is started with these further arguments.
+    pub(super) fn launch(&self, ready: &Ready, arguments: &[String], place: &Scratch) -> Launch {
+        let Ready { installed, environment, readable, .. } = ready;
+        let isolation = match &self.isolation {
+            Isolation::OwnUser { .. } => Isolation::OwnUser { place: Some(place.path().to_owned()) },
+            other => other.clone(),
+        };
+        Launch {
+            program: installed.program.clone().into(),
+            arguments: installed.arguments.iter().chain(arguments).map(Into::into).collect(),
+            directory: None,
+            environment: environment.clone(),
+            isolation,
+            readable: readable.clone(),
+            launcher: self.installer.launcher.clone(),
+        }
+    }
+
+    /// Starts an agent, and speaks to it.
+    pub(super) async fn start(&self, launch: &Launch, place: &Scratch, how: &Options) -> Result<Outcome, Stop> {
+        let options = Options { temporary: place.path().to_owned(), keep: self.keep.is_some(), ..how.clone() };
+        let mut outcome = check(launch, &options).await.map_err(|error| Stop::error("spawn_failed", &error))?;
+        outcome.hide_path(place.path());
+        Ok(outcome)
+    }
+}
+
+/// What is shown of a step of an installation.
+fn phase(step: Progress) -> Option<String> {
+    match step {
+        Progress::Downloading(_) => Some("downloading".to_owned()),
+        Progress::Received(_) | Progress::Running(_) => None,
+        Progress::Unpacking => Some("unpacking".to_owned()),
+        Progress::Phase(tool, phase) => Some(format!("{tool}: {phase}")),
+    }
+}
+
+/// The interpreters that uv has chosen for the environments below its directory: links to wherever it has found one.
+fn pythons(directory: &Path) -> Vec<PathBuf> {
+    let tools = fs::read_dir(directory.join("tools")).into_iter().flatten().flatten();
+    tools.map(|tool| tool.path().join("bin/python")).filter(|python| python.exists()).collect()
+}
+
+/// What an interpreter may need of the host: the folders where it is found and where it really is and, where that is a
+/// `bin`, the folder around it, with its libraries.
+fn folders_of(interpreter: &Path) -> Vec<PathBuf> {
+    let real = interpreter.canonicalize().unwrap_or_default();
+    let folders = [interpreter.parent(), real.parent()].into_iter().flatten();
+    let around = real.parent().filter(|folder| folder.ends_with("bin")).and_then(Path::parent);
+    folders.chain(around).map(Path::to_owned).collect()
+}
+
+/// A row for a task that somehow never ends.
+fn unfinished(task: &Task) -> Row {
+    let message = "the check broke down, which is a defect of this program".to_owned();
+    Row {
+        id: task.id.clone(),
+        version: task.version.clone(),
+        channel: task.channel,
+        kind: task.kind,
+        held: task.held.clone(),
+        install: Duration::ZERO,
+        scripts_not_run: Vec::new(),
+        left: None,
+        state: State::NotStarted { verdict: Verdict::Error, reason: "spawn_failed", message, stderr: String::new() },
+        basis: task.basis.clone(),
+        source_down: None,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interpreter_comes_with_its_libraries() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for path in ["versions/3/bin", "install/tools/a/bin", "install/tools/b"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        fs::write(root.join("versions/3/bin/python3"), "").unwrap();
+        let link = root.join("install/tools/a/bin/python");
+        std::os::unix::fs::symlink(root.join("versions/3/bin/python3"), &link).unwrap();
+        let found = pythons(&root.join("install"));
+        assert_eq!(found, std::slice::from_ref(&link));
+        let expected = ["install/tools/a/bin", "versions/3/bin", "versions/3"].map(|path| root.join(path));
+        assert_eq!(folders_of(&found[0]), expected);
+        assert_eq!(pythons(&root), [] as [PathBuf; 0]);
+    }
+}

@@ -1,0 +1,224 @@
+//! What agents can do, as a file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde_json::{Map, Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::steady::make_steady;
+use super::{Row, State, Task, Verdict};
+use acp_registry_client::install::Kind;
+use acp_registry_core::json;
+use acp_registry_core::manifest::Channel;
+use acp_registry_core::registry::{Loaded, Registry};
+use acp_registry_core::sys::fs::{ReadError, read_bounded};
+
+/// The JSON Schema of the file.
+pub const SCHEMA: &str = include_str!("../../../../schemas/capabilities.schema.json");
+
+/// The largest file that is read, in bytes.
+pub const LIMIT: u64 = 64 << 20;
+
+/// Members of a handshake that a snapshot has, in this order.
+const KEPT: [&str; 10] = [
+    "protocol_version", "agent_info", "auth_methods", "features", "capabilities", "extra", "probes", "session",
+    "setup_required", "warnings",
+];
+
+/// Why a snapshot was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {error}", .path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        error: ReadError,
+    },
+    /// It is not a snapshot.
+    #[error("{} is not a capability snapshot: {message}; write a new one with `verify --out`", .path.display())]
+    Form {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// A capability snapshot: a row for each agent and distribution that was started, or should have been.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    rows: BTreeMap<Key, Value>,
+}
+
+/// Id, channel, and distribution.
+type Key = (String, String, String);
+
+impl Snapshot {
+    /// Reads the file of an earlier run.
+    ///
+    /// # Errors
+    /// [`SnapshotError`].
+    pub fn read(path: &Path) -> Result<Self, SnapshotError> {
+        let failed = |error| SnapshotError::Read { path: path.to_owned(), error };
+        let real = path.canonicalize().map_err(|error| failed(ReadError::from(error)))?;
+        let bytes = read_bounded(&real, Path::new("/"), LIMIT).map_err(failed)?;
+        Self::parse(&bytes).map_err(|message| SnapshotError::Form { path: path.to_owned(), message })
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        Ok(Self { rows: rows_of(document(bytes)?).into_iter().map(|row| (key(&row), row)).collect() })
+    }
+
+    /// The row of an agent, whatever its version was then.
+    pub(super) fn latest(&self, id: &str, channel: Channel, kind: Option<Kind>) -> Option<&Value> {
+        let kind = kind.map_or("", Kind::as_str);
+        self.rows.get(&(id.to_owned(), channel.as_str().to_owned(), kind.to_owned()))
+    }
+
+    /// What an agent could do, by the stable names of features, whatever its version was then; `None` for an agent that did
+    /// not answer.
+    #[must_use]
+    pub fn features(&self, id: &str, channel: Channel, kind: Kind) -> Option<&Map<String, Value>> {
+        self.latest(id, channel, Some(kind))?["features"].as_object().filter(|features| !features.is_empty())
+    }
+
+    /// The row of a task that passed, if it rests on the same distribution and checks, and is from between these moments.
+    pub(super) fn passed(&self, task: &Task, not_before: SystemTime, now: SystemTime) -> Option<&Value> {
+        let row = self.latest(&task.id, task.channel, Some(task.kind?))?;
+        let at = OffsetDateTime::parse(row["checked_at"].as_str()?, &Rfc3339).ok()?;
+        let is_recent = at >= OffsetDateTime::from(not_before) && at <= OffsetDateTime::from(now);
+        let is_same = row["version"] == task.version && row["basis"].as_str() == Some(task.basis.as_deref()?);
+        // A verdict without the answer that it was made from proves nothing.
+        let is_whole =
+            row["protocol_version"].is_i64() && row["features"].is_object() && row["auth_methods"].is_array();
+        (row["verdict"] == "pass" && is_recent && is_same && is_whole).then_some(row)
+    }
+
+    /// Takes over what came of a task. A row that was skipped changes nothing, and neither does an error where an earlier run
+    /// knows the agent: what it can do is then as it was when it last answered.
+    pub fn renew(&mut self, row: &Row) {
+        let Some(value) = of_row(row) else { return };
+        let key = key(&value);
+        let is_known = self.rows.get(&key).is_some_and(|earlier| earlier["verdict"] != "error");
+        if row.verdict() == Verdict::Error && is_known {
+            return;
+        }
+        // A manifest that can be read again has distributions.
+        if row.kind.is_some() {
+            self.rows.remove(&(row.id.clone(), row.channel.as_str().to_owned(), String::new()));
+        }
+        self.rows.insert(key, value);
+    }
+
+    /// Leaves out what a registry no longer declares.
+    pub fn retain_declared(&mut self, registry: &Registry) {
+        let is_declared = |(id, channel, kind): &Key| {
+            let Some(entry) = registry.entry(id) else { return false };
+            // A manifest that is broken now says nothing of what it declared.
+            let Loaded::Present(manifest) = &entry.manifest else { return true };
+            let kind = Kind::named(kind);
+            manifest.agent().releases().any(|release| {
+                let declares = |kind: Kind| !matches!(kind.source(release.distribution, None), Ok(None));
+                release.channel.as_str() == channel && kind.is_none_or(declares)
+            })
+        };
+        self.rows.retain(|key, _| is_declared(key));
+    }
+
+    /// The text of the snapshot, ordered by id, channel and distribution. The same answers give the same text, but for the
+    /// members `checked_at` and `timing`.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut rows: Vec<(&Key, &Value)> = self.rows.iter().collect();
+        let place = |name: &str| Kind::ALL.iter().position(|kind| kind.as_str() == name);
+        rows.sort_by_key(|((id, channel, kind), _)| (id, channel != Channel::Stable.as_str(), channel, place(kind)));
+        let agents: Vec<Value> = rows.into_iter().map(|(_, row)| row.clone()).collect();
+        text(&agents)
+    }
+}
+
+/// The text of a snapshot of these rows.
+pub(super) fn text(rows: &[Value]) -> String {
+    json::to_string(&json!({ "schema": 1, "agents": rows }))
+}
+
+/// A snapshot, as it is: an object with a list of rows.
+pub(super) fn document(bytes: &[u8]) -> Result<Value, String> {
+    let document: Value = json::whole(bytes).map_err(|error| error.to_string())?;
+    if document["schema"] != 1 {
+        return Err("`schema` is not 1".to_owned());
+    }
+    if document["agents"].is_array() { Ok(document) } else { Err("`agents` is not an array".to_owned()) }
+}
+
+/// The rows of a snapshot.
+pub(super) fn rows_of(mut document: Value) -> Vec<Value> {
+    match document["agents"].take() {
+        Value::Array(rows) => rows,
+        _ => Vec::new(),
+    }
+}
+
+fn key(row: &Value) -> Key {
+    let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    (text("id"), text("channel"), text("distribution"))
+}
+
+fn of_row(row: &Row) -> Option<Value> {
+    let checked_at = match &row.state {
+        State::Skipped { .. } => return None,
+        State::Reused(earlier) => return Some(earlier.clone()),
+        State::NotStarted { .. } => None,
+        State::Checked { at, .. } => Some(rfc_3339(*at)),
+    };
+    let result = row.to_json();
+    let mut kept = Map::new();
+    for name in KEPT {
+        kept.insert(name.to_owned(), result["handshake"][name].clone());
+    }
+    let mut agent = json!({
+        "id": row.id, "version": row.version, "channel": row.channel.as_str(),
+        "distribution": row.kind.map(Kind::as_str), "verdict": row.verdict(), "reason": row.reason(),
+        "basis": row.basis, "checked_at": checked_at, "isolation": row.isolation(), "timing": result["timing"],
+    });
+    if let Value::Object(agent) = &mut agent {
+        agent.extend(kept);
+    }
+    make_steady(&mut agent);
+    Some(agent)
+}
+
+/// A time, to the second.
+fn rfc_3339(time: SystemTime) -> String {
+    let time = OffsetDateTime::from(time).replace_nanosecond(0).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    time.format(&Rfc3339).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_to_the_second() {
+        let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_millis(1_700_000_000_900);
+        assert_eq!(rfc_3339(time), "2023-11-14T22:13:20Z");
+    }
+
+    #[test]
+    fn what_is_no_snapshot_is_refused() {
+        for (text, message) in [
+            ("", "EOF"),
+            ("[]", "`schema` is not 1"),
+            ("{\"schema\":2,\"agents\":[]}", "`schema` is not 1"),
+            ("{\"schema\":1,\"agents\":{}}", "`agents` is not an array"),
+        ] {
+            let error = Snapshot::parse(text.as_bytes()).unwrap_err();
+            assert!(error.contains(message), "{error}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Sources that cannot be reached, package registries and the hosts of archives: each fails one agent, not every agent for as
+//! long as a package manager retries, or as a download may take.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use url::Url;
+
+use acp_registry_client::install::{Kind, Source};
+use acp_registry_core::text::quote;
+
+/// Where agents are installed from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// The registry of a package manager.
+    Registry(Kind),
+    /// The host of an archive, with its port where that is not the usual one.
+    Host(String),
+}
+
+impl Origin {
+    /// The origin of an agent; `None` for an archive whose address has no host.
+    fn of(source: &Source) -> Option<Self> {
+        let Source::Binary(target) = source else { return Some(Self::Registry(source.kind())) };
+        let url = Url::parse(&target.archive).ok()?;
+        let host = url.host_str()?;
+        Some(Self::Host(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))))
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Registry(Kind::Uvx) => f.write_str("the Python package index"),
+            Self::Registry(_) => f.write_str("the npm registry"),
+            Self::Host(host) => write!(f, "the archive host {}", quote(host)),
+        }
+    }
+}
+
+/// What is known of the sources in one run. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Sources(Arc<Mutex<BTreeMap<Origin, String>>>);
+
+impl Sources {
+    /// The source of an agent and why it is not asked again, as a sentence; `None` while it is not known to be down.
+    pub(super) fn why_down(&self, source: &Source) -> Option<(Origin, String)> {
+        let origin = Origin::of(source)?;
+        let why = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&origin).cloned()?;
+        Some((origin, why))
+    }
+
+    /// Remembers the failure of the source of this agent.
+    pub(super) fn mark_down(&self, source: &Source, id: &str, message: &str) -> Option<Origin> {
+        let origin = Origin::of(source)?;
+        let sentence = match &origin {
+            Origin::Registry(_) => {
+                format!("not tried: the package source could not be reached for {}: {message}", quote(id))
+            }
+            Origin::Host(host) => {
+                format!("not tried: the archive host {} could not be reached for {}: {message}", quote(host), quote(id))
+            }
+        };
+        let mut down = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        down.entry(origin.clone()).or_insert(sentence);
+        Some(origin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use acp_registry_core::manifest::BinaryTarget;
+
+    fn archive(address: &str) -> Source {
+        let (platform, archive) = ("linux-x86_64".to_owned(), address.to_owned());
+        Source::Binary(BinaryTarget {
+            platform,
+            archive,
+            cmd: "./a".to_owned(),
+            sha256: None,
+            args: Vec::new(),
+            env: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn archives_of_one_host_share_its_failure() {
+        let sources = Sources::default();
+        let first = archive("https://h.example/a.zip");
+        assert_eq!(sources.why_down(&first), None);
+        let origin = sources.mark_down(&first, "a", "it sleeps").unwrap();
+        assert_eq!(origin.to_string(), "the archive host `h.example`");
+        let (found, why) = sources.why_down(&archive("https://h.example:443/b.zip")).unwrap();
+        assert_eq!(found, origin);
+        assert_eq!(why, "not tried: the archive host `h.example` could not be reached for `a`: it sleeps");
+        for other in ["https://i.example/a.zip", "https://h.example:444/a.zip", "https://x.h.example/a.zip", "nonsense"]
+        {
+            assert_eq!(sources.why_down(&archive(other)), None, "{other}");
+        }
+        assert_eq!(sources.mark_down(&archive("nonsense"), "b", "x"), None);
+    }
+}

@@ -1,0 +1,207 @@
+//! The answer to `initialize`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::auth::{self, AuthMethod};
+use super::features::Features;
+use super::outcome::{Failure, Reason};
+use super::probes::Probes;
+use super::session::Session;
+use super::warnings::kind;
+use acp_registry_core::text::quote;
+
+/// The versions of the protocol that this client reads.
+const VERSIONS: [i64; 2] = [1, 2];
+
+/// What an agent has answered, as far as it has.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Handshake {
+    /// The version that the agent has chosen.
+    pub protocol_version: Option<i64>,
+    /// `agentInfo`, or `info` in version 2, as answered.
+    pub agent_info: Value,
+    /// The ways to sign in.
+    pub auth_methods: Vec<AuthMethod>,
+    /// `agentCapabilities`, or `capabilities` in version 2, as answered.
+    pub capabilities: Value,
+    /// The capabilities by stable names.
+    pub features: Features,
+    /// Members of the answer that no version of the protocol knows, `_meta` among them, as answered.
+    pub extra: Map<String, Value>,
+    /// What the agent answers to further requests, by method.
+    pub probes: Probes,
+    /// What a new session offers to choose from; `None` where none was opened.
+    pub session: Option<Session>,
+    /// Why it opens no session, in its own words on one line, where signing in is not what it lacks: a program, a model or a
+    /// provider that must be set up first. Escape it before it is shown.
+    pub setup_required: Option<String>,
+    /// What the agent told without being asked: methods of notifications, with how many there were.
+    pub notifications: BTreeMap<String, u64>,
+    /// What the agent asked for, and was refused: methods of requests, with how many there were.
+    pub requests: BTreeMap<String, u64>,
+    /// What is not as it should be, and prevents nothing.
+    pub warnings: Vec<String>,
+}
+
+impl Handshake {
+    /// Reads the `result` of `initialize`, and judges it. Whatever can be read is there also when the judgement is bad.
+    pub(super) fn read(result: &Value, asked: u16) -> (Self, Result<(), Failure>) {
+        let mut handshake = Self::default();
+        let judgement = handshake.fill(result, i64::from(asked));
+        (handshake, judgement)
+    }
+
+    fn fill(&mut self, result: &Value, asked: i64) -> Result<(), Failure> {
+        let malformed = |problem: String| Failure::new(Reason::InvalidResponse, format!("the response {problem}"));
+        let Value::Object(members) = result else {
+            return Err(malformed(format!("has `result` that is {}, not an object", kind(result))));
+        };
+        let version = version(members).map_err(malformed)?;
+        self.protocol_version = Some(version);
+        if !VERSIONS.contains(&version) {
+            let message = format!("the agent chose version {version} of the protocol; clients speak versions 1 and 2");
+            return Err(Failure::new(Reason::ProtocolVersion, message));
+        }
+        // A lower one is how versions are negotiated; a higher one leaves clients of the version asked for behind.
+        if version > asked {
+            self.warnings.push(format!("the agent answers version {asked} of the protocol with version {version}"));
+        }
+        let [capabilities, info, others @ ..] = if version >= 2 {
+            ["capabilities", "info", "agentCapabilities", "agentInfo"]
+        } else {
+            ["agentCapabilities", "agentInfo", "capabilities", "info"]
+        };
+        for name in others.iter().filter(|name| members.contains_key(**name)) {
+            self.warnings
+                .push(format!("`{name}` is not read: it does not belong to version {version} of the protocol"));
+        }
+        self.extra = members
+            .iter()
+            .filter(|(name, _)| !["protocolVersion", "authMethods", capabilities, info].contains(&name.as_str()))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        self.agent_info = members.get(info).cloned().unwrap_or_default();
+        if !matches!(self.agent_info, Value::Object(_) | Value::Null) {
+            self.warnings.push(format!("`{info}` is {}, not an object", kind(&self.agent_info)));
+        } else if version >= 2 && self.agent_info.is_null() {
+            self.warnings.push("there is no `info`, which version 2 requires".to_owned());
+        }
+        self.capabilities = members.get(capabilities).cloned().unwrap_or_default();
+        if !matches!(self.capabilities, Value::Object(_) | Value::Null) {
+            return Err(malformed(format!("has `{capabilities}` that is {}, not an object", kind(&self.capabilities))));
+        }
+        self.features = Features::read(&self.capabilities, version, &mut self.warnings);
+        self.auth_methods = auth::read(members.get("authMethods"), version, &mut self.warnings).map_err(malformed)?;
+        auth::judge(&self.auth_methods, members.contains_key("authMethods"))
+    }
+}
+
+fn version(members: &Map<String, Value>) -> Result<i64, String> {
+    let value = members.get("protocolVersion").ok_or("has no `protocolVersion`")?;
+    value.as_i64().ok_or_else(|| {
+        let shown = quote(&value.to_string());
+        format!("has the `protocolVersion` {shown}, which is {}, not an integer", kind(value))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn judge(result: &Value) -> Result<(), Failure> {
+        Handshake::read(result, 1).1
+    }
+
+    #[test]
+    fn version_1_is_read() {
+        let answer = json!({
+            "protocolVersion": 1,
+            "agentCapabilities": { "loadSession": true, "brandNew": { "x": 1 } },
+            "agentInfo": { "name": "a" },
+            "authMethods": [{ "id": "login", "name": "Log in" }],
+            "modes": { "a": 1 },
+        });
+        let (handshake, judgement) = Handshake::read(&answer, 1);
+        assert_eq!(judgement, Ok(()));
+        assert_eq!(handshake.protocol_version, Some(1));
+        assert_eq!(handshake.capabilities["brandNew"]["x"], 1);
+        assert_eq!(handshake.agent_info["name"], "a");
+        assert_eq!(Value::from(handshake.extra), json!({ "modes": { "a": 1 } }));
+        assert!(handshake.features.has("session/load"));
+        assert_eq!(handshake.warnings, [] as [&str; 0]);
+    }
+
+    #[test]
+    fn version_2_is_read_and_told() {
+        let answer = json!({
+            "protocolVersion": 2,
+            "capabilities": { "session": {} },
+            "info": { "name": "a", "version": "1" },
+            "authMethods": [{ "methodId": "login", "name": "Log in", "type": "agent" }],
+        });
+        let (handshake, judgement) = Handshake::read(&answer, 2);
+        assert_eq!((judgement, &handshake.warnings[..]), (Ok(()), &[][..]));
+        assert!(handshake.features.has("session/list"));
+        let (handshake, judgement) = Handshake::read(&answer, 1);
+        assert_eq!(judgement, Ok(()));
+        assert_eq!(handshake.warnings, ["the agent answers version 1 of the protocol with version 2"]);
+        let older = json!({ "protocolVersion": 1, "authMethods": [{ "id": "login", "name": "Log in" }] });
+        assert_eq!(Handshake::read(&older, 2).0.warnings, [] as [&str; 0]);
+    }
+
+    #[test]
+    fn the_shape_of_version_1_under_the_name_of_version_2_is_no_answer() {
+        let methods = json!([{ "id": "a", "name": "A" }]);
+        let answer = json!({ "protocolVersion": 2, "agentCapabilities": {}, "agentInfo": {}, "authMethods": methods });
+        let (handshake, judgement) = Handshake::read(&answer, 2);
+        assert_eq!(judgement.unwrap_err().reason, Reason::InvalidResponse);
+        assert!(
+            handshake.warnings.contains(
+                &"`agentCapabilities` is not read: it does not belong to version 2 of the protocol".to_owned()
+            )
+        );
+    }
+
+    #[test]
+    fn versions_are_judged() {
+        for (version, reason) in [
+            (json!(0), Reason::ProtocolVersion),
+            (json!(99), Reason::ProtocolVersion),
+            (json!(-1), Reason::ProtocolVersion),
+            (json!("1"), Reason::InvalidResponse),
+            (json!(1.5), Reason::InvalidResponse),
+            (json!(null), Reason::InvalidResponse),
+        ] {
+            let failure = judge(&json!({ "protocolVersion": version, "authMethods": [] })).unwrap_err();
+            assert_eq!(failure.reason, reason, "{version}: {}", failure.message);
+        }
+        assert_eq!(judge(&json!({})).unwrap_err().message, "the response has no `protocolVersion`");
+        assert_eq!(Handshake::read(&json!({ "protocolVersion": 99 }), 1).0.protocol_version, Some(99));
+        let text = judge(&json!({ "protocolVersion": "1" })).unwrap_err().message;
+        assert_eq!(text, "the response has the `protocolVersion` `\"1\"`, which is a string, not an integer");
+    }
+
+    #[test]
+    fn malformed_answers_are_told_apart() {
+        for (result, message) in [
+            (json!(null), "the response has `result` that is null, not an object"),
+            (json!([]), "the response has `result` that is an array, not an object"),
+            (
+                json!({ "protocolVersion": 1, "authMethods": null }),
+                "the response has `authMethods` that is null, not an array",
+            ),
+            (
+                json!({ "protocolVersion": 1, "agentCapabilities": 7 }),
+                "the response has `agentCapabilities` that is a number, not an object",
+            ),
+        ] {
+            let failure = judge(&result).unwrap_err();
+            assert_eq!((failure.reason, failure.message.as_str()), (Reason::InvalidResponse, message));
+        }
+        assert_eq!(judge(&json!({ "protocolVersion": 1 })).unwrap_err().reason, Reason::NoAuthMethods);
+    }
+}

@@ -1,0 +1,289 @@
+//! Lines to JSON-RPC messages.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// What a line holds.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// An answer.
+    Response(Response),
+    /// The agent wants to know something, and waits.
+    Request { id: Box<RawValue>, method: String },
+    /// The agent tells something.
+    Notification { method: String },
+}
+
+/// An answer to a request.
+#[derive(Debug)]
+pub(super) struct Response {
+    /// As it was written.
+    id: Option<Box<RawValue>>,
+    has_version: bool,
+    result: Option<Box<RawValue>>,
+    error: Option<Box<RawValue>>,
+}
+
+/// The id of an answer, held against that of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Id {
+    /// The same.
+    Same,
+    /// The same number, as text: many clients will not find the request.
+    AsText,
+    /// None at all, or `null`: the agent could not tell which request it was.
+    Nobody,
+    /// The id of another request.
+    Other(String),
+}
+
+/// What an answer says.
+#[derive(Debug)]
+pub(super) enum Body {
+    Result(Value),
+    Error(RpcError),
+}
+
+/// A JSON-RPC error.
+#[derive(Debug, Clone)]
+pub(super) struct RpcError {
+    pub(super) code: Option<i64>,
+    pub(super) message: String,
+    pub(super) data: Value,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    method: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+}
+
+/// A member that is `null` is there all the same.
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// Reads a line: one message, or several in an array, or the reason why it holds none. Neither depth nor size can do
+/// harm: only the outermost level is read here.
+pub(super) fn read(line: &[u8]) -> Result<Vec<Message>, &'static str> {
+    let line = line.trim_ascii();
+    match line.first() {
+        Some(b'{') => Ok(vec![read_object(line)?]),
+        Some(b'[') => {
+            let items: Vec<&RawValue> = serde_json::from_slice(line).map_err(|_| NOT_JSON)?;
+            items.into_iter().map(|item| read_object(item.get().as_bytes())).collect()
+        }
+        _ => Err(NOT_JSON),
+    }
+}
+
+const NOT_JSON: &str = "not JSON-RPC";
+
+fn read_object(text: &[u8]) -> Result<Message, &'static str> {
+    let envelope: Envelope<'_> = serde_json::from_slice(text).map_err(|_| NOT_JSON)?;
+    let own = |raw: Option<&RawValue>| raw.map(ToOwned::to_owned);
+    if let Some(method) = envelope.method {
+        let method: String = serde_json::from_str(method.get()).map_err(|_| NOT_JSON)?;
+        return Ok(match own(envelope.id) {
+            Some(id) => Message::Request { id, method },
+            None => Message::Notification { method },
+        });
+    }
+    if envelope.id.is_none() && envelope.result.is_none() && envelope.error.is_none() {
+        return Err(NOT_JSON);
+    }
+    Ok(Message::Response(Response {
+        id: own(envelope.id),
+        has_version: envelope.jsonrpc.is_some_and(|version| version.get() == "\"2.0\""),
+        result: own(envelope.result),
+        error: own(envelope.error),
+    }))
+}
+
+impl Response {
+    pub(super) fn id(&self, expected: u64) -> Id {
+        let Some(raw) = self.id.as_deref().filter(|raw| raw.get() != "null") else { return Id::Nobody };
+        match serde_json::from_str::<Value>(raw.get()) {
+            Ok(Value::Number(number)) if is_number(&number, expected) => Id::Same,
+            Ok(Value::String(text)) if text == expected.to_string() => Id::AsText,
+            _ => Id::Other(raw.get().to_owned()),
+        }
+    }
+
+    /// What the answer says, or what is wrong with it, as the rest of a sentence about the agent's answer.
+    pub(super) fn body(&self) -> Result<Body, String> {
+        if !self.has_version {
+            return Err("has no member `\"jsonrpc\": \"2.0\"`".to_owned());
+        }
+        match (&self.result, &self.error) {
+            (None, None) => Err("has neither `result` nor `error`".to_owned()),
+            (Some(_), Some(error)) if error.get() != "null" => Err("has both `result` and `error`".to_owned()),
+            (Some(result), _) => value(result).map(Body::Result),
+            (None, Some(error)) => Ok(Body::Error(RpcError::of(&value(error)?)?)),
+        }
+    }
+
+    pub(super) fn error(&self) -> Option<RpcError> {
+        RpcError::of(&value(self.error.as_deref()?).ok()?).ok()
+    }
+}
+
+/// JavaScript makes no difference between 1 and 1.0.
+fn is_number(number: &serde_json::Number, expected: u64) -> bool {
+    number.as_u64() == Some(expected) || number.to_string().strip_suffix(".0") == Some(expected.to_string().as_str())
+}
+
+fn value(raw: &RawValue) -> Result<Value, String> {
+    serde_json::from_str(raw.get()).map_err(|error| {
+        let text = error.to_string();
+        if text.contains("recursion limit") {
+            "is nested more than 128 levels deep".to_owned()
+        } else {
+            format!("cannot be read: {text}")
+        }
+    })
+}
+
+impl RpcError {
+    fn of(value: &Value) -> Result<Self, String> {
+        let Value::Object(members) = value else { return Err("has an `error` that is not an object".to_owned()) };
+        Ok(Self {
+            code: members.get("code").and_then(Value::as_i64),
+            message: members.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            data: members.get("data").cloned().unwrap_or_default(),
+        })
+    }
+
+    /// The agent's own words on one line: its message and what the data adds.
+    pub(super) fn words(&self) -> String {
+        const LIMIT: usize = 2000;
+        let plain = |text: &str| text.lines().map(acp_registry_core::cause::plain).collect::<Vec<_>>().join(" ");
+        let mut text = acp_registry_core::text::shown(&plain(&self.message), LIMIT);
+        let details = ["details", "message", "error", "reason"].iter().find_map(|name| self.data.get(name)?.as_str());
+        if let Some(more) = details.or_else(|| self.data.as_str()).filter(|more| !text.contains(more)) {
+            text = acp_registry_core::text::shown(&format!("{text}: {}", plain(more)), LIMIT);
+        }
+        text
+    }
+
+    /// The error in one line.
+    pub(super) fn describe(&self) -> String {
+        let code = self.code.map_or_else(|| "without a code".to_owned(), |code| code.to_string());
+        let mut text = format!("error {code}: {}", acp_registry_core::text::quote(&self.message));
+        // Many agents write "Internal error" and say in the data what it was.
+        if !self.data.is_null() {
+            text.push_str(&format!(" ({})", acp_registry_core::text::quote(&self.data.to_string())));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn response(line: &str) -> Response {
+        match read(line.as_bytes()).unwrap().pop() {
+            Some(Message::Response(response)) => response,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn ids_are_compared_by_what_they_mean() {
+        for (id, expected) in [
+            ("1", Id::Same),
+            ("1.0", Id::Same),
+            ("\"1\"", Id::AsText),
+            ("null", Id::Nobody),
+            ("2", Id::Other("2".to_owned())),
+            ("[1]", Id::Other("[1]".to_owned())),
+        ] {
+            assert_eq!(response(&format!("{{\"id\":{id},\"result\":{{}}}}")).id(1), expected, "{id}");
+        }
+        assert_eq!(response("{\"error\":{}}").id(1), Id::Nobody);
+    }
+
+    #[test]
+    fn broken_answers_are_told_apart() {
+        let deep = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}{}}}", "[".repeat(5000), "]".repeat(5000));
+        for (line, problem) in [
+            ("{\"id\":1,\"result\":{}}", "has no member `\"jsonrpc\": \"2.0\"`"),
+            ("{\"jsonrpc\":2.0,\"id\":1,\"result\":{}}", "has no member `\"jsonrpc\": \"2.0\"`"),
+            ("{\"jsonrpc\":\"2.0\",\"id\":1}", "has neither `result` nor `error`"),
+            ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1,\"error\":{}}", "has both `result` and `error`"),
+            ("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"x\"}", "has an `error` that is not an object"),
+            (&deep, "is nested more than 128 levels deep"),
+        ] {
+            assert_eq!(response(line).body().unwrap_err(), problem, "{}", &line[..30.min(line.len())]);
+        }
+        assert!(matches!(
+            response("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":null,\"error\":null}").body(),
+            Ok(Body::Result(Value::Null))
+        ));
+    }
+
+    #[test]
+    fn a_line_is_one_message_or_several_or_none() {
+        assert!(matches!(&read(b" {\"method\":\"m\"}\r").unwrap()[..], [Message::Notification { .. }]));
+        assert!(matches!(&read(b"{\"method\":\"m\",\"id\":null}").unwrap()[..], [Message::Request { .. }]));
+        let batch = read(b"[{\"method\":\"m\"},{\"id\":1,\"result\":null}]").unwrap();
+        assert!(matches!(&batch[..], [Message::Notification { .. }, Message::Response(_)]));
+        for noise in ["hello", "{", "{}", "[1]", "17", "null", "{\"method\":1}", "{\"id\":1,\"id\":1}", "\u{feff}{}"] {
+            assert!(read(noise.as_bytes()).is_err(), "{noise}");
+        }
+        assert!(read(b"{\"method\":\"\xff\"}").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_json_arrives_and_whatever_is_not_is_refused(
+            result in "\\PC{0,40}|[\\[\\]{}\",:0-9a-z ]{0,60}|\\{\"[a-z]\":\\[[0-9]{1,3}\\]\\}",
+            id in 0_u64..1_000_000,
+        ) {
+            let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}");
+            // A result may close the object and go on; what counts then is what the whole line says.
+            let expected = serde_json::from_str::<Value>(&line).ok();
+            let members = expected.as_ref().and_then(Value::as_object).filter(|members| members.len() == 3);
+            match (read(line.as_bytes()).map(|mut messages| messages.pop()), members) {
+                (Ok(Some(Message::Response(response))), Some(members)) => {
+                    prop_assert_eq!(response.id(id), Id::Same);
+                    prop_assert!(matches!(response.body(), Ok(Body::Result(value)) if value == members["result"]));
+                }
+                (Err(_), _) | (Ok(_), None) => prop_assert!(expected.is_none() || members.is_none()),
+                (Ok(_), Some(_)) => prop_assert!(false, "{}", line),
+            }
+        }
+    }
+
+    #[test]
+    fn the_words_of_an_error_are_whole_and_bounded() {
+        let words =
+            |message: &str, data: Value| RpcError { code: Some(-32603), message: message.to_owned(), data }.words();
+        let long = "pi was not found.\nInstall it with npm ".repeat(10);
+        assert_eq!(words("Internal error", serde_json::json!({ "details": long })).matches("Install it").count(), 10);
+        assert_eq!(words("a", serde_json::json!("b")), "a: b");
+        assert_eq!(words("a: b", serde_json::json!({ "message": "b" })), "a: b");
+        assert_eq!(words(&"x".repeat(100_000), Value::Null).chars().count(), 2001);
+    }
+
+    #[test]
+    fn an_error_is_one_bounded_line() {
+        let error =
+            RpcError { code: Some(-32603), message: "x\n".repeat(500), data: serde_json::json!({"why": "\u{1b}"}) };
+        let text = error.describe();
+        assert!(text.starts_with("error -32603: `x\\u{a}x") && !text.contains(char::is_control), "{text}");
+        assert!(text.chars().count() < 1000);
+    }
+}

@@ -1,0 +1,335 @@
+//! What an agent answers to further requests, before anybody has signed in.
+//!
+//! All of them can be sent to any agent in an empty home: they list, they start, or they name a session that is not
+//! there.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::answer::Handshake;
+use super::connection::{Connection, Silence};
+use super::message::{Body, Response, RpcError};
+use super::request;
+use super::session::Session;
+use super::silence::explain;
+use acp_registry_core::sys::process::Tree;
+use acp_registry_core::text::quote;
+
+/// What a request came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Probe {
+    /// The agent did it.
+    Ok,
+    /// It wants the person to sign in first.
+    AuthRequired,
+    /// It does not know the method.
+    MethodNotFound,
+    /// It does not like the parameters.
+    InvalidParams,
+    /// It does not have what the request names, such as a session.
+    ResourceNotFound,
+    /// It has given the request up.
+    RequestCancelled,
+    /// It answered with another error, or ended.
+    Error,
+    /// It did not answer in time.
+    Timeout,
+}
+
+/// Outcomes by method, in the order of the requests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Probes {
+    outcomes: Vec<(&'static str, Probe)>,
+    /// What the agent has said instead of opening a session.
+    refusal: Option<String>,
+}
+
+impl Probes {
+    /// The outcome for a method.
+    #[must_use]
+    pub fn get(&self, method: &str) -> Option<Probe> {
+        self.outcomes.iter().find(|(known, _)| *known == method).map(|(_, probe)| *probe)
+    }
+
+    /// What the agent has answered to `session/new` where that is an error, or why it has not answered, as a sentence.
+    /// Printable. No part of what serialises, for it may be another each time.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
+    }
+
+    /// A sentence for each method that the agent should have and says it has not; [`Handshake::warnings`] holds it too.
+    pub fn missing(&self) -> impl Iterator<Item = String> + '_ {
+        self.iter().filter(|(_, probe)| *probe == Probe::MethodNotFound).map(|(method, _)| {
+            if method == NEW {
+                format!("answers {} as if there was no such method, which every agent must have", quote(method))
+            } else {
+                format!("advertises {}, but answers that there is no such method", quote(method))
+            }
+        })
+    }
+
+    /// All methods with their outcomes.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, Probe)> + '_ {
+        self.outcomes.iter().copied()
+    }
+}
+
+impl FromIterator<(&'static str, Probe)> for Probes {
+    fn from_iter<T: IntoIterator<Item = (&'static str, Probe)>>(outcomes: T) -> Self {
+        Self { outcomes: outcomes.into_iter().collect(), refusal: None }
+    }
+}
+
+impl Serialize for Probes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl Probe {
+    /// The outcome's name in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::AuthRequired => "auth_required",
+            Self::MethodNotFound => "method_not_found",
+            Self::InvalidParams => "invalid_params",
+            Self::ResourceNotFound => "resource_not_found",
+            Self::RequestCancelled => "request_cancelled",
+            Self::Error => "error",
+            Self::Timeout => "timeout",
+        }
+    }
+
+    pub(super) fn of(error: &RpcError) -> Self {
+        let reason = error.data.get("reason").and_then(Value::as_str);
+        match error.code {
+            // Of the codes that JSON-RPC leaves to servers, ACP uses this one for it.
+            Some(-32000) => Self::AuthRequired,
+            _ if reason == Some("auth_required") => Self::AuthRequired,
+            Some(-32601) => Self::MethodNotFound,
+            Some(-32602) => Self::InvalidParams,
+            Some(-32002) => Self::ResourceNotFound,
+            Some(-32800) => Self::RequestCancelled,
+            _ => Self::Error,
+        }
+    }
+}
+
+/// The first request after `initialize`.
+const NEW: &str = "session/new";
+
+/// How many times the limit an agent that goes on answering may take for all requests together.
+const WHOLE: u32 = 6;
+
+/// The id of the first request; that of `initialize` is lower.
+const FIRST_ID: u64 = 2;
+
+/// Asks the agent for what it has advertised: for a new session, which agents take their time for, and then for all the
+/// others at once. `limit` is how long it may be silent: each answer gives it that long for the next one, and at most
+/// [`WHOLE`] times as long for all together.
+pub(super) async fn run(
+    connection: &mut Connection,
+    tree: &mut Tree,
+    handshake: &mut Handshake,
+    directory: &Path,
+    limit: Duration,
+) {
+    let mut next_id = FIRST_ID;
+    let end = Instant::now() + limit * WHOLE;
+    let mut deadline = Instant::now() + limit;
+    let advertised = advertised(handshake, directory);
+    let (first, others): (Vec<_>, Vec<_>) = advertised.into_iter().partition(|(method, _)| *method == NEW);
+    for requests in [first, others] {
+        let mut waiting = Vec::new();
+        for (method, params) in &requests {
+            connection.send(next_id, method, params);
+            waiting.push((next_id, *method));
+            next_id += 1;
+        }
+        let mut missing = Probe::Timeout;
+        let mut outcomes = Vec::new();
+        while !waiting.is_empty() {
+            let ids: Vec<u64> = waiting.iter().map(|(id, _)| *id).collect();
+            match connection.response(tree, &ids, deadline).await {
+                Ok((id, response)) => {
+                    deadline = after_answer(Instant::now(), limit, end);
+                    let Some(at) = waiting.iter().position(|(waiting, _)| *waiting == id) else { break };
+                    let (_, method) = waiting.remove(at);
+                    outcomes.push((method, outcome(method, &response, handshake)));
+                }
+                Err(silence) => {
+                    if let Some((id, _)) = waiting.iter().find(|(_, method)| *method == NEW) {
+                        let failure = explain(connection, silence, (*id, NEW), limit).await;
+                        handshake.probes.refusal = Some(failure.message);
+                    }
+                    if silence == Silence::Timeout {
+                        break;
+                    }
+                    let names: Vec<String> = waiting.iter().map(|(_, method)| quote(method)).collect();
+                    handshake.warnings.push(format!("{} after {}", stopped(silence), names.join(", ")));
+                    missing = Probe::Error;
+                    break;
+                }
+            }
+        }
+        for (method, _) in &requests {
+            let found = outcomes.iter().find(|(known, _)| known == method).map(|(_, probe)| *probe);
+            handshake.probes.outcomes.push((method, found.unwrap_or(missing)));
+        }
+        if missing == Probe::Error {
+            break;
+        }
+    }
+    handshake.warnings.extend(handshake.probes.missing());
+}
+
+/// Until when an agent that has just answered may be silent.
+fn after_answer(now: Instant, limit: Duration, end: Instant) -> Instant {
+    (now + limit).min(end)
+}
+
+fn stopped(silence: Silence) -> String {
+    match silence {
+        Silence::Timeout => "did not answer".to_owned(),
+        Silence::Exited(exit) => format!("ended ({})", exit.describe()),
+        Silence::Closed => "closed its stdout".to_owned(),
+        Silence::Overflow(_) => "wrote more than it may".to_owned(),
+    }
+}
+
+/// The requests that an agent has invited, with harmless parameters.
+fn advertised(handshake: &Handshake, directory: &Path) -> Vec<(&'static str, Value)> {
+    // One for each request: agents refuse to do two things with one session at once.
+    let absent = |of: &str| json!({ "sessionId": format!("no-such-session-{of}") });
+    let uri = url::Url::from_directory_path(directory).map(String::from).unwrap_or_default();
+    let place = |of: &str| {
+        let mut params = request::in_directory(directory);
+        params["sessionId"] = absent(of)["sessionId"].clone();
+        params
+    };
+    let requests = [
+        ("session", NEW, request::in_directory(directory)),
+        ("session/list", "session/list", json!({})),
+        ("session/load", "session/load", place("load")),
+        ("session/resume", "session/resume", place("resume")),
+        ("session/fork", "session/fork", place("fork")),
+        ("session/close", "session/close", absent("close")),
+        ("session/delete", "session/delete", absent("delete")),
+        ("providers", "providers/list", json!({})),
+        ("nes", "nes/start", json!({ "workspaceUri": uri, "workspaceFolders": [{ "uri": uri, "name": "work" }] })),
+    ];
+    requests
+        .into_iter()
+        .filter(|(feature, ..)| handshake.features.has(feature))
+        .map(|(_, method, params)| (method, params))
+        .collect()
+}
+
+fn outcome(method: &str, response: &Response, handshake: &mut Handshake) -> Probe {
+    let (probe, said) = match response.body() {
+        Ok(Body::Result(result)) => {
+            if has_boolean_option(&result) {
+                handshake.features.observe("session/config-options/boolean");
+            }
+            if method == NEW {
+                handshake.session = Some(Session::read(&result));
+            }
+            return Probe::Ok;
+        }
+        Ok(Body::Error(error)) => {
+            let probe = Probe::of(&error);
+            // Signing in does not help there.
+            if method == NEW && [Probe::Error, Probe::InvalidParams, Probe::ResourceNotFound].contains(&probe) {
+                handshake.setup_required = Some(error.words());
+            }
+            (probe, format!("the agent answers {} with {}", quote(method), error.describe()))
+        }
+        Err(problem) => {
+            let said = format!("the response to {} {problem}", quote(method));
+            handshake.warnings.push(said.clone());
+            (Probe::Error, said)
+        }
+    };
+    if method == NEW {
+        handshake.probes.refusal = Some(said);
+    }
+    probe
+}
+
+/// Version 1 announces this kind of option nowhere: it is seen in new sessions.
+fn has_boolean_option(result: &Value) -> bool {
+    let options = result.get("configOptions").and_then(Value::as_array);
+    options.is_some_and(|options| options.iter().any(|option| option.get("type").is_some_and(|kind| kind == "boolean")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handshake(capabilities: &Value) -> Handshake {
+        let answer = json!({ "protocolVersion": 1, "agentCapabilities": capabilities, "authMethods": [] });
+        Handshake::read(&answer, 1).0
+    }
+
+    #[test]
+    fn only_what_is_advertised_is_asked_for() {
+        let methods = |capabilities: Value| -> Vec<&str> {
+            advertised(&handshake(&capabilities), "/work".as_ref()).iter().map(|(method, _)| *method).collect()
+        };
+        assert_eq!(methods(json!({})), [NEW]);
+        assert_eq!(
+            methods(json!({ "loadSession": true, "sessionCapabilities": { "list": {} }, "nes": {} })),
+            [NEW, "session/list", "session/load", "nes/start"]
+        );
+    }
+
+    #[test]
+    fn parameters_are_what_the_protocol_asks_for() {
+        let requests = advertised(&handshake(&json!({ "nes": {}, "loadSession": true })), "/a b".as_ref());
+        let params = |method| &requests.iter().find(|(known, _)| *known == method).unwrap().1;
+        assert_eq!(params(NEW), &json!({ "cwd": "/a b", "mcpServers": [] }));
+        assert_eq!(params("session/load")["sessionId"], "no-such-session-load");
+        if cfg!(unix) {
+            assert_eq!(params("nes/start")["workspaceUri"], "file:///a%20b/");
+        }
+    }
+
+    #[test]
+    fn an_answer_gives_more_time_but_not_for_ever() {
+        let (start, limit) = (Instant::now(), Duration::from_secs(5));
+        let end = start + limit * WHOLE;
+        let left = |after: u64| (after_answer(start + Duration::from_secs(after), limit, end) - start).as_secs();
+        assert_eq!([0, 4, 24, 25, 29, 30].map(left), [5, 9, 29, 30, 30, 30]);
+    }
+
+    #[test]
+    fn errors_are_told_apart() {
+        for (code, data, probe) in [
+            (Some(-32000), Value::Null, Probe::AuthRequired),
+            (Some(-32603), json!({ "reason": "auth_required" }), Probe::AuthRequired),
+            (Some(-32601), Value::Null, Probe::MethodNotFound),
+            (Some(-32602), Value::Null, Probe::InvalidParams),
+            (Some(-32002), Value::Null, Probe::ResourceNotFound),
+            (Some(-32800), Value::Null, Probe::RequestCancelled),
+            (Some(-32603), Value::Null, Probe::Error),
+            (None, Value::Null, Probe::Error),
+        ] {
+            assert_eq!(Probe::of(&RpcError { code, message: String::new(), data }), probe, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn boolean_options_are_seen() {
+        assert!(has_boolean_option(&json!({ "configOptions": [{ "type": "select" }, { "type": "boolean" }] })));
+        assert!(!has_boolean_option(&json!({ "configOptions": [{ "type": "select" }] })));
+        assert!(!has_boolean_option(&json!({ "configOptions": 7 })));
+    }
+}

@@ -1,0 +1,63 @@
+//! Requests that go unanswered.
+
+use std::time::Duration;
+
+use super::connection::{Connection, Silence, Stray};
+use super::lines::{LINE, MESSAGES, Overflow, TOTAL};
+use super::message;
+use super::outcome::{Failure, Reason};
+use acp_registry_core::cause;
+use acp_registry_core::text::quote;
+
+/// Why there was no answer to a request of this id and method, as far as can be told from what there was.
+pub(super) async fn explain(
+    connection: &mut Connection,
+    silence: Silence,
+    (id, method): (u64, &str),
+    timeout: Duration,
+) -> Failure {
+    if let Some(stray) = &connection.stray {
+        return match stray {
+            Stray::Error(error) => {
+                Failure::new(Reason::AgentError, format!("the agent answers, without naming the request, with {error}"))
+            }
+            Stray::Id(stray) => Failure::new(
+                Reason::InvalidResponse,
+                format!("the response has the id {}, where the request has the number {id}", quote(stray)),
+            ),
+        };
+    }
+    match silence {
+        Silence::Timeout => {
+            let mut message = format!("the agent did not answer {} within {} s", quote(method), timeout.as_secs_f64());
+            let unfinished = connection.unfinished();
+            if message::read(unfinished).is_ok() {
+                message.push_str("; it wrote a message without the line end that every message must have");
+            } else if !unfinished.trim_ascii().is_empty() {
+                let beginning = String::from_utf8_lossy(&unfinished[..unfinished.len().min(1000)]).into_owned();
+                message.push_str(&format!("; it stopped in the middle of a line: {}", quote(&beginning)));
+            }
+            Failure::new(Reason::Timeout, message)
+        }
+        Silence::Exited(exit) => {
+            let stderr = connection.stderr().await;
+            let mut message = format!("the agent ended before it answered ({})", exit.describe());
+            // Some agents write their errors to stdout.
+            if let Some(cause) = cause::quoted(&stderr).or_else(|| cause::quoted(&connection.noise())) {
+                message.push_str(&format!(": {cause}"));
+            }
+            Failure::new(Reason::Exited, message)
+        }
+        Silence::Closed => {
+            Failure::new(Reason::InvalidResponse, "the agent closed its stdout without an answer, and went on running")
+        }
+        Silence::Overflow(overflow) => {
+            let what = match overflow {
+                Overflow::Line => format!("more than {} MiB to stdout without a line end", LINE >> 20),
+                Overflow::Total => format!("more than {} MiB to stdout without an answer", TOTAL >> 20),
+                Overflow::Messages => format!("more than {MESSAGES} messages without an answer"),
+            };
+            Failure::new(Reason::InvalidResponse, format!("the agent wrote {what}"))
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! COMPARE: what has changed from one published index to another.
+//!
+//! Reading is lenient: an entry that nobody could use still counts, as long as it has an id, and one that has none hides no
+//! other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use acp_registry_core::json;
+use acp_registry_core::manifest::Version;
+use acp_registry_core::text::quote;
+
+/// How many notes about entries that are passed over there are at most; the last one then counts the rest.
+const NOTES: usize = 20;
+
+/// The agents of an index, by id.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Index {
+    agents: BTreeMap<String, Value>,
+    /// The ids of entries that cannot be read: nobody can tell whether these agents have changed, but they are there.
+    unreadable: BTreeSet<String>,
+    /// Which entries were passed over, and why; ready to be shown.
+    pub notes: Vec<String>,
+}
+
+/// A text is no index.
+#[derive(Debug, thiserror::Error)]
+#[error("is not a registry index: {0}")]
+pub struct FormError(#[from] serde_json::Error);
+
+/// An agent, as an index names it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// Its id.
+    pub id: String,
+    /// Its display name; the id where it has none.
+    pub name: String,
+    /// Its version; empty where it has none.
+    pub version: String,
+}
+
+/// An agent that is in both indexes, and not the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Updated {
+    /// The agent, as the newer index has it.
+    pub agent: Listed,
+    /// The version that the older index has.
+    pub from: String,
+    /// JSON pointers to what has changed, come or gone, from the entry on. Arrays count as a whole.
+    pub fields: Vec<String>,
+}
+
+impl Updated {
+    /// Whether the version has changed, and not only something else.
+    #[must_use]
+    pub fn is_new_version(&self) -> bool {
+        self.from != self.agent.version
+    }
+
+    /// Whether the version is older than the one before, as far as both can be compared.
+    #[must_use]
+    pub fn is_older_version(&self) -> bool {
+        let both = Version::parse_loose(&self.from).zip(Version::parse_loose(&self.agent.version));
+        both.is_some_and(|(from, to)| to < from)
+    }
+}
+
+/// What has changed, each list by id.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Agents that only the newer index has.
+    pub added: Vec<Listed>,
+    /// Agents that only the older index has.
+    pub removed: Vec<Listed>,
+    /// Agents whose entries differ.
+    pub updated: Vec<Updated>,
+}
+
+impl Changes {
+    /// Whether both indexes say the same of the same agents.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty() && self.updated.is_empty()
+    }
+}
+
+#[derive(Deserialize)]
+struct Form<'a> {
+    #[serde(borrow)]
+    agents: Vec<&'a RawValue>,
+}
+
+/// As much of an entry as can be read when the rest is nested too deep.
+#[derive(Deserialize)]
+struct Named {
+    id: String,
+}
+
+impl Index {
+    /// Reads an index. Entries without an id, or with that of another before them, become notes.
+    ///
+    /// # Errors
+    /// [`FormError`] when it is not JSON, or has no array `agents`.
+    pub fn parse(text: &[u8]) -> Result<Self, FormError> {
+        let form: Form<'_> = serde_json::from_slice(text)?;
+        // All entries stay in memory.
+        json::check_count(text)?;
+        let mut index = Self::default();
+        for (at, raw) in form.agents.into_iter().enumerate() {
+            let entry: Result<Value, _> = serde_json::from_str(raw.get());
+            let problem = match entry {
+                Err(error) => match serde_json::from_str::<Named>(raw.get()) {
+                    Ok(Named { id }) if !id.is_empty() && !index.has(&id) => {
+                        let problem = format!("{} cannot be read ({error}), changed or not", quote(&id));
+                        index.unreadable.insert(id);
+                        problem
+                    }
+                    _ => error.to_string(),
+                },
+                Ok(entry) => match entry.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()) {
+                    None => "it has no id".to_owned(),
+                    Some(id) if index.has(id) => format!("there is another {} before it", quote(id)),
+                    Some(id) => {
+                        index.agents.insert(id.to_owned(), entry);
+                        continue;
+                    }
+                },
+            };
+            index.notes.push(format!("entry {} is passed over: {problem}", at + 1));
+        }
+        if index.notes.len() > NOTES {
+            let more = index.notes.len() - NOTES;
+            index.notes.truncate(NOTES);
+            index.notes.push(format!("and {more} more entries are passed over"));
+        }
+        Ok(index)
+    }
+
+    fn has(&self, id: &str) -> bool {
+        self.agents.contains_key(id) || self.unreadable.contains(id)
+    }
+
+    fn listed(&self) -> impl Iterator<Item = (Listed, &Value)> {
+        self.agents.iter().map(|(id, entry)| (listed(id, entry), entry))
+    }
+}
+
+fn listed(id: &str, entry: &Value) -> Listed {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
+    let name = Some(text("name")).filter(|name| !name.trim().is_empty()).unwrap_or(id);
+    Listed { id: id.to_owned(), name: name.to_owned(), version: text("version").to_owned() }
+}
+
+/// What has changed from an older index to a newer one.
+#[must_use]
+pub fn compare(old: &Index, new: &Index) -> Changes {
+    let mut changes = Changes::default();
+    for (agent, entry) in new.listed() {
+        match old.agents.get(&agent.id) {
+            None if old.unreadable.contains(&agent.id) => {}
+            None => changes.added.push(agent),
+            Some(before) if before == entry => {}
+            Some(before) => {
+                let from = listed(&agent.id, before).version;
+                let mut fields = Vec::new();
+                differences(before, entry, &mut String::new(), &mut fields);
+                changes.updated.push(Updated { agent, from, fields });
+            }
+        }
+    }
+    let is_gone = |(agent, _): &(Listed, &Value)| !new.has(&agent.id);
+    changes.removed = old.listed().filter(is_gone).map(|(agent, _)| agent).collect();
+    changes
+}
+
+/// The pointers to what differs. The depth is that of a JSON text, which is bounded where it is read.
+fn differences(old: &Value, new: &Value, at: &mut String, found: &mut Vec<String>) {
+    let (Value::Object(before), Value::Object(after)) = (old, new) else {
+        if old != new {
+            found.push(at.clone());
+        }
+        return;
+    };
+    let gone = before.keys().filter(|key| !after.contains_key(*key));
+    for key in after.keys().chain(gone) {
+        let length = at.len();
+        at.push('/');
+        at.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        match (before.get(key), after.get(key)) {
+            (Some(before), Some(after)) => differences(before, after, at, found),
+            _ => found.push(at.clone()),
+        }
+        at.truncate(length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(agents: &str) -> Index {
+        Index::parse(format!(r#"{{ "version": "1", "agents": [{agents}] }}"#).as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn what_came_changed_and_went_is_told_by_id() {
+        let old = index(
+            r#"{ "id": "gone", "version": "1" }, { "id": "same", "version": "1", "x": {"a": 1, "b": 2} },
+               { "id": "b", "name": "B", "version": "1", "distribution": { "npx": { "package": "b@1", "args": ["x"] } } },
+               { "id": "a", "version": "2", "description": "d", "a/~b": 1 }"#,
+        );
+        let new = index(
+            r#"{ "id": "new", "name": " ", "version": "3" }, { "x": {"b": 2, "a": 1}, "id": "same", "version": "1" },
+               { "id": "a", "version": "2", "a/~b": 2 },
+               { "id": "b", "name": "B2", "version": "2", "distribution": { "npx": { "package": "b@2", "args": ["x"] } } }"#,
+        );
+        let changes = compare(&old, &new);
+        let listed = |id: &str, name: &str, version: &str| Listed {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            version: version.to_owned(),
+        };
+        assert_eq!(changes.added, [listed("new", "new", "3")]);
+        assert_eq!(changes.removed, [listed("gone", "gone", "1")]);
+        let [a, b] = &changes.updated[..] else { panic!("{changes:?}") };
+        assert_eq!((a.is_new_version(), a.fields.join(" ")), (false, "/a~1~0b /description".to_owned()));
+        assert_eq!((b.is_new_version(), b.from.as_str(), &b.agent), (true, "1", &listed("b", "B2", "2")));
+        assert_eq!(b.fields, ["/name", "/version", "/distribution/npx/package"]);
+        assert!(compare(&new, &old).updated[1].is_older_version() && !b.is_older_version() && !a.is_older_version());
+        assert!(compare(&new, &new).is_empty() && !changes.is_empty());
+    }
+
+    #[test]
+    fn a_broken_entry_never_hides_the_others() {
+        let deep = format!("{{\"id\":\"deep\",\"x\":{}{}}}", "[".repeat(5000), "]".repeat(5000));
+        let text = format!(r#"7, {{}}, {{ "id": 1 }}, {deep}, {{ "id": "a" }}, {{ "id": "a", "version": "2" }}"#);
+        let index = index(&text);
+        assert_eq!(index.agents.keys().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(index.notes.len(), 5, "{:?}", index.notes);
+        assert!(index.notes[3].contains("entry 4 is passed over: `deep` cannot be read (recursion limit"));
+        // It has neither come nor gone.
+        let deep = self::index(r#"{ "id": "deep", "version": "1" }, { "id": "a" }"#);
+        assert!(compare(&deep, &index).is_empty() && compare(&index, &deep).is_empty());
+        assert!(index.notes[4].ends_with("there is another `a` before it"));
+        let changes = compare(&Index::default(), &index);
+        assert_eq!((changes.added[0].id.as_str(), changes.added[0].version.as_str()), ("a", ""));
+        let many = Index::parse(format!(r#"{{"agents":[{}]}}"#, vec!["1"; 50].join(",")).as_bytes()).unwrap();
+        assert_eq!((many.notes.len(), many.notes[20].as_str()), (21, "and 30 more entries are passed over"));
+        for wrong in ["", "[]", "{}", r#"{"agents":{}}"#] {
+            assert!(Index::parse(wrong.as_bytes()).unwrap_err().to_string().starts_with("is not a registry index"));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! `history.json`: a history that stands in a file.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{Event, Extent, History, Kind, Moment, is_id};
+use acp_registry_core::json::{self, List, Object};
+
+/// How many events a history may have.
+const EVENTS: usize = 100_000;
+
+/// How many members of an event are looked at.
+const MEMBERS: usize = 100;
+
+/// What is said of a history that begins somewhere.
+pub(super) const INCOMPLETE: &str = "It does not go back to the beginning.";
+
+/// The document is no history.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// Not JSON.
+    #[error("is not JSON: {0}")]
+    Syntax(#[from] serde_json::Error),
+    /// It has another form.
+    #[error("is no history: {0}")]
+    Form(String),
+}
+
+impl History {
+    /// Reads a `history.json`.
+    ///
+    /// # Errors
+    /// [`HistoryError`] names the event that cannot be read.
+    pub fn parse(text: &[u8]) -> Result<Self, HistoryError> {
+        let document: &RawValue = serde_json::from_slice(text)?;
+        let document: Form<'_> = json::object(Some(document)).unwrap_or_default();
+        if document.schema.is_none_or(|schema| schema.get() != "1") {
+            return Err(HistoryError::Form("`schema` must be 1".to_owned()));
+        }
+        let list: Option<List<'_, EVENTS>> = document.events.and_then(|list| serde_json::from_str(list.get()).ok());
+        let list = list.ok_or_else(|| HistoryError::Form("there is no list `events`".to_owned()))?;
+        if list.is_longer {
+            return Err(HistoryError::Form(format!("`events` has more than {EVENTS} events")));
+        }
+        let read = |(at, part)| {
+            event(part).map_err(|problem| HistoryError::Form(format!("event {} of `events` {problem}", at + 1)))
+        };
+        let mut events = list.items.into_iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+        // Newest first in the file.
+        events.reverse();
+        let extent = match json::text(document.incomplete) {
+            None => Extent::Whole,
+            Some(_) => Extent::Part(INCOMPLETE.to_owned()),
+        };
+        Ok(Self::new(events, extent))
+    }
+
+    /// The history as a `history.json`, newest first; `None` when nothing is known.
+    #[must_use]
+    pub fn to_json(&self, is_shown: impl Fn(&Event) -> bool) -> Option<String> {
+        let incomplete = match &self.extent {
+            Extent::Nothing(_) => return None,
+            Extent::Part(why) => Some(why.as_str()),
+            Extent::Whole => None,
+        };
+        let events = self.events.iter().filter(|event| is_shown(event)).map(|event| WrittenEvent {
+            time: event.time.rfc3339(),
+            event: event.kind.as_str(),
+            id: &event.id,
+            name: &event.name,
+            version: &event.version,
+            from: if let Kind::Updated { from } = &event.kind { Some(from) } else { None },
+        });
+        Some(json::to_string(&Written { schema: 1, incomplete, events: events.collect() }))
+    }
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    schema: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incomplete: Option<&'a str>,
+    events: Vec<WrittenEvent<'a>>,
+}
+
+#[derive(Serialize)]
+struct WrittenEvent<'a> {
+    time: String,
+    event: &'static str,
+    id: &'a str,
+    name: &'a str,
+    version: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<&'a str>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Form<'a> {
+    schema: Option<&'a RawValue>,
+    incomplete: Option<&'a RawValue>,
+    events: Option<&'a RawValue>,
+}
+
+fn event(part: &RawValue) -> Result<Event, String> {
+    let object: Object<'_, MEMBERS> = json::object(Some(part)).unwrap_or_default();
+    let text = |key: &str| {
+        let (_, value) = object.members.iter().rfind(|(name, _)| name == key)?;
+        json::text(Some(value)).map(Cow::into_owned)
+    };
+    let needed = |key: &str| text(key).ok_or_else(|| format!("has no text `{key}`"));
+    let time = needed("time")?;
+    let time = Moment::parse(&time).ok_or_else(|| {
+        format!("has the time {}, which is not of the form 2026-01-31T23:59:59Z", acp_registry_core::text::quote(&time))
+    })?;
+    let id = needed("id")?;
+    if !is_id(&id) {
+        return Err(format!("has the id {}, which no agent can have", acp_registry_core::text::quote(&id)));
+    }
+    let kind = match needed("event")?.as_str() {
+        "added" => Kind::Added,
+        "updated" => Kind::Updated { from: needed("from")? },
+        "withdrawn" => Kind::Withdrawn,
+        other => {
+            return Err(format!(
+                "is {}, which is not one of `added`, `updated` and `withdrawn`",
+                acp_registry_core::text::quote(other)
+            ));
+        }
+    };
+    Ok(Event { time, name: text("name").unwrap_or_else(|| id.clone()), version: needed("version")?, id, kind })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<History, String> {
+        History::parse(text.as_bytes()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let text = r#"{ "schema": 1, "events": [
+            { "time": "2026-01-02T03:04:05Z", "event": "withdrawn", "id": "a", "name": "A", "version": "2" },
+            { "time": "2026-01-02T03:04:05Z", "event": "updated", "id": "a", "name": "A", "version": "2", "from": "1" },
+            { "time": "2026-01-01T00:00:00+01:00", "event": "added", "id": "a", "version": "1" } ] }"#;
+        let history = parse(text).unwrap();
+        let again = History::parse(history.to_json(|_| true).unwrap().as_bytes()).unwrap();
+        assert_eq!(again, history);
+        assert_eq!(history.events()[2].time.day(), "2025-12-31");
+        assert_eq!(history.by_agent()["a"].len(), 3);
+        assert_eq!(History::default().to_json(|_| true), None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        let event = |body: &str| parse(&format!(r#"{{ "schema": 1, "events": [{{ {body} }}] }}"#)).unwrap_err();
+        let rest = r#""id": "a", "version": "1", "event""#;
+        for (text, message) in [
+            (parse("{").unwrap_err(), "is not JSON"),
+            (parse("{}").unwrap_err(), "`schema` must be 1"),
+            (parse(r#"{ "schema": 1 }"#).unwrap_err(), "no list `events`"),
+            (event(""), "event 1 of `events` has no text `time`"),
+            (event(r#""time": "yesterday""#), "has the time `yesterday`"),
+            (event(r#""time": "2026-01-02T03:04:05Z", "id": "../a""#), "no agent can have"),
+            (event(&format!(r#""time": "2026-01-02T03:04:05Z", {rest}: "renamed""#)), "is `renamed`"),
+            (event(&format!(r#""time": "2026-01-02T03:04:05Z", {rest}: "updated""#)), "no text `from`"),
+        ] {
+            assert!(text.contains(message), "{text}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The history that the commits of a repository tell.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::{Event, Extent, History, Kind, Moment, is_id};
+use acp_registry_core::sys::git::{self, Change, Cut, Log};
+
+/// The largest manifest that is read, in bytes.
+const MANIFEST_LIMIT: u64 = 1 << 20;
+
+/// How long name and version are at most together, in bytes: those of all commits are in memory at once. A manifest with
+/// longer ones counts as unreadable.
+const HEAD_LIMIT: usize = 1 << 10;
+
+/// What a manifest says of itself, as far as it matters here.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct Head {
+    #[serde(default)]
+    name: String,
+    version: String,
+}
+
+impl History {
+    /// The history of the registry in `directory`, as the commits on the way to `HEAD` tell it: what came by a merge came
+    /// when it was merged. What is not committed is not in it.
+    ///
+    /// Without git or a repository it is empty and says so, and in a shallow clone what was there before has no date.
+    #[must_use]
+    pub fn of_registry(directory: &Path) -> Self {
+        match read(directory) {
+            Ok((log, heads)) => follow(&log, &heads),
+            Err(error) => Self::new(Vec::new(), Extent::Nothing(reason(&error))),
+        }
+    }
+}
+
+fn reason(error: &git::Error) -> String {
+    match error {
+        git::Error::NoRepository => "The registry is in no git repository.".to_owned(),
+        git::Error::Start(_) => "The program git was not there.".to_owned(),
+        _ => "The program git failed.".to_owned(),
+    }
+}
+
+fn read(directory: &Path) -> Result<(Log, HashMap<String, Head>), git::Error> {
+    let log = git::log(directory, "*/agent.json")?;
+    let blobs: BTreeSet<&str> =
+        log.commits.iter().flat_map(|commit| &commit.changes).filter_map(|change| change.blob.as_deref()).collect();
+    let mut heads = HashMap::with_capacity(blobs.len());
+    if !blobs.is_empty() {
+        git::blobs(directory, &blobs, MANIFEST_LIMIT, |blob, bytes| {
+            // What is no manifest tells nothing: the last one that was counts.
+            if let Ok(head) = serde_json::from_slice::<Head>(bytes)
+                && head.name.len() + head.version.len() <= HEAD_LIMIT
+            {
+                heads.insert(blob.to_owned(), head);
+            }
+        })?;
+    }
+    Ok((log, heads))
+}
+
+/// The events between the states that the commits left behind.
+fn follow(log: &Log, heads: &HashMap<String, Head>) -> History {
+    let mut state: BTreeMap<&str, &Head> = BTreeMap::new();
+    let mut events = Vec::new();
+    for commit in log.commits.iter().rev() {
+        let Some(time) = Moment::from_unix(commit.time) else { continue };
+        // Backwards, as all is turned around in the end: the agents of a commit are then from A to Z.
+        for Change { path, blob, is_new } in commit.changes.iter().rev() {
+            let Some(id) = path.strip_suffix("/agent.json").filter(|id| is_id(id)) else { continue };
+            // Where a shallow clone begins, everything looks new; where a long log was cut, the first change seen does.
+            let is_start = match log.cut {
+                None => false,
+                Some(Cut::Shallow) => commit.is_root,
+                Some(Cut::Long) => !is_new && !state.contains_key(id),
+            };
+            let head = blob.as_ref().and_then(|blob| heads.get(blob));
+            let (kind, shown) = match (state.get(id), blob, head) {
+                (Some(last), None, _) => (Kind::Withdrawn, *last),
+                (None, Some(_), Some(head)) => (Kind::Added, head),
+                (Some(last), Some(_), Some(head)) if last.version != head.version => {
+                    (Kind::Updated { from: last.version.clone() }, head)
+                }
+                (Some(_), Some(_), Some(head)) => {
+                    state.insert(id, head);
+                    continue;
+                }
+                // Gone before it was known, or not to be read.
+                _ => continue,
+            };
+            if kind == Kind::Withdrawn {
+                state.remove(id)
+            } else {
+                state.insert(id, shown)
+            };
+            if !is_start {
+                let (name, version) = (shown.name.clone(), shown.version.clone());
+                events.push(Event { time, id: id.to_owned(), name, version, kind });
+            }
+        }
+    }
+    let extent = match log.cut {
+        None if events.is_empty() => Extent::Nothing("No agent of the registry is committed to git.".to_owned()),
+        None => Extent::Whole,
+        Some(Cut::Shallow) => Extent::Part("The clone is shallow: what came before has no date.".to_owned()),
+        Some(Cut::Long) => Extent::Part(format!("Only the last {} commits are read.", git::COMMIT_LIMIT)),
+    };
+    History::new(events, extent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use acp_registry_core::sys::git::Commit;
+
+    fn heads(names: &[(&str, &str)]) -> HashMap<String, Head> {
+        let head = |version: &str| Head { name: "N".to_owned(), version: version.to_owned() };
+        names.iter().map(|(blob, version)| ((*blob).to_owned(), head(version))).collect()
+    }
+
+    /// Commits, oldest first: each a time and its changes.
+    fn log(commits: &[(i64, &[(&str, &str)])], cut: Option<Cut>) -> Log {
+        let change = |(path, blob): &(&str, &str)| {
+            let blob = (!blob.is_empty()).then(|| (*blob).to_owned());
+            Change { path: (*path).to_owned(), blob, is_new: false }
+        };
+        let commits = commits.iter().enumerate();
+        let commits = commits.map(|(at, (time, list))| Commit {
+            time: *time,
+            is_root: at == 0,
+            changes: list.iter().map(change).collect(),
+        });
+        let mut commits: Vec<Commit> = commits.collect();
+        commits.reverse();
+        Log { commits, cut }
+    }
+
+    fn shown(history: &History) -> Vec<String> {
+        let shown = |event: &Event| format!("{} {} {}", event.kind.as_str(), event.id, event.version);
+        history.events().iter().map(shown).collect()
+    }
+
+    const COMMITS: &[(i64, &[(&str, &str)])] = &[
+        (1, &[("a/agent.json", "a1"), ("b/agent.json", "broken"), ("../x/agent.json", "a1"), ("A/agent.json", "a1")]),
+        (2, &[("a/agent.json", "a1-edited"), ("b/agent.json", "a1")]),
+        (3, &[("a/agent.json", "a2")]),
+        (3, &[("a/agent.json", "broken"), ("b/agent.json", "")]),
+        (4, &[("a/agent.json", "a3"), ("b/agent.json", "a2")]),
+    ];
+
+    #[test]
+    fn only_new_versions_count_and_what_cannot_be_read_changes_nothing() {
+        let heads = heads(&[("a1", "1"), ("a1-edited", "1"), ("a2", "2"), ("a3", "3")]);
+        let history = follow(&log(COMMITS, None), &heads);
+        let expected = ["updated a 3", "added b 2", "withdrawn b 1", "updated a 2", "added b 1", "added a 1"];
+        assert_eq!((shown(&history).as_slice(), history.extent()), (&expected.map(String::from)[..], &Extent::Whole));
+        assert_eq!(history.events()[0].kind, Kind::Updated { from: "2".to_owned() });
+    }
+
+    #[test]
+    fn where_a_shallow_clone_begins_nothing_was_added() {
+        let heads = heads(&[("a1", "1"), ("a1-edited", "1"), ("a2", "2"), ("a3", "3")]);
+        let history = follow(&log(COMMITS, Some(Cut::Shallow)), &heads);
+        assert_eq!(shown(&history).last().unwrap(), "added b 1");
+        assert!(matches!(history.extent(), Extent::Part(why) if why.contains("shallow")));
+        let history = follow(&log(COMMITS, Some(Cut::Long)), &heads);
+        assert!(!shown(&history).iter().any(|event| event.starts_with("added")));
+        let mut added = log(COMMITS, Some(Cut::Long));
+        added.commits[4].changes[0].is_new = true;
+        assert_eq!(shown(&follow(&added, &heads)).last().unwrap(), "added a 1");
+        let history = follow(&log(&COMMITS[..1], Some(Cut::Shallow)), &heads);
+        assert_eq!(history.events(), []);
+        assert!(matches!(follow(&log(&[], None), &heads).extent(), Extent::Nothing(_)));
+    }
+}

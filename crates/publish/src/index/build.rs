@@ -1,0 +1,290 @@
+//! Puts the published tree together.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use serde_json::{Map, Value};
+
+use super::entry::{Icon, entry, renewed};
+use super::previous::{Kept, Published, PublishedError};
+use super::sources::{Chosen, Source, choose};
+use super::tree::{Content, Tree};
+use acp_registry_core::registry::{DEFAULT_BASE_URL, Registry};
+use acp_registry_core::text::quote;
+use acp_registry_gate::check::{self, Checked, schema};
+use acp_registry_gate::config::{Schemas, View};
+
+/// How a tree is built.
+pub struct Options<'a> {
+    /// Address under which the tree will be found, instead of the configured one.
+    pub base_url: Option<&'a str>,
+    /// How the registry was checked; earlier forms are checked in the same way.
+    pub check: &'a check::Options<'a>,
+    /// An earlier tree, from which failing agents keep their last form; those that it does not have are left out.
+    pub previous: Option<&'a dyn Published>,
+}
+
+/// A tree, and what became of each agent.
+pub struct Built<'a> {
+    /// The files.
+    pub tree: Tree<'a>,
+    /// The agents, by folder name.
+    pub agents: Vec<BuiltAgent>,
+    /// Kept agents, and the views in which they had no earlier form and are therefore not published.
+    pub missing: Vec<(String, String)>,
+    /// Agents without an icon of their own that keep the one that was published with them before.
+    pub kept_icons: Vec<String>,
+    /// Why it is not known whether agents without an icon had one before.
+    pub unknown_icons: Option<PublishedError>,
+}
+
+impl Built<'_> {
+    /// The ids of the agents with an outcome of some kind.
+    pub fn with(&self, is: fn(Outcome) -> bool) -> impl Iterator<Item = &str> {
+        self.agents.iter().filter(move |agent| is(agent.outcome)).map(|agent| agent.id.as_str())
+    }
+}
+
+/// An agent and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuiltAgent {
+    /// Folder name.
+    pub id: String,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// How an agent is published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// As its folder says.
+    Published,
+    /// As it was last published: it has errors now, or its manifest was lost.
+    Kept,
+    /// Not published.
+    LeftOut(Reason),
+    /// Not published, as the configuration says.
+    Withdrawn,
+}
+
+/// Why an agent with errors has no earlier form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The earlier tree does not have it.
+    NeverPublished,
+    /// Its earlier form breaks this rule, which no published agent may.
+    Unsafe(&'static str),
+}
+
+impl Outcome {
+    /// The word used in every output format.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Kept => "kept",
+            Self::LeftOut(_) => "left_out",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+
+    /// Whether the agent is in the tree.
+    #[must_use]
+    pub fn is_in_tree(self) -> bool {
+        matches!(self, Self::Published | Self::Kept)
+    }
+}
+
+/// Why there is no tree.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// Findings are errors, and no earlier form takes the place of these agents.
+    #[error("{}", describe(agents))]
+    Findings {
+        /// The agents concerned; empty when the errors are about the registry as a whole.
+        agents: Vec<String>,
+    },
+    /// Agents have errors, and the earlier tree has no index, so that it is not known which of them were published.
+    #[error(
+        "errors in {}, and the previous tree has no registry.json with earlier forms; nothing is published",
+        brief_list(agents)
+    )]
+    NoPrevious {
+        /// The agents concerned.
+        agents: Vec<String>,
+    },
+    /// There are no agents.
+    #[error("{0} holds no agents; nothing is published")]
+    Empty(String),
+    /// What the configuration adds to a view is not what clients read.
+    #[error("the view {file} cannot be published: {message}")]
+    View {
+        /// File name of the view.
+        file: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A schema that the configuration names cannot be published.
+    #[error("the schema {} {message}", quote(path))]
+    Schema {
+        /// Its path, relative to the registry directory.
+        path: String,
+        /// What is wrong, as the rest of a sentence.
+        message: String,
+    },
+    /// The earlier tree cannot be read.
+    #[error(transparent)]
+    Previous(#[from] PublishedError),
+}
+
+/// How many agents a message names.
+const NAMED: usize = 10;
+
+fn describe(agents: &[String]) -> String {
+    if agents.is_empty() {
+        return "the registry has errors; nothing is published".to_owned();
+    }
+    format!("errors in {}, and no earlier form to keep; nothing is published", brief_list(agents))
+}
+
+/// The names of agents for a message, which are cut where there are many.
+#[must_use]
+pub fn brief_list(agents: &[String]) -> String {
+    let named = agents.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = agents.len().saturating_sub(NAMED);
+    if more == 0 { named } else { format!("{named} and {more} more") }
+}
+
+/// Builds the published tree in memory. The same registry and options give the same bytes.
+///
+/// # Errors
+/// [`BuildError`]: errors without an earlier form or an earlier tree, no agents, or an earlier tree that cannot be read.
+pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_>) -> Result<Built<'a>, BuildError> {
+    let config = options.check.config;
+    let views = config.views();
+    // A wrong configuration is told as one, before its finding.
+    let own = |path: &Option<String>| {
+        let path = path.as_ref()?;
+        let read = Schemas::read(&registry.root, path);
+        Some(read.map_err(|message| BuildError::Schema { path: path.clone(), message }))
+    };
+    let own_agent = own(&config.schemas.agent).transpose()?;
+    let own_registry = own(&config.schemas.registry).transpose()?;
+    let chosen = choose(registry, checked, options.check, options.previous, &views)?;
+    let Chosen { sources, agents, icons: kept_icons, no_icons: unknown_icons } = chosen;
+
+    let base_url = options.base_url.or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
+    let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
+    for view in &views {
+        // A base URL on the command line is meant for the whole tree.
+        let base_url = options.base_url.map_or(view.base_url.as_deref(), |_| None).unwrap_or(base_url);
+        files.insert(view.file.clone(), Content::Owned(index(view, base_url, &sources)?.into_bytes()));
+    }
+    for (name, own, embedded) in
+        [("agent.schema.json", own_agent, schema::AGENT), ("registry.schema.json", own_registry, schema::REGISTRY)]
+    {
+        let bytes = match own {
+            Some(bytes) => bytes,
+            // Below the address of the public registry, that registry's schemas have their ids.
+            None if base_url == DEFAULT_BASE_URL => embedded.to_owned().into_bytes(),
+            None => embedded.replace(schema::BASE, base_url).into_bytes(),
+        };
+        files.insert(name.to_owned(), Content::Owned(bytes));
+    }
+    let missing = missing(&views, &sources);
+    for source in sources {
+        match source {
+            Source::Own(entry, earlier) => {
+                let icon = entry.icon.present().map(|icon| Content::Borrowed(icon.as_bytes()));
+                let icon = icon.or_else(|| Some(Content::Owned(earlier?.into_bytes())));
+                files.extend(icon.map(|icon| (format!("{}.svg", entry.id), icon)));
+            }
+            Source::Earlier(kept) => {
+                if let Some(icon) = kept.icon {
+                    files.insert(format!("{}.svg", kept.id), Content::Owned(icon.into_bytes()));
+                }
+            }
+        }
+    }
+    Ok(Built { tree: Tree::new(files), agents, missing, kept_icons, unknown_icons })
+}
+
+/// Kept agents that a view should have, but whose earlier tree did not.
+fn missing(views: &[View], sources: &[Source<'_>]) -> Vec<(String, String)> {
+    let kept =
+        || sources.iter().filter_map(|source| if let Source::Earlier(kept) = source { Some(kept) } else { None });
+    let lacking = |view: &View| {
+        let lacks = |kept: &&Kept| !view.exclude.contains(&kept.id) && !kept.entries.contains_key(&view.file);
+        kept().filter(lacks).map(|kept| (kept.id.clone(), view.file.clone())).collect::<Vec<_>>()
+    };
+    views.iter().flat_map(lacking).collect()
+}
+
+/// One published index as text.
+fn index(view: &View, base_url: &str, sources: &[Source<'_>]) -> Result<String, BuildError> {
+    let refused = |message| BuildError::View { file: view.file.clone(), message };
+    let mut around = Map::from_iter([
+        ("version".to_owned(), Value::String(view.format_version.clone())),
+        ("agents".to_owned(), Value::Array(Vec::new())),
+    ]);
+    around.extend(view.extra.clone());
+    if let Some(error) = schema::index_errors(&Value::Object(around)).into_iter().next() {
+        return Err(refused(error));
+    }
+    let shown: Vec<&Source<'_>> = sources.iter().filter(|source| !view.exclude.contains(source.id())).collect();
+    // Serialising is most of the work of a build, so that it is done on all processors, an entry at a time.
+    let agents: Result<Vec<String>, BuildError> = shown
+        .into_par_iter()
+        .filter_map(|source| {
+            let address = format!("{base_url}/{}.svg", source.id());
+            let icon = if source.has_icon() { Icon::At(&address) } else { Icon::None };
+            let entry = match source {
+                Source::Own(own, _) => own.manifest.present().and_then(|manifest| entry(manifest, icon, view)),
+                Source::Earlier(kept) => kept.entries.get(&view.file).map(|entry| renewed(entry.clone(), icon)),
+            }?;
+            // What the configuration adds is checked here: the manifest itself was checked before.
+            if view.agents.contains_key(source.id()) && !schema::is_agent(&entry) {
+                return Some(Err(refused(format!("with its changes, the entry of {} breaks the schema", source.id()))));
+            }
+            Some(Ok(indented(&entry, "    ")))
+        })
+        .collect();
+    Ok(assemble(&view.format_version, &agents?, &view.extra))
+}
+
+/// The text of an index around the texts of its entries, as `acp_registry_core::json` would write the whole.
+fn assemble(version: &str, agents: &[String], extra: &Map<String, Value>) -> String {
+    let mut out = format!("{{\n  \"version\": {},\n  \"agents\": [", indented(&version, ""));
+    if !agents.is_empty() {
+        out.push_str("\n    ");
+        out.push_str(&agents.join(",\n    "));
+        out.push_str("\n  ");
+    }
+    out.push(']');
+    for (key, value) in extra {
+        out.push_str(&format!(",\n  {}: {}", indented(key, ""), indented(value, "  ")));
+    }
+    out.push_str("\n}\n");
+    out
+}
+
+/// A value as it stands inside a document: strings hold no raw line ends, so every line end is one of the layout.
+fn indented<T: serde::Serialize>(value: &T, indentation: &str) -> String {
+    acp_registry_core::json::to_string(value).trim_end().replace('\n', &format!("\n{indentation}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_assembled_index_is_what_the_serialiser_would_write() {
+        for agents in [json!([]), json!([{ "id": "a", "x": [1, { "y": "line\nend" }] }, { "id": "b" }])] {
+            let whole = json!({ "version": "1.0.0", "agents": agents, "extensions": [], "more": { "é": [1] } });
+            let Value::Object(extra) = json!({ "extensions": [], "more": { "é": [1] } }) else { unreachable!() };
+            let texts: Vec<String> = agents.as_array().unwrap().iter().map(|agent| indented(agent, "    ")).collect();
+            assert_eq!(assemble("1.0.0", &texts, &extra), acp_registry_core::json::to_string(&whole));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! An earlier published tree.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use acp_registry_core::json;
+use acp_registry_core::manifest::Manifest;
+use acp_registry_core::registry::{Entry, ICON_LIMIT, Loaded, Registry};
+use acp_registry_core::sys::fs::{ReadError, read_bounded};
+use acp_registry_gate::check::{Options, Selection, check};
+use acp_registry_gate::config::View;
+use acp_registry_gate::finding::Level;
+
+/// The largest index that is read, in bytes.
+const INDEX_LIMIT: u64 = 64 << 20;
+
+/// A published tree whose files can be read by name.
+pub trait Published: Sync {
+    /// The content of a file of the tree; `None` when there is no such file.
+    ///
+    /// # Errors
+    /// [`PublishedError`] when it cannot be told whether there is one.
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PublishedError>;
+}
+
+/// Why a published tree cannot be used.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("cannot read {file} of the previous tree: {message}")]
+pub struct PublishedError {
+    /// The file.
+    pub file: String,
+    /// Why.
+    pub message: String,
+}
+
+/// A published tree in a directory.
+#[derive(Debug, Clone)]
+pub struct Directory(pub PathBuf);
+
+impl Published for Directory {
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PublishedError> {
+        let failed =
+            |error: &dyn std::fmt::Display| PublishedError { file: name.to_owned(), message: error.to_string() };
+        let root = self.0.canonicalize().map_err(|error| failed(&format_args!("{}: {error}", self.0.display())))?;
+        match read_bounded(&root.join(name), &root, INDEX_LIMIT) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(ReadError::NotFound) => Ok(None),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+}
+
+/// Rules that an earlier form must still obey: whatever else is wrong with it was published before and does no more harm,
+/// but a tree from elsewhere must not bring in what no manifest may.
+const SAFETY: &[&str] = &[
+    "distribution/reserved-env", "distribution/unsafe-cmd", "distribution/unsafe-package-spec",
+    "distribution/unsafe-url", "manifest/id-mismatch", "manifest/schema", "manifest/text-control-characters",
+    "manifest/unsafe-link",
+];
+
+/// The earlier indexes of all views.
+pub(super) struct Earlier<'a> {
+    tree: &'a dyn Published,
+    /// Whether it has the index that every published tree has.
+    pub(super) is_tree: bool,
+    views: BTreeMap<String, Vec<Value>>,
+}
+
+/// An agent as it was published earlier.
+pub(super) struct Kept {
+    pub(super) id: String,
+    /// Its entry in each view that had one.
+    pub(super) entries: BTreeMap<String, Value>,
+    /// Its icon, if that still passes the rules.
+    pub(super) icon: Option<String>,
+}
+
+/// What the earlier tree has of an agent.
+pub(super) enum Found {
+    Nothing,
+    /// Only what breaks this rule, and is therefore not published again.
+    Unsafe(&'static str),
+    Kept(Kept),
+}
+
+impl<'a> Earlier<'a> {
+    /// Reads the indexes; one that is not there has no entries.
+    pub(super) fn load(tree: &'a dyn Published, views: &[View]) -> Result<Self, PublishedError> {
+        let read = |view: &View| Ok((view.file.clone(), entries(tree, &view.file)?));
+        let found: BTreeMap<String, Option<Vec<Value>>> = views.iter().map(read).collect::<Result<_, _>>()?;
+        let is_tree = found.get("registry.json").is_some_and(Option::is_some);
+        let views = found.into_iter().map(|(file, entries)| (file, entries.unwrap_or_default())).collect();
+        Ok(Self { tree, is_tree, views })
+    }
+
+    /// The earlier form of an agent.
+    pub(super) fn keep(&self, id: &str, options: &Options<'_>) -> Result<Found, PublishedError> {
+        let mut entries = BTreeMap::new();
+        let mut refused = None;
+        for (file, entry) in self.entries(id) {
+            match check_alone(id, entry, None, options).into_iter().find(|rule| SAFETY.contains(rule)) {
+                Some(rule) => refused = Some(rule),
+                None => {
+                    entries.insert(file.to_owned(), entry.clone());
+                }
+            }
+        }
+        let Some(entry) = entries.values().next() else { return Ok(refused.map_or(Found::Nothing, Found::Unsafe)) };
+        let icon = self.icon(id, entry, options)?;
+        Ok(Found::Kept(Kept { id: id.to_owned(), entries, icon }))
+    }
+
+    /// The icon that was published with an agent, if it has one that passes the rules beside this entry.
+    pub(super) fn icon(
+        &self,
+        id: &str,
+        entry: &Value,
+        options: &Options<'_>,
+    ) -> Result<Option<String>, PublishedError> {
+        let name = format!("{id}.svg");
+        // Some stores answer 403 to questions for what they do not have, so that only what an index names is asked for.
+        let is_own = |icon: &str| icon.rsplit_once('/').is_some_and(|(_, file)| file == name);
+        let mut icons = self.entries(id).filter_map(|(_, entry)| entry.get("icon")?.as_str());
+        if !icons.any(is_own) {
+            return Ok(None);
+        }
+        let icon = self.tree.read(&name)?.filter(|bytes| bytes.len() as u64 <= ICON_LIMIT);
+        let icon = icon.and_then(|bytes| String::from_utf8(bytes).ok());
+        Ok(icon
+            .filter(|icon| check_alone(id, entry, Some(icon), options).iter().all(|rule| !rule.starts_with("icon/"))))
+    }
+
+    /// The entries of an agent, by view.
+    fn entries(&self, id: &str) -> impl Iterator<Item = (&str, &Value)> {
+        self.views.iter().filter_map(move |(file, entries)| {
+            Some((file.as_str(), entries.iter().find(|entry| entry.get("id").and_then(Value::as_str) == Some(id))?))
+        })
+    }
+}
+
+/// The entries of an index; `None` where there is no such file.
+fn entries(tree: &dyn Published, file: &str) -> Result<Option<Vec<Value>>, PublishedError> {
+    let Some(bytes) = tree.read(file)? else { return Ok(None) };
+    let failed = |message: String| PublishedError { file: file.to_owned(), message };
+    let mut index: Value = json::whole(&bytes).map_err(|error| failed(error.to_string()))?;
+    match index.get_mut("agents").map(Value::take) {
+        Some(Value::Array(agents)) => Ok(Some(agents)),
+        _ => Err(failed("it has no array `agents`".to_owned())),
+    }
+}
+
+/// The rules by which an entry, as a registry of its own, has errors.
+fn check_alone(id: &str, entry: &Value, icon: Option<&String>, options: &Options<'_>) -> Vec<&'static str> {
+    let manifest = Manifest::parse(entry.to_string()).map_or_else(Loaded::Broken, Loaded::Present);
+    let icon = icon.map_or(Loaded::Missing, |icon| Loaded::Present(icon.clone()));
+    let entry = Entry { id: id.to_owned(), manifest, icon };
+    let registry = Registry {
+        root: PathBuf::new(),
+        entries: vec![entry],
+        strays: Vec::new(),
+        quarantine: Loaded::Missing,
+        git_files: Vec::new(),
+    };
+    let checked = check(&registry, options, &Selection::Agents([id.to_owned()].into()));
+    checked.findings.iter().filter(|finding| finding.level == Level::Error).map(|finding| finding.rule).collect()
+}

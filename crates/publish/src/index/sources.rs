@@ -1,0 +1,228 @@
+//! Which agents are published, and in which form.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::build::{BuildError, BuiltAgent, Outcome, Reason};
+use super::previous::{Earlier, Found, Kept, Published, PublishedError};
+use acp_registry_core::registry::{Entry, ID_LIMIT, Registry};
+use acp_registry_core::text::printable;
+use acp_registry_gate::check::{self, Checked};
+use acp_registry_gate::config::View;
+use acp_registry_gate::finding::{Finding, Level};
+
+/// The rule about an icon that is not there: an earlier icon puts it right.
+const MISSING_ICON: &str = "icon/missing";
+
+/// The rule about `quarantine.json`, which decides what is started and updated, not what is published.
+const QUARANTINE: &str = "registry/quarantine";
+
+/// An agent that will be published.
+pub(super) enum Source<'a> {
+    /// As its folder says; with the icon that was published before, where the folder has none.
+    Own(&'a Entry, Option<String>),
+    /// As it was published before.
+    Earlier(Kept),
+}
+
+impl Source<'_> {
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Self::Own(entry, _) => &entry.id,
+            Self::Earlier(kept) => &kept.id,
+        }
+    }
+
+    pub(super) fn has_icon(&self) -> bool {
+        match self {
+            Self::Own(entry, icon) => entry.icon.present().is_some() || icon.is_some(),
+            Self::Earlier(kept) => kept.icon.is_some(),
+        }
+    }
+}
+
+/// The result of [`choose`]; both lists are ordered by id.
+#[derive(Default)]
+pub(super) struct Chosen<'a> {
+    pub(super) sources: Vec<Source<'a>>,
+    pub(super) agents: Vec<BuiltAgent>,
+    /// Agents that keep their earlier icon.
+    pub(super) icons: Vec<String>,
+    /// Why an earlier icon could not be looked for.
+    pub(super) no_icons: Option<PublishedError>,
+}
+
+/// What the errors of an agent are about.
+#[derive(Default, Clone, Copy)]
+struct Errors {
+    missing_icon: bool,
+    others: bool,
+}
+
+/// The earlier tree, which is read when it is needed first.
+struct Previous<'a> {
+    tree: Option<&'a dyn Published>,
+    views: &'a [View],
+    loaded: OnceCell<Result<Earlier<'a>, PublishedError>>,
+}
+
+impl<'a> Previous<'a> {
+    /// `None` without an earlier tree.
+    fn get(&self) -> Result<Option<&Earlier<'a>>, PublishedError> {
+        let Some(tree) = self.tree else { return Ok(None) };
+        self.loaded.get_or_init(|| Earlier::load(tree, self.views)).as_ref().map(Some).map_err(Clone::clone)
+    }
+}
+
+/// Chooses the form in which each agent is published.
+pub(super) fn choose<'a>(
+    registry: &'a Registry,
+    checked: &Checked,
+    options: &check::Options<'_>,
+    tree: Option<&dyn Published>,
+    views: &[View],
+) -> Result<Chosen<'a>, BuildError> {
+    if checked.findings.iter().any(|finding| is_fatal(finding, registry, tree.is_some())) {
+        return Err(BuildError::Findings { agents: Vec::new() });
+    }
+    let previous = Previous { tree, views, loaded: OnceCell::new() };
+    let mut chosen = Chosen::default();
+    let mut broken = Vec::new();
+    let errors = errors(checked);
+    for entry in &registry.entries {
+        if options.config.withdrawn.contains_key(&entry.id) {
+            chosen.agents.push(BuiltAgent { id: entry.id.clone(), outcome: Outcome::Withdrawn });
+            continue;
+        }
+        let errors = errors.get(entry.id.as_str()).copied().unwrap_or_default();
+        match own(entry, errors, &previous, options, &mut chosen)? {
+            Some(source) => {
+                chosen.agents.push(BuiltAgent { id: entry.id.clone(), outcome: Outcome::Published });
+                chosen.sources.push(source);
+            }
+            None => broken.push(entry),
+        }
+    }
+    keep(registry, &broken, &previous, options, &mut chosen)?;
+    chosen.sources.sort_by(|a, b| a.id().cmp(b.id()));
+    chosen.agents.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(chosen)
+}
+
+/// Whether an error is not about one agent alone. With an earlier tree, neither a folder without a manifest nor the
+/// quarantine list holds up the others.
+fn is_fatal(finding: &Finding, registry: &Registry, has_previous: bool) -> bool {
+    let is_stray = || registry.strays.iter().any(|stray| stray.name == finding.file);
+    let is_bounded = || finding.rule == QUARANTINE || is_stray();
+    finding.agent.is_none() && finding.level == Level::Error && !(has_previous && is_bounded())
+}
+
+fn errors(checked: &Checked) -> BTreeMap<&str, Errors> {
+    let mut errors: BTreeMap<&str, Errors> = BTreeMap::new();
+    for finding in checked.findings.iter().filter(|finding| finding.level == Level::Error) {
+        let Some(agent) = &finding.agent else { continue };
+        let errors = errors.entry(agent).or_default();
+        *(if finding.rule == MISSING_ICON { &mut errors.missing_icon } else { &mut errors.others }) = true;
+    }
+    errors
+}
+
+/// The agent as its folder says, if that can be published.
+fn own<'a>(
+    entry: &'a Entry,
+    errors: Errors,
+    previous: &Previous<'_>,
+    options: &check::Options<'_>,
+    chosen: &mut Chosen<'_>,
+) -> Result<Option<Source<'a>>, PublishedError> {
+    // Without a manifest there is nothing to publish, whatever the levels of the rules are.
+    let manifest =
+        entry.manifest.present().map(acp_registry_core::manifest::Manifest::value).filter(|value| value.is_object());
+    let Some(manifest) = manifest.filter(|_| is_file_name(&entry.id) && !errors.others) else { return Ok(None) };
+    let links_icon = manifest.get("icon").and_then(Value::as_str).is_some_and(|icon| icon.starts_with("https://"));
+    let lacks_icon = entry.icon.present().is_none() && !links_icon;
+    if !lacks_icon && !errors.missing_icon {
+        return Ok(Some(Source::Own(entry, None)));
+    }
+    let look = || match previous.get()? {
+        Some(earlier) => earlier.icon(&entry.id, manifest, options),
+        None => Ok(None),
+    };
+    if errors.missing_icon {
+        let icon = look()?;
+        chosen.icons.extend(icon.as_ref().map(|_| entry.id.clone()));
+        return Ok(icon.map(|icon| Source::Own(entry, Some(icon))));
+    }
+    // An icon is optional: not knowing whether there was one holds up neither this agent nor the others.
+    let icon = if chosen.no_icons.is_some() { Ok(None) } else { look() };
+    let icon = icon.unwrap_or_else(|error| {
+        chosen.no_icons = Some(error);
+        None
+    });
+    chosen.icons.extend(icon.as_ref().map(|_| entry.id.clone()));
+    Ok(Some(Source::Own(entry, icon)))
+}
+
+/// Keeps the earlier form of broken agents, and of those whose manifest was lost or whose folder was renamed. Those without
+/// an earlier form are left out.
+fn keep(
+    registry: &Registry,
+    broken: &[&Entry],
+    previous: &Previous<'_>,
+    options: &check::Options<'_>,
+    chosen: &mut Chosen<'_>,
+) -> Result<(), BuildError> {
+    let names = || broken.iter().map(|entry| printable(&entry.id).into_owned()).collect::<Vec<_>>();
+    // A folder that has lost its manifest can only be told from any other folder by the earlier tree.
+    let lost: BTreeSet<&str> = lost(registry, broken);
+    let can_be_kept = |id: &str| is_file_name(id) && !options.config.withdrawn.contains_key(id);
+    let earlier = if broken.is_empty() && !lost.iter().any(|id| can_be_kept(id)) { None } else { previous.get()? };
+    let earlier = match earlier {
+        Some(earlier) if earlier.is_tree => Some(earlier),
+        Some(_) if !broken.is_empty() => return Err(BuildError::NoPrevious { agents: names() }),
+        None if !broken.is_empty() => return Err(BuildError::Findings { agents: names() }),
+        _ => None,
+    };
+    if let Some(earlier) = earlier {
+        let broken_ids = broken.iter().map(|entry| entry.id.as_str());
+        for (id, is_lost) in broken_ids.map(|id| (id, false)).chain(lost.into_iter().map(|id| (id, true))) {
+            let found = if can_be_kept(id) { earlier.keep(id, options)? } else { Found::Nothing };
+            let outcome = match found {
+                Found::Kept(kept) => {
+                    chosen.sources.push(Source::Earlier(kept));
+                    Outcome::Kept
+                }
+                Found::Unsafe(rule) => Outcome::LeftOut(Reason::Unsafe(rule)),
+                // A folder that never held an agent.
+                Found::Nothing if is_lost => continue,
+                Found::Nothing => Outcome::LeftOut(Reason::NeverPublished),
+            };
+            chosen.agents.push(BuiltAgent { id: id.to_owned(), outcome });
+        }
+    }
+    if chosen.sources.is_empty() {
+        return Err(if broken.is_empty() {
+            BuildError::Empty(registry.root.display().to_string())
+        } else {
+            BuildError::Findings { agents: names() }
+        });
+    }
+    Ok(())
+}
+
+/// Ids that may have been published from a folder which has no manifest any more, or has another name now.
+fn lost<'a>(registry: &'a Registry, broken: &[&'a Entry]) -> BTreeSet<&'a str> {
+    let strays = registry.strays.iter().map(|stray| stray.name.as_str());
+    let has_folder = |id: &str| registry.entry(id).is_some();
+    let renamed = broken.iter().filter_map(|entry| Some(entry.manifest.present()?.agent().id.as_str()));
+    strays.chain(renamed.filter(|id| !has_folder(id))).collect()
+}
+
+/// Ids become file names: only what the schema allows may do so, whatever the levels of the rules are.
+fn is_file_name(id: &str) -> bool {
+    id.len() <= ID_LIMIT
+        && id.starts_with(|c: char| c.is_ascii_lowercase())
+        && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}

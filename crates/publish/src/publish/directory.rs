@@ -1,0 +1,184 @@
+//! A directory as a target.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use time::OffsetDateTime;
+
+use super::{Error, Event, LATEST, Notice, Turns};
+use acp_registry_core::sys::fs::{PathError, ReadError, linked_folder, read_bounded, write_atomic_from};
+use acp_registry_core::sys::lock::{Answer, Lock};
+use acp_registry_core::text::printable;
+
+/// Where files are made before they get their names.
+const MAKING: &str = ".acp-registry/making";
+
+const LOCK: &str = ".acp-registry/lock";
+
+/// How often another publisher's lock is looked at.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// A directory of this machine.
+#[derive(Debug)]
+pub struct Directory {
+    root: PathBuf,
+}
+
+impl Directory {
+    pub(super) fn new(path: &Path) -> Self {
+        Self { root: path.to_owned() }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn shown(&self, name: &str) -> String {
+        self.root.join(name).display().to_string()
+    }
+
+    /// The path of a file whose folders are folders: a link would lead to other files, here or elsewhere.
+    fn path(&self, name: &str) -> Result<PathBuf, Error> {
+        match linked_folder(&self.root, name) {
+            Some(link) => Err(Error::Link(link.display().to_string())),
+            None => Ok(self.root.join(name)),
+        }
+    }
+
+    /// Refuses links among the folders of `latest/` and its own, before anything is changed.
+    pub(super) fn refuse_links<'a>(&self, files: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+        self.path(&format!("{MAKING}/x"))?;
+        let folders: BTreeSet<&str> = files.filter_map(|name| Some(name.rsplit_once('/')?.0)).chain([""]).collect();
+        folders.into_iter().try_for_each(|folder| self.path(&format!("{LATEST}/{folder}/x")).map(drop))
+    }
+
+    pub(super) fn put(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.path(&format!("{MAKING}/x"))?;
+        let path = self.path(name)?;
+        let folder = path.parent().unwrap_or(&self.root);
+        let making = self.root.join(MAKING);
+        for folder in [folder, &making] {
+            fs::create_dir_all(folder).map_err(PathError::at(folder))?;
+        }
+        Ok(write_atomic_from(&making, &path, bytes)?)
+    }
+
+    pub(super) fn get(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+        let path = self.path(name)?;
+        let root = match self.root.canonicalize() {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(PathError::at(&self.root))?,
+        };
+        match read_bounded(&path, &root, limit) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(ReadError::NotFound) => Ok(None),
+            Err(error) => Err(Error::Read { path: path.display().to_string(), error }),
+        }
+    }
+
+    /// Whether a file of its own, no link, has these bytes.
+    pub(super) fn holds(&self, name: &str, bytes: &[u8]) -> Result<bool, Error> {
+        if self.path(name)?.is_symlink() {
+            return Ok(false);
+        }
+        match self.get(name, bytes.len() as u64) {
+            Err(Error::Read { error: ReadError::TooLarge { .. }, .. }) => Ok(false),
+            found => Ok(found?.is_some_and(|found| found == bytes)),
+        }
+    }
+
+    /// When a file was written, in seconds since 1970, as far as the file system tells.
+    pub(super) fn modified(&self, name: &str) -> Result<Option<i64>, Error> {
+        let modified = self.path(name)?.symlink_metadata().and_then(|metadata| metadata.modified());
+        Ok(modified.ok().map(|time| OffsetDateTime::from(time).unix_timestamp()))
+    }
+
+    pub(super) fn remove(&self, name: &str) -> Result<(), Error> {
+        let path = self.path(name)?;
+        // A folder is no file of ours, and stays.
+        if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Ok(());
+        }
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(PathError { path, error }.into()),
+            _ => {}
+        }
+        // Folders that hold nothing any more; one that does is not removed.
+        for folder in path.ancestors().skip(1).take_while(|folder| **folder != self.root) {
+            if fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
+        self.path(&format!("{folder}/x"))?;
+        let mut found = Vec::new();
+        let mut folders = vec![String::new()];
+        while let Some(below) = folders.pop() {
+            for (name, is_folder) in items(&self.root.join(folder).join(&below))? {
+                let name = if below.is_empty() { name } else { format!("{below}/{name}") };
+                if is_folder { folders.push(name) } else { found.push(name) }
+            }
+        }
+        Ok(found)
+    }
+
+    pub(super) fn folders(&self) -> Result<Vec<String>, Error> {
+        let folders = items(&self.root)?.into_iter().filter(|(_, is_folder)| *is_folder);
+        Ok(folders.map(|(name, _)| name).collect())
+    }
+
+    /// Keeps others out, and clears away what one that was killed has left half-made.
+    pub(super) async fn lock(&self, turns: Turns, notice: Notice<'_>) -> Result<Lock, Error> {
+        let path = self.path(LOCK)?;
+        let folder = path.parent().unwrap_or(&self.root);
+        fs::create_dir_all(folder).map_err(PathError::at(folder))?;
+        let began = Instant::now();
+        let mut is_told = false;
+        loop {
+            match Lock::ask(&path, "publish")? {
+                Answer::Mine(lock) => {
+                    let making = self.root.join(MAKING);
+                    match fs::remove_dir_all(&making) {
+                        Err(error) if error.kind() != ErrorKind::NotFound => {
+                            return Err(PathError::at(&making)(error).into());
+                        }
+                        _ => return Ok(lock),
+                    }
+                }
+                Answer::Held(holder) => {
+                    let holder = printable(&holder).into_owned();
+                    if began.elapsed() >= turns.wait {
+                        return Err(Error::Busy { place: self.shown(""), holder });
+                    }
+                    if !is_told {
+                        is_told = true;
+                        notice(Event::Waiting(holder));
+                    }
+                    tokio::time::sleep(INTERVAL).await;
+                }
+            }
+        }
+    }
+}
+
+/// What a folder holds, with whether it is a folder; nothing where there is none. Names that no published file can have are
+/// nobody's here.
+fn items(folder: &Path) -> Result<Vec<(String, bool)>, Error> {
+    let items = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        items => items.map_err(PathError::at(folder))?,
+    };
+    let mut found = Vec::new();
+    for item in items {
+        let item = item.map_err(PathError::at(folder))?;
+        let is_folder = item.file_type().map_err(PathError::at(folder))?.is_dir();
+        found.extend(item.file_name().into_string().ok().map(|name| (name, is_folder)));
+    }
+    Ok(found)
+}

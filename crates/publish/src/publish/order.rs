@@ -1,0 +1,70 @@
+//! In which order files are sent, so that nobody finds the name of one that is not there.
+//!
+//! What nothing published names yet can be sent at any time, so that new files come first; then files that were there
+//! before, from those that name others of the same age to those that people begin with.
+
+use acp_registry_core::sums::{SIGNATURE, SUMS};
+
+/// How many waves there are; a wave begins when the one before it has arrived.
+pub(super) const WAVES: usize = 9;
+
+/// The wave of what says that all the others are there.
+pub(super) const LAST: usize = WAVES - 1;
+
+/// The wave in which a file is sent. `is_new`: nothing of this name is there yet.
+pub(super) fn wave(name: &str, is_new: bool) -> usize {
+    let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+    let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
+    match (folder, file) {
+        // Every page names the home page, and it all the others, in a circle: the first one is the way in, and comes last.
+        ("", "index.html") if is_new => 7,
+        ("", SUMS | SIGNATURE | "robots.txt") => 6,
+        ("", "index.html" | "sitemap.xml") => 5,
+        ("", "llms.txt") => 4,
+        ("", "registry.json") => 3,
+        // They name nothing: pictures, schemas, what pages load, what is known of one agent.
+        _ if ending == "svg" || folder == "assets" || file.ends_with(".schema.json") || file == "agent.json" => 0,
+        ("", "_headers" | "opensearch.xml") => 0,
+        _ if is_new => 1,
+        // Further indexes, feeds and the history.
+        ("", _) if ending != "html" && !file.starts_with("sitemap-") => 3,
+        _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_comes_before_what_names_it() {
+        let order = [
+            ("a.svg", true),
+            ("agents/a/index.html", true),
+            ("agents/b/index.html", false),
+            ("registry.json", true),
+            ("index.html", true),
+            ("SHA256SUMS", false),
+        ];
+        let waves: Vec<usize> = order.iter().map(|(name, is_new)| wave(name, *is_new)).collect();
+        assert_eq!(waves, [0, 1, 2, 3, 7, 6]);
+        for (name, is_new, expected) in [
+            ("a.svg", false, 0),
+            ("agents/a/badge.svg", true, 0),
+            ("assets/app.1234.js", true, 0),
+            ("new.atom", true, 1),
+            ("new.atom", false, 3),
+            ("registry-preview.json", false, 3),
+            ("agents/a/feed.atom", false, 2),
+            ("404.html", false, 2),
+            ("sitemap-1.xml", false, 2),
+            ("sitemap.xml", true, 5),
+            ("robots.txt", true, 6),
+            ("llms.txt", true, 4),
+            ("index.html", false, 5),
+        ] {
+            assert_eq!(wave(name, is_new), expected, "{name}");
+        }
+        assert!(waves.iter().all(|wave| *wave < LAST));
+    }
+}

@@ -1,0 +1,203 @@
+//! Removes old snapshots.
+
+use std::time::Duration;
+
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+
+use super::order::{WAVES, wave};
+use super::state::{STATE, Snapshot, State};
+use super::{Error, Event, LATEST, Notice, Target, Turns, now, seconds, snapshot, tree};
+use acp_registry_core::sums::{self, SIGNATURE, SUMS, is_name};
+use acp_registry_core::text::printable;
+
+/// In seconds.
+const DAY: i64 = 86_400;
+
+/// What came of looking for old snapshots.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Snapshots that were removed, or would be.
+    pub removed: Vec<String>,
+    /// Snapshots that stay.
+    pub kept: Vec<String>,
+}
+
+/// How many lists of digests are read at once, each of which may have 64 MiB.
+const LISTS: usize = 3;
+
+struct Found {
+    name: String,
+    created: i64,
+    /// The digest of its list of digests, where it is whole.
+    sums: Option<String>,
+    files: Files,
+}
+
+/// Which files of a snapshot are its own. Their names are read when the snapshot is removed: all lists together may be larger
+/// than memory.
+enum Files {
+    /// Those in its list of digests.
+    Listed,
+    /// All: this program has begun the folder, and not finished it, or begun to remove it.
+    All,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Found {
+    /// The files of a snapshot that are its own, and the others; `None` where that is not known.
+    async fn files(&self, target: &Target) -> Result<Option<(Vec<String>, Vec<String>)>, Error> {
+        let list = match self.files {
+            Files::Listed => {
+                let list = target.sums(&self.name).await?;
+                // Another list is not the one that was looked at.
+                let Some(list) = list.filter(|list| self.sums == Some(tree::digest_of(list))) else { return Ok(None) };
+                Some(list)
+            }
+            Files::All => None,
+            Files::Unknown => return Ok(None),
+        };
+        let Ok(listed) = list.as_deref().map(sums::listed).transpose() else { return Ok(None) };
+        let is_own = |name: &String| match &listed {
+            Some(listed) => listed.contains(name.as_str()) || [SUMS, SIGNATURE].contains(&name.as_str()),
+            None => is_name(name),
+        };
+        Ok(Some(target.list(&self.name).await?.into_iter().partition(is_own)))
+    }
+}
+
+/// Removes snapshots that were begun longer ago than `keep`, but neither the newest one nor any that holds the same tree as
+/// `latest/`. A snapshot is a folder with the name of one, and a list of digests or an entry in the state; of it, only what
+/// these name is removed.
+///
+/// # Errors
+/// [`Error::Unpublished`] where nothing was ever published, and every other [`Error`]. A snapshot that was removed in part has
+/// no list of digests any more, and is removed by the next run.
+pub async fn prune(
+    target: &Target,
+    keep: Duration,
+    jobs: usize,
+    turns: Turns,
+    is_dry_run: bool,
+    notice: Notice<'_>,
+) -> Result<Pruned, Error> {
+    // Before anything is made there: the name may be a wrong one.
+    let is_published = target.modified(STATE).await?.is_some() || target.sums(LATEST).await?.is_some();
+    if !is_published {
+        return Err(Error::Unpublished(target.shown("")));
+    }
+    let work = run(target, keep, jobs, is_dry_run, notice);
+    if is_dry_run { work.await } else { target.take_turn(turns, notice).await?.during(work).await }
+}
+
+async fn run(
+    target: &Target,
+    keep: Duration,
+    jobs: usize,
+    is_dry_run: bool,
+    notice: Notice<'_>,
+) -> Result<Pruned, Error> {
+    let mut state = State::load(target).await?;
+    let latest = target.sums(LATEST).await?.map(|list| tree::digest_of(&list));
+    let found = find(target, &state, jobs, notice).await?;
+    let newest = newest(&found, target, notice);
+    let limit = now().saturating_sub(seconds(keep));
+    let mut pruned = Pruned::default();
+    for one in found {
+        let is_latest = state.latest.as_ref() == Some(&one.name) || (latest.is_some() && one.sums == latest);
+        let is_young = one.created >= limit;
+        if is_latest || is_young || newest.as_ref() == Some(&one.name) {
+            pruned.kept.push(one.name);
+            continue;
+        }
+        let Some((own, foreign)) = one.files(target).await? else {
+            pruned.kept.push(one.name);
+            continue;
+        };
+        if let Some(name) = foreign.into_iter().min() {
+            let place = target.shown(&format!("{}/{name}", one.name));
+            notice(Event::Warning(format!("{} is not part of the snapshot, and stays", printable(&place))));
+        }
+        if !is_dry_run {
+            // Without its list, the folder is known by this alone.
+            let (sums, created) = (one.sums.unwrap_or_default(), one.created);
+            let begun = state.snapshots.entry(one.name.clone());
+            begun.or_insert(Snapshot { sums, created, is_complete: false }).is_complete = false;
+            state.save(target).await?;
+            remove(target, &one.name, &own, jobs, notice).await?;
+            state.snapshots.remove(&one.name);
+            state.save(target).await?;
+        }
+        pruned.removed.push(one.name);
+    }
+    Ok(pruned)
+}
+
+/// The newest whole snapshot. One from the future, of a clock that was wrong, would be that for ever.
+fn newest(found: &[Found], target: &Target, notice: Notice<'_>) -> Option<String> {
+    let limit = now().saturating_add(DAY);
+    let whole = found.iter().filter(|one| one.sums.is_some());
+    let (future, past): (Vec<&Found>, Vec<&Found>) = whole.partition(|one| one.created > limit);
+    for one in &future {
+        let place = target.shown(&one.name);
+        notice(Event::Warning(format!("{place} is dated in the future: it stays, but is not taken for the newest")));
+    }
+    let all = if past.is_empty() { future } else { past };
+    all.into_iter().max_by_key(|one| (one.created, &one.name)).map(|one| one.name.clone())
+}
+
+/// The snapshots that are there, by name.
+async fn find(target: &Target, state: &State, jobs: usize, notice: Notice<'_>) -> Result<Vec<Found>, Error> {
+    let mut names = target.folders().await?;
+    names.extend(state.snapshots.keys().cloned());
+    names.sort_unstable();
+    names.dedup();
+    let one = async |name: String| {
+        let Some(end_of_day) = snapshot::end_of_day(&name) else { return Ok::<Option<Found>, Error>(None) };
+        let known = state.snapshots.get(&name);
+        let place = format!("{name}/{SUMS}");
+        let list = target.sums(&name).await?;
+        let files = match list.as_deref().map(sums::check) {
+            Some(Ok(())) => Files::Listed,
+            Some(Err(why)) => {
+                let shown = target.shown(&name);
+                notice(Event::Warning(format!("{shown} stays, since it is not known what belongs to it: {why}")));
+                Files::Unknown
+            }
+            None if known.is_some() => Files::All,
+            // Somebody else's.
+            None => return Ok(None),
+        };
+        let created = match known {
+            Some(known) => known.created,
+            // The list was written at the end. Copies have later times, but the day is in the name.
+            None => target.modified(&place).await?.unwrap_or(end_of_day).clamp(end_of_day - DAY, end_of_day),
+        };
+        let sums = list.filter(|_| matches!(files, Files::Listed)).map(|list| tree::digest_of(&list));
+        Ok(Some(Found { name, created, sums, files }))
+    };
+    let found: Vec<Option<Found>> =
+        stream::iter(names.into_iter().map(one)).buffered(jobs.clamp(1, LISTS)).try_collect::<Vec<_>>().await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// What people begin with goes first, so that nobody finds the name of a file that is gone.
+async fn remove(
+    target: &Target,
+    snapshot: &str,
+    names: &[String],
+    jobs: usize,
+    notice: Notice<'_>,
+) -> Result<(), Error> {
+    notice(Event::Planned(names.len()));
+    for at in (0..WAVES).rev() {
+        let names = names.iter().filter(|name| wave(name, true) == at);
+        let one = async |name: &String| {
+            target.remove(&format!("{snapshot}/{name}")).await?;
+            notice(Event::Done);
+            Ok::<(), Error>(())
+        };
+        stream::iter(names.map(one)).buffer_unordered(jobs.max(1)).try_collect::<()>().await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,332 @@
+//! Sends what is new.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+
+use super::form::Headers;
+use super::order::{LAST, WAVES, wave};
+use super::state::{File, Snapshot, State};
+use super::{
+    Action, Error, Event, LATEST, Notice, Options, Published, Revision, Target, Tree, What, now, seconds, snapshot,
+    takeover, tree,
+};
+use acp_registry_core::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
+
+/// How often the state is written while files are sent: so much is compared again after an interruption.
+const CHECKPOINT: Duration = Duration::from_secs(20);
+
+/// Publishes a tree: its snapshot first, then `latest/`, and removes what has been stale for long enough.
+///
+/// With `is_dry_run`, nothing is written, and the result says what would be.
+///
+/// # Errors
+/// [`Error`]. Whatever was sent by then stays, and nobody finds the name of a file that is not there; running again sends the
+/// rest.
+pub async fn publish(
+    tree: &Tree,
+    target: &Target,
+    options: &Options<'_>,
+    is_dry_run: bool,
+    notice: Notice<'_>,
+) -> Result<Published, Error> {
+    target.refuse(tree)?;
+    let work = Work { tree, target, options, is_dry_run, notice };
+    if is_dry_run {
+        return work.all().await;
+    }
+    target.take_turn(options.turns, notice).await?.during(work.all()).await
+}
+
+struct Work<'a> {
+    tree: &'a Tree,
+    target: &'a Target,
+    options: &'a Options<'a>,
+    is_dry_run: bool,
+    notice: Notice<'a>,
+}
+
+/// What a snapshot is called, and how much of it there is.
+struct Place {
+    name: String,
+    is_complete: bool,
+}
+
+/// A file to be sent, or to be found there.
+struct Planned {
+    name: String,
+    headers: Headers,
+    form: String,
+    wave: usize,
+    /// Whether something may be there, so that looking can save sending.
+    may_be_there: bool,
+}
+
+impl Work<'_> {
+    async fn all(&self) -> Result<Published, Error> {
+        let mut state = State::load(self.target).await?;
+        let files = self.tree.files().map(|(name, _)| name);
+        self.target.refuse_links(files.chain(state.files.keys().map(String::as_str)))?;
+        takeover::adopt(&mut state, self.tree, self.target, self.notice).await?;
+        if self.options.recheck {
+            state.doubt();
+        }
+        let sums = tree::digest_of(self.tree.sums());
+        let place = self.place(&state, &sums).await?;
+        let signature = self.signature(&place).await?;
+        let mut actions = Vec::new();
+        if !place.is_complete {
+            let snapshot = Snapshot { sums, created: now(), is_complete: false };
+            let snapshot = state.snapshots.entry(place.name.clone()).or_insert(snapshot);
+            snapshot.is_complete = false;
+            self.save(&state).await?;
+        }
+        actions.extend(self.send_snapshot(&place, signature.as_deref()).await?);
+        if let Some(snapshot) = state.snapshots.get_mut(&place.name).filter(|snapshot| !snapshot.is_complete) {
+            snapshot.is_complete = true;
+            self.save(&state).await?;
+        }
+        actions.extend(self.send_latest(&mut state, &place, signature.as_deref()).await?);
+        actions.extend(self.remove_stale(&mut state).await?);
+        Ok(Published { snapshot: place.name, is_known: place.is_complete, actions })
+    }
+
+    async fn save(&self, state: &State) -> Result<(), Error> {
+        if self.is_dry_run { Ok(()) } else { state.save(self.target).await }
+    }
+
+    /// Finds the snapshot that holds this tree, or a name for it that no other tree has.
+    async fn place(&self, state: &State, sums: &str) -> Result<Place, Error> {
+        let Options { revision, .. } = self.options;
+        let latest = state.latest.as_ref().and_then(|name| Some((name, state.snapshots.get(name)?)));
+        let is_wanted = |name: &str| match revision {
+            Revision::Named(revision) => name.ends_with(&format!("-{revision}")),
+            Revision::Known(_) | Revision::Content => true,
+        };
+        if let Some((name, _)) =
+            latest.filter(|(name, found)| found.is_complete && found.sums == sums && is_wanted(name))
+        {
+            return Ok(Place { name: name.clone(), is_complete: true });
+        }
+        // One that was interrupted is finished, also on the next day.
+        let mut begun = state.snapshots.iter().filter(|(_, found)| !found.is_complete && found.sums == sums);
+        if let Some((name, _)) = begun.find(|(name, _)| is_wanted(name)) {
+            return Ok(Place { name: name.clone(), is_complete: false });
+        }
+        let name = snapshot::name(revision, sums, now());
+        for name in [name.clone(), snapshot::other_name(&name, sums)] {
+            match self.target.sums(&name).await? {
+                Some(list) if list == self.tree.sums() => return Ok(Place { name, is_complete: true }),
+                Some(_) => {}
+                // What was begun with another tree is nobody's.
+                None if state.snapshots.contains_key(&name) => {}
+                None if !self.target.list(&name).await?.is_empty() => {}
+                None => return Ok(Place { name, is_complete: false }),
+            }
+        }
+        let place = self.target.shown(&name);
+        let message = format!("{place} holds another tree, and so does the one beside it");
+        Err(Error::Target { message, remedy: "name another --revision" })
+    }
+
+    /// The signature of the list of digests: the one that the snapshot has, or a new one.
+    async fn signature(&self, place: &Place) -> Result<Option<Vec<u8>>, Error> {
+        let Some(sign) = self.options.sign else { return Ok(None) };
+        let known = self.target.get(&format!("{}/{SIGNATURE}", place.name), SIGNATURE_LIMIT).await?;
+        if known.is_some() || self.is_dry_run {
+            return Ok(Some(known.unwrap_or_default()));
+        }
+        sign(self.tree.sums()).map(Some).map_err(Error::Sign)
+    }
+
+    /// The files of the tree with their digests, and the list of these with its signature.
+    fn files(&self, signature: Option<&[u8]>) -> Vec<(String, String)> {
+        let files = self.tree.files().map(|(name, digest)| (name.to_owned(), digest.to_owned()));
+        let lists = [(SUMS, Some(self.tree.sums())), (SIGNATURE, signature)];
+        let lists = lists.into_iter().filter_map(|(name, bytes)| Some((name.to_owned(), tree::digest_of(bytes?))));
+        files.chain(lists).collect()
+    }
+
+    async fn send_snapshot(&self, place: &Place, signature: Option<&[u8]>) -> Result<Vec<Action>, Error> {
+        let there: BTreeSet<String> = self.target.list(&place.name).await?.into_iter().collect();
+        let gzip = self.options.gzip_assets && self.target.has_headers();
+        let mut planned = Vec::new();
+        for (name, digest) in self.files(signature) {
+            // A whole snapshot never changes, but by others; a signature may come later.
+            let is_trusted = place.is_complete && !self.options.recheck;
+            if is_trusted && (name != SIGNATURE || there.contains(&name)) {
+                continue;
+            }
+            let headers = Headers::of_snapshot(&name, gzip);
+            let (form, may_be_there) = (headers.fingerprint(&digest), there.contains(&name));
+            // Where the list is, the snapshot is whole.
+            let wave = if name == SUMS { LAST } else { wave(&name, true) };
+            planned.push(Planned { name, headers, form, wave, may_be_there });
+        }
+        self.send(&place.name, &planned, signature, |_| {}).await
+    }
+
+    async fn send_latest(
+        &self,
+        state: &mut State,
+        place: &Place,
+        signature: Option<&[u8]>,
+    ) -> Result<Vec<Action>, Error> {
+        let gzip = self.options.gzip_assets && self.target.has_headers();
+        let files = self.files(signature);
+        let mut actions = Vec::new();
+        let mut planned = Vec::new();
+        for (name, digest) in &files {
+            let headers = Headers::of_latest(name, gzip);
+            let form = headers.fingerprint(digest);
+            let known = state.files.get(name);
+            if known.is_some_and(|file| file.form.as_ref() == Some(&form)) {
+                actions.push(Action { file: format!("{LATEST}/{name}"), what: What::Keep });
+                continue;
+            }
+            let may_be_there = known.is_some_and(|file| file.form.is_none());
+            let wave = wave(name, known.is_none());
+            planned.push(Planned { name: name.clone(), headers, form, wave, may_be_there });
+        }
+        let wanted: BTreeSet<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        for (name, file) in &mut state.files {
+            if wanted.contains(name.as_str()) {
+                file.stale_since = None;
+            }
+        }
+        // From here on nobody can tell what these files are.
+        state.files.extend(planned.iter().map(|file| (file.name.clone(), File::default())));
+        let is_done = state.latest.as_ref() == Some(&place.name);
+        let has_stale =
+            state.files.iter().any(|(name, file)| !wanted.contains(name.as_str()) && file.stale_since.is_none());
+        if planned.is_empty() && is_done && !has_stale {
+            return Ok(actions);
+        }
+        self.save(state).await?;
+        if signature.is_none() && state.files.contains_key(SIGNATURE) {
+            // That of another list would be worse than none.
+            self.remove(&[SIGNATURE.to_owned()]).await?;
+            state.files.remove(SIGNATURE);
+            actions.push(Action { file: format!("{LATEST}/{SIGNATURE}"), what: What::Remove });
+        }
+        let sent: Mutex<BTreeMap<String, String>> = Mutex::default();
+        let on_sent = |file: &Planned| {
+            sent.lock().unwrap_or_else(PoisonError::into_inner).insert(file.name.clone(), file.form.clone());
+        };
+        let checkpoints = async {
+            loop {
+                tokio::time::sleep(CHECKPOINT).await;
+                let mut so_far = state.clone();
+                note(&mut so_far, &sent);
+                self.save(&so_far).await?;
+            }
+        };
+        let sending = self.send(LATEST, &planned, signature, on_sent);
+        let sent_now = tokio::select! {
+            done = sending => done?,
+            failed = checkpoints => return failed,
+        };
+        actions.extend(sent_now);
+        note(state, &sent);
+        if self.is_dry_run {
+            state.files.extend(
+                planned
+                    .iter()
+                    .map(|file| (file.name.clone(), File { form: Some(file.form.clone()), stale_since: None })),
+            );
+        }
+        let since = now();
+        for (name, file) in &mut state.files {
+            if !wanted.contains(name.as_str()) && file.stale_since.is_none() {
+                file.stale_since = Some(since);
+            }
+        }
+        state.latest = Some(place.name.clone());
+        self.save(state).await?;
+        Ok(actions)
+    }
+
+    /// Sends files, wave by wave.
+    async fn send(
+        &self,
+        folder: &str,
+        planned: &[Planned],
+        signature: Option<&[u8]>,
+        on_sent: impl Fn(&Planned),
+    ) -> Result<Vec<Action>, Error> {
+        (self.notice)(Event::Planned(planned.len()));
+        let mut actions = Vec::new();
+        for wave in 0..WAVES {
+            let files = planned.iter().filter(|file| file.wave == wave);
+            let one = async |file: &Planned| {
+                let name = format!("{folder}/{}", file.name);
+                let what = self.send_one(&name, file, signature).await?;
+                on_sent(file);
+                (self.notice)(Event::Done);
+                Ok::<Action, Error>(Action { file: name, what })
+            };
+            let done: Vec<Action> =
+                stream::iter(files.map(one)).buffer_unordered(self.options.jobs.max(1)).try_collect().await?;
+            actions.extend(done);
+        }
+        Ok(actions)
+    }
+
+    async fn send_one(&self, name: &str, file: &Planned, signature: Option<&[u8]>) -> Result<What, Error> {
+        let bytes = match file.name.as_str() {
+            SUMS => self.tree.sums().to_vec(),
+            SIGNATURE => signature.unwrap_or_default().to_vec(),
+            other => self.tree.content(other)?,
+        };
+        let bytes = file.headers.encode(bytes);
+        if file.may_be_there && self.target.holds(name, &bytes, &file.headers, &file.form).await? {
+            return Ok(What::Keep);
+        }
+        let length = bytes.len() as u64;
+        if !self.is_dry_run {
+            self.target.put(name, bytes, &file.headers, &file.form).await?;
+        }
+        Ok(What::Send(length))
+    }
+
+    /// Removes what has been stale for long enough.
+    async fn remove_stale(&self, state: &mut State) -> Result<Vec<Action>, Error> {
+        let (grace, now) = (seconds(self.options.grace), now());
+        let mut actions = Vec::new();
+        let mut over = Vec::new();
+        for (name, file) in &mut state.files {
+            let Some(since) = file.stale_since else { continue };
+            let until = since.saturating_add(grace);
+            let what = if until <= now { What::Remove } else { What::Stale(until) };
+            if what == What::Remove {
+                // Whoever is interrupted now does not know whether it is still there.
+                file.form = None;
+                over.push(name.clone());
+            }
+            actions.push(Action { file: format!("{LATEST}/{name}"), what });
+        }
+        if !over.is_empty() {
+            self.save(state).await?;
+            self.remove(&over).await?;
+            state.files.retain(|name, _| over.binary_search(name).is_err());
+            self.save(state).await?;
+        }
+        Ok(actions)
+    }
+
+    async fn remove(&self, names: &[String]) -> Result<(), Error> {
+        if self.is_dry_run {
+            return Ok(());
+        }
+        let one = async |name: &String| self.target.remove(&format!("{LATEST}/{name}")).await;
+        stream::iter(names.iter().map(one)).buffer_unordered(self.options.jobs.max(1)).try_collect().await
+    }
+}
+
+fn note(state: &mut State, sent: &Mutex<BTreeMap<String, String>>) {
+    for (name, form) in sent.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        state.files.insert(name.clone(), File { form: Some(form.clone()), stale_since: None });
+    }
+}

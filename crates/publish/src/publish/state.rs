@@ -1,0 +1,103 @@
+//! What one publisher tells the next.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::form::Headers;
+use super::{Error, LATEST, Target, snapshot};
+use acp_registry_core::json;
+use acp_registry_core::sums::{self, SUMS, is_name};
+use acp_registry_core::text::{printable, quote};
+
+/// Where it is kept.
+pub(super) const STATE: &str = ".acp-registry/state.json";
+
+/// The largest state that is read, in bytes: of some 400,000 files.
+const LIMIT: u64 = 64 << 20;
+
+/// What lies at a target.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct State {
+    schema: u32,
+    /// Whether there was none: then nothing is known but what the list of digests in `latest/` says.
+    #[serde(skip)]
+    pub(super) is_new: bool,
+    /// The snapshot that `latest/` was last made from as a whole.
+    pub(super) latest: Option<String>,
+    /// The files of `latest/`, by their names there.
+    pub(super) files: BTreeMap<String, File>,
+    /// The snapshots that were begun.
+    pub(super) snapshots: BTreeMap<String, Snapshot>,
+}
+
+/// A file of `latest/`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    /// What is there; nobody knows while it is being sent or removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) form: Option<String>,
+    /// Since when nothing names it any more, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) stale_since: Option<i64>,
+}
+
+/// A snapshot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Snapshot {
+    /// SHA-256 of its list of digests.
+    pub(super) sums: String,
+    /// When it was begun, in seconds since 1970.
+    pub(super) created: i64,
+    /// Whether all of it is there.
+    pub(super) is_complete: bool,
+}
+
+impl State {
+    /// Reads the state. Where there is none, what the list of digests in `latest/` names may be there.
+    pub(super) async fn load(target: &Target) -> Result<Self, Error> {
+        let place = target.shown(STATE);
+        let wrong = |message: &str| Error::State { place: place.clone(), message: printable(message).into_owned() };
+        if let Some(bytes) = target.get(STATE, LIMIT).await? {
+            let state: Self = json::whole(&bytes).map_err(|error| wrong(&error.to_string()))?;
+            if state.schema != 1 {
+                return Err(wrong("another version of this program wrote it"));
+            }
+            return match state.strange_name() {
+                Some(name) => Err(wrong(&format!("it names {}, which nothing published can be called", quote(name)))),
+                None => Ok(state),
+            };
+        }
+        let mut files = BTreeMap::new();
+        if let Some(list) = target.sums(LATEST).await? {
+            // Another tool may have put it there; what it names is compared with what is there.
+            files.extend(sums::parse(&list).unwrap_or_default().into_keys().map(|name| (name, File::default())));
+            files.insert(SUMS.to_owned(), File::default());
+        }
+        Ok(Self { schema: 1, is_new: true, files, ..Self::default() })
+    }
+
+    /// A name that this program has not written. Whoever can write the state may be a stranger, and files are removed by the
+    /// names in it.
+    fn strange_name(&self) -> Option<&str> {
+        let files = self.files.keys().filter(|name| !is_name(name));
+        let snapshots = self.snapshots.keys().chain(&self.latest).filter(|name| snapshot::end_of_day(name).is_none());
+        files.chain(snapshots).map(String::as_str).next()
+    }
+
+    /// Writes it.
+    pub(super) async fn save(&self, target: &Target) -> Result<(), Error> {
+        let bytes = serde_json::to_vec(self).unwrap_or_default();
+        target.put(STATE, bytes, &Headers::OWN, "").await
+    }
+
+    /// Forgets what is there, but not that something is.
+    pub(super) fn doubt(&mut self) {
+        for file in self.files.values_mut() {
+            file.form = None;
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! A bucket of an S3-compatible store as a target.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::TryStreamExt as _;
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::path::{Error as PathError, Path};
+use object_store::{
+    Attribute, Attributes, BackoffConfig, GetOptions, GetResult, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
+    PutResult, RetryConfig,
+};
+use url::{Host, Url};
+
+use super::Error;
+use super::bounds::Connector;
+use super::form::Headers;
+use acp_registry_core::net::{self, AllowedHosts};
+use acp_registry_core::sums::is_name;
+use acp_registry_core::text::{printable, quote};
+
+/// How long the store may send nothing at all. An upload counts as nothing, and lines can be slow.
+const IDLE: Duration = Duration::from_mins(5);
+
+/// What tells an object of ours from one that only looks the same.
+const FORM: Attribute = Attribute::Metadata(std::borrow::Cow::Borrowed("acp-registry-form"));
+
+/// Where a bucket is, and how to be let in. It is not to be shown.
+#[expect(missing_debug_implementations, reason = "it holds a secret")]
+#[derive(Clone)]
+pub struct Bucket {
+    /// `s3://BUCKET` or `s3://BUCKET/PREFIX`.
+    pub address: String,
+    /// The store; `None` is the one of AWS in the region.
+    pub endpoint: Option<Url>,
+    /// The region, as the store calls it.
+    pub region: String,
+    /// The id of the key.
+    pub key_id: String,
+    /// The key.
+    pub secret: String,
+    /// What comes along with a key for some time.
+    pub token: Option<String>,
+    /// How the network is used. An endpoint without https must be on this machine, or among the allowed hosts.
+    pub net: net::Settings,
+}
+
+/// A bucket.
+#[derive(Debug)]
+pub struct Store {
+    client: Arc<AmazonS3>,
+    bucket: String,
+    prefix: String,
+}
+
+impl Store {
+    /// Opens a bucket; nothing is sent yet.
+    pub(super) fn open(bucket: Bucket) -> Result<Self, Error> {
+        let (name, prefix) = parse(&bucket.address)?;
+        let endpoint = bucket.endpoint.map(|endpoint| check(endpoint, &bucket.net.allowed)).transpose()?;
+        let settings = net::Settings { idle_timeout: IDLE, ..bucket.net };
+        let client = net::plain_client(&settings).map_err(|error| refused(&error))?;
+        let backoff = BackoffConfig { max_backoff: Duration::from_secs(5), ..BackoffConfig::default() };
+        let retry = RetryConfig { max_retries: 5, backoff, ..RetryConfig::default() };
+        let mut builder = AmazonS3Builder::new()
+            .with_bucket_name(&name)
+            .with_region(bucket.region)
+            .with_access_key_id(bucket.key_id)
+            .with_secret_access_key(bucket.secret)
+            .with_retry(retry)
+            // Not every store knows how to delete many at once.
+            .with_disable_bulk_delete(true)
+            .with_http_connector(Connector(client));
+        if let Some(token) = bucket.token {
+            builder = builder.with_token(token);
+        }
+        if let Some(endpoint) = endpoint {
+            builder = builder.with_endpoint(endpoint.as_str().trim_end_matches('/'));
+        }
+        let client = builder.build().map_err(|error| refused(&error))?;
+        Ok(Self { client: Arc::new(client), bucket: name, prefix })
+    }
+
+    pub(super) fn bucket(&self) -> &str {
+        &self.bucket
+    }
+
+    pub(super) fn client(&self) -> &AmazonS3 {
+        &self.client
+    }
+
+    pub(super) fn shown(&self, name: &str) -> String {
+        format!("s3://{}/{}", self.bucket, self.key(name))
+    }
+
+    fn key(&self, name: &str) -> String {
+        if self.prefix.is_empty() { name.to_owned() } else { format!("{}/{name}", self.prefix) }
+    }
+
+    fn path(&self, name: &str) -> Path {
+        Path::from(self.key(name))
+    }
+
+    /// What the keys of all objects in a folder begin with.
+    pub(super) fn below(&self, folder: &str) -> String {
+        let key = self.key(folder);
+        if key.is_empty() { key } else { format!("{}/", key.trim_end_matches('/')) }
+    }
+
+    pub(super) fn fail(&self, name: &str, error: &object_store::Error) -> Error {
+        store_error(self.shown(name), error, &self.bucket)
+    }
+
+    pub(super) async fn put(&self, name: &str, bytes: Vec<u8>, headers: &Headers, form: &str) -> Result<(), Error> {
+        let put = self.put_as(name, bytes, headers, form, PutMode::Overwrite);
+        put.await.map(drop).map_err(|error| self.fail(name, &error))
+    }
+
+    /// The same under a condition, whose failure is the caller's business.
+    pub(super) async fn put_as(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        headers: &Headers,
+        form: &str,
+        mode: PutMode,
+    ) -> object_store::Result<PutResult> {
+        let mut attributes = Attributes::new();
+        attributes.insert(Attribute::ContentType, headers.content_type.into());
+        attributes.insert(Attribute::CacheControl, headers.cache_control.into());
+        if let Some(encoding) = headers.content_encoding {
+            attributes.insert(Attribute::ContentEncoding, encoding.into());
+        }
+        if !form.is_empty() {
+            attributes.insert(FORM, form.to_owned().into());
+        }
+        let options = PutOptions { mode, attributes, ..PutOptions::default() };
+        self.client.put_opts(&self.path(name), bytes.into(), options).await
+    }
+
+    /// Reads an object of at most `limit` bytes.
+    pub(super) async fn get(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.get_with_version(name, limit).await?.map(|(bytes, _)| bytes))
+    }
+
+    /// The same, with what names this version of it.
+    pub(super) async fn get_with_version(
+        &self,
+        name: &str,
+        limit: u64,
+    ) -> Result<Option<(Vec<u8>, Option<String>)>, Error> {
+        let Some(found) = self.find(name, false).await? else { return Ok(None) };
+        let too_large = || {
+            let message = format!("is larger than {limit} bytes");
+            Error::Store { place: self.shown(name), message, remedy: Some("remove it there".to_owned()) }
+        };
+        if found.meta.size > limit {
+            return Err(too_large());
+        }
+        let tag = found.meta.e_tag.clone();
+        let mut pieces = found.into_stream();
+        let mut bytes = Vec::new();
+        while let Some(piece) = pieces.try_next().await.map_err(|error| self.fail(name, &error))? {
+            if (bytes.len() + piece.len()) as u64 > limit {
+                return Err(too_large());
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(Some((bytes, tag)))
+    }
+
+    async fn find(&self, name: &str, head: bool) -> Result<Option<GetResult>, Error> {
+        let options = GetOptions { head, ..GetOptions::default() };
+        match self.client.get_opts(&self.path(name), options).await {
+            Ok(found) => Ok(Some(found)),
+            Err(error @ object_store::Error::NotFound { .. }) if code(&error).as_deref() != Some("NoSuchBucket") => {
+                Ok(None)
+            }
+            Err(error) => Err(self.fail(name, &error)),
+        }
+    }
+
+    /// Whether an object is there that this program has sent in this form, or another tool with these bytes and headers.
+    pub(super) async fn holds(&self, name: &str, bytes: &[u8], headers: &Headers, form: &str) -> Result<bool, Error> {
+        let Some(found) = self.find(name, true).await? else { return Ok(false) };
+        let said = |attribute: &Attribute| found.attributes.get(attribute).map(AsRef::as_ref);
+        if let Some(known) = said(&FORM) {
+            return Ok(known == form);
+        }
+        let is_alike = found.meta.size == bytes.len() as u64
+            && said(&Attribute::ContentType) == Some(headers.content_type)
+            && said(&Attribute::CacheControl) == Some(headers.cache_control)
+            && said(&Attribute::ContentEncoding) == headers.content_encoding;
+        Ok(is_alike && self.get(name, found.meta.size).await?.is_some_and(|found| found == bytes))
+    }
+
+    pub(super) async fn remove(&self, name: &str) -> Result<(), Error> {
+        match self.client.delete(&self.path(name)).await {
+            Err(error) if !matches!(error, object_store::Error::NotFound { .. }) => Err(self.fail(name, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) async fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
+        Ok(self.listing(folder, false).await?.files)
+    }
+
+    pub(super) async fn folders(&self) -> Result<Vec<String>, Error> {
+        Ok(self.listing("", true).await?.folders)
+    }
+
+    /// When an object was written, in seconds since 1970.
+    pub(super) async fn modified(&self, name: &str) -> Result<Option<i64>, Error> {
+        Ok(self.find(name, true).await?.map(|found| found.meta.last_modified.timestamp()))
+    }
+}
+
+/// The bucket and the prefix of an address.
+fn parse(address: &str) -> Result<(String, String), Error> {
+    let wrong = || Error::Target {
+        message: format!("{} is not the address of a bucket", quote(address)),
+        remedy: "write s3://BUCKET or s3://BUCKET/PREFIX, with letters, digits, `.`, `_` and `-`",
+    };
+    let rest = address.strip_prefix("s3://").ok_or_else(wrong)?.trim_end_matches('/');
+    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+    if !is_name(bucket) || !(prefix.is_empty() || is_name(prefix)) {
+        return Err(wrong());
+    }
+    Ok((bucket.to_owned(), prefix.to_owned()))
+}
+
+/// Keys are sent by https, but for what a person has allowed, and for this machine.
+fn check(endpoint: Url, allowed: &AllowedHosts) -> Result<Url, Error> {
+    let is_here = match endpoint.host() {
+        Some(Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),
+        Some(Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    };
+    let is_fine = match endpoint.scheme() {
+        "https" => true,
+        "http" => is_here || allowed.allows(&endpoint),
+        _ => false,
+    };
+    let is_plain = endpoint.username().is_empty() && endpoint.password().is_none() && endpoint.query().is_none();
+    if is_fine && is_plain {
+        return Ok(endpoint);
+    }
+    let why = if is_fine { "has more than a host and a path" } else { "is refused: it does not begin with https://" };
+    let shown = net::shown(&endpoint);
+    let message = format!("the endpoint {shown} {why}");
+    let remedy = if is_fine {
+        "set AWS_ENDPOINT_URL to an address without a name, a password and a query"
+    } else {
+        "set AWS_ENDPOINT_URL to an https address, or name the host with --allow-host HOST[:PORT]"
+    };
+    Err(Error::Target { message, remedy })
+}
+
+/// What the store calls the trouble.
+fn code(error: &object_store::Error) -> Option<String> {
+    let text = chain(error);
+    let (_, rest) = text.split_once("<Code>")?;
+    let (code, _) = rest.split_once("</Code>")?;
+    Some(printable(&code.chars().take(60).collect::<String>()).into_owned())
+}
+
+fn chain(error: &object_store::Error) -> String {
+    let mut text = error.to_string();
+    let mut at: Option<&dyn std::error::Error> = std::error::Error::source(error);
+    while let Some(error) = at {
+        text.push_str(&format!("\n{error}"));
+        at = error.source();
+    }
+    text
+}
+
+/// What the environment says of the store does not make a client.
+fn refused(error: &dyn std::fmt::Display) -> Error {
+    Error::Target { message: error.to_string(), remedy: "check --to and the variables AWS_*" }
+}
+
+/// A request that failed: the trouble in words, with the remedy where one is known.
+pub(super) fn store_error(place: String, error: &object_store::Error, bucket: &str) -> Error {
+    let (message, remedy) = explain(error, bucket);
+    Error::Store { place, message, remedy: remedy.map(ToOwned::to_owned) }
+}
+
+fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<&'static str>) {
+    let code = code(error);
+    let named = code.as_ref().map_or_else(String::new, |code| format!(" ({code})"));
+    match error {
+        object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => (
+            format!("the store refuses the key{named}"),
+            Some("check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and what the key may do"),
+        ),
+        object_store::Error::InvalidPath { source } => {
+            let key = match source {
+                PathError::BadSegment { path, .. }
+                | PathError::EmptySegment { path }
+                | PathError::NonUnicode { path, .. } => quote(path),
+                other => quote(&other.to_string()),
+            };
+            (
+                format!("it holds {key}, which cannot be told from other names"),
+                Some("remove it there, or give --to another prefix"),
+            )
+        }
+        _ if code.as_deref() == Some("NoSuchBucket") => {
+            let remedy = "create it, or check AWS_ENDPOINT_URL and AWS_REGION";
+            (format!("there is no bucket {}", quote(bucket)), Some(remedy))
+        }
+        _ => {
+            let text = chain(error);
+            // The last error is the cause; the others repeat it with more around it.
+            let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            let last: String = printable(last).chars().take(300).collect();
+            (format!("the store did not do it{named}: {last}"), None)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_bucket_and_a_plain_prefix() {
+        let both = |bucket: &str, prefix: &str| (bucket.to_owned(), prefix.to_owned());
+        for (address, expected) in
+            [("s3://b", both("b", "")), ("s3://my-bucket/", both("my-bucket", "")), ("s3://b/a/v1/", both("b", "a/v1"))]
+        {
+            assert_eq!(parse(address).unwrap(), expected);
+        }
+        for wrong in
+            ["s3://", "s3:///x", "s3://b/../x", "s3://b//x", "s3://b/a b", "s3://u:p@b/x", "gs://b", "s3://b?x"]
+        {
+            assert!(parse(wrong).unwrap_err().is_of_usage(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn keys_go_by_https_or_stay_here() {
+        let allowed = AllowedHosts::parse(["minio.example:9000"]).unwrap();
+        let is_fine = |url: &str| check(Url::parse(url).unwrap(), &allowed).is_ok();
+        for fine in [
+            "https://x.example", "http://127.0.0.1:9000", "http://[::1]:1/", "http://localhost:9",
+            "http://minio.example:9000/",
+        ] {
+            assert!(is_fine(fine), "{fine}");
+        }
+        for wrong in [
+            "http://x.example", "http://minio.example:9001", "ftp://localhost", "https://u:p@x.example",
+            "http://10.0.0.1",
+        ] {
+            assert!(!is_fine(wrong), "{wrong}");
+        }
+    }
+}

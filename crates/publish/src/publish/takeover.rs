@@ -1,0 +1,158 @@
+//! `latest/` as another tool has left it, before the first run of this program there.
+//!
+//! Without a record of what was published, only an index tells that `latest/` is that of a registry. Then the files that a
+//! registry has become those of this program: what is identical stays, the rest is replaced in the usual order, and icons
+//! and schemas that the new tree does not have are removed after the grace. Everything else stays as it is.
+
+use std::collections::BTreeSet;
+
+use serde_json::value::RawValue;
+
+use super::state::{File, State};
+use super::tree::is_index;
+use super::{Error, Event, LATEST, Notice, Target, Tree};
+use acp_registry_core::json::{self, List};
+use acp_registry_core::sums::{self, is_name};
+use acp_registry_core::text::printable;
+
+/// The index that tells a registry from any other folder.
+const INDEX: &str = "registry.json";
+
+/// The largest index that is read, in bytes.
+const LIMIT: u64 = 64 << 20;
+
+/// How many agents of an index are looked at.
+const AGENTS: usize = 250_000;
+
+/// How many files a warning names.
+const NAMED: usize = 10;
+
+/// What a file of another tool is, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// An icon or a schema.
+    Part,
+    /// An index, which clients may read.
+    Index,
+    Other,
+}
+
+fn kind(name: &str) -> Kind {
+    if name.contains('/') || !is_name(name) {
+        return Kind::Other;
+    }
+    match name.rsplit_once('.') {
+        Some((_, "svg")) => Kind::Part,
+        Some(_) if name.ends_with(".schema.json") => Kind::Part,
+        Some((stem, "json")) if stem.starts_with("registry") => Kind::Index,
+        _ => Kind::Other,
+    }
+}
+
+/// Records the files of another tool in a state that is new, and says what stays as it is.
+///
+/// # Errors
+/// [`Error::Foreign`] when a file would be overwritten that is no part of a registry.
+pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notice: Notice<'_>) -> Result<(), Error> {
+    if !state.is_new {
+        return Ok(());
+    }
+    let list = target.sums(LATEST).await?;
+    let there: BTreeSet<String> = target.list(LATEST).await?.into_iter().collect();
+    let is_registry = there.contains(INDEX) && index(target, INDEX).await?.is_some_and(|index| is_index(&index));
+    let is_adopted = |name: &str| is_registry && (list.is_none() || kind(name) != Kind::Other);
+    // Where a list says what was published, a file beside it that is no part of a registry was put there by a person.
+    let would_be_lost = |name: &&str| !is_adopted(name) && (list.is_none() || tree.has(name));
+    let found = there.iter().map(String::as_str).filter(would_be_lost);
+    if let Some(name) = sums::foreign(list.as_deref().unwrap_or_default(), found) {
+        return Err(Error::Foreign(printable(&target.shown(&format!("{LATEST}/{name}"))).into_owned()));
+    }
+    if !is_registry {
+        return Ok(());
+    }
+    let unknown: Vec<&String> = there.iter().filter(|name| !state.files.contains_key(*name)).collect();
+    state.files.extend(unknown.iter().filter(|name| tree.has(name)).map(|name| ((*name).clone(), File::default())));
+    if list.is_some() {
+        return Ok(());
+    }
+    let place = printable(&target.shown(LATEST)).into_owned();
+    notice(Event::Warning(format!("{place} was written by another tool, and is taken over")));
+    let rest: Vec<&str> = unknown.into_iter().map(String::as_str).filter(|name| !tree.has(name)).collect();
+    // Clients may read an index that this tree does not have, so that what it names stays, too.
+    let mut icons = Some(BTreeSet::new());
+    for name in rest.iter().filter(|name| kind(name) == Kind::Index) {
+        let named = index(target, name).await?.and_then(|index| icons_of(&index));
+        icons = icons.zip(named).map(|(icons, named)| icons.into_iter().chain(named).collect());
+        notice(Event::Warning(format!(
+            "{place}/{} is an index that this tree does not have: it stays as it is, with its icons; add a view of that name \
+             to registry.toml to go on with it, or remove it there",
+            printable(name)
+        )));
+    }
+    let is_used = |name: &str| icons.as_ref().is_none_or(|icons| icons.contains(name));
+    let leftover = rest.iter().filter(|name| kind(name) == Kind::Part && !is_used(name));
+    state.files.extend(leftover.map(|name| ((*name).to_owned(), File::default())));
+    let others: Vec<&str> = rest.into_iter().filter(|name| kind(name) == Kind::Other).collect();
+    if !others.is_empty() {
+        let named: Vec<String> = others.iter().take(NAMED).map(|name| printable(name).into_owned()).collect();
+        let more = others.len().saturating_sub(NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let named = named.join(", ");
+        notice(Event::Warning(format!("{place} has files that are not part of a registry, and stay: {named}{more}")));
+    }
+    Ok(())
+}
+
+/// The text of an index in `latest/`.
+async fn index(target: &Target, name: &str) -> Result<Option<Vec<u8>>, Error> {
+    target.get(&format!("{LATEST}/{name}"), LIMIT).await
+}
+
+/// The names of the icons that the agents of an index have; `None` for what is not one, or has too many agents.
+fn icons_of(index: &[u8]) -> Option<Vec<String>> {
+    let [agents] = json::members(index, ["agents"]).ok()?;
+    let agents: List<'_, AGENTS> = serde_json::from_str(agents?.get()).ok()?;
+    let is_object = |agent: &&RawValue| agent.get().starts_with('{');
+    if agents.is_longer || !agents.items.iter().all(is_object) {
+        return None;
+    }
+    let icons = agents.items.into_iter().filter_map(|agent| {
+        let [icon] = json::members_of(Some(agent), ["icon"]);
+        json::text(icon)
+    });
+    Some(icons.filter_map(|icon| icon.rsplit('/').next().map(ToOwned::to_owned)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registry_has_files_of_few_kinds() {
+        for (name, expected) in [
+            ("goose.svg", Kind::Part),
+            ("agent.schema.json", Kind::Part),
+            ("registry.schema.json", Kind::Part),
+            ("registry.json", Kind::Index),
+            ("registry-for-jetbrains.json", Kind::Index),
+            ("history.json", Kind::Other),
+            ("index.html", Kind::Other),
+            ("svg", Kind::Other),
+            ("icons/goose.svg", Kind::Other),
+            ("x y.svg", Kind::Other),
+            (".svg/../x.svg", Kind::Other),
+        ] {
+            assert_eq!(kind(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn icons_are_known_by_the_end_of_their_address() {
+        let index =
+            r#"{ "agents": [{ "icon": "https://h.example/latest/a.svg" }, {}, { "icon": 7 }, { "icon": "b.svg" }] }"#;
+        assert_eq!(icons_of(index.as_bytes()).unwrap(), ["a.svg", "b.svg"]);
+        for other in ["", "[]", "{}", r#"{ "agents": {} }"#, r#"{ "agents": [7] }"#] {
+            assert_eq!(icons_of(other.as_bytes()), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Where trees are published.
+
+use std::path::Path;
+
+use super::directory::Directory;
+use super::form::Headers;
+use super::lease::Lease;
+use super::store::{Bucket, Store};
+use super::{Error, LATEST, Notice, Tree, Turns};
+use acp_registry_core::sums::{SUMS, SUMS_LIMIT};
+use acp_registry_core::sys::lock::Lock;
+
+/// Where trees are published.
+#[derive(Debug)]
+pub enum Target {
+    /// A directory of this machine.
+    Directory(Directory),
+    /// A bucket, or what is below a prefix in one.
+    Store(Box<Store>),
+}
+
+/// The turn of this publisher, which others wait for.
+#[derive(Debug)]
+pub(super) enum Turn<'a> {
+    Locked(Lock),
+    Leased(Lease<'a>),
+}
+
+impl Target {
+    /// A directory, which is made when something is published.
+    #[must_use]
+    pub fn directory(path: &Path) -> Self {
+        Self::Directory(Directory::new(path))
+    }
+
+    /// A bucket; nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`Error::Target`] when the address or the endpoint cannot be used.
+    pub fn bucket(bucket: Bucket) -> Result<Self, Error> {
+        Ok(Self::Store(Box::new(Store::open(bucket)?)))
+    }
+
+    /// Refuses to publish a tree into itself, or the other way round.
+    pub(super) fn refuse(&self, tree: &Tree) -> Result<(), Error> {
+        let Self::Directory(directory) = self else { return Ok(()) };
+        // What is not there yet will be where its parent is.
+        let real = directory.root().ancestors().find_map(|path| {
+            let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+            path.canonicalize().ok()
+        });
+        let root = real.unwrap_or_default();
+        if root.starts_with(tree.root()) || tree.root().starts_with(root.join(LATEST)) {
+            let message = format!("{} is the tree itself, or a part of it", directory.root().display());
+            return Err(Error::Target { message, remedy: "name another directory with --to" });
+        }
+        Ok(())
+    }
+
+    /// Refuses symbolic links where the files of `latest/` belong.
+    pub(super) fn refuse_links<'a>(&self, files: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+        match self {
+            Self::Directory(directory) => directory.refuse_links(files),
+            Self::Store(_) => Ok(()),
+        }
+    }
+
+    /// A name below this target, to be shown to people.
+    #[must_use]
+    pub fn shown(&self, name: &str) -> String {
+        match self {
+            Self::Directory(directory) => directory.shown(name),
+            Self::Store(store) => store.shown(name),
+        }
+    }
+
+    /// Whether it tells readers the headers of a file.
+    pub(super) fn has_headers(&self) -> bool {
+        match self {
+            Self::Directory(_) => false,
+            Self::Store(_) => true,
+        }
+    }
+
+    /// Writes a file, so that every reader sees the old content or the new one. `form` says what it is.
+    pub(super) async fn put(&self, name: &str, bytes: Vec<u8>, headers: &Headers, form: &str) -> Result<(), Error> {
+        match self {
+            Self::Directory(directory) => directory.put(name, &bytes),
+            Self::Store(store) => store.put(name, bytes, headers, form).await,
+        }
+    }
+
+    /// Reads a file of at most `limit` bytes; `None` when there is none.
+    pub(super) async fn get(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+        match self {
+            Self::Directory(directory) => directory.get(name, limit),
+            Self::Store(store) => store.get(name, limit).await,
+        }
+    }
+
+    /// Reads the list of digests in a folder; `None` when there is none.
+    pub(super) async fn sums(&self, folder: &str) -> Result<Option<Vec<u8>>, Error> {
+        self.get(&format!("{folder}/{SUMS}"), SUMS_LIMIT).await
+    }
+
+    /// Whether a file is there, with this content, in this form.
+    pub(super) async fn holds(&self, name: &str, bytes: &[u8], headers: &Headers, form: &str) -> Result<bool, Error> {
+        match self {
+            Self::Directory(directory) => directory.holds(name, bytes),
+            Self::Store(store) => store.holds(name, bytes, headers, form).await,
+        }
+    }
+
+    /// When a file was written, in seconds since 1970; `None` when there is none.
+    pub(super) async fn modified(&self, name: &str) -> Result<Option<i64>, Error> {
+        match self {
+            Self::Directory(directory) => directory.modified(name),
+            Self::Store(store) => store.modified(name).await,
+        }
+    }
+
+    /// Removes a file, if it is there.
+    pub(super) async fn remove(&self, name: &str) -> Result<(), Error> {
+        match self {
+            Self::Directory(directory) => directory.remove(name),
+            Self::Store(store) => store.remove(name).await,
+        }
+    }
+
+    /// The files below a folder, by their names there.
+    pub(super) async fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
+        match self {
+            Self::Directory(directory) => directory.list(folder),
+            Self::Store(store) => store.list(folder).await,
+        }
+    }
+
+    /// The folders.
+    pub(super) async fn folders(&self) -> Result<Vec<String>, Error> {
+        match self {
+            Self::Directory(directory) => directory.folders(),
+            Self::Store(store) => store.folders().await,
+        }
+    }
+
+    /// Waits until no other publisher is at work, and keeps others out from then on.
+    pub(super) async fn take_turn(&self, turns: Turns, notice: Notice<'_>) -> Result<Turn<'_>, Error> {
+        match self {
+            Self::Directory(directory) => directory.lock(turns, notice).await.map(Turn::Locked),
+            Self::Store(store) => Lease::take(store, turns, notice).await.map(Turn::Leased),
+        }
+    }
+}
+
+impl Turn<'_> {
+    /// Does the work as long as the turn lasts, and gives it back.
+    pub(super) async fn during<T>(self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        match self {
+            Self::Leased(lease) => lease.during(work).await,
+            Self::Locked(lock) => {
+                let done = work.await;
+                lock.remove();
+                done
+            }
+        }
+    }
+}

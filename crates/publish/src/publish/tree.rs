@@ -1,0 +1,123 @@
+//! A built tree, checked file by file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use sha2::{Digest as _, Sha256};
+
+use super::Error;
+use acp_registry_core::digest::hex;
+use acp_registry_core::json;
+use acp_registry_core::sums::{self, SUMS, SUMS_LIMIT};
+use acp_registry_core::sys::fs::{ReadError, linked_folder, read_bounded};
+
+/// The largest file that is published, in bytes.
+const LIMIT: u64 = 256 << 20;
+
+/// The file that a tree must have to be one.
+const INDEX: &str = "registry.json";
+
+/// A built tree whose files are what its list of digests says.
+#[derive(Debug)]
+pub struct Tree {
+    root: PathBuf,
+    files: BTreeMap<String, String>,
+    sums: Vec<u8>,
+}
+
+impl Tree {
+    /// Reads a tree, and compares every file with `SHA256SUMS`. What is not in that list is no part of it.
+    ///
+    /// # Errors
+    /// [`Error::NoTree`], [`Error::Read`] and [`Error::Digest`], which name the file.
+    pub fn read(directory: &Path) -> Result<Self, Error> {
+        let no_tree = |why: String| Error::NoTree { path: directory.display().to_string(), why };
+        let root = directory.canonicalize().map_err(|error| no_tree(error.to_string()))?;
+        if !root.is_dir() {
+            return Err(no_tree("it is not a directory".to_owned()));
+        }
+        let sums = match read_bounded(&root.join(SUMS), &root, SUMS_LIMIT) {
+            Err(ReadError::NotFound) => return Err(no_tree(format!("there is no {SUMS}"))),
+            other => other.map_err(|error| read_error(&root.join(SUMS), error))?,
+        };
+        let files = sums::parse(&sums).map_err(no_tree)?;
+        if !files.contains_key(INDEX) {
+            return Err(no_tree(format!("{SUMS} does not list {INDEX}")));
+        }
+        let tree = Self { root, files, sums };
+        if !is_index(&tree.content(INDEX)?) {
+            return Err(no_tree(format!("{INDEX} is not an index: it must be a JSON object with a list `agents`")));
+        }
+        let names: Vec<&String> = tree.files.keys().collect();
+        // The first in the list, whichever was found first.
+        let wrong = names.par_iter().filter_map(|name| tree.content(name).err()).find_first(|_| true);
+        wrong.map_or(Ok(tree), Err)
+    }
+
+    /// The names of all files with their SHA-256, but for the list of digests itself.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(name, digest)| (name.as_str(), digest.as_str()))
+    }
+
+    /// Whether a file of this name is part of the tree.
+    pub(super) fn has(&self, name: &str) -> bool {
+        name == SUMS || self.files.contains_key(name)
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The list of digests.
+    #[must_use]
+    pub fn sums(&self) -> &[u8] {
+        &self.sums
+    }
+
+    /// The content of a file, which is compared with its digest once more.
+    pub(super) fn content(&self, name: &str) -> Result<Vec<u8>, Error> {
+        let path = self.root.join(name);
+        if let Some(link) = linked_folder(&self.root, name) {
+            return Err(read_error(&link, ReadError::Outside));
+        }
+        let bytes = read_bounded(&path, &self.root, LIMIT).map_err(|error| read_error(&path, error))?;
+        if self.files.get(name).is_some_and(|digest| *digest == digest_of(&bytes)) {
+            Ok(bytes)
+        } else {
+            Err(Error::Digest(path.display().to_string()))
+        }
+    }
+}
+
+fn read_error(path: &Path, error: ReadError) -> Error {
+    Error::Read { path: path.display().to_string(), error }
+}
+
+/// Whether a text is an object with a list `agents`, whatever that holds.
+pub(super) fn is_index(text: &[u8]) -> bool {
+    let members = json::members(text, ["agents"]);
+    members.is_ok_and(|[agents]| agents.is_some_and(|agents| agents.get().starts_with('[')))
+}
+
+/// SHA-256 of bytes.
+pub(super) fn digest_of(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_is_an_object_with_a_list() {
+        for index in [r#"{"agents":[]}"#, r#" { "version": 1, "agents" : [7, {}] } "#] {
+            assert!(is_index(index.as_bytes()), "{index}");
+        }
+        for other in ["", "{}", "[]", "[[]]", r#"{"agents":{}}"#, r#"{"agents":["#, r#"{"agents":[]} x"#, "\u{ff}"] {
+            assert!(!is_index(other.as_bytes()), "{other}");
+        }
+    }
+}

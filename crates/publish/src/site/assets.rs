@@ -1,0 +1,60 @@
+//! Style, scripts and the icon of the site. Names hold a digest, so that a copy once fetched stays good.
+
+use sha2::{Digest, Sha256};
+
+const FILES: [(&str, &str, &str); 5] = [
+    ("style", "css", include_str!("assets/style.css")),
+    ("theme", "js", include_str!("assets/theme.js")),
+    ("search", "js", include_str!("assets/search.js")),
+    ("page", "js", include_str!("assets/page.js")),
+    ("icon", "svg", include_str!("assets/icon.svg")),
+];
+
+/// Paths of the files, relative to the root of the site.
+#[derive(Debug, Default)]
+pub(super) struct Assets {
+    pub(super) style: String,
+    pub(super) theme: String,
+    pub(super) search: String,
+    pub(super) page: String,
+    pub(super) icon: String,
+}
+
+impl Assets {
+    /// The paths, and the files themselves.
+    pub(super) fn all() -> (Self, Vec<(String, Vec<u8>)>) {
+        let files = FILES.map(|(stem, ending, text)| {
+            let bytes = if ending == "js" { without_comments(text) } else { text.to_owned() }.into_bytes();
+            (hashed(stem, ending, &bytes), bytes)
+        });
+        let [style, theme, search, page, icon] = [0, 1, 2, 3, 4].map(|at: usize| files[at].0.clone());
+        (Self { style, theme, search, page, icon }, files.into())
+    }
+}
+
+/// A path that changes with the content.
+pub(super) fn hashed(stem: &str, ending: &str, bytes: &[u8]) -> String {
+    let digest = acp_registry_core::digest::hex(&Sha256::digest(bytes));
+    format!("assets/{stem}.{}.{ending}", digest.get(..12).unwrap_or_default())
+}
+
+/// A script without comments, which are for those who change it, and without indentation.
+fn without_comments(script: &str) -> String {
+    let lines = script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_lose_their_comments_and_nothing_else() {
+        assert_eq!(without_comments("// x\n\n  a('//');\n    // y\n  b(); // z\n"), "a('//');\nb(); // z\n");
+        // In a text that goes on in the next line, a comment would be none.
+        for (stem, _, script) in FILES.iter().filter(|(_, ending, _)| *ending == "js") {
+            let is_open = |line: &str| line.matches('`').count() % 2 == 1;
+            assert!(!script.contains("/*\n") && !script.lines().any(is_open), "{stem}");
+        }
+    }
+}

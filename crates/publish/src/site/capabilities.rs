@@ -1,0 +1,188 @@
+//! A capability snapshot: what agents answered when they were last started.
+//!
+//! Read leniently: a member that is absent or has another type is unknown. What an agent wrote to stderr, and the command
+//! that started it, are not read at all.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// What is known of each agent, by id.
+#[derive(Debug, Clone, Default)]
+pub struct Capabilities {
+    rows: BTreeMap<String, Row>,
+}
+
+/// What one agent answered.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Row {
+    /// The version that was started.
+    pub(super) version: Option<String>,
+    /// The day, `YYYY-MM-DD`.
+    pub(super) day: Option<String>,
+    /// Version of the protocol.
+    pub(super) protocol: Option<u64>,
+    /// Ways to sign in: name and type.
+    pub(super) auth_methods: Vec<(String, String)>,
+    /// Why it opens no session before it is set up, in its own words.
+    pub(super) setup_required: Option<String>,
+    features: BTreeMap<String, bool>,
+    probes: BTreeMap<String, String>,
+}
+
+/// What is known of one capability.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Yes,
+    No,
+    NeedsSignIn,
+    NotTested,
+}
+
+impl State {
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::Yes => "Yes",
+            Self::No => "No",
+            Self::NeedsSignIn => "Needs sign-in",
+            Self::NotTested => "Not tested",
+        }
+    }
+
+    pub(super) fn class(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::NeedsSignIn => "auth",
+            Self::NotTested => "none",
+        }
+    }
+}
+
+/// The document is no snapshot.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// Not JSON.
+    #[error("is not JSON: {0}")]
+    Syntax(#[from] serde_json::Error),
+    /// There is no list of agents in it.
+    #[error("holds no list `agents`; `verify --out` writes one")]
+    NoRows,
+}
+
+impl Capabilities {
+    /// Reads a snapshot.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] when the text is not JSON, or lists no agents.
+    pub fn parse(text: &[u8]) -> Result<Self, SnapshotError> {
+        let document: Value = acp_registry_core::json::whole(text)?;
+        // The report of `verify` has the same rows by another name.
+        let list = ["agents", "results"].iter().find_map(|key| document.get(key)?.as_array());
+        let list = list.ok_or(SnapshotError::NoRows)?;
+        let mut rows = BTreeMap::new();
+        for value in list {
+            let Some(id) = value.get("id").and_then(Value::as_str) else { continue };
+            let Some(row) = Row::read(value) else { continue };
+            // An agent has a row for each distribution: the one that tells most counts.
+            let kept: &mut Row = rows.entry(id.to_owned()).or_default();
+            if row.features.len() > kept.features.len() || kept.protocol.is_none() {
+                *kept = row;
+            }
+        }
+        Ok(Self { rows })
+    }
+
+    pub(super) fn row(&self, id: &str) -> Option<&Row> {
+        self.rows.get(id)
+    }
+}
+
+impl Row {
+    /// `None` when the agent was not started, or gave no answer.
+    fn read(value: &Value) -> Option<Self> {
+        let row = value.as_object()?;
+        // The site shows the stable channel.
+        if row.get("channel").and_then(Value::as_str) == Some("preview") {
+            return None;
+        }
+        let answer = row.get("handshake").and_then(Value::as_object).unwrap_or(row);
+        let protocol = answer.get("protocol_version").and_then(Value::as_u64);
+        let features: BTreeMap<String, bool> = members(answer, "features", Value::as_bool);
+        if protocol.is_none() && features.is_empty() {
+            return None;
+        }
+        let methods = answer.get("auth_methods").and_then(Value::as_array).into_iter().flatten();
+        let methods = methods.filter_map(|method| {
+            let text = |key: &str| method.get(key).and_then(Value::as_str);
+            Some((text("name").or_else(|| text("id"))?.to_owned(), text("type").unwrap_or("agent").to_owned()))
+        });
+        let outcome = |value: &Value| value.as_str().or_else(|| value.get("outcome")?.as_str()).map(ToOwned::to_owned);
+        Some(Self {
+            version: row.get("version").and_then(Value::as_str).map(ToOwned::to_owned),
+            day: row.get("checked_at").and_then(Value::as_str).and_then(day),
+            protocol,
+            auth_methods: methods.collect(),
+            setup_required: answer.get("setup_required").and_then(Value::as_str).map(ToOwned::to_owned),
+            features,
+            probes: members(answer, "probes", outcome),
+        })
+    }
+
+    /// What is known of a feature, which has the name of its method where it has one.
+    pub(super) fn state(&self, feature: &str) -> State {
+        match self.features.get(feature) {
+            None => State::NotTested,
+            Some(false) => State::No,
+            Some(true) => match self.probes.get(feature).map(String::as_str) {
+                Some("auth_required") => State::NeedsSignIn,
+                // Announced, but not there.
+                Some("method_not_found") => State::No,
+                _ => State::Yes,
+            },
+        }
+    }
+}
+
+fn members<T>(object: &Map<String, Value>, key: &str, read: impl Fn(&Value) -> Option<T>) -> BTreeMap<String, T> {
+    let members = object.get(key).and_then(Value::as_object).into_iter().flatten();
+    members.filter_map(|(name, value)| Some((name.clone(), read(value)?))).collect()
+}
+
+/// The day of a time in the form of RFC 3339.
+fn day(time: &str) -> Option<String> {
+    let day = time.get(..10)?;
+    let is_day = day.bytes().enumerate().all(|(at, b)| if at == 4 || at == 7 { b == b'-' } else { b.is_ascii_digit() });
+    is_day.then(|| day.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_members_are_unknown() {
+        let text = br#"{ "agents": [
+            { "id": "a", "protocol_version": 1, "features": { "session/load": true, "session/list": true, "nes": false },
+              "probes": { "session/list": "auth_required" }, "auth_methods": [ { "id": "x" }, 7 ],
+              "checked_at": "2026-11-02T01:02:03Z", "version": "1.0.0", "stderr_tail": "/home/secret" },
+            { "id": "a", "channel": "preview", "protocol_version": 1, "features": { "x": true, "y": true, "z": true, "u": true } },
+            { "id": "b", "verdict": "error" }, { "id": "c", "protocol_version": null, "features": {}, "checked_at": null }, { "features": {} }, 5 ] }"#;
+        let capabilities = Capabilities::parse(text).unwrap();
+        let row = capabilities.row("a").unwrap();
+        assert_eq!(row.state("session/load"), State::Yes);
+        assert_eq!(row.state("session/list"), State::NeedsSignIn);
+        assert_eq!(row.state("nes"), State::No);
+        assert_eq!(row.state("providers"), State::NotTested);
+        assert_eq!(row.auth_methods, [("x".to_owned(), "agent".to_owned())]);
+        assert_eq!(row.day.as_deref(), Some("2026-11-02"));
+        assert!(capabilities.row("b").is_none());
+        assert!(!format!("{capabilities:?}").contains("secret"));
+    }
+
+    #[test]
+    fn what_is_no_snapshot_is_refused() {
+        assert!(matches!(Capabilities::parse(b"{"), Err(SnapshotError::Syntax(_))));
+        assert!(matches!(Capabilities::parse(b"{}"), Err(SnapshotError::NoRows)));
+    }
+}

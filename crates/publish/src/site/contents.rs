@@ -1,0 +1,145 @@
+//! `/api/`: what is in the published tree. A test holds this table and the tree together.
+
+use askama::Template;
+
+use super::pages::{Frame, Site};
+use acp_registry_gate::config::AgentFile;
+
+/// A kind of file of the published tree.
+#[derive(Debug, Clone, Copy)]
+pub struct Published {
+    /// Its path. `{id}` is an agent's id, `{digest}` a part of a digest, `{N}` a number and `{…}` any other single name.
+    pub path: &'static str,
+    /// What it is, in a sentence or two.
+    pub about: &'static str,
+    /// Whether other programs may rely on it.
+    pub is_stable: bool,
+    /// Whether an agent has it only if the configuration says so.
+    pub of_agent: Option<AgentFile>,
+}
+
+const fn data(path: &'static str, about: &'static str) -> Published {
+    Published { path, about, is_stable: true, of_agent: None }
+}
+
+const fn of_agent(path: &'static str, about: &'static str, file: AgentFile) -> Published {
+    Published { path, about, is_stable: true, of_agent: Some(file) }
+}
+
+const fn pages(path: &'static str, about: &'static str) -> Published {
+    Published { path, about, is_stable: false, of_agent: None }
+}
+
+/// All kinds of files: first those for programs, then the pages.
+pub const CONTENTS: &[Published] = &[
+    data(
+        "registry.json",
+        "The index that clients read: all agents of the stable channel, with everything they need to start them. Further views, if there are any, lie beside it.",
+    ),
+    data("registry.schema.json", "JSON Schema of the index."),
+    data("agent.schema.json", "JSON Schema of an agent’s entry: what each member means."),
+    data(
+        "schemas/cli/{…}.schema.json",
+        "JSON Schemas of the documents that acp-registry prints: one for each command, `error` for any command that failed, `event` for a line of `--progress json`, and `common` for what they share.",
+    ),
+    data(
+        "{id}.svg",
+        "The icon of an agent: 16×16, drawn in the colour of the text. It has been checked: nothing in it runs or is fetched.",
+    ),
+    data(
+        "history.json",
+        "When agents came, got new versions and went: `time` (RFC 3339), `event` (`added`, `updated` or `withdrawn`), `id`, `name`, `version`, and of updates `from`. Newest first. Only where the history of the registry is known.",
+    ),
+    data("SHA256SUMS", "SHA-256 digests of all other files, in the form that sha256sum reads."),
+    of_agent("agents/{id}/agent.json", "The entry of one agent, as it stands in registry.json.", AgentFile::Json),
+    of_agent("agents/{id}/index.md", "The page of one agent as Markdown.", AgentFile::Markdown),
+    of_agent(
+        "agents/{id}/feed.atom",
+        "The versions of one agent as an Atom feed. Only where they are known.",
+        AgentFile::Feed,
+    ),
+    of_agent("agents/{id}/badge.svg", "A badge with the agent’s version, to show elsewhere.", AgentFile::Badge),
+    data("new.atom", "New agents as an Atom feed. Only where the history is known."),
+    data("updated.atom", "New versions of agents as an Atom feed. Only where the history is known."),
+    data("llms.txt", "All agents with a line each, for language models."),
+    data("opensearch.xml", "Lets a browser search here."),
+    data("sitemap.xml", "All pages, for search engines. From 50,000 on, a list of the files that have them."),
+    data("sitemap-{N}.xml", "A part of the pages. Only where there are more than 50,000."),
+    data("robots.txt", "Says that everything may be read by everybody."),
+    pages("index.html", "Search, filters and the first agents."),
+    pages("all/{N}/index.html", "All agents from A to Z."),
+    pages(
+        "agents/{id}/index.html",
+        "The page of an agent. Its parts can be linked to: `#zed`, `#jetbrains`, `#codecompanion`, `#avante`, `#emacs`, `#vscode`, `#cli`, `#platforms`, `#capabilities`, `#versions`.",
+    ),
+    pages("{…}/{…}/index.html", "The agents with one value of a filter, such as os/linux/ or license/open/."),
+    pages("{…}/{…}/{N}/index.html", "What does not fit the first page of these."),
+    pages("matrix/index.html", "The capabilities of all agents."),
+    pages("matrix/{N}/index.html", "What does not fit the first page of these."),
+    pages("changes/index.html", "What is new, updated and withdrawn."),
+    pages("changes/{N}/index.html", "What was before."),
+    pages("editors/index.html", "Editors and other clients."),
+    pages("editors/{…}/index.html", "How agents are added to one of them."),
+    pages("docs/index.html", "The documentation."),
+    pages(
+        "docs/{…}/index.html",
+        "A guide for users, contributors, maintainers or client authors, or a page of the reference.",
+    ),
+    pages("docs/commands/index.html", "The commands of the program."),
+    pages("docs/commands/{…}/index.html", "One command with its flags."),
+    pages("docs/rules/index.html", "What is checked in a registry."),
+    pages("api/index.html", "This page."),
+    pages("404.html", "What a host shows in place of a page that is not there."),
+    pages("_headers", "The headers that a host should send, for hosts that read this file."),
+    pages(
+        "assets/{…}.{digest}.{…}",
+        "Style, scripts and the catalog that the search reads. Names change with the content; do not link to them.",
+    ),
+];
+
+/// The media type of a published file, by its name.
+#[must_use]
+pub fn media_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "html" => "text/html; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "json" => "application/json",
+        "svg" => "image/svg+xml",
+        "atom" => "application/atom+xml",
+        "xml" => "application/xml",
+        "md" => "text/markdown; charset=utf-8",
+        "sig" => "application/octet-stream",
+        _ => "text/plain; charset=utf-8",
+    }
+}
+
+#[derive(Template)]
+#[template(path = "api.html")]
+pub(super) struct Api<'a> {
+    f: Frame<'a>,
+    data: Vec<Row>,
+    pages: Vec<Row>,
+}
+
+/// A row of the table: the path in parts, those that vary marked.
+struct Row {
+    path: &'static str,
+    /// Whether the path is that of a file, which can be linked to.
+    is_link: bool,
+    about: &'static str,
+}
+
+pub(super) fn page<'a>(site: &'a Site, is_there: &dyn Fn(&str) -> bool) -> Api<'a> {
+    let is_wanted = |row: &&Published| row.of_agent.is_none_or(|file| site.config.agent_files.contains(&file));
+    let rows = |is_stable: bool| {
+        let rows = CONTENTS.iter().filter(|row| row.is_stable == is_stable).filter(is_wanted);
+        rows.map(|row| Row { path: row.path, is_link: is_there(row.path), about: row.about }).collect()
+    };
+    let description = "The files of this registry for programs, and what each means.";
+    Api {
+        f: Frame::new(site, "api/", "Files for programs – ACP agents", description),
+        data: rows(true),
+        pages: rows(false),
+    }
+}

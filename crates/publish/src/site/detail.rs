@@ -1,0 +1,182 @@
+//! The page of an agent, and its files beside it.
+
+use askama::Template;
+use serde_json::{Map, Value, json};
+
+use super::capabilities::State;
+use super::changes::{Change, agent_feed};
+use super::facets::capabilities;
+use super::install::{Setup, setups, start};
+use super::listing::Listing;
+use super::pages::{Frame, Site};
+use super::text::{json_in_html, link, shown};
+use super::{File, SiteError, badge, markdown, page};
+use crate::history::Moment;
+use acp_registry_core::manifest::BinaryTarget;
+use acp_registry_gate::config::AgentFile;
+
+#[derive(Template)]
+#[template(path = "agent.html")]
+struct Detail<'a> {
+    f: Frame<'a>,
+    a: &'a Listing<'a>,
+    facts: &'a Facts,
+    json_ld: String,
+    preview: Option<String>,
+    setups: &'a [Setup],
+    targets: Vec<Target>,
+    /// Names and types of the ways to sign in.
+    auth: Vec<(String, String)>,
+    changes: Vec<Change>,
+    /// Whether there is a feed of them.
+    has_feed: bool,
+    /// Where the entry can be edited, and whether the address is that of the entry.
+    edit: Option<(String, bool)>,
+    badge: Option<String>,
+}
+
+impl Detail<'_> {
+    fn has(&self, file: AgentFile) -> bool {
+        self.f.site.config.agent_files.contains(&file)
+    }
+}
+
+/// What the page and its Markdown say alike.
+pub(super) struct Facts {
+    /// Days.
+    pub(super) added: Option<String>,
+    pub(super) updated: Option<String>,
+    pub(super) sign_in: String,
+    /// What must be set up first, in the agent's own words.
+    pub(super) setup: Option<String>,
+    /// Kinds and names of packages.
+    pub(super) packages: Vec<(&'static str, String)>,
+    /// The version that was started.
+    pub(super) row_version: String,
+    pub(super) capabilities: Vec<(&'static str, State)>,
+}
+
+/// The archive of a platform.
+pub(super) struct Target {
+    pub(super) os: String,
+    pub(super) arch: String,
+    pub(super) url: Option<String>,
+    pub(super) file: String,
+    pub(super) digest: Option<String>,
+    pub(super) start: Option<String>,
+}
+
+/// The files of an agent.
+pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, SiteError> {
+    let path = format!("agents/{}/", listing.id);
+    let description = if listing.summary.is_empty() { &listing.name } else { &listing.summary };
+    let auth = listing.row.into_iter().flat_map(|row| &row.auth_methods).take(20);
+    let (facts, setups) = (facts(listing), setups(listing, site.registry_url.as_deref()));
+    let wanted = &site.config.agent_files;
+    let address = format!("{}/agents/{}/", site.base_url, listing.id);
+    let detail = Detail {
+        f: Frame::new(site, &path, &format!("{} – ACP agents", listing.name), description),
+        a: listing,
+        facts: &facts,
+        json_ld: json_in_html(&json_ld(&address, listing)),
+        preview: listing.agent.preview.as_ref().map(|preview| shown(&preview.version, 40)),
+        setups: &setups,
+        targets: listing.agent.distribution.binary.iter().take(20).map(target).collect(),
+        auth: auth.map(|(name, kind)| (shown(name, 80), shown(kind, 40))).collect(),
+        changes: Change::of(listing),
+        has_feed: wanted.contains(&AgentFile::Feed) && !listing.events.is_empty(),
+        edit: site.config.edit_url(&listing.id),
+        badge: wanted.contains(&AgentFile::Badge).then(|| format!("[![ACP agent]({address}badge.svg)]({address})")),
+    };
+    let mut files = vec![page(&path, &detail)?];
+    if wanted.contains(&AgentFile::Json) {
+        files.push((format!("{path}agent.json"), acp_registry_core::json::to_string(listing.entry).into_bytes()));
+    }
+    if wanted.contains(&AgentFile::Markdown) {
+        let text = markdown::page(&site.base_url, listing, &setups, &facts);
+        files.push((format!("{path}index.md"), text.into_bytes()));
+    }
+    if wanted.contains(&AgentFile::Feed) {
+        files.extend(agent_feed(site, listing)?);
+    }
+    if wanted.contains(&AgentFile::Badge) {
+        files.push((format!("{path}badge.svg"), badge::svg(listing)?.into_bytes()));
+    }
+    Ok(files)
+}
+
+fn facts(listing: &Listing<'_>) -> Facts {
+    let version = listing.row.and_then(|row| row.version.as_deref()).map(|text| shown(text, 40));
+    let (added, updated) = (listing.added(), listing.updated());
+    Facts {
+        added: added.map(Moment::day),
+        // What has not changed since it came was not updated.
+        updated: updated.filter(|time| Some(*time) != added).map(Moment::day),
+        setup: listing.row.and_then(|row| row.setup_required.as_deref()).map(|words| shown(words, 2000)),
+        sign_in: match listing.row {
+            None => "Not tested".to_owned(),
+            Some(row) if row.auth_methods.is_empty() => "None offered".to_owned(),
+            Some(_) => listing.labels("auth"),
+        },
+        packages: listing
+            .agent
+            .distribution
+            .packages()
+            .map(|(kind, package)| (kind.as_str(), shown(&package.package, 200)))
+            .collect(),
+        row_version: version.filter(|text| !text.is_empty()).unwrap_or_else(|| listing.version.clone()),
+        capabilities: listing
+            .row
+            .map(|row| capabilities().map(|(feature, value)| (value.label, row.state(&feature))).collect())
+            .unwrap_or_default(),
+    }
+}
+
+pub(super) fn target(target: &BinaryTarget) -> Target {
+    let (os, arch) = target.platform.split_once('-').unwrap_or((&target.platform, ""));
+    let os = match os {
+        "darwin" => "macOS".to_owned(),
+        "linux" => "Linux".to_owned(),
+        "windows" => "Windows".to_owned(),
+        other => shown(other, 40),
+    };
+    let url = link(&target.archive);
+    let file = url.as_deref().and_then(|url| url.split(['?', '#']).next()?.rsplit('/').next());
+    let file = file.filter(|file| !file.is_empty()).map_or_else(|| "archive".to_owned(), |file| shown(file, 80));
+    Target {
+        os,
+        arch: shown(arch, 40),
+        file,
+        url,
+        digest: target.sha256.as_deref().map(|digest| shown(digest, 64)),
+        start: start(&target.platform, &target.cmd, &target.args, &target.env),
+    }
+}
+
+/// What search engines may know, all of it from the manifest.
+fn json_ld(address: &str, listing: &Listing<'_>) -> Value {
+    let mut object = Map::new();
+    let mut set = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
+    set("@context", json!("https://schema.org"));
+    set("@type", json!("SoftwareApplication"));
+    set("name", json!(listing.name));
+    if !listing.description.is_empty() {
+        set("description", json!(listing.description));
+    }
+    set("url", json!(address));
+    set("applicationCategory", json!("DeveloperApplication"));
+    set("softwareVersion", json!(listing.version));
+    if let Some(url) = &listing.license_url {
+        set("license", json!(url));
+    }
+    if let Some(url) = &listing.website {
+        set("sameAs", json!(url));
+    }
+    if !listing.authors.is_empty() {
+        set("author", listing.authors.iter().map(|name| json!({ "@type": "Thing", "name": name })).collect());
+    }
+    if !listing.agent.distribution.binary.is_empty() {
+        set("operatingSystem", json!(listing.labels("os")));
+    }
+    Value::Object(object)
+}

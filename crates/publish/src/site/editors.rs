@@ -1,0 +1,78 @@
+//! `/editors/<client>/`: how any agent is added to a client, and which agents there are for it.
+
+use askama::Template;
+
+use super::install::{Setup, setups};
+use super::listing::Listing;
+use super::pages::{Frame, Site};
+use super::{File, SiteError, page};
+use acp_registry_client::settings::{CLIENTS, Client};
+
+/// Agents that a page names; where there are more, the lists of the site have them.
+const NAMED: usize = 100;
+
+#[derive(Template)]
+#[template(path = "editors.html")]
+struct Editors<'a> {
+    f: Frame<'a>,
+    clients: &'static [Client],
+}
+
+#[derive(Template)]
+#[template(path = "editor.html")]
+struct Editor<'a> {
+    f: Frame<'a>,
+    client: &'static Client,
+    /// An agent and its settings, to see what they look like.
+    example: Option<(&'a Listing<'a>, Setup)>,
+    ways: Vec<Way>,
+    agents: &'a [Listing<'a>],
+    total: usize,
+}
+
+/// A way to run, and how many agents have it.
+struct Way {
+    slug: &'static str,
+    label: &'static str,
+    needs: &'static str,
+    count: usize,
+}
+
+/// What a computer needs for each way to run.
+const NEEDS: [(&str, &str); 3] = [
+    ("npx", "start at once, if Node.js is installed"),
+    ("uvx", "start at once, if uv is installed"),
+    ("binary", "are programs of their own: acp-registry fetches and starts them, or you unpack them yourself"),
+];
+
+pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
+    let ways = || {
+        let values = site.groups.iter().filter(|group| group.key == "dist").flat_map(|group| &group.values);
+        let needs = |slug: &str| NEEDS.iter().find(|(key, _)| *key == slug).map(|(_, needs)| *needs);
+        values
+            .filter_map(|value| {
+                let needs = needs(value.slug)?;
+                Some(Way { slug: value.slug, label: value.label, needs, count: value.count })
+            })
+            .collect()
+    };
+    let example = listings.iter().find(|listing| listing.agent.distribution.npx.is_some()).or(listings.first());
+    let description = "How agents that speak the Agent Client Protocol are added to editors and other clients.";
+    let f = Frame::new(site, "editors/", "Editors – ACP agents", description);
+    let mut files = vec![page("editors/", &Editors { f, clients: &CLIENTS })?];
+    for (at, client) in CLIENTS.iter().enumerate() {
+        let path = format!("editors/{}/", client.id);
+        let description = format!("How agents are added to {}, and which there are.", client.about);
+        let setup = |listing: &Listing<'_>| setups(listing, site.registry_url.as_deref()).into_iter().nth(at);
+        let editor = Editor {
+            f: Frame::new(site, &path, &format!("{} – ACP agents", client.title), &description),
+            client,
+            example: example.and_then(|listing| Some((listing, setup(listing)?))),
+            ways: ways(),
+            agents: if listings.len() > NAMED { &[] } else { listings },
+            total: listings.len(),
+        };
+        files.push(page(&path, &editor)?);
+    }
+    Ok(files)
+}

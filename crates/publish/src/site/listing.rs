@@ -1,0 +1,115 @@
+//! AGGREGATE: what pages say of one agent, taken together once.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::capabilities::{Capabilities, Row};
+use super::facets::{self, COLUMNS, GROUPS};
+use super::text::{link, shown};
+use crate::history::{Event, Kind, Moment};
+use acp_registry_client::settings::display_name;
+use acp_registry_core::manifest::Agent;
+
+/// Limits of what is shown of a member, in Unicode scalar values.
+const LICENSE: usize = 80;
+const VERSION: usize = 40;
+const DESCRIPTION: usize = 600;
+const AUTHOR: usize = 100;
+const AUTHORS: usize = 20;
+/// Descriptions in lists and in the catalog end here.
+const SUMMARY: usize = 160;
+
+/// An agent of the index.
+pub(super) struct Listing<'a> {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) description: String,
+    pub(super) summary: String,
+    pub(super) authors: Vec<String>,
+    /// The licence, or "licence not stated".
+    pub(super) license: String,
+    pub(super) license_url: Option<String>,
+    pub(super) website: Option<String>,
+    pub(super) repository: Option<String>,
+    pub(super) has_icon: bool,
+    pub(super) bits: [u32; COLUMNS],
+    pub(super) row: Option<&'a Row>,
+    /// What happened to it, newest first.
+    pub(super) events: Vec<&'a Event>,
+    pub(super) agent: Agent,
+    /// The entry of the index.
+    pub(super) entry: &'a Value,
+}
+
+impl<'a> Listing<'a> {
+    /// `None` for an entry without an id that could be part of an address.
+    pub(super) fn new(
+        entry: &'a Value,
+        capabilities: &'a Capabilities,
+        history: &BTreeMap<&str, Vec<&'a Event>>,
+        has_icon: &(impl Fn(&str) -> bool + ?Sized),
+    ) -> Option<Self> {
+        let agent = Agent::from_json(entry);
+        let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        if agent.id.is_empty() || agent.id.len() > 100 || !agent.id.bytes().all(is_plain) {
+            return None;
+        }
+        let row = capabilities.row(&agent.id);
+        let address = |text: &Option<String>| text.as_deref().and_then(link);
+        let license = agent.license.as_deref().map(|license| shown(license, LICENSE)).filter(|text| !text.is_empty());
+        Some(Self {
+            id: agent.id.clone(),
+            name: display_name(&agent.name, &agent.id),
+            version: shown(&agent.version, VERSION),
+            description: shown(&agent.description, DESCRIPTION),
+            summary: shown(&agent.description, SUMMARY),
+            authors: agent.authors.iter().take(AUTHORS).map(|author| shown(author, AUTHOR)).collect(),
+            license: license.unwrap_or_else(|| "licence not stated".to_owned()),
+            license_url: address(&agent.license_url),
+            website: address(&agent.website),
+            repository: address(&agent.repository),
+            has_icon: has_icon(&agent.id),
+            bits: facets::bits(&agent, row),
+            row,
+            events: history.get(agent.id.as_str()).cloned().unwrap_or_default(),
+            agent,
+            entry,
+        })
+    }
+
+    /// When it came, for the last time.
+    pub(super) fn added(&self) -> Option<Moment> {
+        self.events.iter().find(|event| event.kind == Kind::Added).map(|event| event.time)
+    }
+
+    /// When it got the version that it has.
+    pub(super) fn updated(&self) -> Option<Moment> {
+        let last = self.events.first().filter(|event| event.kind != Kind::Withdrawn)?;
+        (last.version == self.agent.version).then_some(last.time)
+    }
+
+    /// By name as people read it, then by id.
+    pub(super) fn order(&self) -> (String, String) {
+        (self.name.to_lowercase(), self.id.clone())
+    }
+
+    /// What the card says below the description: the ways to run, then the systems.
+    pub(super) fn tags(&self) -> String {
+        let chosen = GROUPS.iter().filter(|group| group.key == "dist" || group.key == "os").rev();
+        let of_group = chosen.map(|group| {
+            let values = group.values.iter().filter(|value| self.bits[group.column] & value.bits != 0);
+            values.map(|value| value.label.split(" (").next().unwrap_or_default()).collect::<Vec<_>>().join(", ")
+        });
+        of_group.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" · ")
+    }
+
+    /// The labels of a group's values that the agent has.
+    pub(super) fn labels(&self, key: &str) -> String {
+        let group = GROUPS.iter().filter(|group| group.key == key);
+        let values =
+            group.flat_map(|group| group.values.iter().filter(|value| self.bits[group.column] & value.bits != 0));
+        values.map(|value| value.label).collect::<Vec<_>>().join(", ")
+    }
+}

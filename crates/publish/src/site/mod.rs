@@ -1,0 +1,184 @@
+//! RENDER: a published index to the pages of the catalog site.
+//!
+//! * [`render`]: index and capability snapshot to files, without touching the disk
+//! * [`Capabilities`]: the snapshot
+//! * [`CONTENTS`]: what is in a published tree
+//!
+//! Pages are templates in `templates/`; style and scripts are plain files in `src/site/assets/`, and scripts are served without
+//! their comments. Links are relative, so that the site works below any path. What manifests say is bounded and escaped; nothing on
+//! a page comes from another host.
+
+mod assets;
+mod badge;
+mod capabilities;
+mod catalog;
+mod changes;
+mod commonmark;
+mod contents;
+mod detail;
+mod editors;
+mod facets;
+mod guides;
+mod install;
+mod listing;
+mod lists;
+mod machine;
+mod markdown;
+mod pages;
+mod rules;
+mod schemas;
+mod text;
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use rayon::prelude::*;
+use serde_json::Value;
+
+pub use capabilities::{Capabilities, SnapshotError};
+pub use contents::{CONTENTS, Published, media_type};
+use facets::GROUPS;
+use listing::Listing;
+use pages::{Frame, Home, NotFound, ShownGroup, ShownValue, Site};
+
+use crate::history::History;
+use acp_registry_gate::config::SiteConfig;
+
+/// How many agents the home page shows at a time.
+const FIRST: usize = 24;
+
+/// The policy of the icons of agents: opened directly, an SVG is a document.
+pub const ICON_CSP: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
+/// The policy of every page. Nothing inline, nothing from elsewhere, and no text becomes markup or code.
+pub const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+    base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// What the site is made of.
+pub struct Options<'a> {
+    /// The published index, as JSON.
+    pub index: &'a [u8],
+    /// Address under which the tree will be found, without a slash at the end.
+    pub base_url: &'a str,
+    /// Address of the index, where people have to name it to `acp-registry`.
+    pub registry_url: Option<&'a str>,
+    /// What the configuration says of the site.
+    pub config: &'a SiteConfig,
+    /// What agents answered when they were last started.
+    pub capabilities: &'a Capabilities,
+    /// When agents came, changed and went.
+    pub history: &'a History,
+    /// Whether `<id>.svg` is published for an agent.
+    pub has_icon: &'a (dyn Fn(&str) -> bool + Sync),
+}
+
+/// Why there is no site.
+#[derive(Debug, thiserror::Error)]
+pub enum SiteError {
+    /// The index is not JSON.
+    #[error("the index cannot be read: {0}")]
+    Index(#[from] serde_json::Error),
+    /// A template fails.
+    #[error("a page cannot be rendered: {0}")]
+    Template(#[from] askama::Error),
+}
+
+/// A file of the site: its path and its content.
+type File = (String, Vec<u8>);
+
+/// Renders all pages. The same options give the same bytes.
+///
+/// # Errors
+/// [`SiteError`]; a well-formed index gives none.
+pub fn render(options: &Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteError> {
+    let index: Value = serde_json::from_slice(options.index)?;
+    let entries = index.get("agents").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let events = options.history.by_agent();
+    let listing = |entry| Listing::new(entry, options.capabilities, &events, options.has_icon);
+    let mut listings: Vec<Listing<'_>> = entries.par_iter().filter_map(listing).collect();
+    listings.par_sort_by_cached_key(Listing::order);
+
+    let (assets, mut files) = assets::Assets::all();
+    let catalog_text = catalog::text(&listings);
+    let catalog = assets::hashed("catalog", "json", catalog_text.as_bytes());
+    files.push((catalog.clone(), catalog_text.into_bytes()));
+    let site = Site {
+        base_url: options.base_url.to_owned(),
+        registry_url: options.registry_url.map(ToOwned::to_owned),
+        config: options.config.clone(),
+        csp: CSP,
+        assets,
+        catalog,
+        groups: shown_groups(&listings),
+        has_feeds: listings.iter().any(|listing| !listing.events.is_empty()),
+    };
+
+    let details: Result<Vec<Vec<File>>, SiteError> =
+        listings.par_iter().map(|listing| detail::files(&site, listing)).collect();
+    files.extend(details?.into_iter().flatten());
+    files.push(page("", &home(&site, &listings))?);
+    files.extend(lists::all(&site, &listings)?);
+    files.extend(lists::by_facet(&site, &listings)?);
+    files.extend(lists::matrix(&site, &listings)?);
+    files.extend(editors::pages(&site, &listings)?);
+    let told = changes::Told::new(&site, options.history, &listings);
+    files.extend(told.pages()?);
+    files.extend(told.feeds()?);
+    files.extend(told.json(options.history));
+    files.extend(guides::pages(&site)?);
+    files.extend(schemas::files(options.base_url));
+    files.push(page("docs/rules/", &rules::page(&site))?);
+    files.push(page("api/", &contents::page(&site, &|path| is_there(&files, path)))?);
+    let pages: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+    files.extend(machine::files(&site, &listings, pages.iter().map(String::as_str))?);
+    files.push(("404.html".to_owned(), not_found(&site).render()?.into_bytes()));
+    Ok(files.into_iter().collect())
+}
+
+/// Whether a file without a variable part in its name is in the tree.
+fn is_there(files: &[File], path: &str) -> bool {
+    let is_optional = ["history.json", "new.atom", "updated.atom"].contains(&path);
+    !path.contains('{') && (!is_optional || files.iter().any(|(name, _)| name == path))
+}
+
+/// The file of a page at a path that ends in a slash.
+fn page(path: &str, template: &impl Template) -> Result<File, SiteError> {
+    Ok((format!("{path}index.html"), template.render()?.into_bytes()))
+}
+
+/// The groups and values that at least one agent has. Where all are alike there is nothing to choose, but much to read.
+fn shown_groups(listings: &[Listing<'_>]) -> Vec<ShownGroup> {
+    let shown = GROUPS.iter().map(|group| {
+        let count = |bits: u32| listings.iter().filter(|listing| listing.bits[group.column] & bits != 0).count();
+        let values = group.values.iter().map(|value| ShownValue {
+            slug: value.slug,
+            label: value.label,
+            bits: value.bits,
+            count: count(value.bits),
+        });
+        let values = values.filter(|value| value.count > 0).collect();
+        ShownGroup { key: group.key, title: group.title, column: group.column, is_all: group.is_all, values }
+    });
+    let is_untested = |group: &ShownGroup| group.values.iter().all(|value| value.slug == "untested");
+    shown.filter(|group| !is_untested(group)).collect()
+}
+
+fn home<'a>(site: &'a Site, listings: &'a [Listing<'a>]) -> Home<'a> {
+    let (shown, total) = (listings.len().min(FIRST), listings.len());
+    let description = format!("Find, compare and set up {} the Agent Client Protocol.", text::agents_that_speak(total));
+    Home {
+        f: Frame::new(site, "", "ACP agents", &description),
+        agents: text::agents_that_speak(total),
+        cards: &listings[..shown],
+        shown,
+        total,
+    }
+}
+
+/// The page is shown in place of any other, so that its links begin at the root of the host.
+fn not_found(site: &Site) -> NotFound<'_> {
+    let path = url::Url::parse(&site.base_url).map_or_else(|_| "/".to_owned(), |url| url.path().to_owned());
+    let root = format!("{}/", path.trim_end_matches('/'));
+    let frame = Frame::new(site, "", "There is no such page", "There is no such page.");
+    NotFound { f: Frame { root, path: None, ..frame } }
+}

@@ -1,0 +1,145 @@
+//! RENDER: the templates and what they are given.
+
+use askama::Template;
+
+use super::assets::Assets;
+use super::listing::Listing;
+use acp_registry_gate::config::SiteConfig;
+
+/// What all pages share.
+pub(super) struct Site {
+    pub(super) base_url: String,
+    /// Address of the index, where people have to name it.
+    pub(super) registry_url: Option<String>,
+    pub(super) config: SiteConfig,
+    pub(super) csp: &'static str,
+    pub(super) assets: Assets,
+    /// Path of the catalog file.
+    pub(super) catalog: String,
+    /// The groups of filters that have values.
+    pub(super) groups: Vec<ShownGroup>,
+    /// Whether anything is known of when agents came and changed.
+    pub(super) has_feeds: bool,
+}
+
+/// A group of filters, with the values that at least one agent has.
+pub(super) struct ShownGroup {
+    pub(super) key: &'static str,
+    pub(super) title: &'static str,
+    pub(super) column: usize,
+    pub(super) is_all: bool,
+    pub(super) values: Vec<ShownValue>,
+}
+
+/// A value and how many agents have it.
+pub(super) struct ShownValue {
+    pub(super) slug: &'static str,
+    pub(super) label: &'static str,
+    pub(super) bits: u32,
+    pub(super) count: usize,
+}
+
+/// The head of a page and its place in the site.
+pub(super) struct Frame<'a> {
+    pub(super) site: &'a Site,
+    /// The way from the page to the root of the site.
+    pub(super) root: String,
+    /// The page's path, without the leading slash; `None` for a page that has no address of its own.
+    pub(super) path: Option<String>,
+    pub(super) title: String,
+    pub(super) description: String,
+}
+
+impl<'a> Frame<'a> {
+    pub(super) fn new(site: &'a Site, path: &str, title: &str, description: &str) -> Self {
+        let depth = path.matches('/').count();
+        let root = if depth == 0 { "./".to_owned() } else { "../".repeat(depth) };
+        let [title, description] = [title, description].map(ToOwned::to_owned);
+        Self { site, root, path: Some(path.to_owned()), title, description }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "home.html")]
+pub(super) struct Home<'a> {
+    pub(super) f: Frame<'a>,
+    /// How many there are, in words.
+    pub(super) agents: String,
+    pub(super) cards: &'a [Listing<'a>],
+    pub(super) shown: usize,
+    pub(super) total: usize,
+}
+
+#[derive(Template)]
+#[template(path = "list.html")]
+pub(super) struct List<'a> {
+    pub(super) f: Frame<'a>,
+    pub(super) heading: &'a str,
+    /// The same choice on the home page.
+    pub(super) query: Option<&'a str>,
+    pub(super) cards: &'a [&'a Listing<'a>],
+    pub(super) total: usize,
+    pub(super) page: usize,
+    pub(super) pages: usize,
+    /// Pages to link to: number, address, and whether it is this one.
+    pub(super) near: Vec<(usize, String, bool)>,
+    pub(super) previous: Option<String>,
+    pub(super) next: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "matrix.html")]
+pub(super) struct Matrix<'a> {
+    pub(super) f: Frame<'a>,
+    pub(super) labels: Vec<&'static str>,
+    pub(super) rows: Vec<MatrixRow<'a>>,
+    pub(super) tested: usize,
+    pub(super) total: usize,
+    pub(super) page: usize,
+    pub(super) pages: usize,
+}
+
+/// An agent in the matrix.
+pub(super) struct MatrixRow<'a> {
+    pub(super) id: &'a str,
+    pub(super) name: &'a str,
+    pub(super) cells: Vec<(&'static str, &'static str)>,
+    pub(super) version: String,
+    pub(super) day: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "rules.html")]
+pub(super) struct Rules<'a> {
+    pub(super) f: Frame<'a>,
+    pub(super) rule_groups: Vec<RuleGroup>,
+}
+
+/// The rules of a group.
+pub(super) struct RuleGroup {
+    pub(super) name: &'static str,
+    pub(super) rules: Vec<ShownRule>,
+}
+
+/// A rule's documentation.
+pub(super) struct ShownRule {
+    pub(super) id: String,
+    pub(super) name: &'static str,
+    pub(super) level: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) why: &'static str,
+    pub(super) fix: &'static str,
+    pub(super) examples: Vec<ShownExample>,
+}
+
+/// An example of a rule.
+pub(super) struct ShownExample {
+    pub(super) title: String,
+    pub(super) text: String,
+}
+
+#[derive(Template)]
+#[template(path = "404.html")]
+pub(super) struct NotFound<'a> {
+    pub(super) f: Frame<'a>,
+}

@@ -1,0 +1,41 @@
+//! `schemas/cli/`: the JSON Schemas of the documents that this program prints.
+
+use super::File;
+use acp_registry_gate::check::schema;
+
+/// A schema of `schemas/cli`, by the name of its file.
+macro_rules! schemas {
+    ($($name:literal),* $(,)?) => {
+        &[$((concat!("schemas/cli/", $name, ".schema.json"), include_str!(concat!("../../../../schemas/cli/", $name, ".schema.json")))),*]
+    };
+}
+
+/// Path and text of all of them.
+const SCHEMAS: &[(&str, &str)] = schemas![
+    "build", "bump", "common", "config", "diff", "doctor", "error", "event", "explain", "gc", "info", "init",
+    "install", "list", "login", "logout", "new", "probe", "publish", "resolve", "rules", "search", "uninstall",
+    "update", "validate", "verify", "which",
+];
+
+/// The files, with ids below the address of the registry.
+pub(super) fn files(base_url: &str) -> impl Iterator<Item = File> {
+    let base = format!("{base_url}/schemas");
+    SCHEMAS.iter().map(move |(path, text)| ((*path).to_owned(), text.replace(schema::BASE, &base).into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_schema_is_published() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/cli");
+        let names = fs::read_dir(folder).unwrap().map(|item| item.unwrap().file_name().into_string().unwrap());
+        let there: BTreeSet<String> = names.map(|name| format!("schemas/cli/{name}")).collect();
+        assert_eq!(files("x").map(|(path, _)| path).collect::<BTreeSet<_>>(), there);
+    }
+}

@@ -1,0 +1,86 @@
+//! Text from manifests as a page shows it.
+
+pub(super) use acp_registry_core::text::shown;
+
+/// How many agents there are, as the beginning of a sentence about them.
+pub(super) fn agents_that_speak(count: usize) -> String {
+    if count == 1 { "1 agent that speaks".to_owned() } else { format!("{count} agents that speak") }
+}
+
+/// The address, if it is one that a page may link to: https, with a host, without a user, and of sensible length.
+pub(super) fn link(address: &str) -> Option<String> {
+    if address.len() > 2000 {
+        return None;
+    }
+    let url = url::Url::parse(address).ok()?;
+    let is_plain = url.scheme() == "https" && url.has_host() && url.username().is_empty() && url.password().is_none();
+    is_plain.then(|| url.to_string())
+}
+
+/// Text for a line of Markdown: what would be markup is escaped.
+pub(super) fn markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if "\\`*_{}[]<>()#|~!&".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A value as JSON that may stand in a `<script>` data block: no character of it ends the block or begins a comment.
+pub(super) fn json_in_html(value: &serde_json::Value) -> String {
+    acp_registry_core::json::to_string(value)
+        .trim_end()
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn what_is_hidden_goes_and_long_text_ends() {
+        assert_eq!(shown(" a\n\tb\u{202e}c\u{0} ", 10), "a bc");
+        assert_eq!(shown("ééé", 2), "éé…");
+        assert_eq!(shown("a\u{ffff}\u{1fffe}\u{fdd0}b", 10), "ab");
+        assert_eq!(shown(&"x".repeat(10_000), 200).chars().count(), 201);
+        assert_eq!(shown("عربي 😀", 20), "عربي 😀");
+    }
+
+    #[test]
+    fn one_agent_is_not_agents() {
+        assert_eq!(
+            [0, 1, 2].map(agents_that_speak),
+            ["0 agents that speak", "1 agent that speaks", "2 agents that speak"]
+        );
+    }
+
+    #[test]
+    fn only_plain_https_addresses_are_linked() {
+        assert_eq!(link("https://example.com/a b").as_deref(), Some("https://example.com/a%20b"));
+        for refused in
+            ["http://example.com", "javascript:alert(1)", "https://u:p@example.com", "https://", "x", "data:,x"]
+        {
+            assert_eq!(link(refused), None, "{refused}");
+        }
+        assert_eq!(link(&format!("https://example.com/{}", "x".repeat(3000))), None);
+    }
+
+    #[test]
+    fn json_cannot_leave_its_block() {
+        let value = json!({ "k": "</script><!-- & \u{2028}" });
+        let text = json_in_html(&value);
+        assert!(!text.contains(['<', '>', '&']) && text.is_ascii());
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
+
+    #[test]
+    fn markdown_is_only_text() {
+        assert_eq!(markdown("[a](b) <i> `c`"), "\\[a\\]\\(b\\) \\<i\\> \\`c\\`");
+    }
+}
