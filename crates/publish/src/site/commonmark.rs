@@ -27,8 +27,8 @@ pub(super) struct Section {
 /// Files of the repository, besides documents, that have a page; a link to them works in both places. From a page below
 /// `docs/`.
 const PAGES: [(&str, &str); 3] = [
-    ("../../src/check/rules/", "../rules/"),
-    ("../../src/site/contents.rs", "../../api/"),
+    ("../../crates/gate/src/check/rules/", "../rules/"),
+    ("../../crates/publish/src/site/contents.rs", "../../api/"),
     ("../../../../schemas/cli/", "../../api/"),
 ];
 
@@ -229,7 +229,7 @@ mod tests {
                     continue;
                 }
                 let (file, heading) = dest_url.split_once('#').unwrap_or((&dest_url, ""));
-                let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(file);
+                let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder).join(file);
                 assert!(path.exists(), "{}: {dest_url}", guide.id);
                 if !heading.is_empty() {
                     let text =
