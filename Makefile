@@ -8,7 +8,7 @@ OUT ?= dist
 # The port of `make serve`.
 PORT ?= 8017
 
-.PHONY: help setup tools serve demo test browser pictures budgets test-real lint ci check-platforms bench fuzz deny
+.PHONY: help setup tools serve demo test browser pictures budgets test-real lint ci check-platforms bench fuzz deny typos quick
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,9 @@ demo: setup ## validate the bundled registry and build its published tree
 	cargo run --quiet -- validate
 	cargo run --quiet -- build --out $(OUT)
 	@echo "The published tree is in $(OUT)/: registry.json is what clients read, index.html what people do."
+
+quick: setup ## run the unit tests of one crate: CRATE=gate, see crates/
+	cargo test --quiet --package acp-registry-$(CRATE)
 
 test: tools ## run all tests
 	cargo test --all-features
@@ -55,7 +58,7 @@ test-real: tools ## start all agents of the bundled registry that npm and uv can
 lint: setup ## formatting, clippy, and the links of the documentation
 	cargo fmt --check
 	cargo clippy --all-targets --all-features -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items --lib
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items --lib --workspace
 
 # Nothing is linked, so that C code of dependencies needs no compiler for the other system.
 check-platforms: setup ## compile for Windows and macOS, as far as that goes without their linkers; needs rustup
@@ -75,3 +78,6 @@ fuzz: setup ## feed the parsers random input, SECONDS each (default 60); needs c
 
 deny: setup ## licences, advisories and sources of all dependencies; needs cargo-deny
 	cargo deny check
+
+typos: ## spelling, in code and text; needs uv
+	uvx typos@1.52.0
