@@ -64,7 +64,7 @@ pub(super) fn choose_node(
 }
 
 /// The first Node.js whose version meets the range: `known`, or one in `PATH`.
-pub fn better_node(environment: &Environment, known: &Path, range: &str) -> Option<PathBuf> {
+pub(crate) fn better_node(environment: &Environment, known: &Path, range: &str) -> Option<PathBuf> {
     let others = environment.find_all("node").filter(|path| path != known).take(CANDIDATES);
     // The receipt may be from another user, and name any program.
     let mut all = is_own_node(known).then(|| known.to_owned()).into_iter().chain(others);

@@ -68,7 +68,7 @@ pub use binary::github_digest;
 pub use cache::PackageCache;
 pub use closure::Closure;
 pub use engines::Shortfall;
-pub use engines::better_node;
+pub(crate) use engines::better_node;
 pub use error::{Error, TooOld};
 pub use failure::ToolFailure;
 pub use progress::Progress;

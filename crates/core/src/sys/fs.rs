@@ -105,7 +105,7 @@ pub fn open_file(path: &Path) -> io::Result<File> {
 
 /// Opens a file or directory for reading. A link is an error; a FIFO does not make this call wait.
 #[cfg(unix)]
-pub fn open_no_follow(path: &Path) -> io::Result<File> {
+pub(crate) fn open_no_follow(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
 
     use rustix::fs::OFlags;
@@ -122,7 +122,7 @@ fn is_link_refusal(error: &io::Error, _path: &Path) -> bool {
 
 /// Opens a file for reading. A link is an error.
 #[cfg(not(unix))]
-pub fn open_no_follow(path: &Path) -> io::Result<File> {
+pub(crate) fn open_no_follow(path: &Path) -> io::Result<File> {
     if fs::symlink_metadata(path)?.is_symlink() {
         return Err(io::Error::other("symbolic link"));
     }

@@ -16,33 +16,33 @@ use rustix::io::Errno;
 
 /// A directory. Names in it are names of entries: links are never followed.
 #[derive(Debug)]
-pub struct Held(OwnedFd);
+pub(crate) struct Held(OwnedFd);
 
 impl Held {
     /// Opens a directory. A link in its own place is refused; those above it are followed.
     #[cfg(any(target_os = "linux", test))]
-    pub fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Ok(open_at(CWD, path.as_os_str())?)
     }
 
     /// Opens a directory, and gives its owner all rights to it.
-    pub fn unlock(path: &Path) -> io::Result<Self> {
+    pub(crate) fn unlock(path: &Path) -> io::Result<Self> {
         Ok(unlock_at(CWD, path.as_os_str())?)
     }
 
     /// Opens a directory in this one.
-    pub fn enter(&self, name: &OsStr) -> io::Result<Self> {
+    pub(crate) fn enter(&self, name: &OsStr) -> io::Result<Self> {
         Ok(open_at(self.0.as_fd(), name)?)
     }
 
     /// Opens a directory in this one, and gives its owner all rights to it.
-    pub fn enter_unlocked(&self, name: &OsStr) -> io::Result<Self> {
+    pub(crate) fn enter_unlocked(&self, name: &OsStr) -> io::Result<Self> {
         Ok(unlock_at(self.0.as_fd(), name)?)
     }
 
     /// Opens a regular file in this directory for reading; `None` for anything else.
     #[cfg(target_os = "linux")]
-    pub fn file(&self, name: &OsStr) -> io::Result<Option<std::fs::File>> {
+    pub(crate) fn file(&self, name: &OsStr) -> io::Result<Option<std::fs::File>> {
         let is_file = |stat: rustix::fs::Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         // To open a device may do something already.
         if !is_file(statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?) {
@@ -55,18 +55,18 @@ impl Held {
 
     /// The permissions.
     #[cfg(target_os = "linux")]
-    pub fn mode(&self) -> io::Result<u32> {
+    pub(crate) fn mode(&self) -> io::Result<u32> {
         Ok(fstat(&self.0)?.st_mode & 0o7777)
     }
 
     /// Sets the permissions.
     #[cfg(target_os = "linux")]
-    pub fn set_mode(&self, mode: u32) -> io::Result<()> {
+    pub(crate) fn set_mode(&self, mode: u32) -> io::Result<()> {
         Ok(fchmod(&self.0, Mode::from_raw_mode(mode))?)
     }
 
     /// The names of what is in it, and whether each is a directory.
-    pub fn entries(&self) -> io::Result<Vec<(OsString, bool)>> {
+    pub(crate) fn entries(&self) -> io::Result<Vec<(OsString, bool)>> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.0)? {
             let entry = entry?;
@@ -88,23 +88,23 @@ impl Held {
     }
 
     /// Makes a directory for its owner alone in this one.
-    pub fn make(&self, name: &OsStr) -> io::Result<Self> {
+    pub(crate) fn make(&self, name: &OsStr) -> io::Result<Self> {
         mkdirat(&self.0, name, Mode::from_raw_mode(0o700))?;
         self.enter(name)
     }
 
     /// Moves what has this name into another directory.
-    pub fn move_to(&self, name: &OsStr, target: &Self, new: &OsStr) -> io::Result<()> {
+    pub(crate) fn move_to(&self, name: &OsStr, target: &Self, new: &OsStr) -> io::Result<()> {
         Ok(renameat(&self.0, name, &target.0, new)?)
     }
 
     /// Removes what has this name, unless it is a directory. What is not there is removed.
-    pub fn remove(&self, name: &OsStr) -> io::Result<()> {
+    pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         removed(unlinkat(&self.0, name, AtFlags::empty()))
     }
 
     /// Removes an empty directory. What is not there is removed.
-    pub fn remove_empty(&self, name: &OsStr) -> io::Result<()> {
+    pub(crate) fn remove_empty(&self, name: &OsStr) -> io::Result<()> {
         removed(unlinkat(&self.0, name, AtFlags::REMOVEDIR))
     }
 }

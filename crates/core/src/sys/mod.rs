@@ -16,13 +16,13 @@ pub mod command;
 pub mod fs;
 pub mod git;
 #[cfg(unix)]
-pub mod held;
+pub(crate) mod held;
 pub mod host;
 pub mod lock;
 pub mod owner;
 pub mod private;
 pub mod process;
-pub mod remove;
+pub(crate) mod remove;
 pub mod rename;
 pub mod start;
 pub mod umask;

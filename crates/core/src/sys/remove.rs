@@ -8,7 +8,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// What the operating system says of the first entry that could not be removed; the others are removed.
-pub fn remove_tree(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     match remove(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,

@@ -148,6 +148,7 @@ fn stands_at(segment: &str, start: usize, text: &str) -> bool {
 }
 
 /// Whether a text that stands behind a version makes it a prerelease: `-rc.1`, `_beta`.
+#[must_use]
 pub fn starts_prerelease(behind: &str) -> bool {
     prerelease_at(behind, 0).is_some()
 }
