@@ -131,7 +131,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if let Some(path) = &args.state {
         check_writable(path).map_err(|error| unwritable(error, "--state"))?;
     }
-    let mut troubles = args.state.as_deref().map(Troubles::read).transpose().map_err(Failure::usage)?;
+    let mut troubles = args.state.as_deref().map(Troubles::read).transpose()?;
     let now = OffsetDateTime::now_utc();
     let (entries, quarantined) = entries(args, &registry);
     let distributions = || {
@@ -216,9 +216,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 fn refuse_token() -> Result<(), Failure> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|token| !token.is_empty());
     let Some(name) = TOKENS.into_iter().find(|name| is_set(name)) else { return Ok(()) };
-    Err(Failure::usage(format!(
-        "--verify starts agents, and {name} is set: hide it from them with --sandbox bwrap, or unset it"
-    )))
+    let failure = Failure::usage(format!("--verify starts agents, and {name} is set, which they could read"));
+    Err(failure.help("hide it from them with --sandbox bwrap, or unset it"))
 }
 
 /// The agents to look at, and those that are passed over: what is in quarantine, unless it is there since updates failed.

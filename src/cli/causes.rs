@@ -1,5 +1,6 @@
 //! Errors of the library as failures of a command: exit code, code and remedy.
 
+use acp_registry::bump::TroublesError;
 use acp_registry::catalog;
 use acp_registry::check::UnknownRule;
 use acp_registry::config::ConfigError;
@@ -7,7 +8,7 @@ use acp_registry::handshake::{ReservedVariable, SetupError};
 use acp_registry::index::{BuildError, PublishedError, TreeError};
 use acp_registry::install;
 use acp_registry::lockfile;
-use acp_registry::net::Problem;
+use acp_registry::net::{FetchError, Problem};
 use acp_registry::publish;
 use acp_registry::registry::LoadError;
 use acp_registry::resolve;
@@ -18,6 +19,7 @@ use acp_registry::sys::fs::{PathError, ReadError};
 use acp_registry::sys::git;
 use acp_registry::sys::process::IsolationError;
 use acp_registry::text::quote;
+use acp_registry::verify::{MergeError, SnapshotError};
 
 use super::code::Code;
 use super::exit::Failure;
@@ -36,12 +38,15 @@ impl From<catalog::Error> for Failure {
             catalog::Error::Offline(_) => Code::Offline,
             _ => Code::IndexUnavailable,
         };
-        let help = match &error {
-            catalog::Error::Fetch(error) => error.problem.remedy(),
-            catalog::Error::Client(problem) => problem.remedy(),
-            _ => None,
-        };
+        let help = error.remedy();
         Self::unable(error).code(code).help_if(help)
+    }
+}
+
+impl From<FetchError> for Failure {
+    fn from(error: FetchError) -> Self {
+        let help = error.problem.remedy();
+        Self::unable(error).help_if(help)
     }
 }
 
@@ -54,20 +59,23 @@ impl From<Problem> for Failure {
 
 impl From<catalog::TextError> for Failure {
     fn from(error: catalog::TextError) -> Self {
-        Self::unable(error).code(Code::InvalidIndex)
+        let help = error.remedy();
+        Self::unable(error).code(Code::InvalidIndex).help_if(help)
     }
 }
 
 impl From<lockfile::Error> for Failure {
     fn from(error: lockfile::Error) -> Self {
-        Self::unable(error)
+        let help = error.remedy();
+        Self::unable(error).help_if(help.as_deref())
     }
 }
 
 impl From<resolve::Error> for Failure {
     fn from(error: resolve::Error) -> Self {
         use resolve::Error;
-        match &error {
+        let help = error.remedy();
+        let failure = match &error {
             Error::ReservedVariable { .. } => Self::refused(error),
             Error::MissingRuntime { .. } => Self::unable(error).code(Code::MissingRuntime),
             Error::UnknownVersion { known, .. } => {
@@ -76,7 +84,8 @@ impl From<resolve::Error> for Failure {
             }
             Error::UnsupportedPlatform { .. } => Self::usage(error).code(Code::UnsupportedPlatform),
             Error::NoSuchKind { .. } => Self::usage(error).code(Code::UnsupportedDistribution),
-        }
+        };
+        failure.help_if(help.as_deref())
     }
 }
 
@@ -93,10 +102,7 @@ impl From<store::Error> for Failure {
             Error::NotInstalled(_) => Code::NotInstalled,
             Error::Path(_) | Error::Link(_) => Code::Failed,
         };
-        let help = match &error {
-            Error::Install { error, .. } => error.remedy(),
-            _ => None,
-        };
+        let help = error.remedy();
         let versions_instead = match &error {
             Error::Install { error: install::Error::NoVersion { newest, .. }, .. } => {
                 Some(newest.clone().into_iter().collect())
@@ -117,7 +123,10 @@ impl From<scaffold::Error> for Failure {
         use scaffold::Error;
         match &error {
             Error::DigestMismatch { .. } => Self::refused(error),
-            Error::Source(_) | Error::UnknownSource(_) | Error::Path(_) => Self::unable(error),
+            Error::Source(_) => Self::unable(error),
+            Error::UnknownSource(_) => {
+                Self::unable(error).help("install the package manager, or correct the address in its configuration")
+            }
             Error::NoPackage { remedy, .. } => {
                 let remedy = *remedy;
                 Self::unable(error).code(Code::PackageNotFound).help(remedy)
@@ -134,7 +143,15 @@ impl From<scaffold::Error> for Failure {
                 let remedy = remedy.clone();
                 Self::usage(error).help_if(remedy.as_deref())
             }
-            Error::Id(_) | Error::Exists(_) => Self::usage(error),
+            Error::Id { remedy, .. } => {
+                let remedy = remedy.clone();
+                Self::usage(error).help_if(remedy.as_deref())
+            }
+            Error::Path(path) => {
+                let remedy = path.remedy();
+                Self::unable(error).help_if(remedy)
+            }
+            Error::Exists(_) => Self::usage(error),
         }
     }
 }
@@ -174,18 +191,21 @@ impl From<publish::Error> for Failure {
 
 impl From<git::Error> for Failure {
     fn from(error: git::Error) -> Self {
-        match error {
+        let help = error.remedy();
+        let failure = match error {
             git::Error::Start(_) => Self::unable(error).code(Code::MissingRuntime),
             git::Error::Directory(_) | git::Error::Answer { .. } => Self::unable(error),
             git::Error::Inside(_) | git::Error::RemoteInside(_) => Self::refused(error),
             git::Error::Failed { .. } | git::Error::Revision { .. } | git::Error::NoRepository => Self::usage(error),
-        }
+        };
+        failure.help_if(help.as_deref())
     }
 }
 
 impl From<PathError> for Failure {
     fn from(error: PathError) -> Self {
-        Self::unable(error)
+        let help = error.remedy();
+        Self::unable(error).help_if(help)
     }
 }
 
@@ -216,7 +236,30 @@ impl From<SetupError> for Failure {
 
 impl From<IsolationError> for Failure {
     fn from(error: IsolationError) -> Self {
-        Self::unable(error)
+        let help = error.remedy();
+        Self::unable(error).help(help)
+    }
+}
+
+impl From<SnapshotError> for Failure {
+    fn from(error: SnapshotError) -> Self {
+        match error {
+            SnapshotError::Read { .. } => Self::unable(error),
+            SnapshotError::Form { .. } => Self::usage(error).help("write a new one with `acp-registry verify --out`"),
+        }
+    }
+}
+
+impl From<MergeError> for Failure {
+    fn from(error: MergeError) -> Self {
+        Self::refused(error).help("verify this part again")
+    }
+}
+
+impl From<TroublesError> for Failure {
+    fn from(error: TroublesError) -> Self {
+        let help = matches!(error, TroublesError::Form { .. }).then_some("remove it to begin anew");
+        Self::usage(error).help_if(help)
     }
 }
 
@@ -253,5 +296,102 @@ fn of_install(error: &install::Error) -> Code {
         "package_not_found" => Code::PackageNotFound,
         _ if error.is_of_integrity() => Code::Refused,
         _ => Code::InstallFailed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::{Path, PathBuf};
+    use std::time::Duration;
+
+    use acp_registry::install::Kind;
+    use acp_registry::store::Change;
+
+    use super::*;
+
+    fn text() -> String {
+        "x".to_owned()
+    }
+
+    fn path() -> PathBuf {
+        PathBuf::from("x")
+    }
+
+    fn full() -> PathError {
+        PathError::at(Path::new("x"))(io::ErrorKind::StorageFull.into())
+    }
+
+    fn of_store() -> Vec<Failure> {
+        use store::Error;
+        let install = |error| Error::Install { id: text(), error };
+        let (id, version, message) = (text(), text(), text());
+        let errors = vec![
+            install(install::Error::MissingRuntime { program: "npm", remedy: install::remedy::NODE }),
+            install(install::Error::NeedsBuild { package: text(), built: None }),
+            install(install::Error::NoLoader { cmd: text(), loader: text() }),
+            install(install::Error::Cutoff { day: text() }),
+            install(install::Error::Path(full())),
+            install(install::Error::Fetch(FetchError {
+                url: text(),
+                hops: Vec::new(),
+                problem: Problem::Refused("it does not begin with https://"),
+            })),
+            Error::Path(full()),
+            Error::Locked { id: text(), holder: text(), waited: Duration::ZERO },
+            Error::Damaged { id: text(), path: path(), message },
+            Error::Changed { id, version, change: Change::NoDigest { known: text() } },
+            Error::Foreign { path: path(), problem: text() },
+            Error::OtherProgram { id: text(), program: path() },
+            Error::Running { id: text(), processes: vec![1] },
+            Error::Link(path()),
+        ];
+        errors.into_iter().map(Failure::from).collect()
+    }
+
+    fn of_places() -> Vec<Failure> {
+        use acp_registry::sys::fs::ReadError::NotFound;
+        let revision = git::Error::Revision { revision: text(), message: text() };
+        vec![
+            catalog::Error::Read { place: text(), error: NotFound }.into(),
+            catalog::Error::Form { place: text(), error: catalog::Catalog::parse(text()).unwrap_err() }.into(),
+            catalog::Error::Offline(text()).into(),
+            catalog::Error::Unasked(text()).into(),
+            catalog::TextError::Changed(path()).into(),
+            Problem::Refused("it is an address of a private network").into(),
+            lockfile::Error::Read { path: path(), error: NotFound }.into(),
+            lockfile::Error::Form { path: path(), message: text() }.into(),
+            git::Error::Inside(path()).into(),
+            git::Error::RemoteInside(text()).into(),
+            revision.into(),
+            full().into(),
+            IsolationError::Start(io::ErrorKind::NotFound.into()).into(),
+            SnapshotError::Form { path: path(), message: text() }.into(),
+            TroublesError::Form { path: text(), message: text() }.into(),
+            scaffold::Error::Path(full()).into(),
+        ]
+    }
+
+    fn of_plans() -> Vec<Failure> {
+        use resolve::Error;
+        let (id, version) = (text(), text());
+        let lacking = vec![(Kind::Npx, "npm", install::remedy::NODE), (Kind::Uvx, "uv", install::remedy::UV)];
+        let (offered, packages) = (vec![text()], vec![Kind::Npx]);
+        vec![
+            Error::MissingRuntime { id: text(), lacking }.into(),
+            Error::UnsupportedPlatform { id: text(), version: text(), platform: text(), offered, packages }.into(),
+            Error::UnknownVersion { id, version, known: vec![text()], has_packages: false }.into(),
+        ]
+    }
+
+    #[test]
+    fn what_helps_is_in_the_help_and_not_in_the_message() {
+        for failure in [of_store(), of_places(), of_plans()].into_iter().flatten() {
+            let message = failure.to_string();
+            let help = failure.advice().unwrap_or_default();
+            assert!(!help.is_empty() && !message.contains(&help), "{message}");
+            let is_told = ["--", "acp-registry ", "install ", "remove "].iter().any(|words| message.contains(words));
+            assert!(!is_told, "{message}");
+        }
     }
 }

@@ -57,6 +57,9 @@ fn client() -> impl TypedValueParser<Value = &'static Client> {
 }
 
 /// What the settings start.
+/// What helps where settings cannot name a program itself.
+const INDIRECT: &str = "leave out --direct";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// The installed program.
@@ -91,11 +94,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         is_free
     });
     let settings = args.client.settings(&answer.launch).map_err(|error| {
-        let remedy = if answer.form == Form::Run { "" } else { "; without --direct there are some" };
-        Failure::unable(format!(
-            "there are no settings of {} for {}: {error}{remedy}",
-            args.agent.id, args.client.title
-        ))
+        let help = (answer.form != Form::Run).then_some(INDIRECT);
+        let message = format!("there are no settings of {} for {}: {error}", args.agent.id, args.client.title);
+        Failure::unable(message).help_if(help)
     })?;
     let names_version = answer.form == Form::Program || (answer.form == Form::Run && args.agent.version.is_some());
     if let (true, Some(version)) = (names_version, &answer.installed) {
@@ -181,9 +182,8 @@ fn own_path() -> Result<String, Failure> {
         named.filter(|path| canonical(path).is_some_and(|found| Some(found) == canonical(&real))).unwrap_or(real);
     path.to_str().map(ToOwned::to_owned).ok_or_else(|| {
         let path = quote(&path.to_string_lossy());
-        Failure::unable(format!(
-            "settings cannot have the path {path}, which is not Unicode; install {PROGRAM} elsewhere"
-        ))
+        Failure::unable(format!("settings cannot have the path {path}, which is not Unicode"))
+            .help(format!("install {PROGRAM} elsewhere"))
     })
 }
 
@@ -191,9 +191,7 @@ fn of_program(id: &str, name: &str, version: &store::Version) -> Result<Launch, 
     let launch = launch::of_version(version)?;
     let path = launch.program.to_str().ok_or_else(|| {
         let path = quote(&launch.program.to_string_lossy());
-        Failure::unable(format!(
-            "settings cannot have the path {path}, which is not Unicode; without --direct there are some"
-        ))
+        Failure::unable(format!("settings cannot have the path {path}, which is not Unicode")).help(INDIRECT)
     })?;
     let program = path.to_owned();
     Ok(Launch { id: id.to_owned(), name: name.to_owned(), program, args: launch.args, env: launch.env })

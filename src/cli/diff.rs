@@ -76,10 +76,13 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(Exit::Success)
 }
 
+/// What helps where there is nothing to compare.
+const EXPECTED: &str = "name a published tree, which `acp-registry build` makes, or the file of an index";
+
 /// Reads the index at a place, which may be that of the tree around it.
 fn read(place: &Place, allowed: &AllowedHosts) -> Result<Index, Failure> {
     let bytes = match place {
-        Place::Path(path) => from_path(path).map_err(|error| Failure::unable(format!("{place}: {error}")))?,
+        Place::Path(path) => from_path(path)?,
         Place::Url(url) => {
             let mut url = url.clone();
             if !Path::new(url.path()).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
@@ -87,26 +90,26 @@ fn read(place: &Place, allowed: &AllowedHosts) -> Result<Index, Failure> {
                 url.set_path(&path);
             }
             let client = settings(allowed).and_then(Client::new)?;
-            let fetched = signals::run(client.get(&url, LIMIT))?.map_err(Failure::unable)?;
-            fetched.ok_or_else(|| Failure::unable(format!("{place}: there is no such file")))?
+            let fetched = signals::run(client.get(&url, LIMIT))??;
+            fetched.ok_or_else(|| Failure::unable(format!("{place}: there is no such file")).help(EXPECTED))?
         }
     };
-    Index::parse(&bytes).map_err(|error| Failure::unable(format!("{place} {error}")))
+    Index::parse(&bytes).map_err(|error| Failure::unable(format!("{place} {error}")).help(EXPECTED))
 }
 
-fn from_path(path: &Path) -> Result<Vec<u8>, String> {
+fn from_path(path: &Path) -> Result<Vec<u8>, Failure> {
     let is_tree = path.is_dir();
     let file = if is_tree { path.join(INDEX) } else { path.to_owned() };
     let read = || {
         let real = file.canonicalize()?;
         read_bounded(&real, &real, LIMIT)
     };
-    read().map_err(|error| match error {
-        ReadError::NotFound if is_tree => {
-            format!(
-                "there is no {INDEX} in this folder; name a published tree (see `build --out`), or the file of an index"
-            )
-        }
-        other => other.to_string(),
+    read().map_err(|error| {
+        let place = path.display();
+        let message = match error {
+            ReadError::NotFound if is_tree => format!("{place}: there is no {INDEX} in this folder"),
+            other => format!("{place}: {other}"),
+        };
+        Failure::unable(message).help(EXPECTED)
     })
 }

@@ -54,7 +54,7 @@ pub(super) struct Failure {
     pub(super) exit: Exit,
     code: Code,
     message: String,
-    /// One thing to do, if it is not part of the message.
+    /// One thing to do.
     help: Option<String>,
     /// Names that were probably meant, the nearest first.
     suggestions: Vec<String>,
@@ -117,6 +117,16 @@ impl Failure {
         matches!(self.code, Code::InstallFailed | Code::CmdNotFound)
     }
 
+    /// Whether other bytes came than are wanted, so that the same version cannot be installed.
+    pub(super) fn is_of_other_bytes(&self) -> bool {
+        matches!(self.code, Code::Changed | Code::DigestMismatch)
+    }
+
+    /// Whether what was downloaded is not what it should be.
+    pub(super) fn is_of_download(&self) -> bool {
+        self.code == Code::DigestMismatch
+    }
+
     /// Adds the names that were probably meant, the nearest first.
     pub(super) fn suggest<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.suggestions = names.into_iter().map(ToOwned::to_owned).collect();
@@ -127,6 +137,11 @@ impl Failure {
     pub(super) fn advice(&self) -> Option<String> {
         let meant = || self.suggestions.first().map(|name| format!("did you mean {}?", quote(name)));
         self.help.clone().or_else(meant)
+    }
+
+    /// The message with what to do about it, for a warning.
+    pub(super) fn in_one_line(&self) -> String {
+        self.advice().map_or_else(|| self.message.clone(), |advice| format!("{}; {advice}", self.message))
     }
 
     /// The same failure of work with an agent in the person's own home, some of which is the person's.

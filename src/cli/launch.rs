@@ -20,9 +20,8 @@ use super::place::environment;
 pub(super) fn of_version(version: &Version) -> Result<Launch, Failure> {
     version.launch(environment).map_err(|name| {
         let id = &version.receipt.id;
-        Failure::unable(format!(
-            "{id} needs {name}, which is not in PATH any more; install it, then install {id} again"
-        ))
+        Failure::unable(format!("{id} needs {name}, which is not in PATH any more"))
+            .help(format!("install {name}, then run `acp-registry install {id}`"))
     })
 }
 

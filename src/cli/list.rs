@@ -99,7 +99,7 @@ pub(super) fn agents(store: &Store) -> Result<Installed, Failure> {
 
 fn warn(damaged: &BTreeMap<String, Failure>, ui: &Ui) {
     for failure in damaged.values() {
-        ui.warning(&failure.to_string());
+        ui.warning(&failure.in_one_line());
     }
 }
 
@@ -202,7 +202,7 @@ fn list_installed(
             let mut members = match launch::installed(&agent.current) {
                 Ok(members) => members,
                 Err(failure) => {
-                    ui.warning(&failure.to_string());
+                    ui.warning(&failure.in_one_line());
                     errors.push(failure.of_agent(&agent.id));
                     continue;
                 }

@@ -39,11 +39,13 @@ pub(super) fn tasks(
     for one in named {
         let id = quote(&one.id);
         let Some(locked) = file.agents.get(&one.id) else {
-            return Err(refused(format!("{id} is not in the lock file {shown}")));
+            let help = format!("add it with `acp-registry install {} --lock {shown}`", id.trim_matches('`'));
+            return Err(refused(format!("{id} is not in the lock file {shown}")).help(help));
         };
         if let Some(version) = one.version.as_ref().filter(|version| **version != locked.version) {
             let (version, other) = (quote(version), quote(&locked.version));
-            return Err(refused(format!("the lock file {shown} has {id} {other}, not {version}")));
+            let failure = refused(format!("the lock file {shown} has {id} {other}, not {version}"));
+            return Err(failure.help(format!("name {id} without a version to install that of the lock file")));
         }
         let plan = resolve(&[locked.offer()], &wanted(&Named { version: None, ..one }, kind, session), &host())?;
         let is_known = match plan.source {
@@ -52,9 +54,8 @@ pub(super) fn tasks(
         };
         if !is_known {
             let kind = plan.kind().as_str();
-            let message =
-                format!("the lock file {shown} has no digests for {id} by {kind}; write it again with --lock");
-            return Err(refused(message));
+            let message = format!("the lock file {shown} has no digests for {id} by {kind}");
+            return Err(refused(message).help(format!("write it again with `--lock {shown}`")));
         }
         tasks.push(Task { plan, pin: Pin::Keep, start: Start::This });
     }

@@ -130,9 +130,9 @@ fn kind(method: &AuthMethod) -> String {
 
 /// There are several methods, and nobody who could be asked.
 fn several(id: &str, methods: &[AuthMethod], is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
-    let message =
-        format!("{} can be signed in to in several ways; name one with --method: {}", quote(id), list(methods));
-    let failure = Failure::usage(message);
+    let message = format!("{} can be signed in to in several ways: {}", quote(id), list(methods));
+    let names = methods.iter().take(METHODS).map(|method| method.id.as_str());
+    let failure = Failure::usage(message).help("name one with --method").suggest(names);
     if !is_json {
         return Err(failure);
     }

@@ -53,11 +53,10 @@ pub(super) fn run(
     let earlier = match Snapshot::read(out) {
         Ok(earlier) => Some(earlier),
         Err(SnapshotError::Read { error: ReadError::NotFound, .. }) => None,
-        Err(error @ SnapshotError::Read { .. }) => return Err(Failure::unable(error)),
-        Err(error @ SnapshotError::Form { .. }) => return Err(Failure::usage(error)),
+        Err(error) => return Err(error.into()),
     };
     check_writable(out).map_err(|error| unwritable(error, "--out"))?;
-    let merged = merge(registry, selection, &read, earlier.as_ref()).map_err(Failure::refused)?;
+    let merged = merge(registry, selection, &read, earlier.as_ref())?;
     write_atomic(out, merged.text.as_bytes())?;
     ui.result(&if is_json {
         acp_registry::json::to_string(&document(&merged))

@@ -48,7 +48,8 @@ pub(super) fn connect(
 ) -> Result<(Client, Sources, Vec<String>), Failure> {
     let mut settings = settings(allowed)?;
     let (sources, unknown) = sources(needs, &mut settings.credentials)?;
-    let notes: Vec<String> = unknown.iter().map(|unknown| format!("packages were not checked: {unknown}")).collect();
+    let notes: Vec<String> =
+        unknown.iter().map(|unknown| format!("packages were not checked: {unknown}; {}", unknown.remedy())).collect();
     for note in &notes {
         ui.warning(note);
     }

@@ -14,7 +14,6 @@ use acp_registry::report::Look;
 use acp_registry::scaffold::{self, Draft, GithubSpec, Origin, Proposal, Scaffolder};
 use acp_registry::sys::process::{self, Orphans};
 use acp_registry::text::quote;
-use acp_registry::upstream::SourceError;
 use acp_registry::verify::{Attempt, Attempts, Trying};
 use serde_json::{Value, json};
 
@@ -22,6 +21,7 @@ use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global, configured_levels};
 use super::live::{self, LiveArgs, Settings};
 use super::network::{self, Needs};
+use super::remedy::of_source;
 use super::signals;
 use super::survey::limits;
 use super::todo;
@@ -96,9 +96,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let levels = configured_levels(&config)?;
     let allowed = global.allowed_hosts()?;
     if args.live.is_set() && args.no_probe {
-        return Err(Failure::usage(
-            "nothing is started with --no-probe: leave it out, or the flags for starting agents",
-        ));
+        let failure = Failure::usage("--no-probe starts nothing, and other flags are for starting agents");
+        return Err(failure.help("leave out --no-probe, or these flags"));
     }
     let registry = Registry::load(&global.registry_dir())?;
     let options = Options { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None };
@@ -169,9 +168,7 @@ fn ask(args: &Args, config: &Config, allowed: &AllowedHosts, ui: &Ui) -> Result<
     }
     signals::run_and_forget(scaffolder.draft(&args.id, &origin))?.map_err(|error| {
         let remedy = match &error {
-            scaffold::Error::Source(SourceError::Fetch(fetch)) => {
-                sources.github.remedy(fetch).or_else(|| fetch.problem.remedy().map(ToOwned::to_owned))
-            }
+            scaffold::Error::Source(error) => of_source(error, &sources.github),
             _ => None,
         };
         Failure::from(error).help_if(remedy.as_deref())

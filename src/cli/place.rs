@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use acp_registry::catalog::{self, Catalog, Copies, Loaded, Options, Place};
+use acp_registry::catalog::{self, Catalog, Copies, Loaded, Options, Place, WrongPlace};
 use acp_registry::install::{Installer, Kind};
 use acp_registry::manifest::Platform;
 use acp_registry::net::{AllowedHosts, Client, Problem};
@@ -77,7 +77,9 @@ impl PlaceArgs {
     /// The place of the index that was named.
     fn named_index(&self) -> Result<Option<Place>, Failure> {
         let named = self.index.clone().or_else(|| variable("ACP_REGISTRY_INDEX"));
-        named.map(|text| text.parse()).transpose().map_err(Failure::usage)
+        let wrong =
+            |error: WrongPlace| Failure::usage(error).help("name the address or the path of an index with --index");
+        named.map(|text| text.parse()).transpose().map_err(wrong)
     }
 
     /// The directory for agents that was named.
@@ -97,7 +99,7 @@ impl PlaceArgs {
         match self.named_index()? {
             Some(Place::Url(url)) if !url.username().is_empty() || url.password().is_some() => {
                 let message = "the address of the index has a name or a password, which settings would show";
-                return Err(Failure::usage(format!("{message}: name an address without, or a copy of the index")));
+                return Err(Failure::usage(message).help("name an address without, or a copy of the index"));
             }
             Some(Place::Url(url)) => flags.extend(["--index".to_owned(), url.to_string()]),
             Some(Place::Path(path)) => flags.extend(["--index".to_owned(), absolute(&path)?]),
@@ -251,7 +253,7 @@ impl<'a> Session<'a> {
         if !version.is_whole() {
             let program = version.program().display().to_string();
             let message = format!("{} is damaged: {program} is not what was installed", quote(id));
-            return Err(Failure::unable(format!("{message}; {}", remedy(id))).code(Code::Damaged));
+            return Err(Failure::unable(message).code(Code::Damaged).help(remedy(id)));
         }
         Ok(self.store.vouch_for(version)?)
     }
@@ -361,9 +363,11 @@ fn root(args: &PlaceArgs) -> Result<PathBuf, Failure> {
     if let Some(root) = args.named_root() {
         return Ok(root);
     }
-    let none =
-        "it is not known where agents are installed: there is no home directory; set ACP_REGISTRY_ROOT or use --root";
-    let strategy = etcetera::choose_base_strategy().map_err(|_| Failure::unable(none))?;
+    let none = |_| {
+        Failure::unable("it is not known where agents are installed: there is no home directory")
+            .help("name a directory with --root or ACP_REGISTRY_ROOT")
+    };
+    let strategy = etcetera::choose_base_strategy().map_err(none)?;
     // On Windows, the directory for data goes over the network at each login, and programs do not belong there.
     let data = if cfg!(windows) { strategy.cache_dir() } else { strategy.data_dir() };
     Ok(data.join("acp-registry"))

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use acp_registry::bump::{Bumped, Outcome};
 use acp_registry::manifest::Channel;
 use acp_registry::net::Client;
-use acp_registry::propose::{Proposal, Proposer, Slug, Wanted};
+use acp_registry::propose::{self, Proposal, Proposer, Slug, Wanted};
 use acp_registry::registry::Registry;
 use acp_registry::source::apply;
 use acp_registry::sys::git::Remote;
 use acp_registry::upstream::github::Github;
 
 use super::exit::Failure;
+use super::remedy::of_source;
 use super::signals;
 
 /// What handshakes have shown, by agent and channel.
@@ -57,22 +58,23 @@ pub(super) fn run(
     github: &Github,
 ) -> Result<Vec<Proposal>, Failure> {
     if std::env::var_os("GITHUB_TOKEN").is_none_or(|token| token.is_empty()) {
-        return Err(Failure::usage("pull requests need GITHUB_TOKEN, a token that may write to the repository"));
+        let help = "set GITHUB_TOKEN to a token that may write to the repository";
+        return Err(Failure::usage("pull requests need GITHUB_TOKEN").help(help));
     }
     let remote = Remote::new(&registry.root, &args.remote)?;
-    let usage = |message: &str| Failure::usage(message);
+    let usage = |message: &str, help: &str| Failure::usage(message).help(help);
     let named = std::env::var("GITHUB_REPOSITORY").ok().filter(|name| !name.is_empty());
     let slug = match (&args.repository, named) {
         (Some(slug), _) => slug.clone(),
         (None, Some(name)) => name.parse().map_err(|error| Failure::usage(format!("GITHUB_REPOSITORY {error}")))?,
         (None, None) => Slug::of_remote(&remote.address().map_err(Failure::unable)?)
-            .ok_or_else(|| usage("the remote is not a repository on GitHub; name it with --repository"))?,
+            .ok_or_else(|| usage("the remote is not a repository on GitHub", "name one with --repository"))?,
     };
     let base = args.base.clone().or_else(|| remote.current_branch());
-    let base = base.ok_or_else(|| usage("no branch is checked out; name the one to merge into with --base"))?;
+    let base = base.ok_or_else(|| usage("no branch is checked out", "name the one to merge into with --base"))?;
     let identity = remote
         .configured_identity()
-        .ok_or_else(|| usage("git does not know who commits: set user.name and user.email with `git config`"))?;
+        .ok_or_else(|| usage("git does not know who commits", "set user.name and user.email with `git config`"))?;
     let proposer = Proposer { client, github, slug, remote, base, identity, label: args.label.clone() };
     let text = |id: &str| registry.text(&format!("{id}/agent.json")).unwrap_or_default();
     let wanted = bumped.iter().filter_map(|one| match &one.result {
@@ -86,5 +88,14 @@ pub(super) fn run(
     let wanted: Vec<Wanted<'_>> = wanted.collect();
     let settled = bumped.iter().filter(|one| matches!(one.result, Ok(Outcome::UpToDate)));
     let settled: Vec<(String, Channel)> = settled.map(|one| (one.id.clone(), one.channel)).collect();
-    signals::run_and_forget(proposer.propose(&wanted, &settled))?.map_err(Failure::unable)
+    signals::run_and_forget(proposer.propose(&wanted, &settled))?.map_err(|error| {
+        let help = match &error {
+            propose::Error::Git(error) => error.remedy(),
+            propose::Error::Github(error) => of_source(error, github),
+            propose::Error::NoRepository(_) => {
+                Some("name another with --repository, or set GITHUB_TOKEN to a token that may read it".to_owned())
+            }
+        };
+        Failure::unable(error).help_if(help.as_deref())
+    })
 }

@@ -4,6 +4,8 @@ use acp_registry::config::ConfigError;
 use acp_registry::index::{BuildError, TreeError};
 use acp_registry::publish;
 use acp_registry::sys::fs::PathError;
+use acp_registry::upstream::SourceError;
+use acp_registry::upstream::github::Github;
 
 use super::exit::Failure;
 
@@ -21,8 +23,19 @@ pub(super) const RULES: &str = "run `acp-registry rules` to see all rules";
 
 /// A file that a flag names, and that cannot be written.
 pub(super) fn unwritable(error: PathError, flag: &str) -> Failure {
-    let help = format!("create the directory or make it writable, or name another file with {flag}");
+    let help = of_path(&error, "create the directory or make it writable", "file", flag);
     Failure::unable(error).help(help)
+}
+
+/// What helps where something cannot be written: what is usual, or what helps against the trouble itself; or another place.
+fn of_path(error: &PathError, usual: &str, what: &str, flag: &str) -> String {
+    format!("{}, or name another {what} with {flag}", error.remedy().unwrap_or(usual))
+}
+
+/// What helps where GitHub or a package registry did not answer, or not as it should.
+pub(super) fn of_source(error: &SourceError, github: &Github) -> Option<String> {
+    let SourceError::Fetch(fetch) = error else { return None };
+    github.remedy(fetch).or_else(|| fetch.problem.remedy().map(ToOwned::to_owned))
 }
 
 /// What helps where a tree is not made.
@@ -41,14 +54,15 @@ pub(super) fn of_build(error: &BuildError) -> &'static str {
 }
 
 /// What helps where a tree is not written.
-pub(super) fn of_tree(error: &TreeError) -> &'static str {
-    match error {
-        TreeError::Path(_) => "make the directory writable, or name another with --out",
+pub(super) fn of_tree(error: &TreeError) -> String {
+    let known = match error {
+        TreeError::Path(error) => return of_path(error, "make the directory writable", "directory", "--out"),
         TreeError::Foreign(..) => "name another directory with --out, or empty this one",
         TreeError::NoName(_) | TreeError::InRegistry(_) | TreeError::HoldsRegistry(_) => {
             "name another directory with --out, such as `dist`"
         }
-    }
+    };
+    known.to_owned()
 }
 
 /// What helps where a configuration is not used.
@@ -65,7 +79,7 @@ pub(super) fn of_publish(error: &publish::Error) -> String {
     let known = match error {
         Error::NoTree { .. } => "make one with `acp-registry build`, or name one with --from",
         Error::Read { .. } | Error::Digest(_) => "build the tree again with `acp-registry build`",
-        Error::Path(_) => "make the directory readable and writable, or name another with --to",
+        Error::Path(error) => return of_path(error, "make the directory readable and writable", "directory", "--to"),
         Error::Store { remedy: Some(remedy), .. } => remedy,
         Error::Store { .. } => "check the network, AWS_ENDPOINT_URL and AWS_REGION, and run it again",
         Error::Target { remedy, .. } => remedy,

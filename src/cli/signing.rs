@@ -182,9 +182,8 @@ impl<'a> Work<'a> {
         let mut attempt = self.attempt();
         if !io::stdin().is_terminal() {
             let (id, method) = (quote(&attempt.id), quote(&method.id));
-            return Err(Failure::usage(format!(
-                "{method} signs in to {id} in a terminal, and stdin is not one: run the same command in one"
-            )));
+            let message = format!("{method} signs in to {id} in a terminal, and stdin is not one");
+            return Err(Failure::usage(message).help("run the same command in a terminal"));
         }
         let mut variables = launch::variables(&self.launch);
         let more = launch.env.iter().filter(|pair| !self.launch.env.contains(pair));

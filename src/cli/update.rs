@@ -257,7 +257,7 @@ async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
 
 fn show(report: &Report, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let messages: Vec<(&str, String)> =
-        report.errors.iter().map(|(id, failure)| (id.as_str(), format!("{id}: {failure}"))).collect();
+        report.errors.iter().map(|(id, failure)| (id.as_str(), format!("{id}: {}", failure.in_one_line()))).collect();
     for shown in alike(&messages) {
         let others = shown.others.map_or_else(String::new, |others| format!("\n  {others}"));
         ui.error(&format!("{}{others}", messages[shown.at].1));

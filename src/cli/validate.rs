@@ -217,9 +217,8 @@ fn outputs(texts: &[String]) -> Result<Vec<(Option<Format>, PathBuf)>, Failure> 
         return Err(Failure::usage("--output needs the name of a file"));
     }
     if outputs.iter().filter(|(format, _)| format.is_none()).count() > 1 {
-        return Err(Failure::usage(
-            "--output without FORMAT= can be given once; write --output FORMAT=FILE for further files",
-        ));
+        let failure = Failure::usage("--output without FORMAT= can be given once");
+        return Err(failure.help("write --output FORMAT=FILE for further files"));
     }
     Ok(outputs)
 }

@@ -194,8 +194,7 @@ impl Out {
             Err(SnapshotError::Read { .. }) if path.metadata().is_ok_and(|metadata| !metadata.is_file()) => {
                 Snapshot::default()
             }
-            Err(error @ SnapshotError::Read { .. }) => return Err(Failure::unable(error)),
-            Err(error @ SnapshotError::Form { .. }) => return Err(Failure::usage(error)),
+            Err(error) => return Err(error.into()),
         };
         check_writable(path).map_err(|error| unwritable(error, "--out"))?;
         snapshot.retain_declared(registry);
@@ -235,7 +234,7 @@ pub(super) fn load(wanted: &[String], config: &Config, global: &Global) -> Resul
         return Err(unknown_agent(id, &registry));
     }
     if !live::knows_quarantine(&registry) {
-        return Err(Failure::unable("quarantine.json cannot be read; `acp-registry validate` says why"));
+        return Err(Failure::unable("quarantine.json cannot be read").help("`acp-registry validate` says why"));
     }
     Ok(registry)
 }
@@ -266,8 +265,7 @@ fn tasks(args: &Args, registry: &Registry, selection: &Selection, ui: &Ui) -> Re
             ui.note(&format!("nothing is reused: {error}"));
             None
         }
-        Err(error @ SnapshotError::Read { .. }) => return Err(Failure::unable(error)),
-        Err(error @ SnapshotError::Form { .. }) => return Err(Failure::usage(error)),
+        Err(error) => return Err(error.into()),
     };
     let now = SystemTime::now();
     let max_age = args.reuse_max_age.unwrap_or(MAX_AGE);

@@ -156,7 +156,7 @@ fn what_is_wrong_has_its_exit_code_and_leaves_nothing() {
         ("link out", gz(&link(tar::EntryType::Symlink, "bin", "../../..")), None, 4, "outside the archive"),
         ("a device", gz(&link(tar::EntryType::Char, "bin", "")), None, 4, "device"),
         ("twice", gz(&tar(&[("bin/agent", script), ("bin/agent", script)])), None, 4, "occurs twice"),
-        ("in a folder", gz(&tar(&[("x/bin/agent", script)])), None, 3, "set cmd to `./x/bin/agent`"),
+        ("in a folder", gz(&tar(&[("x/bin/agent", script)])), None, 3, "set `cmd` to `./x/bin/agent`"),
         ("foreign", gz(&tar(&[("bin/agent", &foreign)])), None, 4, "is a program for windows"),
         ("bomb", gz(&vec![0; 300 << 20]), None, 4, "times its size"),
     ] {
@@ -280,7 +280,7 @@ fn missing_runtimes_are_named_with_the_way_to_get_them() {
         let run = Run::of(people.command(&[command, "a"]).env("PATH", people.env.path("empty")));
         assert_eq!(run.code, 3, "{}", run.stderr);
         let (node, uv) = (remedy::NODE, remedy::UV);
-        let lacking = format!("`a` needs npm, which is not in PATH: {node}; or uv, which is not in PATH: {uv}\n");
+        let lacking = format!("`a` needs npm or uv, which are not in PATH\nhelp: {node}; or {uv}\n");
         assert!(run.stderr.ends_with(&lacking), "{}", run.stderr);
     }
 }

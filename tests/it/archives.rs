@@ -176,7 +176,7 @@ fn each_fault_has_its_finding() {
     assert!(!wrong.contains(std::env::consts::OS));
     let cut = gz(&tar(&[("agent", &vec![7; 100_000])]));
     for (name, cmd, bytes, rule, part) in [
-        ("a.tar.gz", "./bin/agent", gz(&tar(agent)), "archive/cmd-not-found", "set cmd to `./pkg-1.2/bin/agent`"),
+        ("a.tar.gz", "./bin/agent", gz(&tar(agent)), "archive/cmd-not-found", "found `pkg-1.2/bin/agent`"),
         ("a.zip", "./agent", zip(agent), "archive/cmd-not-found", "found `pkg-1.2/bin/agent`"),
         ("a.tar.gz", "./agent", gz(&tar(&[("../agent", SCRIPT)])), "archive/unsafe-entry", "`../agent` leads out"),
         ("a.tar.gz", "./agent", gz(&tar(&[("/etc/agent", SCRIPT)])), "archive/unsafe-entry", "absolute"),

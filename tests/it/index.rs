@@ -235,7 +235,7 @@ fn what_was_found_in_a_large_index_is_found_again_until_it_changes() {
         assert!(list().contains("  Told so\n"));
         fs::write(&path, signed(&text, "a-400", "a-999")).unwrap();
         let run = people.run(&["info", "a-999", "--index", index]);
-        assert!(run.code == 3 && run.stderr.contains("is not what was read of it before"), "{}", run.stderr);
+        assert!(run.code == 3 && run.stderr.contains("has changed since it was read"), "{}", run.stderr);
         assert!(run.stderr.contains(index) != is_copied && run.stderr.contains("--refresh"), "{}", run.stderr);
 
         let signed = signed(&text, "\"a-5\"", "\"../a\"");

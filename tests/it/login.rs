@@ -268,9 +268,11 @@ fn of_several_methods_one_must_be_named_or_chosen() {
     let person = Person::of("ok", &offering(&methods));
     let run = person.run(&["login", "a"]);
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
-    assert!(run.stderr.contains("name one with --method: `other` (env_var), `login` (agent)"), "{}", run.stderr);
+    let told = "in several ways: `other` (env_var), `login` (agent)\nhelp: name one with --method\n";
+    assert!(run.stderr.ends_with(told), "{}", run.stderr);
     let (code, document) = person.json(&["login", "a"]);
     assert_eq!((code, &document["error"]["exit_code"], &document["methods"][1]["id"]), (2, &json!(2), &json!("login")));
+    assert_eq!(document["error"]["suggestions"], json!(["other", "login"]));
     let run = person.run(&["login", "a", "--method", "logim"]);
     assert_eq!(run.code, 2);
     let part = "there is no method `logim`; there is `other` (env_var), `login` (agent)\nhelp: did you mean `login`?";

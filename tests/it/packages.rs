@@ -84,7 +84,11 @@ fn a_script_is_run_by_the_node_that_was_found_or_by_another_one() {
     fs::create_dir(people.env.path("moved")).unwrap();
     fs::rename(&node, people.env.path("moved/node")).unwrap();
     let run = Run::of(people.command(&["run", "p"]).env("PATH", &empty));
-    assert!(run.code == 3 && run.stderr.contains("p needs node, which is not in PATH any more"), "{}", run.stderr);
+    assert!(
+        run.code == 3 && run.stderr.contains("p needs node, which is not in PATH any more\nhelp: "),
+        "{}",
+        run.stderr
+    );
     let run = Run::of(
         people.command(&["run", "p"]).env("PATH", format!("{}:/usr/bin:/bin", people.env.path("moved").display())),
     );
@@ -208,7 +212,7 @@ fn what_keeps_npm_from_its_registry_is_named_with_what_helps() {
         ),
         ("6.6.6", "", "403 Forbidden - GET https://registry.example/p`\n", None),
         ("6.6.6", "http://127.0.0.1:1", "it was asked through the proxy http://127.0.0.1:1\n", Some(PROXY)),
-        ("5.5.5", "http://127.0.0.1:1", "write`; free space on the disk of /", None),
+        ("5.5.5", "http://127.0.0.1:1", "no space left on device, write`\n", Some("free space on the disk of /")),
     ] {
         let mut command = npm_command(&people, &["install", &format!("p@{version}")]);
         let run = Run::of(command.env("HTTPS_PROXY", proxy));

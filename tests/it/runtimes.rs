@@ -263,7 +263,7 @@ fn packages_are_built_only_when_that_is_allowed_and_then_for_later_versions_too(
     let folders = ["bin", "old"];
     let run = scene.run(&folders, &["install", "q"]);
     assert!(run.code == 3 && run.stderr.contains("`q==1.0.0`") && run.stderr.contains("`deep`"), "{}", run.stderr);
-    assert!(run.stderr.contains("`--allow-build`"), "{}", run.stderr);
+    assert!(run.stderr.contains("help: if you trust that package, allow it with --allow-build"), "{}", run.stderr);
     let (_, row) = scene.row(&folders, &["q"]);
     assert_eq!((text(&row, "verdict"), text(&row, "reason")), ("error", "install_failed"), "{row}");
     let (_, row) = scene.row(&folders, &["q", "--allow-build"]);

@@ -172,7 +172,8 @@ fn what_cannot_be_written_says_why() {
     let (code, document) = people.json(&["config", "cli", "of-npm", "--direct"]);
     let message = document["error"]["message"].as_str().unwrap();
     assert_eq!(code, 3);
-    assert!(message.contains("cannot be written readably for a shell; without --direct there are some"), "{message}");
+    assert!(message.ends_with("cannot be written readably for a shell"), "{message}");
+    assert_eq!(document["error"]["help"], "leave out --direct");
     assert_eq!(people.run(&["config", "cli", "of-npm", "--run"]).code, 0);
     let secret = people.server.url("/registry.json").replace("://", "://me:secret@");
     let run = people.run(&["config", "cli", "of-npm", "--run", "--index", &secret]);
@@ -223,7 +224,10 @@ fn what_was_printed_directly_survives_updates_and_the_garbage() {
     let text = people.run(&["gc"]).stdout;
     assert!(text.contains("kept a 1.0.0, which settings name (zed); `gc --direct` removes it"), "{text}");
     let (_, freed) = people.json(&["gc", "--direct"]);
-    assert_eq!(freed["removed"][0]["version"], "1.0.0");
+    assert_eq!(
+        (&freed["removed"][0]["version"], &freed["still_named"][0]["version"]),
+        (&json!("1.0.0"), &json!("1.0.0"))
+    );
     assert!(!program.exists());
 
     // A repair knows it still.
@@ -233,4 +237,18 @@ fn what_was_printed_directly_survives_updates_and_the_garbage() {
     people.publish(&[people.agent("a", "1.3.0")]);
     assert_eq!(people.run(&["update", "--refresh"]).code, 0);
     assert_eq!(people.json(&["gc"]).1["named"][0]["version"], "1.2.0");
+
+    // Who uninstalls the agent is told which settings break.
+    let warning = "settings of zed name the program of a 1.2.0, and start nothing once it is removed";
+    for arguments in [&["uninstall", "a", "--dry-run"][..], &["uninstall", "a"]] {
+        let run = people.run(&[arguments, &["--json"]].concat());
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert!(run.code == 0 && run.stderr.contains(warning), "{}", run.stderr);
+        assert!(run.stderr.contains("`acp-registry config zed a`"), "{}", run.stderr);
+        let named = &document["still_named"];
+        assert_eq!(
+            (&named[0]["version"], &named[0]["clients"], &named[1]),
+            (&json!("1.2.0"), &json!(["zed"]), &json!(null))
+        );
+    }
 }

@@ -38,11 +38,14 @@ pub struct Loaded {
     pub warning: Option<String>,
 }
 
+/// What helps where a place has no index that can be used.
+const ANOTHER: &str = "name another index with --index";
+
 /// Why an index cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be read.
-    #[error("the registry index {place}: {error}; name another with --index")]
+    #[error("the registry index {place}: {error}")]
     Read {
         /// Where it should be.
         place: String,
@@ -50,10 +53,10 @@ pub enum Error {
         error: ReadError,
     },
     /// The registry checkout cannot be read.
-    #[error("{0}; name another index with --index")]
+    #[error(transparent)]
     Checkout(#[from] LoadError),
     /// It is not an index.
-    #[error("{place} {error}; name another with --index")]
+    #[error("{place} {error}")]
     Form {
         /// Where it is.
         place: String,
@@ -67,14 +70,29 @@ pub enum Error {
     #[error("the registry index was not fetched, and there is no copy of an earlier one: {0}")]
     Fetch(#[from] FetchError),
     /// Nothing may be sent, and there is no copy.
-    #[error("there is no copy of {0} from an earlier run; leave out --offline once")]
+    #[error("there is no copy of {0} from an earlier run")]
     Offline(String),
     /// The host has nothing new, and there is no copy of what it had before.
-    #[error("{0} answers that nothing has changed, and was not asked that; name another index with --index")]
+    #[error("{0} sent 304 (not modified) to an unconditional request")]
     Unasked(String),
     /// There is no client.
     #[error(transparent)]
     Client(Problem),
+}
+
+impl Error {
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Read { .. } | Self::Checkout(_) | Self::Form { .. } | Self::Unasked(_) => Some(ANOTHER),
+            Self::Text(error) => error.remedy(),
+            Self::Fetch(error) if error.problem.is_answer() => Some(ANOTHER),
+            Self::Fetch(error) => error.problem.remedy(),
+            Self::Offline(_) => Some("leave out --offline once"),
+            Self::Client(problem) => problem.remedy(),
+        }
+    }
 }
 
 /// Reads the index at a place. `client` is called only if something has to be sent.

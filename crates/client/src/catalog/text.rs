@@ -19,7 +19,7 @@ use acp_registry_core::text::{printable, quote};
 #[derive(Debug, thiserror::Error)]
 pub enum TextError {
     /// Somebody has written into the file, or it is damaged.
-    #[error("{}: the registry index is not what was read of it before; try again with --refresh", printable(&.0.to_string_lossy()))]
+    #[error("{}: the registry index has changed since it was read", printable(&.0.to_string_lossy()))]
     Changed(PathBuf),
     /// The operating system refused.
     #[error("{}: the registry index cannot be read: {error}", printable(&path.to_string_lossy()))]
@@ -39,6 +39,14 @@ pub enum TextError {
         #[source]
         error: serde_json::Error,
     },
+}
+
+impl TextError {
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&'static str> {
+        matches!(self, Self::Changed(_)).then_some("try again with --refresh")
+    }
 }
 
 /// How old the last change of a file must be, for the next one to have another time in every file system.

@@ -201,15 +201,13 @@ fn proof(version: &Version) -> &'static str {
 }
 
 fn broken(name: &'static str, error: &Error, help: String) -> Check {
-    // Whatever cannot be read at all is said with what helps there.
-    let help = matches!(error, Error::Damaged { .. } | Error::Foreign { .. }).then_some(help);
+    let is_of_agent = matches!(error, Error::Damaged { .. } | Error::Foreign { .. });
+    let help = if is_of_agent { Some(help) } else { error.remedy() };
     Check { name, status: Status::Error, message: told(error), help }
 }
 
-/// An error without the help that it has in it.
 fn told(error: &Error) -> String {
     let text = match error {
-        Error::Damaged { path, message, .. } => format!("{} is damaged ({message})", path.display()),
         Error::Foreign { path, problem } => format!("{} {problem}", path.display()),
         error => error.to_string(),
     };

@@ -24,13 +24,13 @@ pub enum Error {
     #[error("the package {} is not pinned to one version", quote(.0))]
     Unpinned(String),
     /// The manifest names something else than a day.
-    #[error("`exclude_newer` is {}, which is not a day; write it as YYYY-MM-DD", quote(day))]
+    #[error("`exclude_newer` is {}, which is not a day", quote(day))]
     Cutoff {
         /// What it names.
         day: String,
     },
     /// A program that is needed is not there.
-    #[error("{program} is not in PATH; {remedy}")]
+    #[error("{program} is not in PATH")]
     MissingRuntime {
         /// Its name.
         program: &'static str,
@@ -42,8 +42,7 @@ pub enum Error {
     RuntimeTooOld(Box<TooOld>),
     /// uv would have to build a package, which runs code of that package.
     #[error(
-        "the package {} cannot be installed without building {} from source, which runs code of that package; \
-         `--allow-build` allows that",
+        "the package {} cannot be installed without building {} from source, which runs code of that package",
         quote(package),
         built.as_deref().map_or_else(|| "a package".to_owned(), quote)
     )]
@@ -145,11 +144,7 @@ pub enum Error {
         mismatch: Mismatch,
     },
     /// What is to be started needs a dynamic loader that is not there.
-    #[error(
-        "{} needs {}, which this system does not have (musl, NixOS?); another distribution may run here: --dist",
-        quote(cmd),
-        quote(loader)
-    )]
+    #[error("{} needs {}, which this system does not have (musl, NixOS?)", quote(cmd), quote(loader))]
     NoLoader {
         /// The program.
         cmd: String,
@@ -213,13 +208,19 @@ impl Error {
         }
     }
 
-    /// What to do about it where this machine, or its way to the network, is the trouble.
+    /// What to do about it, where that is known.
     #[must_use]
     pub fn remedy(&self) -> Option<String> {
         match self {
-            Self::Tool(failure) => failure.remedy().map(ToOwned::to_owned),
+            Self::Tool(failure) => failure.remedy(),
             Self::Fetch(error) => error.problem.remedy().map(ToOwned::to_owned),
             Self::RuntimeTooOld(too_old) => Some(remedy::newer(&too_old.shortfall)),
+            Self::MissingRuntime { remedy, .. } => Some((*remedy).to_owned()),
+            Self::NeedsBuild { .. } => Some("if you trust that package, allow it with --allow-build".to_owned()),
+            Self::Cutoff { .. } => Some("in the manifest, write the day as YYYY-MM-DD".to_owned()),
+            Self::NoLoader { .. } => Some("name another distribution, if there is one, with --dist".to_owned()),
+            Self::CmdNotFound(error) => Some(format!("in the manifest, set `cmd` to {}", quote(&error.suggestion()?))),
+            Self::Path(error) | Self::Archive(archive::Error::Write(error)) => error.remedy().map(ToOwned::to_owned),
             _ => None,
         }
     }

@@ -111,14 +111,18 @@ impl ToolFailure {
     }
 
     /// What to do about it where this machine, or its way to the network, is the trouble.
-    pub(super) fn remedy(&self) -> Option<&'static str> {
-        if !self.is_of_network() {
+    pub(super) fn remedy(&self) -> Option<String> {
+        if let Some(full) = &self.full {
+            return Some(format!("free space on the disk of {}", full.display()));
+        }
+        let remedy = if !self.is_of_network() {
             None
         } else if self.proxy.is_some() {
             Some(remedy::PROXY)
         } else {
             NO_NETWORK.iter().any(|words| self.stderr.contains(words)).then_some(remedy::NETWORK)
-        }
+        };
+        remedy.map(ToOwned::to_owned)
     }
 
     /// Whether it has not reached its registry, or something on the way has answered.
@@ -196,9 +200,6 @@ impl ToolFailure {
         if let Some(proxy) = self.proxy.as_ref().filter(|_| self.is_of_network()) {
             text.push_str(&format!("; it was asked through the proxy {proxy}"));
         }
-        if let Some(full) = &self.full {
-            text.push_str(&format!("; free space on the disk of {}", full.display()));
-        }
         text
     }
 }
@@ -262,9 +263,9 @@ mod tests {
             ("uv", "uv-build.txt", None, false),
         ] {
             let mut failure = failure(program, &read(name));
-            assert_eq!(failure.remedy(), direct, "{name}");
+            assert_eq!(failure.remedy().as_deref(), direct, "{name}");
             failure.proxy = Some("http://proxy.example:3128".to_owned());
-            assert_eq!(failure.remedy(), through.then_some(remedy::PROXY), "{name}");
+            assert_eq!(failure.remedy().as_deref(), through.then_some(remedy::PROXY), "{name}");
             let is_named = failure.to_string().ends_with("`; it was asked through the proxy http://proxy.example:3128");
             assert_eq!(is_named, through, "{name}: {failure}");
             assert_eq!(failure.addresses().next().is_some(), through || name == "npm-e404.txt", "{name}");
@@ -285,10 +286,8 @@ mod tests {
             let failure = ToolFailure { exit, full, ..failure(program, &read(name)) };
             let told = failure.to_string();
             assert!(failure.is_of_disk() && told.starts_with(begin), "{told}");
-            assert!(
-                told.ends_with("; free space on the disk of /data/root") && told.contains("pace left on device"),
-                "{told}"
-            );
+            assert!(told.contains("pace left on device") && !told.contains("free space"), "{told}");
+            assert_eq!(failure.remedy().as_deref(), Some("free space on the disk of /data/root"));
         }
     }
 

@@ -37,13 +37,26 @@ pub enum Error {
         error: ReadError,
     },
     /// It is not as this program writes it.
-    #[error("the lock file {}: {message}; write it again with `acp-registry install --lock`", .path.display())]
+    #[error("the lock file {}: {message}", .path.display())]
     Form {
         /// Which.
         path: PathBuf,
         /// What is wrong.
         message: String,
     },
+}
+
+impl Error {
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn remedy(&self) -> Option<String> {
+        let (path, word) = match self {
+            Self::Read { path, error: ReadError::NotFound } => (path, "write it"),
+            Self::Form { path, .. } => (path, "write it again"),
+            Self::Read { .. } => return None,
+        };
+        Some(format!("{word} with `acp-registry install ID --lock {}`", path.display()))
+    }
 }
 
 /// A lock file.

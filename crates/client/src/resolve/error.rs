@@ -18,7 +18,7 @@ pub enum Error {
         has_packages: bool,
     },
     /// The agent is not made for the platform.
-    #[error("{} {version} is not made for {platform}; its archives are for {}{}", quote(id), list(.offered), as_package(.packages))]
+    #[error("{} {version} is not made for {platform}; its archives are for {}", quote(id), list(.offered))]
     UnsupportedPlatform {
         /// The agent.
         id: String,
@@ -62,6 +62,28 @@ pub enum Error {
 }
 
 impl Error {
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            Self::UnknownVersion { version, has_packages: true, .. } if Version::parse(version).is_none() => {
+                Some("write the version in full".to_owned())
+            }
+            Self::UnknownVersion { has_packages: false, .. } => Some(
+                "name a known version, or take an earlier one from a lock file that has it, with --locked".to_owned(),
+            ),
+            Self::UnsupportedPlatform { packages, .. } => {
+                let kind = packages.first()?.as_str();
+                Some(format!("take its package, which is for every platform, with `--dist {kind}`"))
+            }
+            Self::MissingRuntime { lacking, .. } => {
+                let remedies: Vec<&str> = lacking.iter().map(|(_, _, remedy)| *remedy).collect();
+                Some(remedies.join("; or "))
+            }
+            Self::UnknownVersion { .. } | Self::NoSuchKind { .. } | Self::ReservedVariable { .. } => None,
+        }
+    }
+
     /// Whether it is this machine that lacks something.
     #[must_use]
     pub fn is_missing_runtime(&self) -> bool {
@@ -80,11 +102,11 @@ fn unknown_version(id: &str, version: &str, known: &[String], has_packages: bool
     let (id, version) = (quote(id), quote(version));
     let known = if known.is_empty() { "none".to_owned() } else { quote(&known.join(", ")) };
     let why = if !is_whole && has_packages {
-        "a version is wanted in full, with all its numbers"
+        "a version has all its numbers"
     } else if has_packages {
         "the version of its package is another one than the agent's, so that no other can be told"
     } else {
-        "its archives have addresses for these versions only; an earlier one can be had from a lock file that has it"
+        "its archives have addresses for these versions only"
     };
     format!("version {version} of {id} is not known; known here: {known}; {why}")
 }
@@ -97,13 +119,8 @@ fn names(kinds: &[Kind]) -> Vec<String> {
     kinds.iter().map(|kind| kind.as_str().to_owned()).collect()
 }
 
-fn as_package(kinds: &[Kind]) -> String {
-    kinds.first().map_or_else(String::new, |kind| {
-        format!("; it is a package as well, for every platform: `--dist {}`", kind.as_str())
-    })
-}
-
 fn needs(lacking: &[(Kind, &str, &str)]) -> String {
-    let parts = lacking.iter().map(|(_, program, remedy)| format!("{program}, which is not in PATH: {remedy}"));
-    parts.collect::<Vec<_>>().join("; or ")
+    let programs: Vec<&str> = lacking.iter().map(|(_, program, _)| *program).collect();
+    let verb = if programs.len() == 1 { "is" } else { "are" };
+    format!("{}, which {verb} not in PATH", programs.join(" or "))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use super::Change;
 use crate::install;
 use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::text::quote;
+use acp_registry_core::text::{printable, quote};
 
 /// What helps where other people could change what is started.
 pub const OF_FOREIGN: &str = "make it yours alone (`chown -R`, `chmod -R go-w`), name another directory with --root, or add \
@@ -23,7 +23,7 @@ pub enum Error {
         error: install::Error,
     },
     /// A file or directory of the store cannot be read or written.
-    #[error("the store of installed agents: {_0}{}", elsewhere(_0))]
+    #[error("the store of installed agents: {_0}")]
     Path(#[from] PathError),
     /// Another process holds the agent's lock.
     #[error("{} is being changed by {holder}; it was waited for {} s", quote(id), waited.as_secs_f64())]
@@ -36,7 +36,7 @@ pub enum Error {
         waited: Duration,
     },
     /// A file of the store is not as this program writes it.
-    #[error("{} is damaged ({message}); {}", .path.display(), remedy(id))]
+    #[error("{} is damaged ({message})", .path.display())]
     Damaged {
         /// The agent.
         id: String,
@@ -54,7 +54,7 @@ pub enum Error {
         problem: String,
     },
     /// Other bytes are offered under the number of an installed version.
-    #[error("{} {version} is refused: {change}; {}", quote(id), change.remedy(id))]
+    #[error("{} {version} is refused: {change}", quote(id))]
     Changed {
         /// The agent.
         id: String,
@@ -64,7 +64,7 @@ pub enum Error {
         change: Change,
     },
     /// Other people could change what is started.
-    #[error("{} is refused: it {problem}; {OF_FOREIGN}", .path.display())]
+    #[error("{} is refused: it {problem}", .path.display())]
     Foreign {
         /// Which part of the store.
         path: PathBuf,
@@ -72,7 +72,7 @@ pub enum Error {
         problem: String,
     },
     /// The program is not the one that was installed.
-    #[error("{} is refused: {} has other content than was installed; {}", quote(id), .program.display(), remedy(id))]
+    #[error("{} is refused: {} has other content than was installed", quote(id), .program.display())]
     OtherProgram {
         /// The agent.
         id: String,
@@ -80,7 +80,7 @@ pub enum Error {
         program: PathBuf,
     },
     /// The agent is running.
-    #[error("{} is running{}; end it first", quote(id), told(.processes))]
+    #[error("{} is running{}", quote(id), told(.processes))]
     Running {
         /// The agent.
         id: String,
@@ -88,7 +88,7 @@ pub enum Error {
         processes: Vec<u32>,
     },
     /// The agent's directory is a link, and may lead to anything.
-    #[error("{} is a link, which is not followed; remove it, or name the directory that is meant with --root", .0.display())]
+    #[error("{} is a link, which is not followed", .0.display())]
     Link(PathBuf),
     /// The agent is not installed.
     #[error("{} is not installed", quote(.0))]
@@ -105,6 +105,25 @@ impl Error {
             _ => false,
         }
     }
+
+    /// What to do about it, where that is known. Printable.
+    #[must_use]
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            Self::Install { error: install::Error::DigestMismatch { .. }, .. } => {
+                Some("tell the agent's publisher that its archive is not the one that was published".to_owned())
+            }
+            Self::Install { error, .. } => error.remedy().map(|remedy| printable(&remedy).into_owned()),
+            Self::Path(error) => Some(elsewhere(error)),
+            Self::Locked { .. } => Some("try again when that is done".to_owned()),
+            Self::Damaged { id, .. } | Self::OtherProgram { id, .. } => Some(remedy(id)),
+            Self::Changed { id, change, .. } => Some(change.remedy(id)),
+            Self::Foreign { .. } => Some(OF_FOREIGN.to_owned()),
+            Self::Running { .. } => Some("end it first".to_owned()),
+            Self::Link(_) => Some("remove it, or name the directory that is meant with --root".to_owned()),
+            Self::Unfit { .. } | Self::NotInstalled(_) => None,
+        }
+    }
 }
 
 /// What helps where an agent is not what was installed. Printable.
@@ -113,8 +132,9 @@ pub fn remedy(id: &str) -> String {
     format!("`acp-registry install {}` repairs it", quote(id).trim_matches('`'))
 }
 
-fn elsewhere(error: &PathError) -> &'static str {
-    if error.is_full() { ", or name another directory with --root" } else { "; name another with --root" }
+fn elsewhere(error: &PathError) -> String {
+    let other = "name another directory with --root";
+    error.remedy().map_or_else(|| other.to_owned(), |remedy| format!("{remedy}, or {other}"))
 }
 
 fn told(processes: &[u32]) -> String {

@@ -67,7 +67,10 @@ impl Change {
                 let kind = now.as_str();
                 format!("`--dist {kind}` installs it as that; or run `acp-registry uninstall {id}` first")
             }
-            _ => format!("if that is meant, run `acp-registry uninstall {id}` first"),
+            _ => format!(
+                "tell the agent's publisher, for a version is never replaced; if you trust what comes now, run \
+                 `acp-registry uninstall {id}` first"
+            ),
         }
     }
 }

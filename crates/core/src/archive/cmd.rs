@@ -33,8 +33,8 @@ impl std::fmt::Display for CmdNotFound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let what = if self.is_directory { "is a directory in the archive" } else { "is not in the archive" };
         write!(f, "{} {what}", quote(&self.cmd))?;
-        if let (Some(found), Some(suggestion)) = (&self.nearest, self.suggestion()) {
-            write!(f, "; found {}, set cmd to {}", quote(found), quote(&suggestion))?;
+        if let Some(found) = &self.nearest {
+            write!(f, "; found {}", quote(found))?;
         }
         Ok(())
     }
@@ -146,9 +146,6 @@ mod tests {
             assert_eq!((error.nearest.as_deref(), error.is_directory), (nearest, is_directory), "{cmd}");
         }
         let error = find_cmd("./agent", &entries).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "`./agent` is not in the archive; found `pkg-1.2/bin/agent`, set cmd to `./pkg-1.2/bin/agent`"
-        );
+        assert_eq!(error.to_string(), "`./agent` is not in the archive; found `pkg-1.2/bin/agent`");
     }
 }

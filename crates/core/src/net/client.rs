@@ -14,7 +14,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use url::{Host as UrlHost, Url};
 
 use super::document::Memo;
-use super::error::{FetchError, Problem, shown};
+use super::error::{FetchError, NO_HOST, Problem, shown};
 use super::host::{HostLimits, Hosts};
 use super::resolve::{Guard, Open, Resolver};
 use super::{AllowedHosts, Cache, Credentials, addr, name, proxy, retry};
@@ -326,7 +326,7 @@ impl Client {
                 return Err(Problem::Refused("it is a host of a private network"));
             }
             Some(UrlHost::Domain(_)) => None,
-            None => return Err(Problem::Refused("it has no host")),
+            None => return Err(Problem::Refused(NO_HOST)),
         };
         if literal.is_some_and(|address| !addr::is_public(address)) {
             return Err(Problem::Refused("it is an address of a private network"));

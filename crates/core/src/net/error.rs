@@ -18,11 +18,14 @@ pub struct FetchError {
     pub problem: Problem,
 }
 
+/// Why an address without a host is refused.
+pub(super) const NO_HOST: &str = "it has no host";
+
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// This program does not speak to such addresses: not https, or of a private network.
-    #[error("is refused: {0}; --allow-host lifts this for a host")]
+    #[error("is refused: {0}")]
     Refused(&'static str),
     /// The name of the host has no address, as far as this machine can tell.
     #[error("cannot be reached: this machine cannot resolve the name of its host")]
@@ -95,6 +98,7 @@ impl Problem {
     #[must_use]
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
+            Self::Refused(why) if *why != NO_HOST => Some(remedy::ALLOW),
             Self::NoSuchHost => Some(remedy::HOST),
             Self::NoResolver(_) => Some(remedy::NETWORK),
             Self::Proxy { .. } => Some(remedy::PROXY),
@@ -179,6 +183,8 @@ pub mod remedy {
     /// A name has no address: it is wrong, or the machine has no network.
     pub const HOST: &str =
         "check the network and the name server of this machine; if other hosts can be reached, correct the address";
+    /// An address is not https, or of a private network.
+    pub const ALLOW: &str = "if you trust its host, name that with --allow-host";
     /// No name can be resolved.
     pub const NETWORK: &str = "check the network and the name server of this machine";
     /// A variable of the environment cannot be used.

@@ -181,9 +181,14 @@ pub fn available(directory: &Path) -> Option<u64> {
     }
 }
 
-/// A path with the error that the operating system gave for it; with what helps where the disk is full.
+/// What is at a path is not what this program makes there, and is not followed or overwritten.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {error}{}", path.display(), if self.is_full() { "; free space on that disk" } else { "" })]
+#[error("it is {0}")]
+pub(super) struct InTheWay(pub(super) &'static str);
+
+/// A path with the error that the operating system gave for it.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {error}", path.display())]
 pub struct PathError {
     /// The path that was being worked on.
     pub path: PathBuf,
@@ -197,6 +202,15 @@ impl PathError {
     #[must_use]
     pub fn is_full(&self) -> bool {
         matches!(self.error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+
+    /// What to do about it, where that is the same whatever the path is for.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&'static str> {
+        if self.is_full() {
+            return Some("free space on that disk");
+        }
+        self.error.get_ref()?.is::<InTheWay>().then_some("remove it")
     }
 
     /// For use with `map_err`.

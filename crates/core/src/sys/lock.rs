@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::fs::{PathError, open_no_follow};
+use super::fs::{InTheWay, PathError, open_no_follow};
 
 /// A lock that this process holds alone. Dropping it gives it back.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Lock {
         loop {
             if path.is_symlink() {
                 // It may lead to anything, and would be written to.
-                return Err(PathError::at(path)(io::Error::other("it is a link, which is not followed; remove it")));
+                return Err(PathError::at(path)(io::Error::other(InTheWay("a link, which is not followed"))));
             }
             let mut file = open(path).map_err(PathError::at(path))?;
             match file.try_lock() {
@@ -79,7 +79,7 @@ fn open(path: &Path) -> io::Result<File> {
         options.mode(0o644).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
     }
     let file = options.open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file; remove it")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other(InTheWay("not a regular file"))) }
 }
 
 /// Whether the file of a lock has no other name. One that has may be anyone's: it is locked, but neither written nor shown.

@@ -176,8 +176,8 @@ mod tests {
 
     #[test]
     fn nothing_known_names_the_remedy() {
-        let error = found(&[], &[], None).0.unwrap_err().to_string();
-        assert!(error.contains("ACP_REGISTRY_NPM") && error.contains("install"), "{error}");
+        let remedy = found(&[], &[], None).0.unwrap_err().remedy();
+        assert!(remedy.contains("ACP_REGISTRY_NPM") && remedy.contains("install"), "{remedy}");
         for text in ["ftp://h.example", "nonsense", "https://"] {
             let error = found(&[], &[("ACP_REGISTRY_NPM", text)], None).0.unwrap_err().to_string();
             assert!(error.starts_with("ACP_REGISTRY_NPM is not"), "{error}");

@@ -175,8 +175,8 @@ mod tests {
     #[test]
     fn nothing_known_names_the_remedy() {
         for uv in [None, Some("# nothing\n")] {
-            let error = found(&[], &[], uv).0.unwrap_err().to_string();
-            assert!(error.contains("ACP_REGISTRY_PYPI") && error.contains("install uv"), "{error}");
+            let remedy = found(&[], &[], uv).0.unwrap_err().remedy();
+            assert!(remedy.contains("ACP_REGISTRY_PYPI") && remedy.contains("install uv"), "{remedy}");
         }
     }
 

@@ -23,7 +23,7 @@ pub struct Surroundings<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownBase {
     /// Neither configuration nor package manager.
-    #[error("no {what} is known: install {program}, or set {variable} to its address")]
+    #[error("no {what} is known: neither {program} nor {variable} names one")]
     Unset {
         /// What is sought.
         what: &'static str,
@@ -38,6 +38,17 @@ pub enum UnknownBase {
         /// Where that stands.
         place: String,
     },
+}
+
+impl UnknownBase {
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Unset { program, variable, .. } => format!("install {program}, or set {variable} to its address"),
+            Self::Invalid { .. } => "correct that address".to_owned(),
+        }
+    }
 }
 
 impl Surroundings<'_> {

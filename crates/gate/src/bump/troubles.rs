@@ -50,7 +50,7 @@ pub enum TroublesError {
         error: ReadError,
     },
     /// It is of another form.
-    #[error("{path} is not a state of `bump`: {message}; remove it to begin anew")]
+    #[error("{path} is not a state of `bump`: {message}")]
     Form {
         /// The file.
         path: String,

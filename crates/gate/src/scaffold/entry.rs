@@ -41,11 +41,10 @@ pub fn check_id(id: &str, root: &Path, options: &Options<'_>) -> Result<(), Erro
         && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         && id.len() <= ID_LIMIT;
     if !is_plain {
-        return Err(Error::Id(format!(
-            "{} is not an id: use lower-case letters, digits and hyphens, begin with a letter, and write at most \
-             {ID_LIMIT} bytes",
-            quote(id)
-        )));
+        let remedy = format!(
+            "use lower-case letters, digits and hyphens, begin with a letter, and write at most {ID_LIMIT} bytes"
+        );
+        return Err(Error::Id { message: format!("{} is not a valid id", quote(id)), remedy: Some(remedy) });
     }
     let value = json!({
         "id": id, "name": "x", "version": "1.0.0", "description": "x", "distribution": { "npx": { "package": "x@1.0.0" } },
@@ -53,8 +52,7 @@ pub fn check_id(id: &str, root: &Path, options: &Options<'_>) -> Result<(), Erro
     let findings = errors(id, root, &manifest::to_text(&value), options);
     let of_id = findings.into_iter().find(|finding| finding.pointer.as_deref() == Some("/id"));
     of_id.map_or(Ok(()), |finding| {
-        let help = finding.help.map_or_else(String::new, |help| format!("; {help}"));
-        Err(Error::Id(format!("{}: {}{help}", finding.rule, finding.message)))
+        Err(Error::Id { message: format!("{}: {}", finding.rule, finding.message), remedy: finding.help })
     })
 }
 

@@ -9,8 +9,13 @@ use acp_registry_core::upstream::SourceError;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The id is none, or not a good one.
-    #[error("{0}")]
-    Id(String),
+    #[error("{message}")]
+    Id {
+        /// Why.
+        message: String,
+        /// What helps, where that is known.
+        remedy: Option<String>,
+    },
     /// There is something of this name in the registry.
     #[error("{} is there already; nothing was changed", .0.display())]
     Exists(PathBuf),

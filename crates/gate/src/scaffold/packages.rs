@@ -63,12 +63,12 @@ impl Scaffolder<'_> {
             (Bin::One(_), None) => None,
             (Bin::Several { .. }, Some(wanted)) => Some(wanted),
             (Bin::Several { names, count }, None) => {
-                return Err(unfit(format!(
-                    "{} has {count} commands ({}), and npx cannot choose: none has the name of the package; name one \
-                     with `--cmd`",
+                let message = format!(
+                    "{} has {count} commands ({}), and npx cannot choose: none has the name of the package",
                     quote(&package),
                     listed(names.iter().map(String::as_str))
-                )));
+                );
+                return Err(Error::unfit_with(message, "name one with `--cmd`"));
             }
         };
         notes.extend(command.map(extended));
@@ -167,7 +167,8 @@ fn unfit(message: String) -> Error {
 }
 
 fn no_range(name: &str, range: &str) -> Error {
-    unfit(format!("{} of {} is not one version; name one, or none for the newest", quote(range), quote(name)))
+    let message = format!("{} of {} is not one version", quote(range), quote(name));
+    Error::unfit_with(message, "name one, or none for the newest")
 }
 
 fn only_prereleases(name: &str, versions: &[&str], sign: &str) -> Error {
@@ -176,10 +177,9 @@ fn only_prereleases(name: &str, versions: &[&str], sign: &str) -> Error {
     match versions.iter().find(|version| is_plain(version)) {
         None if versions.is_empty() => unfit(format!("{} has no versions", quote(name))),
         None => unfit(format!("{} has no version that could be named", quote(name))),
-        Some(newest) => unfit(format!(
-            "{} has no stable version that counts; for the newest one, write {}",
-            quote(name),
-            quote(&format!("{name}{sign}{newest}"))
-        )),
+        Some(newest) => Error::unfit_with(
+            format!("{} has no stable version that counts", quote(name)),
+            format!("for the newest one, write {}", quote(&format!("{name}{sign}{newest}"))),
+        ),
     }
 }

@@ -192,9 +192,7 @@ fn program_of(
             let (problem, remedy) = match (command, programs.as_slice()) {
                 (_, []) => (" has no program".to_owned(), None),
                 (Some(command), _) => (format!(" has no program {}, only {}", quote(command), there()), Some(COMMAND)),
-                (None, _) => {
-                    (format!(" has several programs ({}); say which with --cmd", there()), Some("name one with --cmd"))
-                }
+                (None, _) => (format!(" has several programs ({})", there()), Some("name one with --cmd")),
             };
             LeftOut { remedy, ..LeftOut::of(quote(asset), problem) }
         })?;

@@ -54,7 +54,7 @@ pub struct Unknown {
 
 /// Why a part was refused.
 #[derive(Debug, thiserror::Error)]
-#[error("part {shard} of the snapshot was refused: {message}; verify this part again")]
+#[error("part {shard} of the snapshot was refused: {message}")]
 pub struct MergeError {
     /// Which part.
     pub shard: Shard,

@@ -86,7 +86,8 @@ impl Stop {
     fn install(error: &install::Error, source: &Source) -> Self {
         let verdict = if error.is_of_manifest() { Verdict::Fail } else { Verdict::Error };
         let (reason, mut message, stderr) = (error.reason(), error.to_string(), error.stderr().to_owned());
-        if let (install::Error::RuntimeTooOld(_), Some(remedy)) = (error, error.remedy()) {
+        // A row has one text.
+        if let Some(remedy) = error.remedy() {
             message = format!("{message}; {remedy}");
         }
         Self { verdict, reason, message, stderr, is_source_down: error.is_of_source(source.name()) }

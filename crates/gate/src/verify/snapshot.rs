@@ -40,7 +40,7 @@ pub enum SnapshotError {
         error: ReadError,
     },
     /// It is not a snapshot.
-    #[error("{} is not a capability snapshot: {message}; write a new one with `verify --out`", .path.display())]
+    #[error("{} is not a capability snapshot: {message}", .path.display())]
     Form {
         /// Which.
         path: PathBuf,

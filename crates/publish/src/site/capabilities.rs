@@ -66,7 +66,7 @@ pub enum SnapshotError {
     #[error("is not JSON: {0}")]
     Syntax(#[from] serde_json::Error),
     /// There is no list of agents in it.
-    #[error("holds no list `agents`; `verify --out` writes one")]
+    #[error("has no list `agents`")]
     NoRows,
 }
 

@@ -19,13 +19,13 @@ pub enum Error {
     #[error("the registry is in no git repository, so nothing is known of its changes")]
     NoRepository,
     /// A `.git` file leads to files that the checkout itself brought, which may name programs to run.
-    #[error("{} names a git directory inside the checkout, which is not used; clone the repository again", .0.display())]
+    #[error("{} names a git directory inside the checkout, which is not used", .0.display())]
     Inside(PathBuf),
     /// A remote is a folder of the checkout itself, whose hooks git would run.
-    #[error("the git remote {} is a directory inside the checkout, which is not used; set another address", crate::text::quote(.0))]
+    #[error("the git remote {} is a directory inside the checkout, which is not used", crate::text::quote(.0))]
     RemoteInside(String),
     /// There is no such revision here.
-    #[error("git has no revision {}: {message}; a shallow clone may lack it: fetch it first", crate::text::quote(.revision))]
+    #[error("git has no revision {}: {message}", crate::text::quote(.revision))]
     Revision {
         /// What was asked for.
         revision: String,
@@ -51,6 +51,21 @@ pub enum Error {
 }
 
 impl Error {
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            Self::Start(_) => Some("install git, or correct PATH".to_owned()),
+            Self::Inside(_) => Some("clone the repository again".to_owned()),
+            Self::RemoteInside(name) => {
+                let name = crate::text::quote(name);
+                Some(format!("set another address with `git remote set-url {} URL`", name.trim_matches('`')))
+            }
+            Self::Revision { .. } => Some("a shallow clone may lack it: fetch it first".to_owned()),
+            Self::Directory(_) | Self::NoRepository | Self::Failed { .. } | Self::Answer { .. } => None,
+        }
+    }
+
     /// The error of a command that wrote this to stderr.
     pub(super) fn of(command: &'static str, stderr: &[u8]) -> Self {
         let text = String::from_utf8_lossy(stderr);

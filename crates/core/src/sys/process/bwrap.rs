@@ -49,11 +49,22 @@ pub enum Network {
 #[derive(Debug, thiserror::Error)]
 pub enum IsolationError {
     /// The program is not there.
-    #[error("cannot start `bwrap`: {0}; install bubblewrap, or do without --sandbox")]
+    #[error("cannot start `bwrap`: {0}")]
     Start(io::Error),
     /// The system does not let it work.
     #[error("`bwrap` does not work on this system: {0}")]
     Refused(String),
+}
+
+impl IsolationError {
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Start(_) => "install bubblewrap, or do without --sandbox",
+            Self::Refused(_) => "do without --sandbox",
+        }
+    }
 }
 
 impl Isolation {

@@ -4,7 +4,7 @@ use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Inspection;
 use crate::survey::Survey;
-use acp_registry_core::archive::CmdNotFound;
+use acp_registry_core::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "archive/cmd-not-found",
@@ -38,11 +38,14 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Online(check),
 };
 
+const SEARCH: &str = "clients join cmd to the folder of the archive, and search nowhere else";
+
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (release, target, inspection) in inspected(subject, survey) {
         let Err(missing) = &inspection.cmd else { continue };
-        report
-            .value(release.target_pointer(target, "cmd"), missing.to_string())
-            .help("clients join cmd to the folder of the archive, and search nowhere else");
+        report.value(release.target_pointer(target, "cmd"), missing.to_string()).help(match missing.suggestion() {
+            Some(cmd) => format!("set cmd to {}: {SEARCH}", quote(&cmd)),
+            None => SEARCH.to_owned(),
+        });
     }
 }
