@@ -79,7 +79,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         failed.extend(reinstall(args, &mut agents, &session)?);
     }
     for agent in &mut agents {
-        if let Some(failure) = failed.get(&agent.id) {
+        let refusal = || repair::refusal(agent, &session).filter(|_| agent.status == Status::Error);
+        if let Some(failure) = failed.remove(&agent.id).or_else(refusal) {
             agent.repair_has_failed(failure.advice().as_deref());
         }
     }
@@ -131,7 +132,7 @@ async fn repair_if_needed(
 }
 
 fn not_repaired(id: &str, failure: &Failure, session: &Session<'_>) {
-    session.ui().warning(&format!("{id} was not repaired: {failure}"));
+    session.ui().warning(&format!("{id} was not repaired: {}", failure.in_one_line()));
 }
 
 /// Installs packages again that do not answer although nothing is known to be damaged, and starts them once more.

@@ -1,7 +1,9 @@
 //! Repairing installed agents in their version, for `doctor --fix` and `update`.
 
+use acp_registry::doctor::Examined;
 use acp_registry::install::{Kind, Verified};
 use acp_registry::store::{Pin, Start, Version};
+use acp_registry::text::quote;
 
 use super::exit::Failure;
 use super::install::{Task, install_again, install_one};
@@ -59,11 +61,9 @@ pub(super) async fn repair(
         return Ok(());
     }
     if receipt.verified() == Verified::Lock && receipt.kind() != Some(Kind::Binary) {
-        let message = "was installed by a lock file, which must be there to install it again";
-        return Err(Failure::unable(format!(
-            "it {message}: `acp-registry install --locked --lock FILE {}`",
-            receipt.id
-        )));
+        let message = "it was installed by a lock file, which must be there to install it again";
+        let help = format!("run `acp-registry install --locked --lock FILE {}`", receipt.id);
+        return Err(Failure::unable(message).help(help));
     }
     let Some(plan) = plan_again(version, session)? else { return Ok(()) };
     let task = Task { plan, pin: Pin::Keep, start: Start::This };
@@ -72,7 +72,33 @@ pub(super) async fn repair(
     } else {
         install_one(session, &task, bars).await
     };
-    done.map(drop)
+    done.map(drop).map_err(|failure| instead(failure, version, session))
+}
+
+/// Says what to do instead, where the bytes of a version were replaced and it cannot be installed again.
+fn instead(mut failure: Failure, version: &Version, session: &Session<'_>) -> Failure {
+    if !failure.is_of_other_bytes() {
+        return failure;
+    }
+    let receipt = &version.receipt;
+    let id = quote(&receipt.id);
+    let id = id.trim_matches('`');
+    let offered = session.catalog_at_hand().and_then(|catalog| catalog.agent(&receipt.id).ok()?);
+    if let Some(other) = offered.map(|agent| agent.version).filter(|other| *other != receipt.version) {
+        let other = quote(&other);
+        return failure.help(format!("run `acp-registry install {id}@{}`", other.trim_matches('`')));
+    }
+    if failure.is_of_download() {
+        failure.or_help(format!("remove it with `acp-registry uninstall {id}`"));
+    }
+    failure
+}
+
+/// Why installing a damaged agent again would be refused, as far as is known without asking any host.
+pub(super) fn refusal(agent: &Examined, session: &Session<'_>) -> Option<Failure> {
+    let catalog = session.catalog_at_hand()?;
+    let plan = plan(&Named::any(&agent.id), None, &catalog, session).ok()?;
+    session.store.refuse_changed(&plan).err().map(Failure::from)
 }
 
 /// Makes an agent startable again of which no version is started: by the newest one that is there, or else by installing

@@ -130,6 +130,30 @@ fn bytes_that_somebody_has_changed_are_installed_again() {
     }
 }
 
+#[test]
+fn a_damaged_agent_whose_archive_was_replaced_has_a_remedy_that_is_true() {
+    let (people, folder) = installed();
+    fs::write(program(&folder), "broken").unwrap();
+    // The index says so: `install a` would refuse it.
+    let other = archive("other");
+    people.publish(&[people.agent_of("a", "1.0.0", &other, Some(&sha256(&other)))]);
+    assert_eq!(people.run(&["install", "a", "--refresh"]).code, 4);
+    let refused = "if you trust what comes now, run `acp-registry uninstall a` first";
+    for arguments in [&["doctor"][..], &["doctor", "--fix"]] {
+        let doctor = people.run(arguments);
+        let text = doctor.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(doctor.code == 1 && !text.contains("repairs it"), "{text}");
+        assert!(text.contains("`acp-registry uninstall a`"), "{text}");
+    }
+    assert!(people.run(&["install", "a"]).stderr.contains(refused));
+    // Where there is another version, that one helps.
+    people.publish(&[people.agent("a", "2.0.0")]);
+    assert_eq!(people.run(&["list", "--refresh"]).code, 0);
+    let doctor = people.run(&["doctor", "--fix"]);
+    assert!(doctor.stdout.contains("run `acp-registry install a@2.0.0`"), "{}{}", doctor.stdout, doctor.stderr);
+    assert_eq!(people.run(&["install", "a@2.0.0"]).code, 0);
+}
+
 /// To open a FIFO waits until another process opens it for writing.
 #[test]
 fn nothing_waits_where_an_agent_has_put_something_else() {
