@@ -1,6 +1,8 @@
 //! `acp-registry uninstall` and `acp-registry gc`
 
-use acp_registry::report::{bytes, plural};
+use std::collections::BTreeSet;
+
+use acp_registry::report::{bytes, plural, total};
 use acp_registry::store::{Freed, Removed};
 use serde_json::{Value, json};
 
@@ -85,6 +87,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
                         ui.result(&format!("{done} {id}, {} freed\n", bytes(freed.bytes)))?;
                     }
                     all.removed.extend(freed.removed);
+                    all.still_named.extend(freed.still_named);
                     all.bytes += freed.bytes;
                     all.foreign.extend(freed.foreign);
                 }
@@ -128,10 +131,16 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
         let clients = clients.join(", ");
         text.push_str(&format!("kept {id} {version}, which settings name ({clients}); `gc --direct` removes it\n"));
     }
+    let left = freed.bytes.saturating_sub(freed.removed.iter().map(|one| one.bytes).sum());
+    if left > 0 {
+        let done = if args.dry_run { "would remove" } else { "removed" };
+        text.push_str(&format!("{done} files of interrupted runs, {}\n", bytes(left)));
+    }
     let done = if args.dry_run { "would be removed" } else { "removed" };
     if !freed.removed.is_empty() || freed.bytes > 0 {
         let count = plural(freed.removed.len(), "version");
-        text.push_str(&format!("{count} {done}, {} freed\n", bytes(freed.bytes)));
+        let sizes = freed.removed.iter().map(|one| one.bytes).chain([left]);
+        text.push_str(&format!("{count} {done}, {} freed\n", total(sizes)));
     } else if cache == 0 {
         text.push_str("nothing to remove\n");
     }
@@ -150,6 +159,14 @@ fn with_cache(mut document: Value, bytes: u64) -> Value {
 /// Says what stays, and why.
 fn end(freed: &Freed, failed: &[(String, Failure)], json: Option<Value>, ui: &Ui) -> Result<Exit, Failure> {
     name_foreign(freed, ui);
+    for (Removed { id, version, .. }, clients) in &freed.still_named {
+        for client in clients {
+            ui.warning(&format!(
+                "settings of {client} name the program of {id} {version}, and start nothing once it is removed; replace them \
+                 with those of `acp-registry config {client} {id}`"
+            ));
+        }
+    }
     for (_, failure) in failed {
         ui.failure(failure);
     }
@@ -175,11 +192,13 @@ fn document(command: &str, ids: &[&String], freed: &Freed, is_dry_run: bool) -> 
         let row = |one: &Removed| json!({ "id": one.id, "version": one.version, "size": one.bytes });
         versions.iter().map(row).collect::<Vec<Value>>()
     };
+    let named = |versions: &[(Removed, BTreeSet<String>)]| {
+        let row = |(one, clients): &(Removed, BTreeSet<String>)| json!({ "id": one.id, "version": one.version, "size": one.bytes, "clients": clients });
+        versions.iter().map(row).collect::<Vec<Value>>()
+    };
     let mut document = json!({
         "schema": 1, "command": command, "dry_run": is_dry_run, "removed": list(&freed.removed), "running": list(&freed.running),
-        "named": freed.named.iter().map(|(one, clients)| json!({
-            "id": one.id, "version": one.version, "size": one.bytes, "clients": clients,
-        })).collect::<Vec<_>>(),
+        "named": named(&freed.named), "still_named": named(&freed.still_named),
         "freed_bytes": freed.bytes, "kept": freed.foreign.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
     });
     if command == "uninstall" {

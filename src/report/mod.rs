@@ -42,7 +42,7 @@ pub use self::layout::Look;
 pub use self::login::{login, method};
 pub use self::outcome::outcome;
 pub use self::publish::{pruned, pruned_human, published, published_human};
-pub use self::table::{Columns, Last, bytes, table};
+pub use self::table::{Columns, Last, bytes, table, total};
 pub use self::terminal::terminal;
 pub use self::verify::{verify, verify_markdown};
 use acp_registry_gate::check::Checked;

@@ -150,21 +150,40 @@ fn fold(widths: &mut [usize], ends_in_text: bool, terminal: Option<usize>) -> Ve
     lines
 }
 
+const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+
 /// Bytes, for people.
 #[must_use]
 pub fn bytes(count: u64) -> String {
-    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if count < 1024 {
         return format!("{count} B");
     }
-    let mut unit = 0;
-    // Tenths, rounded down, so that nothing is ever more than there is.
-    let mut tenths = count * 10 / 1024;
+    let (tenths, unit) = tenths(count);
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
+
+/// The sum of counts of bytes, for people: that of the numbers which [`bytes()`] shows for each.
+#[must_use]
+pub fn total(counts: impl IntoIterator<Item = u64>) -> String {
+    let shown = |count: u64| {
+        if count < 1024 {
+            return count;
+        }
+        let (tenths, unit) = tenths(count);
+        // Rounded up, as it is rounded down again.
+        (tenths << (10 * (unit + 1))).div_ceil(10)
+    };
+    bytes(counts.into_iter().map(shown).sum())
+}
+
+/// Tenths of a unit, and which: rounded down, so that nothing is ever more than there is.
+fn tenths(count: u64) -> (u64, usize) {
+    let (mut tenths, mut unit) = (count * 10 / 1024, 0);
     while tenths >= 10_240 && unit + 1 < UNITS.len() {
         tenths /= 1024;
         unit += 1;
     }
-    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+    (tenths, unit)
 }
 
 #[cfg(test)]
@@ -232,5 +251,16 @@ mod tests {
         {
             assert_eq!(bytes(count), text);
         }
+    }
+
+    #[test]
+    fn a_total_is_the_sum_of_what_is_shown() {
+        let tenth = (1 << 20) / 10;
+        let sizes = [10 * tenth + 90_000, 10 * tenth + 90_000, 700];
+        let shown: Vec<String> = sizes.iter().map(|size| bytes(*size)).collect();
+        assert_eq!(shown, ["1.0 MiB", "1.0 MiB", "700 B"]);
+        assert_eq!((bytes(sizes.iter().sum()).as_str(), total(sizes).as_str()), ("2.1 MiB", "2.0 MiB"));
+        assert_eq!((total([]), total([1536, 1023])), ("0 B".to_owned(), "2.4 KiB".to_owned()));
+        assert_eq!(total([5 << 30, 1 << 20]), "5.0 GiB");
     }
 }

@@ -34,6 +34,7 @@ fn a_dry_run_names_what_would_go_and_changes_nothing() {
 
     let (code, done) = people.json(&["gc"]);
     assert_eq!((code, &done["dry_run"], &done["freed_bytes"]), (0, &json!(false), &would["freed_bytes"]));
+    assert_eq!(done["removed"][0]["size"], done["freed_bytes"]);
     assert_ne!(people.left(), before);
 }
 

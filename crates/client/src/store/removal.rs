@@ -23,6 +23,8 @@ pub struct Freed {
     pub running: Vec<Removed>,
     /// Versions that are neither current nor removed, for settings name their program, with the clients.
     pub named: Vec<(Removed, BTreeSet<String>)>,
+    /// Of the removed versions, those whose program settings name, with the clients: these settings start nothing any more.
+    pub still_named: Vec<(Removed, BTreeSet<String>)>,
     /// The bytes that are free now, leftovers of interrupted runs included.
     pub bytes: u64,
     /// What lies among the versions and was not installed: it stays.
@@ -83,7 +85,7 @@ impl Store {
         }
         let mut freed = Freed { bytes, foreign: foreign(agent)?, ..Freed::default() };
         for place in &folders {
-            freed.add(self.remove(place, id)?);
+            self.remove_to(&mut freed, place, id)?;
         }
         Ok(freed)
     }
@@ -96,9 +98,19 @@ impl Store {
         leftovers::clear(agent)
     }
 
-    /// Removes a version, or tells what that would free.
-    fn remove(&self, place: &Path, id: &str) -> Result<(Option<Removed>, u64), Error> {
-        if self.only_looks { Ok((describe(place, id), size(place))) } else { remove(place, id) }
+    /// Removes a version, or tells what that would free, and adds it to what was removed.
+    fn remove_to(&self, freed: &mut Freed, place: &Path, id: &str) -> Result<(), Error> {
+        let (clients, bytes) = (clients(place), size(place));
+        let version = describe(place, id).map(|version| Removed { bytes, ..version });
+        if !self.only_looks {
+            remove(place)?;
+        }
+        freed.bytes += bytes;
+        if !clients.is_empty() {
+            freed.still_named.extend(version.clone().map(|version| (version, clients)));
+        }
+        freed.removed.extend(version);
+        Ok(())
     }
 
     /// Removes every version that is neither current nor running, and what interrupted runs have left. A version whose
@@ -157,23 +169,17 @@ impl Store {
                 freed.running.extend(describe(&place, id));
                 continue;
             }
-            let clients = Version::read(&place).ok().flatten().map(|version| version.receipt.named_by);
-            if let Some(clients) = clients.filter(|clients| !even_named && !clients.is_empty())
+            let clients = clients(&place);
+            if !even_named
+                && !clients.is_empty()
                 && let Some(version) = describe(&place, id)
             {
                 freed.named.push((version, clients));
                 continue;
             }
-            freed.add(self.remove(&place, id)?);
+            self.remove_to(freed, &place, id)?;
         }
         Ok(current.is_some())
-    }
-}
-
-impl Freed {
-    fn add(&mut self, (removed, bytes): (Option<Removed>, u64)) {
-        self.removed.extend(removed);
-        self.bytes += bytes;
     }
 }
 
@@ -192,13 +198,15 @@ fn describe(place: &Path, id: &str) -> Option<Removed> {
     Some(Removed { id: id.to_owned(), version: receipt.version, bytes: receipt.size })
 }
 
+/// The clients whose settings name the program of a version.
+fn clients(place: &Path) -> BTreeSet<String> {
+    Version::read(place).ok().flatten().map(|version| version.receipt.named_by).unwrap_or_default()
+}
+
 /// Removes a version, the receipt first: whatever interrupts this, no half of a version is left.
-fn remove(place: &Path, id: &str) -> Result<(Option<Removed>, u64), Error> {
-    let version = describe(place, id);
-    let bytes = size(place);
+fn remove(place: &Path) -> Result<(), Error> {
     remove_file(&place.join(RECEIPT))?;
-    Scratch::adopt(place).remove()?;
-    Ok((version, bytes))
+    Ok(Scratch::adopt(place).remove()?)
 }
 
 fn remove_file(path: &Path) -> Result<(), PathError> {
