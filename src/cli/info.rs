@@ -40,11 +40,12 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut agent = Agent::from_json(&value);
     let mut versions = session.store.versions(id)?;
     let current = session.store.agent(id)?;
-    let mut known = None;
+    let (mut known, mut newest) = (None, None);
     if args.agent.version.is_some() {
         let offer = in_version(&args.agent, &catalog, &session)?;
         known = Some(known_from(&offer, &agent));
         versions.retain(|version| version.receipt.version == offer.version);
+        newest = Some(agent.version.clone()).filter(|newest| *newest != offer.version);
         (agent.version, agent.distribution, agent.preview) = (offer.version, offer.distribution, None);
     }
     let folder = current.as_ref().map(|agent| agent.current.folder());
@@ -68,6 +69,12 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         ui.result(&acp_registry::json::to_string(&document))?;
     } else {
         let mut text = text(&agent, known, &versions, current.as_ref(), ui.look());
+        if let Some(newest) = newest {
+            let package =
+                if known == Some("package") { ", and whether there is such a package was not looked up" } else { "" };
+            let note = format!("the index has {newest}, of which name, licence and the like are{package}");
+            text.push_str(&line("note", &note, ui.look()));
+        }
         if let Some(age) = launch::age(&catalog) {
             let place = &catalog.origin.source;
             text.push_str(&line("index", &format!("{age}: {place}"), ui.look()));
