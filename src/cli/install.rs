@@ -1,11 +1,12 @@
 //! `acp-registry install`
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use acp_registry::catalog::Catalog;
-use acp_registry::install::Kind;
 use acp_registry::install::remedy::newer;
+use acp_registry::install::{Installer, Kind};
 use acp_registry::lockfile::NAME;
 use acp_registry::manifest::Platform;
 use acp_registry::report::bytes;
@@ -289,12 +290,20 @@ async fn install_unless(
     let mut installer = session.installer(plan.platform)?;
     // Allowed once, it stays so for the agent's next versions.
     installer.allow_build |= session.store.versions(&plan.id)?.iter().any(|version| version.receipt.may_build);
+    let is_there_enough = is_there_enough && !has_leave_for_scripts(session, plan, &installer).await?;
     let bar = bars.start(&plan.id, &plan.version);
     let progress = |progress| bar.show(progress);
     let waiting = |holder: &str| session.waiting(holder);
     let order =
         Order { plan, installer: &installer, pin: task.pin, start: task.start, progress: &progress, waiting: &waiting };
     Ok(if is_there_enough { session.store.install(&order).await } else { session.store.install_again(&order).await }?)
+}
+
+/// Whether npm may run the install scripts now that it was forbidden to run when this was installed.
+async fn has_leave_for_scripts(session: &Session<'_>, plan: &Plan, installer: &Installer) -> Result<bool, Failure> {
+    let there = session.store.installed(plan)?;
+    let lacks_scripts = there.is_some_and(|there| there.receipt.scripts_ignored_by.is_some());
+    Ok(lacks_scripts && !session.is_offline() && installer.runs_scripts(&env::temp_dir()).await)
 }
 
 fn report(results: &[Outcome], index: Option<Value>, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
@@ -348,9 +357,13 @@ fn warn(done: &Done, is_checked: bool, ui: &Ui) {
     if let Some(shortfall) = receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall).filter(|_| !has_told) {
         ui.warning(&format!("{id} {shortfall}; if it does not start, {}", newer(&shortfall)));
     }
-    if !receipt.scripts_not_run.is_empty() && !done.was_there {
-        let packages = receipt.scripts_not_run.join(", ");
-        ui.warning(&format!("{id}: npm has not run the install scripts of {packages}, which the agent may need"));
+    let scripts = receipt.unrun_scripts();
+    if !scripts.is_empty() && !done.was_there {
+        let need = match scripts.remedy(id) {
+            None => ", which the agent may need".to_owned(),
+            Some(remedy) => format!("; if the agent needs them, {remedy}"),
+        };
+        ui.warning(&format!("{id}: {}{need}", scripts.message()));
     }
 }
 

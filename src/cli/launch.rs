@@ -46,7 +46,8 @@ pub(super) fn installed(version: &Version) -> Result<Map<String, Value>, Failure
         "installed": true, "install_dir": version.directory, "archive": receipt.archive, "package": receipt.package,
         "sha256": receipt.sha256, "integrity": receipt.integrity, "verified": receipt.verified,
         "index_sha256": receipt.index_sha256, "installed_at": receipt.installed_at, "size": receipt.size,
-        "scripts_not_run": receipt.scripts_not_run, "answers": receipt.answers,
+        "scripts_not_run": receipt.scripts_not_run, "scripts_ignored_by": receipt.scripts_ignored_by,
+        "answers": receipt.answers,
     })))
 }
 

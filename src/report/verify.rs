@@ -139,7 +139,7 @@ fn details(row: &Row, look: Look) -> String {
     let mut out = state(row, look);
     let mut more = String::new();
     if !row.scripts_not_run.is_empty() {
-        let _ = writeln!(more, "  scripts   npm has not run the install scripts of {}", row.scripts_not_run.join(", "));
+        let _ = writeln!(more, "  scripts   {}", row.scripts_not_run.message());
     }
     if let (Some(held), Some(advice)) = (&row.held, row.advice()) {
         let _ = write!(more, "  held      {}\n            {}\n", cut(&held.hold.reason), printable(&advice));

@@ -72,12 +72,21 @@ fn the_install_script_of_an_agent_runs_under_every_npm() {
         env.write("r/stubbed/icon.svg", ICON);
         let path = format!("{}:{}", env.path("npm/node_modules/.bin").display(), std::env::var("PATH").unwrap());
         let mut command = people(&env, &["install", "--json", "--no-cache", "stubbed"]);
-        command.env("PATH", path).env("ACP_REGISTRY_NPM", server.url("/"));
+        command.env("PATH", &path).env("ACP_REGISTRY_NPM", server.url("/"));
         let run = Run::of(&mut command);
         let document: Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!((run.code, &document["answers"]), (0, &json!(true)), "npm {version}: {document} {}", run.stderr);
         // Scripts that the manifest says nothing of run only where npm runs all.
         let expected = if version == "12" { json!(["deep@1.0.0"]) } else { json!([]) };
         assert_eq!(document["scripts_not_run"], expected, "npm {version}: {}", run.stderr);
+        assert_eq!(document["scripts_ignored_by"], Value::Null);
+        env.write("npmrc", "ignore-scripts=true\n");
+        let mut command = people(&env, &["install", "--json", "--no-cache", "stubbed"]);
+        command.env("PATH", path).env("ACP_REGISTRY_NPM", server.url("/")).env("ACP_REGISTRY_ROOT", env.path("other"));
+        let run = Run::of(command.env("npm_config_userconfig", env.path("npmrc")));
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!((run.code, &document["answers"]), (0, &json!(false)), "npm {version}: {document} {}", run.stderr);
+        assert_eq!(document["scripts_not_run"], json!(["deep@1.0.0", "stubbed@1.0.0"]), "npm {version}");
+        assert_eq!(document["scripts_ignored_by"], "ignore-scripts", "npm {version}");
     }
 }

@@ -13,10 +13,11 @@ use crate::people::{People, entry};
 use crate::support::{ICON, Run};
 
 /// Puts a package below its prefix that asks for a Node.js which no machine has. What a file beside it says goes to stderr;
-/// with a file `fails`, that is all.
+/// with a file `fails`, that is all. With a file `notes`, npm's notes are these, and with one `ignores` it runs no script.
 const NPM: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo 11.0.0 && exit
 here=${0%/*}
+[ "$1" = config ] && { [ -e "$here/ignores" ] && echo true || echo false; exit; }
 while [ $# -gt 0 ]; do
   case "$1" in --prefix) prefix=$2; shift ;; esac
   shift
@@ -26,6 +27,7 @@ mkdir -p "$npm_config_cache"; echo fetched > "$npm_config_cache/tarball"
 [ -e "$here/says" ] && cat "$here/says" >&2
 [ -e "$here/fails" ] && exit 1
 mkdir -p "$prefix/node_modules/p"
+[ -e "$here/notes" ] && cp "$here/notes" "$prefix/node_modules/.package-lock.json"
 echo '{"bin":"cli.js","engines":{"node":">=900"}}' > "$prefix/node_modules/p/package.json"
 printf '#!/usr/bin/env node\n' > "$prefix/node_modules/p/cli.js"
 "#;
@@ -254,6 +256,53 @@ fn install_scripts_that_npm_has_not_run_are_named_everywhere() {
     assert_eq!((code, &row["scripts_not_run"]), (0, &json!(["deep@2.0.0"])), "{row}");
     let run = scene.run(&["bin", "new"], &["verify", "p"]);
     assert!(run.stdout.contains("npm has not run the install scripts of deep@2.0.0"), "{}", run.stdout);
+}
+
+#[test]
+fn the_setting_that_forbids_install_scripts_is_named_everywhere_until_it_is_gone() {
+    const MESSAGE: &str =
+        "npm has not run the install scripts of p@1.0.0, because npm's setting `ignore-scripts` forbids it";
+    const HELP: &str = "run `npm config set ignore-scripts false`, then `acp-registry install p`";
+    let (scene, folders) = (Scene::new(), ["bin", "new"]);
+    scene.program("new/node", NEW);
+    scene.0.env.write("bin/notes", r#"{"packages":{"node_modules/p":{"version":"1.0.0","hasInstallScript":true}}}"#);
+    scene.0.env.write("bin/ignores", "");
+    let is_told = |run: &Run, texts: &[&str]| {
+        let said = format!("{}{}", run.stdout, run.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(texts.iter().all(|text| said.contains(text)), "{texts:?} {said}");
+    };
+    let run = scene.run(&folders, &["install", "p"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    is_told(&run, &[MESSAGE, HELP]);
+    let document = |arguments: &[&str]| serde_json::from_str::<Value>(&scene.run(&folders, arguments).stdout).unwrap();
+    let which = document(&["which", "p", "--json"]);
+    assert_eq!(
+        (&which["scripts_not_run"], text(&which, "scripts_ignored_by")),
+        (&json!(["p@1.0.0"]), "ignore-scripts")
+    );
+    is_told(&scene.run(&folders, &["doctor"]), &[MESSAGE, HELP]);
+    // To install it again would leave out the same scripts.
+    scene.program("new/node", &OLD.replace("v899.2.0", "v900.0.1"));
+    let run = scene.run(&folders, &["doctor", "p"]);
+    is_told(&run, &[MESSAGE, HELP, "ended at once"]);
+    assert!(!run.stdout.contains("doctor --fix"), "{}", run.stdout);
+    scene.program("new/node", NEW);
+    let (_, row) = scene.row(&folders, &["p"]);
+    assert_eq!((&row["scripts_not_run"], text(&row, "scripts_ignored_by")), (&json!(["p@1.0.0"]), "ignore-scripts"));
+    is_told(&scene.run(&folders, &["verify", "p"]), &[MESSAGE]);
+    // It is there, and the setting as it was.
+    assert_eq!(scene.run(&folders, &["install", "p"]).stdout, "p 1.0.0 is installed\n");
+    fs::remove_file(scene.path("bin/ignores")).unwrap();
+    let run = scene.run(&folders, &["install", "p"]);
+    assert!(run.stdout.starts_with("installed p 1.0.0") && !run.stderr.contains("scripts"), "{}", run.stderr);
+    assert_eq!(scene.doctor(&folders, &[]), []);
+    assert_eq!(scene.run(&folders, &["uninstall", "p"]).code, 0);
+    scene.0.env.write("bin/ignores", "");
+    let run = Run::of(scene.command(&folders, &["install", "p"]).env("NPM_CONFIG_IGNORE_SCRIPTS", "true"));
+    is_told(
+        &run,
+        &["because the variable `npm_config_ignore_scripts` forbids it", "unset `npm_config_ignore_scripts`"],
+    );
 }
 
 #[test]

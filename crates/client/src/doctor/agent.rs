@@ -151,10 +151,12 @@ fn remarks(version: &Version, environment: &Environment, examined: &mut Examined
         let help = format!("{}: the next start uses it", remedy::newer(&shortfall));
         examined.add(Check::warning("runtime", format!("{shown} {shortfall}"), help));
     }
-    if !receipt.scripts_not_run.is_empty() {
-        let message = format!("npm has not run the install scripts of {}", receipt.scripts_not_run.join(", "));
-        let help = "if the agent does not start, its makers may have to name that package; npm 11 runs such scripts";
-        examined.add(Check::warning("scripts", message, help));
+    let scripts = receipt.unrun_scripts();
+    if !scripts.is_empty() {
+        let help = scripts
+            .remedy(&receipt.id)
+            .unwrap_or_else(|| "its makers may have to name that package; npm 11 runs such scripts".to_owned());
+        examined.add(Check::warning("scripts", scripts.message(), format!("if the agent does not start, {help}")));
     }
 }
 

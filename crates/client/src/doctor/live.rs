@@ -33,7 +33,8 @@ pub async fn start(
             let mut check = explain(&outcome);
             examined.handshake = Some(outcome);
             if examined.may_miss_files() {
-                let fix = fix(&examined.id);
+                // As long as the scripts are forbidden, the same would be installed again.
+                let fix = version.receipt.unrun_scripts().remedy(&examined.id).unwrap_or_else(|| fix(&examined.id));
                 check.help = Some(check.help.map_or_else(|| fix.clone(), |help| format!("{help}; {fix}")));
             }
             examined.add(check);

@@ -74,6 +74,7 @@ pub use failure::ToolFailure;
 pub use progress::Progress;
 pub use proof::{Proof, Verified};
 pub use same::is_same_package;
+pub use scripts::ScriptsNotRun;
 
 /// A kind of distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -191,8 +192,8 @@ pub struct Installed {
 /// What an installation that succeeded has met that may keep the agent from working.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Remarks {
-    /// Packages, each with its version, whose install scripts npm has not run. Printable.
-    pub scripts_not_run: Vec<String>,
+    /// The install scripts that npm has not run.
+    pub scripts_not_run: ScriptsNotRun,
     /// How the runtime falls short of what the package asks for, which many packages do not insist on.
     pub shortfall: Option<Shortfall>,
     /// Whether packages could be built from source, which runs their code.

@@ -8,8 +8,8 @@ use tokio::task::spawn_blocking;
 use super::closure::{manifest, write};
 use super::tool::Tool;
 use super::{
-    Error, Installer, Interpreter, Placed, Progress, Proof, Remarks, TooOld, Verified, Work, engines, refusal, remedy,
-    scripts,
+    Error, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun, TooOld, Verified, Work, engines,
+    refusal, remedy, scripts,
 };
 use acp_registry_core::archive::Program;
 use acp_registry_core::json;
@@ -60,8 +60,11 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     };
     let ran = match tool(arguments).run().await {
         Err(Error::Tool(failure)) if failure.lacks_version(&name, &version) => {
-            let arguments = ["view", &name, "version", "--no-update-notifier"].map(ToOwned::to_owned);
-            let said = tool(arguments.to_vec()).run().await.map(|ran| ran.stdout.trim().to_owned()).ok();
+            let said = tool(words(&["view", &name, "version", "--no-update-notifier"]))
+                .run()
+                .await
+                .map(|ran| ran.stdout.trim().to_owned())
+                .ok();
             let newest = said.filter(|said| semver::Version::parse(said).is_ok());
             return Err(Error::NoVersion { name, version, newest, failure });
         }
@@ -82,7 +85,16 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
         (None, Some(_)) => Verified::Npm,
         (None, None) => Verified::None,
     };
-    let mut remarks = Remarks { scripts_not_run: scripts::blocked(&ran.stderr), ..Remarks::default() };
+    let blocked = ScriptsNotRun { packages: scripts::blocked(&ran.stderr), ignored_by: None };
+    let listed =
+        if blocked.is_empty() { notes(directory).map(|notes| scripts::listed(&notes, directory)) } else { None };
+    let scripts_not_run = match listed.filter(|listed| !listed.is_empty()) {
+        Some(packages) if ignores_scripts(tool(words(&ASK))).await => {
+            ScriptsNotRun::ignored(packages, installer.sets_for_npm(scripts::VARIABLE))
+        }
+        _ => blocked,
+    };
+    let mut remarks = Remarks { scripts_not_run, ..Remarks::default() };
     let interpreter = match flags {
         Some(flags) => {
             let range = own.node();
@@ -112,6 +124,34 @@ fn refused(error: Error, name: &str, package: &str) -> Error {
     }
 }
 
+/// How npm is asked whether it runs install scripts.
+const ASK: [&str; 4] = ["config", "get", "ignore-scripts", "--no-update-notifier"];
+
+async fn ignores_scripts(tool: Tool<'_>) -> bool {
+    tool.run().await.is_ok_and(|said| said.stdout.trim() == "true")
+}
+
+impl Installer {
+    /// Whether npm would run install scripts now, as far as its configuration goes. What is needed on the way goes below
+    /// `temporary`.
+    pub async fn runs_scripts(&self, temporary: &Path) -> bool {
+        let Ok(program) = find(self, "npm") else { return false };
+        let (environment, timeout, launcher) = (self.npm_environment(None), self.timeout, self.launcher.clone());
+        let (arguments, directory, progress) = (words(&ASK), temporary, &|_| ());
+        let tool =
+            Tool { name: "npm", program, arguments, environment, directory, temporary, timeout, launcher, progress };
+        tool.run().await.is_ok_and(|said| said.stdout.trim() == "false")
+    }
+
+    fn sets_for_npm(&self, name: &str) -> bool {
+        self.npm.iter().any(|(known, _)| known == name)
+    }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
 /// Name and version of a package that is pinned to one version.
 pub(super) fn exact(package: &str) -> Result<(String, String), Error> {
     let spec: NpmSpec = package.parse().map_err(|error| Error::Spec { package: package.to_owned(), error })?;
@@ -134,9 +174,13 @@ fn flags_of_node(line: &str) -> Option<Vec<String>> {
 
 /// The integrity value by which npm has compared a package, from its own notes.
 fn integrity(name: &str, directory: &Path) -> Option<String> {
+    super::closure::integrity_in(&notes(directory)?, name)
+}
+
+/// npm's own notes of what it has installed.
+fn notes(directory: &Path) -> Option<Vec<u8>> {
     let directory = directory.canonicalize().ok()?;
-    let text = read_bounded(&directory.join("node_modules/.package-lock.json"), &directory, LIMIT).ok()?;
-    super::closure::integrity_in(&text, name)
+    read_bounded(&directory.join("node_modules/.package-lock.json"), &directory, LIMIT).ok()
 }
 
 /// What is asked of a package's `package.json`.

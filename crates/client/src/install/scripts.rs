@@ -1,12 +1,85 @@
 //! Install scripts of npm packages that npm has not run.
 
-use acp_registry_core::text::printable;
+use std::path::Path;
+
+use acp_registry_core::json::{self, Object};
+use acp_registry_core::text::{printable, quote};
 
 /// What begins the lines in which npm tells of install scripts.
 const MARK: &str = "npm warn install-scripts";
 
 /// How many packages are named.
 const NAMED: usize = 20;
+
+/// How many packages of npm's notes are looked at.
+const PACKAGES: usize = 100_000;
+
+/// npm's setting by which it runs no install script at all.
+const SETTING: &str = "ignore-scripts";
+
+/// The variable that sets the same, and counts for more than npm's files.
+pub(super) const VARIABLE: &str = "npm_config_ignore_scripts";
+
+/// The install scripts that npm has not run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScriptsNotRun {
+    /// The packages, each with its version. Printable.
+    pub packages: Vec<String>,
+    /// What forbids npm to run any: its setting `ignore-scripts`, or the variable `npm_config_ignore_scripts`; `None` where
+    /// npm asks for leave for each package.
+    pub ignored_by: Option<String>,
+}
+
+impl ScriptsNotRun {
+    /// Packages whose scripts npm's configuration forbids.
+    pub(super) fn ignored(packages: Vec<String>, is_by_variable: bool) -> Self {
+        Self { packages, ignored_by: Some(if is_by_variable { VARIABLE } else { SETTING }.to_owned()) }
+    }
+
+    /// Whether npm has run all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.packages.is_empty()
+    }
+
+    /// What npm has not run, and why, as a sentence.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let packages = self.packages.join(", ");
+        let why = match self.ignored_by.as_deref() {
+            None => String::new(),
+            Some(VARIABLE) => format!(", because the variable `{VARIABLE}` forbids it"),
+            Some(setting) => format!(", because npm's setting {} forbids it", quote(setting)),
+        };
+        format!("npm has not run the install scripts of {packages}{why}")
+    }
+
+    /// How an agent is installed with its scripts; `None` where no setting stands in the way.
+    #[must_use]
+    pub fn remedy(&self, id: &str) -> Option<String> {
+        let install = format!("`acp-registry install {}`", quote(id).trim_matches('`'));
+        Some(match self.ignored_by.as_deref()? {
+            VARIABLE => format!("unset `{VARIABLE}`, then run {install}"),
+            setting => format!("run `npm config set {} false`, then {install}", quote(setting).trim_matches('`')),
+        })
+    }
+}
+
+/// The packages with an install script, each with its version, that are below a directory by npm's own notes. Printable.
+pub(super) fn listed(notes: &[u8], directory: &Path) -> Vec<String> {
+    let Ok([packages]) = json::members(notes, ["packages"]) else { return Vec::new() };
+    let packages: Option<Object<'_, PACKAGES>> = json::object(packages);
+    let members = packages.into_iter().flat_map(|packages| packages.members);
+    let named = members.filter_map(|(path, package)| {
+        let [has, name, version] = json::members_of(Some(package), ["hasInstallScript", "name", "version"]);
+        // Those for other systems are noted, too.
+        let is_there = has?.get() == "true" && directory.join(&*path).is_dir();
+        let name = json::text(name).or_else(|| path.rsplit("node_modules/").next().map(Into::into))?;
+        let version = json::text(version)?;
+        is_there.then(|| printable(&format!("{name}@{version}")).into_owned())
+    });
+    named.take(NAMED).collect()
+}
 
 /// The packages, each with its version, whose install scripts npm has blocked, in npm's own words on stderr. Printable.
 ///
@@ -24,6 +97,40 @@ pub(super) fn blocked(stderr: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packages_with_scripts_are_listed_by_the_notes_of_npm() {
+        let directory = tempfile::tempdir().unwrap();
+        for path in ["node_modules/a", "node_modules/a/node_modules/@s/b", "node_modules/c", "node_modules/plain"] {
+            std::fs::create_dir_all(directory.path().join(path)).unwrap();
+        }
+        let notes = r#"{ "packages": {
+            "node_modules/a": { "version": "1.0.0", "hasInstallScript": true },
+            "node_modules/a/node_modules/@s/b": { "version": "2.0.0", "hasInstallScript": true },
+            "node_modules/c": { "name": "alias", "version": "3.0.0", "hasInstallScript": true },
+            "node_modules/plain": { "version": "1.0.0", "hasInstallScript": false },
+            "node_modules/elsewhere": { "version": "1.0.0", "hasInstallScript": true, "optional": true } } }"#;
+        assert_eq!(listed(notes.as_bytes(), directory.path()), ["a@1.0.0", "@s/b@2.0.0", "alias@3.0.0"]);
+        for odd in ["", "[]", "{}", r#"{ "packages": [] }"#, r#"{ "packages": { "a": 1 } }"#] {
+            assert_eq!(listed(odd.as_bytes(), directory.path()), [] as [&str; 0], "{odd}");
+        }
+    }
+
+    #[test]
+    fn the_remedy_is_for_what_forbids_the_scripts() {
+        let told = |scripts: ScriptsNotRun| (scripts.message(), scripts.remedy("p"));
+        let packages = vec!["a@1.0.0".to_owned(), "b@2.0.0".to_owned()];
+        let begin = "npm has not run the install scripts of a@1.0.0, b@2.0.0";
+        let asked = ScriptsNotRun { packages: packages.clone(), ignored_by: None };
+        assert_eq!(told(asked), (begin.to_owned(), None));
+        let (message, remedy) = told(ScriptsNotRun::ignored(packages.clone(), false));
+        assert_eq!(message, format!("{begin}, because npm's setting `ignore-scripts` forbids it"));
+        let expected = "run `npm config set ignore-scripts false`, then `acp-registry install p`";
+        assert_eq!(remedy.as_deref(), Some(expected));
+        let (message, remedy) = told(ScriptsNotRun::ignored(packages, true));
+        assert_eq!(message, format!("{begin}, because the variable `npm_config_ignore_scripts` forbids it"));
+        assert_eq!(remedy.as_deref(), Some("unset `npm_config_ignore_scripts`, then run `acp-registry install p`"));
+    }
 
     #[test]
     fn what_npm_has_blocked_is_read_from_its_words() {

@@ -8,9 +8,11 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::{Stamp, StoredInterpreter};
-use crate::install::{Kind, Placed, Source, Verified};
+use crate::install::{Kind, Placed, ScriptsNotRun, Source, Verified};
 use crate::resolve::Plan;
 use acp_registry_core::json;
+use acp_registry_core::json;
+use acp_registry_core::manifest::{Platform, env_name};
 use acp_registry_core::manifest::{Platform, env_name};
 use acp_registry_core::text::quote;
 
@@ -73,6 +75,9 @@ pub struct Receipt {
     /// Packages, each with its version, whose install scripts npm has not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scripts_not_run: Vec<String>,
+    /// What forbade npm to run them, see [`ScriptsNotRun::ignored_by`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scripts_ignored_by: Option<String>,
     /// Whether packages could be built from source.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_build: bool,
@@ -114,7 +119,8 @@ impl Receipt {
             index_sha256: plan.index_sha256.clone(),
             installed_at: now(),
             size,
-            scripts_not_run: placed.remarks.scripts_not_run.clone(),
+            scripts_not_run: placed.remarks.scripts_not_run.packages.clone(),
+            scripts_ignored_by: placed.remarks.scripts_not_run.ignored_by.clone(),
             may_build: placed.remarks.may_build,
             answers: None,
         })
@@ -167,6 +173,7 @@ impl Receipt {
             ("shortfall", shortfall.map(|shortfall| shortfall.found.as_str())),
             ("index_sha256", self.index_sha256.as_deref()),
             ("installed_at", Some(&self.installed_at)),
+            ("scripts_ignored_by", self.scripts_ignored_by.as_deref()),
         ];
         let mut words = words.into_iter().filter_map(|(name, text)| Some((name, text?)));
         let flags = interpreter.into_iter().flat_map(|interpreter| &interpreter.flags);
@@ -199,6 +206,12 @@ impl Receipt {
     #[must_use]
     pub fn platform(&self) -> Option<Platform> {
         self.platform.as_deref()?.parse().ok()
+    }
+
+    /// The install scripts that npm has not run.
+    #[must_use]
+    pub fn unrun_scripts(&self) -> ScriptsNotRun {
+        ScriptsNotRun { packages: self.scripts_not_run.clone(), ignored_by: self.scripts_ignored_by.clone() }
     }
 
     /// Who has said what the bytes must be.

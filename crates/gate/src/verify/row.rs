@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Held, Origin};
-use acp_registry_client::install::Kind;
+use acp_registry_client::install::{Kind, ScriptsNotRun};
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_protocol::handshake::{self, Handshake, Outcome};
@@ -26,8 +26,8 @@ pub struct Row {
     pub held: Option<Held>,
     /// How long the installation took; zero without one.
     pub install: Duration,
-    /// Packages, each with its version, whose install scripts npm has not run. Printable.
-    pub scripts_not_run: Vec<String>,
+    /// The install scripts that npm has not run.
+    pub scripts_not_run: ScriptsNotRun,
     /// What of its temporary files could not be removed.
     pub left: Option<PathError>,
     /// How far it came.
@@ -245,7 +245,8 @@ impl Row {
         };
         if let Value::Object(row) = &mut row {
             if !self.scripts_not_run.is_empty() {
-                row.insert("scripts_not_run".to_owned(), json!(self.scripts_not_run));
+                row.insert("scripts_not_run".to_owned(), json!(self.scripts_not_run.packages));
+                row.insert("scripts_ignored_by".to_owned(), json!(self.scripts_not_run.ignored_by));
             }
             for (name, value) in found {
                 row.entry(name).or_insert(value);

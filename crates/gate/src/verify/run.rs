@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::sources::{Origin, Sources};
 use super::{Row, State, Task, Turns, Verdict, Work};
-use acp_registry_client::install::{self, Installed, Installer, Kind, Progress, Source};
+use acp_registry_client::install::{self, Installed, Installer, Kind, Progress, ScriptsNotRun, Source};
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::lock::mark_used;
 use acp_registry_core::sys::process::{Environment, INSTALLED, Isolation, Launch, Scratch, make_readable};
@@ -54,7 +54,7 @@ pub enum Event {
 #[derive(Default)]
 struct Done {
     install: Duration,
-    scripts_not_run: Vec<String>,
+    scripts_not_run: ScriptsNotRun,
     left: Option<PathError>,
     source_down: Option<Origin>,
 }
@@ -364,7 +364,7 @@ fn unfinished(task: &Task) -> Row {
         kind: task.kind,
         held: task.held.clone(),
         install: Duration::ZERO,
-        scripts_not_run: Vec::new(),
+        scripts_not_run: ScriptsNotRun::default(),
         left: None,
         state: State::NotStarted { verdict: Verdict::Error, reason: "spawn_failed", message, stderr: String::new() },
         basis: task.basis.clone(),

@@ -111,7 +111,7 @@ fn put(survey: &mut Survey, state: State) {
         kind: Some(Kind::Npx),
         held: None,
         install: std::time::Duration::ZERO,
-        scripts_not_run: Vec::new(),
+        scripts_not_run: acp_registry_client::install::ScriptsNotRun::default(),
         left: None,
         state,
         basis: None,
