@@ -48,13 +48,13 @@
 //! | [`propose`] | PROPOSE: updates as pull requests on GitHub |
 //! | [`finding`] | what a check says: the one type between checks and reports |
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
-//! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
+//! | [`tree`] | AGGREGATE: agents to the published tree, and the swap into place |
 //! | [`history`] | LOAD: when agents came, changed and went, from git or a file |
 //! | [`settings`] | SETTINGS: a program to what a client of the protocol reads to start it |
 //! | [`diff`] | COMPARE: what has changed from one published index to another |
 //! | [`site`] | RENDER: a published index to the pages of the catalog site |
-//! | [`publish`] | PUBLISH: a built tree, sent to a directory or a bucket in an order in which no reader misses anything |
-//! | [`preview`] | a tree in memory, served over HTTP on this machine |
+//! | [`upload`] | PUBLISH: a built tree, sent to a directory or a bucket in an order in which no reader misses anything |
+//! | [`server`] | a tree in memory, served over HTTP on this machine |
 //! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
 //! | [`net`] | which addresses this program will speak to, and the HTTP client: manners, retries, secrets, cache |
 //! | [`cause`] | the line that says why a program failed, lifted out of all that it wrote |
@@ -74,11 +74,11 @@
 //! | `~/.cache/acp-registry/indexes` | [`catalog::Copies`] | indexes as they were fetched last, and what was found in large ones |
 //! | `~/.local/share/acp-registry` | [`store`] | installed agents |
 //! | `acp-registry.lock` | [`lockfile::LockFile`] | versions with all their digests |
-//! | `schemas/*.json` | [`check::schema`] (embedded), [`index`] (published) | the contracts |
+//! | `schemas/*.json` | [`check::schema`] (embedded), [`tree`] (published) | the contracts |
 //! | `schemas/cli/*.json` | [`site`] (embedded, published) | the JSON documents that commands print |
 //! | `capabilities.json` | [`verify::Snapshot`] | what agents can do |
-//! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`index`] | the published tree |
-//! | `v*/`, `latest/`, `.acp-registry/` | [`publish`] | snapshots of that tree, the newest one, and what publishers tell each other |
+//! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`tree`] | the published tree |
+//! | `v*/`, `latest/`, `.acp-registry/` | [`upload`] | snapshots of that tree, the newest one, and what publishers tell each other |
 //! | `index.html`, `agents/`, `assets/` and more ([`site::CONTENTS`]) | [`site`] | the catalog site, a part of that tree |
 //! | `templates/init/`, `.github/` | [`scaffold`] (embedded) | what a new registry begins with |
 //! | `templates/`, `src/site/assets/` | [`site`] (embedded) | what pages look like, and their scripts |
@@ -89,7 +89,7 @@ pub use acp_registry_client::{catalog, doctor, install, lockfile, login, resolve
 pub use acp_registry_core::{archive, cause, digest, json, manifest, net, registry, source, sums, sys, text, upstream};
 pub use acp_registry_gate::{bump, check, config, finding, propose, scaffold, survey, verify};
 pub use acp_registry_protocol::handshake;
-pub use acp_registry_publish::{diff, history, index, preview, publish, site};
+pub use acp_registry_publish::{diff, history, server, site, tree, upload};
 
 /// The examples of the documentation are compiled and run.
 #[cfg(doctest)]

@@ -11,12 +11,12 @@ use acp_registry::config::Config;
 use acp_registry::diff;
 use acp_registry::finding::{Finding, Level};
 use acp_registry::history::{Extent, History, Moment};
-use acp_registry::index::{self, BuildError, Built, Difference, Outcome, Published, Reason, Tree};
 use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry::report::{Report, finding_json, plural};
 use acp_registry::site::{self, Capabilities};
 use acp_registry::sys::fs::read_bounded;
 use acp_registry::text::printable;
+use acp_registry::tree::{self, BuildError, Built, Difference, Outcome, Published, Reason, Tree};
 use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
@@ -92,8 +92,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut knowledge = knowledge?;
     let place = previous_place(args, &config, ui);
     let previous = place.map(|place| previous::open(place, &allowed_hosts)).transpose()?;
-    let options = index::Options { base_url: args.base_url.as_deref(), check: &options, previous: previous.as_deref() };
-    let built = index::build(&registry, &checked, &options);
+    let options = tree::Options { base_url: args.base_url.as_deref(), check: &options, previous: previous.as_deref() };
+    let built = tree::build(&registry, &checked, &options);
 
     if !args.format.is_json() {
         show_errors(&registry, &checked, ui);

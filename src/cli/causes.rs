@@ -5,11 +5,9 @@ use acp_registry::catalog;
 use acp_registry::check::UnknownRule;
 use acp_registry::config::ConfigError;
 use acp_registry::handshake::{ReservedVariable, SetupError};
-use acp_registry::index::{BuildError, PublishedError, TreeError};
 use acp_registry::install;
 use acp_registry::lockfile;
 use acp_registry::net::{FetchError, Problem};
-use acp_registry::publish;
 use acp_registry::registry::LoadError;
 use acp_registry::resolve;
 use acp_registry::scaffold;
@@ -19,6 +17,8 @@ use acp_registry::sys::fs::{PathError, ReadError};
 use acp_registry::sys::git;
 use acp_registry::sys::process::IsolationError;
 use acp_registry::text::quote;
+use acp_registry::tree::{BuildError, PublishedError, TreeError};
+use acp_registry::upload;
 use acp_registry::verify::{MergeError, SnapshotError};
 
 use super::code::Code;
@@ -175,8 +175,8 @@ impl From<UnknownRule> for Failure {
     }
 }
 
-impl From<publish::Error> for Failure {
-    fn from(error: publish::Error) -> Self {
+impl From<upload::Error> for Failure {
+    fn from(error: upload::Error) -> Self {
         let help = remedy::of_publish(&error);
         let failure = if error.is_of_integrity() {
             Self::refused(error)

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use acp_registry::index::{Directory, Published, PublishedError};
 use acp_registry::net::{AllowedHosts, Client};
+use acp_registry::tree::{Directory, Published, PublishedError};
 use tokio::runtime::Runtime;
 use url::Url;
 

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use acp_registry::net::AllowedHosts;
-use acp_registry::publish::{self, Bucket, Event, Options, Revision, Target, Tree, Turns};
 use acp_registry::registry::Registry;
 use acp_registry::report::{pruned, pruned_human, published, published_human};
 use acp_registry::sys::command;
 use acp_registry::sys::fs::read_bounded;
 use acp_registry::sys::git::Repository;
 use acp_registry::text::printable;
+use acp_registry::upload::{self, Bucket, Event, Options, Revision, Target, Tree, Turns};
 use clap::Subcommand;
 use url::Url;
 
@@ -241,7 +241,7 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     };
     let progress = Count::files(ui);
     let notice = |event| show(event, &progress, ui);
-    let done = signals::run_and_forget(publish::publish(&tree, &target, &options, args.dry_run, &notice));
+    let done = signals::run_and_forget(upload::publish(&tree, &target, &options, args.dry_run, &notice));
     progress.clear();
     let done = done??;
     let to = printable(place.to());
@@ -258,7 +258,7 @@ fn prune(args: &PruneArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let target = place.target(global)?;
     let progress = Count::files(ui);
     let notice = |event| show(event, &progress, ui);
-    let work = publish::prune(&target, args.keep, usize::from(args.jobs), place.turns(), args.dry_run, &notice);
+    let work = upload::prune(&target, args.keep, usize::from(args.jobs), place.turns(), args.dry_run, &notice);
     let done = signals::run_and_forget(work);
     progress.clear();
     let done = done??;

@@ -1,9 +1,9 @@
 //! What helps where a registry cannot be built, served or published: one remedy for each error.
 
 use acp_registry::config::ConfigError;
-use acp_registry::index::{BuildError, TreeError};
-use acp_registry::publish;
 use acp_registry::sys::fs::PathError;
+use acp_registry::tree::{BuildError, TreeError};
+use acp_registry::upload;
 use acp_registry::upstream::SourceError;
 use acp_registry::upstream::github::Github;
 
@@ -74,8 +74,8 @@ pub(super) fn of_config(error: &ConfigError) -> String {
 }
 
 /// What helps where a tree is not published.
-pub(super) fn of_publish(error: &publish::Error) -> String {
-    use publish::Error;
+pub(super) fn of_publish(error: &upload::Error) -> String {
+    use upload::Error;
     let known = match error {
         Error::NoTree { .. } => "make one with `acp-registry build`, or name one with --from",
         Error::Read { .. } | Error::Digest(_) => "build the tree again with `acp-registry build`",
@@ -99,8 +99,8 @@ mod tests {
     use std::io;
     use std::path::{Path, PathBuf};
 
-    use acp_registry::index::PublishedError;
     use acp_registry::sys::fs::ReadError;
+    use acp_registry::tree::PublishedError;
 
     use super::*;
 
@@ -128,20 +128,20 @@ mod tests {
             ConfigError::Syntax { path: path(), message: text() }.into(),
             ConfigError::Invalid { path: path(), message: text() }.into(),
             acp_registry::registry::LoadError::Directory(at()).into(),
-            publish::Error::NoTree { path: text(), why: text() }.into(),
-            publish::Error::Read { path: text(), error: ReadError::NotFound }.into(),
-            publish::Error::Digest(text()).into(),
-            publish::Error::Path(at()).into(),
-            publish::Error::Store { place: text(), message: text(), remedy: None }.into(),
-            publish::Error::Store { place: text(), message: text(), remedy: Some("do it".to_owned()) }.into(),
-            publish::Error::Target { message: text(), remedy: "do it" }.into(),
-            publish::Error::Link(text()).into(),
-            publish::Error::Foreign(text()).into(),
-            publish::Error::Unpublished(text()).into(),
-            publish::Error::State { place: text(), message: text() }.into(),
-            publish::Error::Busy { place: text(), holder: text() }.into(),
-            publish::Error::Lost(text()).into(),
-            publish::Error::Sign(text()).into(),
+            upload::Error::NoTree { path: text(), why: text() }.into(),
+            upload::Error::Read { path: text(), error: ReadError::NotFound }.into(),
+            upload::Error::Digest(text()).into(),
+            upload::Error::Path(at()).into(),
+            upload::Error::Store { place: text(), message: text(), remedy: None }.into(),
+            upload::Error::Store { place: text(), message: text(), remedy: Some("do it".to_owned()) }.into(),
+            upload::Error::Target { message: text(), remedy: "do it" }.into(),
+            upload::Error::Link(text()).into(),
+            upload::Error::Foreign(text()).into(),
+            upload::Error::Unpublished(text()).into(),
+            upload::Error::State { place: text(), message: text() }.into(),
+            upload::Error::Busy { place: text(), holder: text() }.into(),
+            upload::Error::Lost(text()).into(),
+            upload::Error::Sign(text()).into(),
         ];
         for failure in failures {
             let (message, help) = (failure.to_string(), failure.advice());

@@ -9,10 +9,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use acp_registry::check::{Options as CheckOptions, Selection, check};
-use acp_registry::index::{self, BuildError};
-use acp_registry::preview::{Preview, fingerprint, router};
 use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry::report::plural;
+use acp_registry::server::{Preview, fingerprint, router};
+use acp_registry::tree::{self, BuildError};
 use tokio::net::TcpListener;
 
 use super::build::{Knowledge, show_errors, with_site};
@@ -113,14 +113,14 @@ fn update(
     let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
     let checked = check(&registry, &options, &Selection::All);
     show_errors(&registry, &checked, ui);
-    let options = index::Options { base_url: Some(base_url), check: &options, previous: None };
-    let built = index::build(&registry, &checked, &options).map_err(|error| {
+    let options = tree::Options { base_url: Some(base_url), check: &options, previous: None };
+    let built = tree::build(&registry, &checked, &options).map_err(|error| {
         // Nothing is published here, and no earlier form could be kept.
         let BuildError::Findings { agents } = &error else { return Failure::from(error) };
-        let place = if agents.is_empty() { "the registry".to_owned() } else { index::brief_list(agents) };
+        let place = if agents.is_empty() { "the registry".to_owned() } else { tree::brief_list(agents) };
         Failure::findings(format!("errors in {place}")).help(remedy::ERRORS)
     })?;
-    let count = built.with(index::Outcome::is_in_tree).count();
+    let count = built.with(tree::Outcome::is_in_tree).count();
     let published = config.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL);
     let tree = with_site(built.tree, base_url, published, &config, &knowledge)?;
     let files: BTreeMap<String, Vec<u8>> =

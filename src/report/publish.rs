@@ -6,7 +6,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::plural;
 use acp_registry_core::text::printable;
-use acp_registry_publish::publish::{Action, Pruned, Published, What};
+use acp_registry_publish::upload::{Action, Pruned, Published, What};
 
 fn count(done: &Published, is: fn(What) -> bool) -> usize {
     done.actions.iter().filter(|action| is(action.what)).count()

@@ -65,8 +65,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         &["check", "config", "digest", "finding", "json", "manifest", "registry", "sums", "sys", "text"],
     ),
     ("publish", "site", &["check", "config", "digest", "history", "json", "manifest", "registry", "settings", "text"]),
-    ("publish", "preview", &["site"]),
-    ("publish", "publish", &["digest", "json", "net", "site", "sums", "sys", "text"]),
+    ("publish", "server", &["site"]),
+    ("publish", "upload", &["digest", "json", "net", "site", "sums", "sys", "text"]),
     (
         "root",
         "report",

@@ -190,7 +190,7 @@ pub(crate) fn publish_and_die(from: &Path, to: &Path, events: usize) {
 /// What the process does for [`publish_and_die`].
 #[cfg(unix)]
 fn die_while_publishing(events: usize, from: &Path, to: &Path) {
-    use acp_registry::publish::{Event, Options, Revision, Target, Tree, Turns, publish};
+    use acp_registry::upload::{Event, Options, Revision, Target, Tree, Turns, publish};
     use nix::sys::signal::{Signal, raise};
 
     let seen = AtomicUsize::new(0);

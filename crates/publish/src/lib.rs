@@ -2,16 +2,16 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`index`] | AGGREGATE: agents to the published tree, and the swap into place |
+//! | [`tree`] | AGGREGATE: agents to the published tree, and the swap into place |
 //! | [`history`] | LOAD: when agents came, changed and went, from git or a file |
 //! | [`diff`] | COMPARE: what has changed from one published index to another |
 //! | [`site`] | RENDER: a published index to the pages of the catalog site |
-//! | [`preview`] | a tree in memory, served over HTTP on this machine |
-//! | [`publish`] | PUBLISH: a built tree, sent to a directory or a bucket in an order in which no reader misses anything |
+//! | [`server`] | a tree in memory, served over HTTP on this machine |
+//! | [`upload`] | PUBLISH: a built tree, sent to a directory or a bucket in an order in which no reader misses anything |
 
 pub mod diff;
 pub mod history;
-pub mod index;
-pub mod preview;
-pub mod publish;
+pub mod server;
 pub mod site;
+pub mod tree;
+pub mod upload;

@@ -1,7 +1,7 @@
 //! A registry of one agent, in memory.
 
 use acp_registry::check::{self, Levels, Options, Selection};
-use acp_registry::index;
+use acp_registry::tree;
 use acp_registry::manifest::Manifest;
 use acp_registry::net::AllowedHosts;
 use acp_registry::config::Config;
@@ -29,8 +29,8 @@ pub fn check(manifest: &str, icon: Option<&str>) {
         let rendered = report.render(format);
         assert!(!rendered.contains('\u{1b}'));
     }
-    let options = index::Options { base_url: None, check: &options, previous: None };
-    if let Ok(built) = index::build(&registry, &checked, &options) {
+    let options = tree::Options { base_url: None, check: &options, previous: None };
+    if let Ok(built) = tree::build(&registry, &checked, &options) {
         let (_, bytes) = built.tree.files().find(|(name, _)| *name == "registry.json").expect("an index");
         assert!(bytes.is_ascii() && Manifest::parse(String::from_utf8_lossy(bytes).into_owned()).is_ok());
     }

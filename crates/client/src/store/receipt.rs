@@ -11,8 +11,6 @@ use super::{Stamp, StoredInterpreter};
 use crate::install::{Kind, Placed, ScriptsNotRun, Source, Verified};
 use crate::resolve::Plan;
 use acp_registry_core::json;
-use acp_registry_core::json;
-use acp_registry_core::manifest::{Platform, env_name};
 use acp_registry_core::manifest::{Platform, env_name};
 use acp_registry_core::text::quote;
 

@@ -4,6 +4,7 @@ use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Inspection;
 use crate::survey::Survey;
+use acp_registry_core::archive::CmdNotFound;
 use acp_registry_core::text::quote;
 
 pub(crate) static RULE: Rule = Rule {

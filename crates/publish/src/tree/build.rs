@@ -6,9 +6,9 @@ use rayon::prelude::*;
 use serde_json::{Map, Value};
 
 use super::entry::{Icon, entry, renewed};
+use super::files::{Content, Tree};
 use super::previous::{Kept, Published, PublishedError};
 use super::sources::{Chosen, Source, choose};
-use super::tree::{Content, Tree};
 use acp_registry_core::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry_core::text::quote;
 use acp_registry_gate::check::{self, Checked, schema};

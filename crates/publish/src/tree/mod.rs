@@ -6,10 +6,10 @@
 
 mod build;
 mod entry;
+mod files;
 mod previous;
 mod sources;
-mod tree;
 
 pub use build::{BuildError, Built, BuiltAgent, Options, Outcome, Reason, brief_list, build};
+pub use files::{Content, Difference, Tree, TreeError};
 pub use previous::{Directory, Published, PublishedError};
-pub use tree::{Content, Difference, Tree, TreeError};
