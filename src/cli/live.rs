@@ -13,7 +13,7 @@ use acp_registry::manifest::Platform;
 use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::registry::{Loaded, Registry};
 use acp_registry::sys::process::{self, Environment, Isolation, Network, Orphans};
-use acp_registry::upstream::{npm_variables, uv_variables};
+use acp_registry::upstream::{Registries, npm_variables, uv_variables};
 use acp_registry::verify::{Row, Sources, State, Task, Turns, Verdict, Verifier};
 
 use super::abandoned;
@@ -171,6 +171,7 @@ pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
         environment: environment.clone(),
         npm: npm_variables(&surroundings),
         uv: uv_variables(&surroundings),
+        registries: Registries::configured(&surroundings),
         client: Arc::new(Client::new(network)?),
         github: None,
         limits,

@@ -16,7 +16,7 @@ use acp_registry::sys::fs::PathError;
 use acp_registry::sys::process::{Environment, hide_from_agents};
 use acp_registry::text::{quote, suggestions};
 use acp_registry::upstream::github::Github;
-use acp_registry::upstream::{npm_variables, uv_variables};
+use acp_registry::upstream::{Registries, npm_variables, uv_variables};
 use clap::ValueEnum;
 use etcetera::BaseStrategy as _;
 use futures_util::FutureExt as _;
@@ -155,6 +155,12 @@ pub(super) struct PackageArgs {
     /// A build runs code of these packages.
     #[arg(long)]
     allow_build: bool,
+
+    /// Time limit for the installation of an agent [default: 1800s]
+    ///
+    /// npm and uv have limits of their own for an answer that does not come.
+    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
+    install_timeout: Option<Duration>,
 }
 
 impl<'a> Session<'a> {
@@ -296,15 +302,18 @@ impl<'a> Session<'a> {
         let (client, github) = self.connect()?;
         let variable = |name: &str| env::var(name).ok();
         let surroundings = network::surroundings(&variable);
+        let new = Installer::new(client, environment());
         Ok(Installer {
             npm: npm_variables(&surroundings),
             uv: uv_variables(&surroundings),
+            registries: Registries::configured(&surroundings),
             github: Some(github),
             platform,
             launcher: live::launcher(),
             packages: network::package_cache().filter(|_| !self.packages.no_cache),
             allow_build: self.packages.allow_build,
-            ..Installer::new(client, environment())
+            timeout: self.packages.install_timeout.unwrap_or(new.timeout),
+            ..new
         })
     }
 

@@ -50,6 +50,50 @@ fn registry() -> Server {
 }
 
 #[test]
+fn a_registry_that_answers_nothing_of_use_is_named_with_its_setting() {
+    const TEST: &str = "a_registry_that_answers_nothing_of_use_is_named_with_its_setting";
+    let env = Env::empty();
+    for (id, distribution) in [
+        ("of-npm", json!({ "npx": { "package": "no-such-agent@1.0.0" } })),
+        ("of-python", json!({ "uvx": { "package": "no-such-agent==1.0.0" } })),
+    ] {
+        let manifest = json!({ "id": id, "name": id, "version": "1.0.0", "description": "An agent", "license": "MIT",
+                               "distribution": distribution });
+        env.write(&format!("r/{id}/agent.json"), manifest.to_string());
+        env.write(&format!("r/{id}/icon.svg"), ICON);
+    }
+    for (status, page, of_npm, of_python) in [
+        (
+            404,
+            "no",
+            "npm has no package `no-such-agent` at ",
+            "the Python package index has no package `no-such-agent` at ",
+        ),
+        (401, "no", "help: give npm its token, with `//", "help: give uv its name and password, with a line for "),
+        (403, "no", "help: give npm its token, with `//", "help: give uv its name and password, with a line for "),
+        (200, "<html>sign in</html>", "is not valid JSON", "the Python package index has no version 1.0.0 of "),
+    ] {
+        let server = Server::answering(move |_| (status, vec![("Content-Type", "text/html".to_owned())], page.into()));
+        let address = format!("http://u:secret@{}/all", server.host);
+        for (program, id, variable, expected) in
+            [("npm", "of-npm", "npm_config_registry", of_npm), ("uv", "of-python", "UV_DEFAULT_INDEX", of_python)]
+        {
+            if !is_there(program) {
+                skipped(TEST, &format!("{program} is not installed"));
+                continue;
+            }
+            let mut command = people(&env, &["install", "--no-cache", "--no-check", id]);
+            let run = Run::of(command.env(variable, &address));
+            let told = format!("http://{}/all, as {variable} says", server.host);
+            assert_eq!(run.code, 3, "{status} {}", run.stderr);
+            assert!(run.stderr.contains(&told) && run.stderr.contains(expected), "{status} {}", run.stderr);
+            assert!(run.stderr.contains(&format!("correct {variable}")), "{status} {}", run.stderr);
+            assert!(!run.stderr.contains("secret"), "{status} {}", run.stderr);
+        }
+    }
+}
+
+#[test]
 fn the_install_script_of_an_agent_runs_under_every_npm() {
     const TEST: &str = "the_install_script_of_an_agent_runs_under_every_npm";
     if !is_there("npm") {

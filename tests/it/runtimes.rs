@@ -13,7 +13,8 @@ use crate::people::{People, entry};
 use crate::support::{ICON, Run};
 
 /// Puts a package below its prefix that asks for a Node.js which no machine has. What a file beside it says goes to stderr;
-/// with a file `fails`, that is all. With a file `notes`, npm's notes are these, and with one `ignores` it runs no script.
+/// with a file `fails`, that is all. With a file `notes`, npm's notes are these, with one `ignores` it runs no script, and
+/// with one `hangs` it never ends.
 const NPM: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo 11.0.0 && exit
 here=${0%/*}
@@ -24,6 +25,7 @@ while [ $# -gt 0 ]; do
 done
 cp "$prefix/package.json" "$here/project.json"
 mkdir -p "$npm_config_cache"; echo fetched > "$npm_config_cache/tarball"
+[ -e "$here/hangs" ] && exec sleep 3600
 [ -e "$here/says" ] && cat "$here/says" >&2
 [ -e "$here/fails" ] && exit 1
 mkdir -p "$prefix/node_modules/p"
@@ -256,6 +258,31 @@ fn install_scripts_that_npm_has_not_run_are_named_everywhere() {
     assert_eq!((code, &row["scripts_not_run"]), (0, &json!(["deep@2.0.0"])), "{row}");
     let run = scene.run(&["bin", "new"], &["verify", "p"]);
     assert!(run.stdout.contains("npm has not run the install scripts of deep@2.0.0"), "{}", run.stdout);
+}
+
+#[test]
+fn a_package_manager_that_never_ends_is_ended_with_a_word_on_the_limit() {
+    let scene = Scene::new();
+    scene.0.env.write("bin/hangs", "");
+    let run = scene.run(&["bin", "old"], &["install", "p", "--install-timeout", "1s"]);
+    assert!(run.code == 3 && run.stderr.contains("npm did not end within 1 s"), "{}", run.stderr);
+    assert!(run.stderr.contains("\nhelp: if the network is slow, give it more time: "), "{}", run.stderr);
+}
+
+#[test]
+fn a_registry_that_is_configured_is_named_where_it_lacks_the_package() {
+    let scene = Scene::new();
+    let says = "npm error code E404\nnpm error 404 Not Found - GET http://127.0.0.1:9/npm/p\nnpm error 404\n\
+                npm error 404  The requested resource 'p@1.0.0' could not be found or you do not have permission to access it.\n";
+    scene.0.env.write("bin/says", says);
+    scene.0.env.write("bin/fails", "");
+    let run = scene.run(&["bin", "old"], &["install", "p"]);
+    assert!(run.code == 3 && run.stderr.contains("npm has no package `p`\n"), "{}", run.stderr);
+    let address = "http://u:secret@127.0.0.1:9/npm/";
+    let run = Run::of(scene.command(&["bin", "old"], &["install", "p"]).env("npm_config_registry", address));
+    let told = "npm has no package `p` at http://127.0.0.1:9/npm/, as npm_config_registry says\n\
+                help: correct npm_config_registry if that is not where the package is\n";
+    assert!(run.code == 3 && run.stderr.ends_with(told) && !run.stderr.contains("secret"), "{}", run.stderr);
 }
 
 #[test]

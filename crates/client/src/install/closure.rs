@@ -59,8 +59,19 @@ impl Installer {
         let cache = self.open_cache();
         let environment = self.npm_environment(cache.as_ref());
         let (timeout, launcher, progress) = (self.timeout, self.launcher.clone(), &|_| ());
-        let tool =
-            Tool { name: "npm", program, arguments, environment, directory, temporary, timeout, launcher, progress };
+        let registry = self.registries.of_npm(&name).cloned();
+        let tool = Tool {
+            name: "npm",
+            program,
+            arguments,
+            environment,
+            directory,
+            temporary,
+            timeout,
+            launcher,
+            registry,
+            progress,
+        };
         tool.run().await?;
         let packages = read(&directory.join("package-lock.json"))?;
         Ok(Closure { integrity: integrity_in(packages.as_bytes(), &name), packages })
@@ -89,8 +100,19 @@ impl Installer {
         let cache = self.open_cache();
         let environment = self.uv_environment(package, cache.as_ref())?;
         let (timeout, launcher, progress) = (self.timeout, self.launcher.clone(), &|_| ());
-        let tool =
-            Tool { name: "uv", program, arguments, environment, directory, temporary, timeout, launcher, progress };
+        let registry = self.registries.of_python().cloned();
+        let tool = Tool {
+            name: "uv",
+            program,
+            arguments,
+            environment,
+            directory,
+            temporary,
+            timeout,
+            launcher,
+            registry,
+            progress,
+        };
         tool.run().await.map_err(|error| uv::refused(error, &package.package))?;
         Ok(Closure { integrity: None, packages: read(&directory.join("packages.txt"))? })
     }

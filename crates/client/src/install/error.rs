@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::failure::ToolFailure;
+use super::failure::{SLOW, ToolFailure};
 use super::{Shortfall, Verified, remedy};
 use acp_registry_core::archive::{self, CmdNotFound, Mismatch, Misnamed};
 use acp_registry_core::manifest::{Platform, SpecError};
@@ -113,7 +113,13 @@ pub enum Error {
     #[error("the archive {0}")]
     Archive(#[from] archive::Error),
     /// The package registry has no such version of the package.
-    #[error("{} has no version {version} of {}{}", failure.registry(), quote(name), failure.newest(newest.as_deref()))]
+    #[error(
+        "{} has no version {version} of {}{}{}",
+        failure.registry(),
+        quote(name),
+        failure.place(),
+        failure.newest(newest.as_deref())
+    )]
     NoVersion {
         /// The package.
         name: String,
@@ -125,7 +131,7 @@ pub enum Error {
         failure: Box<ToolFailure>,
     },
     /// The package registry has no such package.
-    #[error("{} has no package {}", failure.registry(), quote(name))]
+    #[error("{} has no package {}{}", failure.registry(), quote(name), failure.place())]
     NoPackage {
         /// The package.
         name: String,
@@ -213,6 +219,8 @@ impl Error {
     pub fn remedy(&self) -> Option<String> {
         match self {
             Self::Tool(failure) => failure.remedy(),
+            Self::NoPackage { failure, .. } | Self::NoVersion { failure, newest: None, .. } => failure.other_registry(),
+            Self::Slow(_) => Some(SLOW.to_owned()),
             Self::Fetch(error) => error.problem.remedy().map(ToOwned::to_owned),
             Self::RuntimeTooOld(too_old) => Some(remedy::newer(&too_old.shortfall)),
             Self::MissingRuntime { remedy, .. } => Some((*remedy).to_owned()),

@@ -8,6 +8,7 @@ use url::Url;
 use acp_registry_core::cause;
 use acp_registry_core::net::remedy;
 use acp_registry_core::sys::process::Exit;
+use acp_registry_core::upstream::NamedRegistry;
 
 /// What npm's codes are where it has not reached its registry, or something on the way has answered.
 const CODES: [&str; 13] = [
@@ -28,6 +29,10 @@ const NO_NETWORK: [&str; 9] = [
 const FULL: [&str; 5] =
     ["ENOSPC", "EDQUOT", "No space left on device", "no space left on device", "Disk quota exceeded"];
 
+/// What helps where an installation takes too long.
+pub(super) const SLOW: &str =
+    "if the network is slow, give it more time: `install`, `update` and `verify` take --install-timeout";
+
 /// How a package manager has failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{program} {}", self.describe())]
@@ -44,6 +49,10 @@ pub struct ToolFailure {
     pub proxy: Option<String>,
     /// The directory on whose disk no space is left.
     pub full: Option<PathBuf>,
+    /// How far it was when its time was up, in short words without hidden characters.
+    pub phase: Option<String>,
+    /// The package registry that it was told to ask.
+    pub asked: Option<NamedRegistry>,
 }
 
 impl ToolFailure {
@@ -115,14 +124,73 @@ impl ToolFailure {
         if let Some(full) = &self.full {
             return Some(format!("free space on the disk of {}", full.display()));
         }
-        let remedy = if !self.is_of_network() {
-            None
-        } else if self.proxy.is_some() {
-            Some(remedy::PROXY)
-        } else {
-            NO_NETWORK.iter().any(|words| self.stderr.contains(words)).then_some(remedy::NETWORK)
-        };
-        remedy.map(ToOwned::to_owned)
+        if self.exit.is_none() {
+            return Some(SLOW.to_owned());
+        }
+        if self.wants_credentials()
+            && let Some(asked) = self.asked()
+        {
+            return Some(self.credentials(asked));
+        }
+        if !self.is_of_network() {
+            return if self.is_garbled() || self.lacks_package() { self.other_registry() } else { None };
+        }
+        if self.proxy.is_some() {
+            return Some(remedy::PROXY.to_owned());
+        }
+        let remedy = NO_NETWORK.iter().any(|words| self.stderr.contains(words)).then_some(remedy::NETWORK);
+        match (self.asked(), remedy) {
+            (Some(asked), Some(remedy)) => Some(format!("correct {}, or {remedy}", asked.setting)),
+            (Some(asked), None) => Some(format!("correct {}, or see whether that address answers", asked.setting)),
+            (None, remedy) => remedy.map(ToOwned::to_owned),
+        }
+    }
+
+    /// What to do where a registry that is configured lacks what others have.
+    pub(super) fn other_registry(&self) -> Option<String> {
+        self.asked().map(|asked| format!("correct {} if that is not where the package is", asked.setting))
+    }
+
+    /// How a registry is told who asks.
+    fn credentials(&self, asked: &NamedRegistry) -> String {
+        let NamedRegistry { address, setting } = asked;
+        let host = address.split_once("://").map_or(address.as_str(), |(_, host)| host);
+        if self.program == "npm" {
+            let host = host.trim_end_matches('/');
+            return format!("give npm its token, with `//{host}/:_authToken=TOKEN` in ~/.npmrc, or correct {setting}");
+        }
+        let host = host.split(['/', ':']).next().unwrap_or_default();
+        format!("give uv its name and password, with a line for {host} in ~/.netrc, or correct {setting}")
+    }
+
+    /// The registry that is configured and was asked for what its words name.
+    fn asked(&self) -> Option<&NamedRegistry> {
+        let asked = self.asked.as_ref()?;
+        let origin = Url::parse(&asked.address).ok().map(|url| url.origin());
+        let mut named = self.addresses().map(|url| Some(url.origin())).peekable();
+        // Where npm lacks a name and a password, it names no address but that of its makers.
+        let is_asked = self.code() == Some("E401") || named.peek().is_none() || named.any(|url| url == origin);
+        is_asked.then_some(asked)
+    }
+
+    /// Where that registry is, as the rest of a sentence about it.
+    pub(super) fn place(&self) -> String {
+        let place = |asked: &NamedRegistry| format!(" at {}, as {} says", asked.address, asked.setting);
+        self.asked().map(place).unwrap_or_default()
+    }
+
+    /// Whether the registry wants to know who asks.
+    fn wants_credentials(&self) -> bool {
+        if self.program == "npm" {
+            return self.code() == Some("E401") || (self.code() == Some("E403") && self.proxy.is_none());
+        }
+        let text = unfolded(&self.stderr);
+        ["401 Unauthorized", "403 Forbidden"].iter().any(|status| text.contains(status)) && self.proxy.is_none()
+    }
+
+    /// Whether something else than a registry has answered npm.
+    fn is_garbled(&self) -> bool {
+        self.program == "npm" && self.own_lines().any(|line| line.contains("invalid json response body at "))
     }
 
     /// Whether it has not reached its registry, or something on the way has answered.
@@ -191,11 +259,19 @@ impl ToolFailure {
             // It only warns of files that it could not write.
             Some(exit) if exit.code == Some(0) => "did not write all files".to_owned(),
             Some(exit) => format!("failed ({})", exit.describe()),
-            None => format!("did not end within {} s", self.limit.as_secs_f64()),
+            None => {
+                let phase = self.phase.as_ref().map_or_else(String::new, |phase| format!(" ({phase})"));
+                format!("did not end within {} s{phase}", self.limit.as_secs_f64())
+            }
         };
         if let Some(cause) = cause::quoted(&self.stderr) {
             text.push_str(": ");
             text.push_str(&cause);
+        }
+        if let Some(asked) = self.asked()
+            && (self.is_of_network() || self.wants_credentials() || self.is_garbled() || self.lacks_package())
+        {
+            text.push_str(&format!("; it asked {}, as {} says", asked.address, asked.setting));
         }
         if let Some(proxy) = self.proxy.as_ref().filter(|_| self.is_of_network()) {
             text.push_str(&format!("; it was asked through the proxy {proxy}"));
@@ -221,7 +297,7 @@ mod tests {
     fn failure(program: &'static str, stderr: &str) -> ToolFailure {
         let exit = Some(Exit { how: How::Exited, code: Some(1), signal: None });
         let (limit, stderr) = (Duration::from_mins(5), stderr.to_owned());
-        ToolFailure { program, exit, limit, stderr, proxy: None, full: None }
+        ToolFailure { program, exit, limit, stderr, proxy: None, full: None, phase: None, asked: None }
     }
 
     #[test]
@@ -230,6 +306,9 @@ mod tests {
                       npm error command sh -c x\nnpm error node is too old\nnpm error A complete log of this: /b\n";
         let slow = ToolFailure { exit: None, ..failure("npm", script) };
         assert_eq!(slow.to_string(), "npm did not end within 300 s: `node is too old`");
+        assert_eq!(slow.remedy().as_deref(), Some(SLOW));
+        let slow = ToolFailure { exit: None, phase: Some("fetching packages: 9".to_owned()), ..failure("npm", "") };
+        assert_eq!(slow.to_string(), "npm did not end within 300 s (fetching packages: 9)");
         let chain = failure("uv", "Resolved\nerror: no\n  cause: y\n").to_string();
         assert_eq!(chain, "uv failed (exit code 1): `no: y`");
         assert_eq!(failure("uv", " \n").to_string(), "uv failed (exit code 1)");
@@ -270,6 +349,40 @@ mod tests {
             assert_eq!(is_named, through, "{name}: {failure}");
             assert_eq!(failure.addresses().next().is_some(), through || name == "npm-e404.txt", "{name}");
             assert!(!failure.is_of_disk());
+        }
+    }
+
+    #[test]
+    fn a_registry_that_is_configured_is_named_with_its_setting() {
+        const SCRIPT: &str = "npm error code E404\nnpm error 404 Not Found - GET https://h.example/x";
+        let base = "http://127.0.0.1:9/";
+        let not_found = format!("npm error code E404\nnpm error 404 Not Found - GET {base}p\n");
+        let denied = format!("npm error code E403\nnpm error 403 403 Forbidden - GET {base}p\n");
+        let who = "npm error code E401\nnpm error Incorrect or missing password.\nnpm error   https://h.example/x\n";
+        let page = format!("npm error code FETCH_ERROR\nnpm error invalid json response body at {base}p reason: x\n");
+        let down = format!("npm error code ENOTFOUND\nnpm error network request to {base}p failed, reason: x\n");
+        let index = format!(
+            "error: No solution found when resolving: x\n\nhint: An index ({base}) returned a 403 Forbidden error\n"
+        );
+        let other = "correct SETTING if that is not where the package is";
+        let token = "give npm its token, with `//127.0.0.1:9/:_authToken=TOKEN` in ~/.npmrc, or correct SETTING";
+        let netrc = "give uv its name and password, with a line for 127.0.0.1 in ~/.netrc, or correct SETTING";
+        let network = format!("correct SETTING, or {}", remedy::NETWORK);
+        for (program, stderr, expected) in [
+            ("npm", not_found.as_str(), Some(other)),
+            ("npm", &denied, Some(token)),
+            ("npm", who, Some(token)),
+            ("npm", &page, Some(other)),
+            ("npm", &down, Some(&network)),
+            ("npm", SCRIPT, None),
+            ("npm", "npm error code 1\nnpm error path /a\n", None),
+            ("uv", &index, Some(netrc)),
+        ] {
+            let asked = Some(NamedRegistry { address: base.to_owned(), setting: "SETTING".to_owned() });
+            let failure = ToolFailure { asked, ..failure(program, stderr) };
+            assert_eq!(failure.remedy().as_deref(), expected, "{stderr}");
+            let is_named = failure.to_string().contains("; it asked http://127.0.0.1:9/, as SETTING says");
+            assert_eq!(is_named, expected.is_some(), "{failure}");
         }
     }
 

@@ -62,6 +62,7 @@ use acp_registry_core::archive::Limits;
 use acp_registry_core::manifest::{BinaryTarget, Distribution, Package, Platform, extension};
 use acp_registry_core::net::Client;
 use acp_registry_core::sys::process::Environment;
+use acp_registry_core::upstream::Registries;
 use acp_registry_core::upstream::github::Github;
 
 pub use binary::github_digest;
@@ -244,6 +245,8 @@ pub struct Installer {
     pub npm: Vec<(String, String)>,
     /// What uv is told besides, see [`acp_registry_core::upstream::uv_variables`].
     pub uv: Vec<(String, String)>,
+    /// The package registries that are configured, for messages.
+    pub registries: Registries,
     /// Fetches archives.
     pub client: Arc<Client>,
     /// Whom to ask for the digest of an archive when the manifest has none; `None` asks nobody.
@@ -272,6 +275,7 @@ impl Installer {
             environment,
             npm: Vec::new(),
             uv: Vec::new(),
+            registries: Registries::default(),
             client,
             github: None,
             limits: Limits::default(),
@@ -354,11 +358,19 @@ impl Installer {
         self.packages.as_ref()?.open()
     }
 
-    /// The environment of npm. By itself, npm waits 10 and 60 s for a registry that does not answer, once for each level of
-    /// dependencies that it has in its cache.
+    /// The environment of npm. Before npm asks a registry again that does not answer, it waits 10 and then 60 s by itself, once
+    /// for each level of dependencies that it has in its cache: with 1 and 10 s, an agent of nine levels took 100 s without a
+    /// network. How long a slow answer may take is another setting, and stays as it is.
     fn npm_environment(&self, cache: Option<&cache::Open>) -> Environment {
+        const PAUSES: [(&str, &str); 2] =
+            [("npm_config_fetch_retry_mintimeout", "1000"), ("npm_config_fetch_retry_maxtimeout", "3000")];
         let mut environment = self.environment.clone();
-        environment.set("npm_config_fetch_retry_mintimeout", "1000");
+        // npm refuses a lower bound above the upper one, so that the person's count alone.
+        if self.npm.iter().all(|(name, _)| PAUSES.iter().all(|(known, _)| name != known)) {
+            for (name, value) in PAUSES {
+                environment.set(name, value);
+            }
+        }
         set_all(&mut environment, &self.npm);
         if let Some(cache) = cache {
             environment.set("npm_config_cache", &cache.npm);

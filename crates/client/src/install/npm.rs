@@ -55,8 +55,19 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     (work.progress)(Progress::Running("npm"));
     let tool = |arguments| {
         let (program, environment, launcher) = (npm.clone(), environment.clone(), launcher.clone());
-        let progress = work.progress;
-        Tool { name: "npm", program, arguments, environment, directory, temporary, timeout, launcher, progress }
+        let (progress, registry) = (work.progress, installer.registries.of_npm(&name).cloned());
+        Tool {
+            name: "npm",
+            program,
+            arguments,
+            environment,
+            directory,
+            temporary,
+            timeout,
+            launcher,
+            registry,
+            progress,
+        }
     };
     let ran = match tool(arguments).run().await {
         Err(Error::Tool(failure)) if failure.lacks_version(&name, &version) => {
@@ -137,9 +148,19 @@ impl Installer {
     pub async fn runs_scripts(&self, temporary: &Path) -> bool {
         let Ok(program) = find(self, "npm") else { return false };
         let (environment, timeout, launcher) = (self.npm_environment(None), self.timeout, self.launcher.clone());
-        let (arguments, directory, progress) = (words(&ASK), temporary, &|_| ());
-        let tool =
-            Tool { name: "npm", program, arguments, environment, directory, temporary, timeout, launcher, progress };
+        let (arguments, directory, registry, progress) = (words(&ASK), temporary, None, &|_| ());
+        let tool = Tool {
+            name: "npm",
+            program,
+            arguments,
+            environment,
+            directory,
+            temporary,
+            timeout,
+            launcher,
+            registry,
+            progress,
+        };
         tool.run().await.is_ok_and(|said| said.stdout.trim() == "false")
     }
 

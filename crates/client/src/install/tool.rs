@@ -13,6 +13,7 @@ use super::{Error, Progress, ToolFailure};
 use acp_registry_core::net::Proxies;
 use acp_registry_core::sys::fs::available;
 use acp_registry_core::sys::process::{Environment, Home, Isolation, Launch, Pipes, Sandbox, Tree};
+use acp_registry_core::upstream::NamedRegistry;
 
 /// How long the last words are waited for after the end.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -32,6 +33,8 @@ pub(super) struct Tool<'a> {
     pub(super) timeout: Duration,
     /// Sets its limits.
     pub(super) launcher: Option<PathBuf>,
+    /// The package registry that it is told to ask.
+    pub(super) registry: Option<NamedRegistry>,
     /// Is told how far it is.
     pub(super) progress: &'a (dyn Fn(Progress) + Send + Sync),
 }
@@ -87,7 +90,9 @@ impl Tool<'_> {
             stderr = said.text();
         }
         let (program, limit) = (self.name, self.timeout);
-        let mut failure = ToolFailure { program, exit, limit, stderr, proxy: None, full: None };
+        let phase = Some(phases.borrow().clone()).filter(|phase| !phase.is_empty());
+        let mut failure =
+            ToolFailure { program, exit, limit, stderr, proxy: None, full: None, phase, asked: self.registry };
         let proxy = failure.addresses().find_map(|url| proxies.of(&url));
         failure.proxy = proxy;
         failure.full = if failure.is_of_disk() { fullest(places) } else { None };

@@ -28,8 +28,20 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     environment.set("UV_PYTHON_INSTALL_DIR", directory.join("python"));
     let run = |arguments: Vec<String>, environment: Environment| {
         let (program, timeout, launcher) = (program.clone(), installer.timeout, installer.launcher.clone());
-        let progress = work.progress;
-        Tool { name: "uv", program, arguments, environment, directory, temporary, timeout, launcher, progress }.run()
+        let (progress, registry) = (work.progress, installer.registries.of_python().cloned());
+        let tool = Tool {
+            name: "uv",
+            program,
+            arguments,
+            environment,
+            directory,
+            temporary,
+            timeout,
+            launcher,
+            registry,
+            progress,
+        };
+        tool.run()
     };
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     (work.progress)(Progress::Running("uv"));

@@ -5,10 +5,12 @@
 //! * [`npm_variables`], [`uv_variables`]: the same configuration, for a package manager that runs in another home
 //! * [`npm`], [`pypi`], [`github`]: one source each: a question and its answer
 //! * [`Sources`]: all of these
+//! * [`Registries`]: which of them are configured, and where, for messages
 //! * [`About`]: what a publisher says of what it publishes
 
 mod about;
 mod config_file;
+mod configured;
 mod for_install;
 pub mod github;
 pub mod npm;
@@ -21,6 +23,7 @@ mod sources;
 mod surroundings;
 
 pub use about::About;
+pub use configured::{NamedRegistry, Registries};
 pub use for_install::{npm_variables, uv_variables};
 pub use npm_config::npm_registry;
 pub use python_config::python_index;

@@ -23,42 +23,54 @@ pub(super) const OVERRIDE: &str = "ACP_REGISTRY_NPM";
 /// # Errors
 /// [`UnknownBase`] when nothing is configured and there is no npm, or when what is configured is no address.
 pub fn npm_registry(surroundings: &Surroundings<'_>, credentials: &mut Credentials) -> Result<Registry, UnknownBase> {
-    let settings: Vec<Setting> = files(surroundings)
+    let settings = person_settings(surroundings);
+    let is_overridden = surroundings.set(OVERRIDE).is_some();
+    let named = configured(surroundings, &settings);
+    let named = named.or_else(|| {
+        let text = (surroundings.run)("npm", &["config", "get", "registry"])?;
+        Some((text, "the answer of `npm config get registry`".to_owned()))
+    });
+    let (text, place) =
+        named.ok_or(UnknownBase::Unset { what: "npm registry", program: "Node.js with npm", variable: OVERRIDE })?;
+    let default = base(&text, &place, credentials)?;
+    let mut own = BTreeMap::new();
+    for (scope, address, place) in scopes(&settings).filter(|_| !is_overridden) {
+        own.insert(scope, base(&address, &place, credentials)?);
+    }
+    let registry = Registry { default, scopes: own };
+    add_secrets(&settings, &registry, credentials);
+    Ok(registry)
+}
+
+/// The settings of the person's and the system's `.npmrc`, of which the first of a key counts.
+pub(super) fn person_settings(surroundings: &Surroundings<'_>) -> Vec<Setting> {
+    files(surroundings)
         .iter()
         .filter_map(|path| read(path))
         .flat_map(|text| settings(&text))
         .filter(|setting| setting.section.is_empty())
         .map(|setting| Setting { value: expanded(&setting.value, surroundings.variable), ..setting })
-        .collect();
-    let of_key = |key: &str| settings.iter().find(|setting| setting.key == key).map(|setting| setting.value.clone());
+        .collect()
+}
 
-    let is_overridden = surroundings.set(OVERRIDE).is_some();
-    let named = surroundings.set(OVERRIDE).map(|text| (text, OVERRIDE));
-    let named = named.or_else(|| {
-        ["npm_config_registry", "NPM_CONFIG_REGISTRY"]
-            .into_iter()
-            .find_map(|name| Some((surroundings.set(name)?, name)))
-    });
-    let named = named.or_else(|| Some((of_key("registry")?, "`registry` in .npmrc")));
-    let named = named.or_else(|| {
-        let text = (surroundings.run)("npm", &["config", "get", "registry"])?;
-        Some((text, "the answer of `npm config get registry`"))
-    });
-    let (text, place) =
-        named.ok_or(UnknownBase::Unset { what: "npm registry", program: "Node.js with npm", variable: OVERRIDE })?;
-    let default = base(&text, place, credentials)?;
-    let mut scopes = BTreeMap::new();
-    for setting in settings.iter().filter(|_| !is_overridden) {
-        if let Some(scope) = setting.key.strip_suffix(":registry").filter(|scope| scope.starts_with('@'))
-            && !scopes.contains_key(scope)
-        {
-            let place = format!("`{}` in .npmrc", setting.key);
-            scopes.insert(scope.to_owned(), base(&setting.value, &place, credentials)?);
+/// The address that is configured for packages without a scope, with the secrets in it, and where.
+pub(super) fn configured(surroundings: &Surroundings<'_>, settings: &[Setting]) -> Option<(String, String)> {
+    let variables = [OVERRIDE, "npm_config_registry", "NPM_CONFIG_REGISTRY"];
+    let named = variables.into_iter().find_map(|name| Some((surroundings.set(name)?, name.to_owned())));
+    let of_file = || settings.iter().find(|setting| setting.key == "registry");
+    named.or_else(|| Some((of_file()?.value.clone(), "`registry` in .npmrc".to_owned())))
+}
+
+/// The addresses that are configured for scopes, each with its `@scope`, and where.
+pub(super) fn scopes(settings: &[Setting]) -> impl Iterator<Item = (String, String, String)> {
+    let mut scopes: BTreeMap<&str, &Setting> = BTreeMap::new();
+    for setting in settings {
+        if let Some(scope) = setting.key.strip_suffix(":registry").filter(|scope| scope.starts_with('@')) {
+            scopes.entry(scope).or_insert(setting);
         }
     }
-    let registry = Registry { default, scopes };
-    add_secrets(&settings, &registry, credentials);
-    Ok(registry)
+    let place = |setting: &Setting| format!("`{}` in .npmrc", setting.key);
+    scopes.into_iter().map(move |(scope, setting)| (scope.to_owned(), setting.value.clone(), place(setting)))
 }
 
 /// The person's file, then the system's: the first that has a setting wins.

@@ -28,16 +28,19 @@ pub fn python_index(surroundings: &Surroundings<'_>, credentials: &mut Credentia
     });
     let (text, place) =
         named.ok_or(UnknownBase::Unset { what: "Python package index", program: "uv", variable: OVERRIDE })?;
-    // uv lets an index have a name before its address.
-    let address = match text.split_once('=') {
-        Some((name, address)) if !name.contains([':', '/']) => address,
-        _ => &text,
-    };
-    let base = base(address, &place, credentials)?;
+    let base = base(address(&text), &place, credentials)?;
     if let Some((user, password)) = surroundings.home().and_then(|home| of_netrc(&home, &base)) {
         credentials.add(&base, &Secret::Basic(user, password));
     }
     Ok(Index { base })
+}
+
+/// The address of an index, before which uv lets it have a name.
+pub(super) fn address(text: &str) -> &str {
+    match text.split_once('=') {
+        Some((name, address)) if !name.contains([':', '/']) => address,
+        _ => text,
+    }
 }
 
 /// The address that is configured, with the secrets in it, and where.
