@@ -15,7 +15,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("core", "sys", &["text"]),
     ("core", "net", &["digest", "sys"]),
     ("core", "manifest", &["source"]),
-    ("core", "upstream", &["json", "net", "sys"]),
+    ("core", "upstream", &["json", "net", "sys", "text"]),
     ("core", "archive", &["manifest", "sys", "text"]),
     ("core", "registry", &["manifest", "sys"]),
     ("protocol", "handshake", &["cause", "manifest", "sys", "text"]),

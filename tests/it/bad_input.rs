@@ -182,6 +182,23 @@ fn icons_with_entity_bombs() {
 }
 
 #[test]
+fn an_icon_that_is_a_binary_file_is_called_what_it_is() {
+    let png = [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10".as_slice(), &[0xff; 64]].concat();
+    let jpeg = [b"\xff\xd8\xff\xe0\0\x10JFIF\0".as_slice(), &[0xfe; 64]].concat();
+    for (bytes, message, help) in [
+        (png, "an image of pixels, not an SVG document", "export the icon as SVG"),
+        (jpeg, "an image of pixels, not an SVG document", "export the icon as SVG"),
+        (b"<svg \xe9/>".to_vec(), "not UTF-8", "save the file as UTF-8"),
+    ] {
+        let env = with_icon(bytes);
+        assert_eq!(env.findings(), found("icon/syntax", "bad/icon.svg"));
+        let (_, report) = env.json(&["validate"]);
+        let finding = &report["findings"][0];
+        assert_eq!((finding["message"].as_str(), finding["help"].as_str()), (Some(message), Some(help)));
+    }
+}
+
+#[test]
 fn icons_of_impossible_sizes() {
     for size in ["nan", "1e999", "-16", "inf", "99999999999999999999999999999999"] {
         let by_width = ICON.replace("width=\"16\"", &format!("width=\"{size}\""));

@@ -107,6 +107,26 @@ fn a_result_that_cannot_be_written_is_an_error() {
     assert!(run.stderr.contains("cannot write the result"), "{}", run.stderr);
 }
 
+/// That the file can be written is seen before the work, but its disk may be full after it.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_result_is_printed_although_its_file_cannot_be_written() {
+    let env = Env::with(&["a"]);
+    for (command, flag, shown) in
+        [("validate", "--output", "1 agent checked"), ("verify", "--out", "0 passed, 0 failed, 1 error,")]
+    {
+        // Without npm, nothing is installed.
+        let run = Run::of(env.command(&[command, flag, "/dev/full"]).env("PATH", env.path("nowhere")));
+        assert!(run.code == 3 && run.stdout.contains(shown), "{} {} {}", run.code, run.stdout, run.stderr);
+        assert!(
+            run.stderr.contains("error: /dev/full: No space left on device")
+                && run.stderr.contains(&format!("with {flag}")),
+            "{}",
+            run.stderr
+        );
+    }
+}
+
 #[test]
 fn allowed_hosts_lift_the_address_rule() {
     let binary = |host: &str| {

@@ -182,6 +182,14 @@ fn what_a_repository_does_not_offer_is_said() {
     ] {
         let run = new.run(&["--allow-host", &host, "agent-x", "--no-probe", "--github", spec]);
         assert!(run.code == code && run.stderr.contains(message), "{spec}: {} {}", run.code, run.stderr);
+        // Nothing is said to be fetched before GitHub was asked, and nothing to be asked of a wrong name.
+        let notes: Vec<&str> = run.stderr.lines().filter(|line| line.contains("archives")).collect();
+        let is_asked = code != 2 || spec != "o";
+        assert!(
+            notes.first().is_none_or(|note| note.starts_with("note: asking GitHub for the release; ")),
+            "{notes:?}"
+        );
+        assert_eq!(!notes.is_empty(), is_asked, "{spec}: {notes:?}");
         new.assert_nothing_written();
     }
 }
