@@ -359,8 +359,8 @@ impl Installer {
     }
 
     /// The environment of npm. Before npm asks a registry again that does not answer, it waits 10 and then 60 s by itself, once
-    /// for each level of dependencies that it has in its cache: with 1 and 10 s, an agent of nine levels took 100 s without a
-    /// network. How long a slow answer may take is another setting, and stays as it is.
+    /// for each level of dependencies that it has in its cache. Shorter pauses cost a slow network nothing: how long an answer
+    /// may take is another setting, and stays as it is.
     fn npm_environment(&self, cache: Option<&cache::Open>) -> Environment {
         const PAUSES: [(&str, &str); 2] =
             [("npm_config_fetch_retry_mintimeout", "1000"), ("npm_config_fetch_retry_maxtimeout", "3000")];
