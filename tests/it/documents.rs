@@ -170,6 +170,21 @@ fn codes_are_those_of_the_documentation() {
 }
 
 #[test]
+fn the_page_for_scripts_names_the_schema_of_every_command() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scripts.md")).unwrap();
+    let rows: Vec<&str> =
+        page.lines().filter(|line| line.starts_with("| `") && line.contains(".schema.json`")).collect();
+    let names = schemas().into_keys().filter(|name| !SHARED.contains(&name.as_str()));
+    for name in names {
+        assert!(rows.iter().any(|row| row.contains(&format!("`{name}`"))), "{name}: {rows:#?}");
+    }
+    for name in ["run", "serve", "report", "completions"] {
+        let row = rows.iter().find(|row| row.contains(&format!("`{name}`")));
+        assert!(row.is_some_and(|row| row.contains("| `error.schema.json`")), "{name}: {row:?}");
+    }
+}
+
+#[test]
 fn schemas_are_published_with_ids_below_the_address_of_the_registry() {
     let env = Env::with(&["a"]);
     assert_eq!(env.run(&["build", "--out", "out", "--base-url", "https://example.com/r"]).code, 0);

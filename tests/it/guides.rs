@@ -60,12 +60,12 @@ fn the_guide_for_contributors_is_true() {
     let mut world = World::new("contributors");
     world.write("README.md", "a registry");
     world.follow("docs/guides/contributor.md", |world, block| match block.section.as_str() {
-        "Check it" => world.write("someagent/icon.svg", &if block.exit() == 1 { orange() } else { ICON.to_owned() }),
+        "Check it" => world.write("gemini/icon.svg", &if block.exit() == 1 { orange() } else { ICON.to_owned() }),
         "Later versions" if block.exit() == 1 => world.release("1.3.0"),
         _ => (),
     });
     let manifest: Value =
-        serde_json::from_str(&fs::read_to_string(world.folder().join("someagent/agent.json")).unwrap()).unwrap();
+        serde_json::from_str(&fs::read_to_string(world.folder().join("gemini/agent.json")).unwrap()).unwrap();
     assert_eq!(manifest["version"], "1.3.0");
 }
 
@@ -89,7 +89,7 @@ fn the_guide_for_authors_of_clients_is_true() {
     let mut world = World::new("authors");
     world.follow("docs/guides/client-author.md", |world, block| match block.section.as_str() {
         "Ask for the command line" if block.text.contains("resolve") => {
-            world.prepare("acp-registry uninstall someagent");
+            world.prepare("acp-registry uninstall gemini");
         }
         "Show a choice" if block.exit() == 1 => {
             world.publish("1.3.0");

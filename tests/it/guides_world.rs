@@ -126,17 +126,9 @@ impl World {
             let kind = if path.contains("simple") { "application/vnd.pypi.simple.v1+json" } else { "application/json" };
             people.answer(path, (200, vec![("Content-Type", kind.to_owned())], body.to_string().into_bytes()));
         };
-        let version = |version: &&str| {
-            let about = json!({ "version": version, "description": "An agent for tests", "license": "MIT", "bin": "cli.js",
-                                "author": "Example Team", "dist": { "integrity": "sha512-x" } });
-            serve(&format!("/npm/@example%2Fagent/{version}"), &about);
-            ((*version).to_owned(), about)
-        };
-        let versions: serde_json::Map<String, Value> = self.npm.iter().map(version).collect();
-        serve(
-            "/npm/@example%2Fagent",
-            &json!({ "name": "@example/agent", "dist-tags": { "latest": self.npm.last() }, "versions": versions }),
-        );
+        for package in ["@example/agent", "@google/gemini-cli"] {
+            self.answer_as_npm(package, &serve);
+        }
         let file = json!({ "filename": "example_agent-1.2.0-py3-none-any.whl", "hashes": { "sha256": "x" } });
         serve("/py/simple/example-agent/", &json!({ "files": [file] }));
         serve(
@@ -164,6 +156,19 @@ impl World {
         serve("/api/repos/example/agent/releases?per_page=100&page=1", &json!([release]));
         people.answer("/api/repos/example/registry/dispatches", (204, Vec::new(), Vec::new()));
         self.publish("1.2.0");
+    }
+
+    /// What npm's registry says of a package.
+    fn answer_as_npm(&self, package: &str, serve: &dyn Fn(&str, &Value)) {
+        let path = format!("/npm/{}", package.replace('/', "%2F"));
+        let version = |version: &&str| {
+            let about = json!({ "version": version, "description": "An agent for tests", "license": "MIT", "bin": "cli.js",
+                                "author": "Example Team", "dist": { "integrity": "sha512-x" } });
+            serve(&format!("{path}/{version}"), &about);
+            ((*version).to_owned(), about)
+        };
+        let versions: serde_json::Map<String, Value> = self.npm.iter().map(version).collect();
+        serve(&path, &json!({ "name": package, "dist-tags": { "latest": self.npm.last() }, "versions": versions }));
     }
 
     /// Publishes an index with this version of an agent, and with another agent.
