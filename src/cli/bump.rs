@@ -351,7 +351,7 @@ fn write_one(registry: &Registry, id: &str, edits: &[Edit]) -> Result<(), String
     let file = format!("{id}/agent.json");
     let path = registry.root.join(&file);
     let text = registry.text(&file).unwrap_or_default();
-    // Between reading and now somebody may have worked on it.
+    // Between reading and now another program may have changed it.
     if read_bounded(&path, &registry.root, text.len() as u64).ok().as_deref() != Some(text.as_bytes()) {
         return Err(format!("{} has changed meanwhile; run again", path.display()));
     }

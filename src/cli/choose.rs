@@ -14,7 +14,7 @@ const LIMIT: u64 = 1000;
 /// How often an answer that means nothing is asked again.
 const ATTEMPTS: usize = 3;
 
-/// Whether there is somebody to ask.
+/// Whether a person can be asked.
 pub(super) fn may_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }

@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Answers a script; `None` when none asks. Whatever goes wrong, nothing is said: somebody is typing.
+/// Answers a script; `None` when none asks. Whatever goes wrong, nothing is printed, for a person is typing.
 pub(super) fn answer(command: fn() -> Command, arguments: &[OsString]) -> Option<ExitCode> {
     let engine = CompleteEnv::with_factory(command).var(VARIABLE).bin(PROGRAM).completer(PROGRAM);
     let directory = env::current_dir().ok();

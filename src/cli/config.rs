@@ -53,7 +53,7 @@ pub(super) struct Args {
 
 fn client() -> impl TypedValueParser<Value = &'static Client> {
     let ids = CLIENTS.iter().map(|client| PossibleValue::new(client.id).help(client.about));
-    PossibleValuesParser::new(ids).try_map(|id| find(&id).ok_or("is no client"))
+    PossibleValuesParser::new(ids).try_map(|id| find(&id).ok_or("is not a client"))
 }
 
 /// What the settings start.
@@ -143,7 +143,7 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
             };
             (agent, launch::index(&catalog))
         }
-        // What is installed starts without an index; only its name stands there.
+        // What is installed starts without an index; only its name is there.
         Err(failure) if installed.is_some() => {
             session.ui().warning(&format!("{id} goes by its id, for its name is not known: {failure}"));
             (None, Value::Null)

@@ -60,7 +60,7 @@ pub(super) fn apply(registry: &Registry, checked: &mut Checked) -> Fixed {
 fn write(registry: &Registry, file: &str, edits: &[Edit]) -> Result<(), String> {
     let path = registry.root.join(file);
     let text = registry.text(file).unwrap_or_default();
-    // Between reading and now somebody may have worked on it.
+    // Between reading and now another program may have changed it.
     if read_bounded(&path, &registry.root, text.len() as u64).ok().as_deref() != Some(text.as_bytes()) {
         return Err(format!("{} has changed meanwhile; run again", path.display()));
     }

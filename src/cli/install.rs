@@ -84,7 +84,7 @@ pub(super) struct Task {
     pub(super) start: Start,
 }
 
-/// What came of a task.
+/// The result of a task.
 pub(super) struct Outcome {
     pub(super) id: String,
     pub(super) done: Result<Done, Failure>,
@@ -319,7 +319,7 @@ fn report(results: &[Outcome], index: Option<Value>, args: &Args, ui: &Ui) -> Re
                 agents.push(launch::installed(&done.version)?);
                 if *is_pinned {
                     let version = &done.version.receipt.version;
-                    ui.note(&format!("{id} stays at {version} from now on; `update --unpin {id}` takes that back"));
+                    ui.note(&format!("{id} stays at {version} from now on, until `acp-registry update --unpin {id}`"));
                 }
             }
             Err(failure) => errors.push(failure.of_agent(id)),

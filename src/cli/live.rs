@@ -25,7 +25,7 @@ use super::progress::Running;
 use super::signals;
 use super::ui::Ui;
 
-/// How many agents are started at once when nobody says: more than this only slow each other down.
+/// How many agents are started at once by default: more than this only slow each other down.
 const JOBS: usize = 4;
 
 #[derive(Debug, clap::Args)]

@@ -128,7 +128,7 @@ fn kind(method: &AuthMethod) -> String {
     quote(&method.kind).trim_matches('`').to_owned()
 }
 
-/// There are several methods, and nobody who could be asked.
+/// There are several methods, and no terminal to ask on.
 fn several(id: &str, methods: &[AuthMethod], is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
     let message = format!("{} can be signed in to in several ways: {}", quote(id), list(methods));
     let names = methods.iter().take(METHODS).map(|method| method.id.as_str());

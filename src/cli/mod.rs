@@ -99,7 +99,7 @@ enum Command {
     Validate(validate::Args),
     /// Build the published tree and its catalog site
     ///
-    /// Writes indexes, icons, schemas, checksums and the site. The directory is replaced as a whole or not at all.
+    /// Writes indexes, icons, schemas, checksums and the site. The directory is replaced as a whole, or stays as it was.
     Build(build::Args),
     /// Send a built tree to a directory or a bucket
     ///

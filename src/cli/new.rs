@@ -30,7 +30,7 @@ use super::ui::Ui;
 /// The ways in which agents are started as agents, in the order in which they are tried.
 const WAYS: [&[&str]; 4] = [&[], &["--acp"], &["acp"], &["--experimental-acp"]];
 
-/// How long each way may take to be answered when nobody says.
+/// How long each way may take to be answered by default.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The names of the files that are written.
@@ -106,7 +106,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     scaffold::check_id(&args.id, &registry.root, &options).map_err(|error| {
         let near = id_of(&args.id);
         let is_good = *near != args.id && scaffold::check_id(&near, &registry.root, &options).is_ok();
-        Failure::from(error).suggest(is_good.then_some(&*near))
+        let failure = Failure::from(error);
+        if !is_good {
+            return failure;
+        }
+        failure.help(format!("did you mean {}?", quote(&near))).suggest([&*near])
     })?;
     if folder.symlink_metadata().is_ok() {
         return Err(scaffold::Error::Exists(folder).into());

@@ -60,7 +60,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if session.platform().is_some_and(|platform| Some(platform) != Platform::host()) {
         return Err(Failure::usage("an agent for another platform cannot be run here"));
     }
-    // Twice: between the look and the mark, somebody may have removed the version.
+    // Twice: between the look and the mark, another process may have removed the version.
     for _ in 0..2 {
         let version = match versions::installed(&args.agent, args.dist.map(Kind::from), &session)? {
             Some(version) if version.is_whole() => version,

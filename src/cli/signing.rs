@@ -38,7 +38,7 @@ pub(super) enum Step {
 /// An agent that is signed in to.
 pub(super) struct Work<'a> {
     version: Version,
-    /// As long as it is open, nobody removes the version.
+    /// As long as it is open, the version is not removed.
     _mark: Option<File>,
     launch: Launch,
     options: Options,

@@ -56,7 +56,7 @@ impl Ui {
         self.may_color(io::stderr().is_terminal())
     }
 
-    /// Whether somebody watches who wants to see how far the work is.
+    /// Whether a person watches the progress.
     pub(super) fn may_show_progress(&self) -> bool {
         let is_wanted = self.progress == ProgressChoice::Auto && !self.quiet && !self.verbose;
         is_wanted && io::stderr().is_terminal() && env::var_os("CI").is_none()
@@ -112,7 +112,7 @@ impl Ui {
         let text = if text.starts_with('{') { json_for_log(text) } else { Cow::Borrowed(text) };
         let write = || io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
         match self.bars.suspend(write) {
-            // Whoever was reading has seen enough.
+            // The reader has closed the pipe.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             Err(error) => Err(Failure::unable(format!("cannot write the result: {error}"))),
             Ok(()) => Ok(()),
@@ -123,7 +123,7 @@ impl Ui {
     pub(super) fn failure_as_json(&self, command: &str, failure: &Failure) {
         let error = failure.document();
         let document = json!({ "schema": 1, "command": command, "error": error });
-        // What failed is said on stderr as well; there is nobody left to tell that this failed too.
+        // What failed is said on stderr as well; a failure of this cannot be reported.
         let _ = self.result(&acp_registry::json::to_string(&document));
     }
 
@@ -200,7 +200,7 @@ impl Ui {
         self.write(text);
     }
 
-    /// Shows a line that somebody else has said.
+    /// Shows a line of another program.
     pub(super) fn said(line: &str) {
         write_stderr(&format!("  | {}\n", printable(line)));
     }

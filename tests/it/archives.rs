@@ -193,7 +193,7 @@ fn each_fault_has_its_finding() {
         ("a.zip", "./agent", zip(&[("../agent", SCRIPT)]), "archive/unsafe-entry", "leads out"),
         ("a.tar.gz", "./agent", b"<!DOCTYPE html><h1>Sorry".to_vec(), "archive/unreadable", "HTML page"),
         ("a.tar.gz", "./agent", cut[..cut.len() / 2].to_vec(), "archive/unreadable", "cut off"),
-        ("a.zip", "./agent", zip(agent)[..60].to_vec(), "archive/unreadable", "what is there"),
+        ("a.zip", "./agent", zip(agent)[..60].to_vec(), "archive/unreadable", "the archive "),
         ("a.tar.gz", "./agent", Vec::new(), "archive/unreadable", "empty"),
         ("a.tar.gz", "./agent", zip(&[("agent", SCRIPT)]), "archive/misleading-suffix", "by its content a .zip"),
         ("a.zip", "./agent", gz(&tar(&[("agent", SCRIPT)])), "archive/misleading-suffix", "by its content a .tar.gz"),

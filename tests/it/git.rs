@@ -231,8 +231,8 @@ fn what_has_changed_is_what_git_says() {
     env.write("r/sub/crlf/agent.json", "crlf\r\n");
     assert_eq!(changed(&folder, "HEAD"), [] as [&str; 0]);
     for wrong in ["nosuch", "--output=x", "HEAD:beside", "HEAD^..HEAD"] {
-        let error = changed_paths(&folder, wrong).unwrap_err().to_string();
-        assert!(error.contains("fetch it first"), "{wrong}: {error}");
+        let error = changed_paths(&folder, wrong).unwrap_err();
+        assert!(error.remedy().is_some_and(|remedy| remedy.contains("fetch it first")), "{wrong}: {error}");
     }
 }
 

@@ -245,7 +245,7 @@ fn another_publisher_is_waited_for_and_named() {
     let run = publish(&env, &["--wait", "0"]);
     assert_eq!((run.code, run.stdout.as_str()), (3, ""));
     assert!(
-        run.stderr.contains("another publisher is at work at pub") && run.stderr.contains("--wait"),
+        run.stderr.contains("another publisher is writing to pub") && run.stderr.contains("--wait"),
         "{}",
         run.stderr
     );

@@ -422,7 +422,7 @@ fn a_snapshot_that_is_none_is_wrong_usage_and_nothing_is_written() {
     let env = Env::with(&["one"]).file("broken.json", "{").file("other.json", "{}");
     for (file, message) in [
         ("broken.json", "broken.json is not JSON"),
-        ("other.json", "holds no list"),
+        ("other.json", "has no list"),
         ("none.json", "none.json: "),
         (".", ".: is a directory"),
     ] {

@@ -76,7 +76,7 @@ fn what_a_host_answers_becomes_a_finding() {
         (status(206), 0, "", ""),
         (redirect("/fine/1.0.0/other.zip"), 0, "", ""),
         (status(404), 1, "url/unreachable", "answers 404 publish the archive"),
-        (status(403), 1, "url/unreachable", "readable for everybody"),
+        (status(403), 1, "url/unreachable", "readable without signing in"),
         (redirect("/1.0.0/linux.zip"), 1, "url/unreachable", "redirects more than 10 times"),
         (
             redirect("http://example.com/1.0.0/linux.zip"),

@@ -110,7 +110,7 @@ pub enum Error {
         wanted: String,
     },
     /// The archive was not unpacked.
-    #[error("the archive {0}")]
+    #[error("{}", .0.sentence())]
     Archive(#[from] archive::Error),
     /// The package registry has no such version of the package.
     #[error(

@@ -37,7 +37,7 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
-    /// The entry is stored in a way that hardly anybody unpacks.
+    /// The entry is stored in a way that few programs unpack.
     #[error("the entry {} {what}", quote(.path))]
     Unsupported {
         /// The name of the entry.
@@ -46,17 +46,28 @@ pub enum Error {
         what: String,
     },
     /// A `.zip` can only be read from a file, for its table of contents is at the end.
-    #[error("a .zip cannot be read before all of it is there")]
+    #[error("cannot be read: a .zip has its table of contents at its end")]
     NotSeekable,
     /// The archive could not be read.
     #[error("cannot be read: {0}")]
     Read(#[source] io::Error),
     /// The program of an archive could not be put into a temporary file to be looked at.
-    #[error("no temporary file: {0}")]
+    #[error("cannot be read without a temporary file: {0}")]
     Spool(#[source] io::Error),
     /// Something that was unpacked could not be written.
     #[error("cannot be unpacked: {0}")]
     Write(#[from] PathError),
+}
+
+impl Error {
+    /// The error as a sentence about the archive, or about an entry of it.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Unsafe { .. } | Self::Unsupported { .. } => format!("in the archive, {self}"),
+            _ => format!("the archive {self}"),
+        }
+    }
 }
 
 /// Why an entry must not be unpacked.

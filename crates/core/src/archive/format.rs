@@ -41,7 +41,7 @@ pub enum Lookalike {
     Xml,
     #[error("a JSON document, as servers send in place of an error")]
     Json,
-    #[error("a pointer of Git LFS, not the file it stands for")]
+    #[error("a pointer of Git LFS in place of the file")]
     GitLfs,
     #[error("a text")]
     Text,

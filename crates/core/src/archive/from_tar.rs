@@ -19,7 +19,7 @@ const BUFFER: usize = 128 * 1024;
 /// The largest extension of an entry, in bytes. Extended attributes are the most that real ones hold.
 const EXTENSION: u64 = 1024 * 1024;
 
-/// What stands before an entry and is said of it.
+/// What precedes an entry and describes it.
 #[derive(Default)]
 struct Extensions {
     name: Option<Vec<u8>>,
@@ -54,7 +54,7 @@ pub(super) fn walk<R: Read, S: Sink>(
     let length = fill(&mut rest, &mut second).map_err(|error| walk.explain(&error))?;
     if second[..length].iter().any(|&byte| byte != 0) {
         let name = second.iter().take(100).take_while(|&&byte| byte != 0).copied().collect::<Vec<u8>>();
-        let how = "it stands behind a single block of zeros, where some programs stop and others read on";
+        let how = "it follows a single block of zeros, at which some programs stop and others do not";
         return Err(Error::refused(&name, Reason::HeadersDisagree(how.to_owned())));
     }
     io::copy(&mut rest, &mut io::sink()).map_err(|error| walk.explain(&error))?;

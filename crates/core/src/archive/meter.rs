@@ -103,7 +103,7 @@ impl<R: Read> Read for Consumed<R> {
     }
 }
 
-/// The same for what is read here and there: the bytes are counted by whoever knows which of them matter.
+/// The same for what is read here and there: the bytes are counted by the caller, which knows which of them matter.
 pub(super) struct Sought<R> {
     pub(super) inner: R,
     pub(super) meter: Rc<Meter>,

@@ -1,4 +1,4 @@
-//! Writing entries to a directory that nobody else writes to.
+//! Writing entries to a directory that no other process writes to.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};

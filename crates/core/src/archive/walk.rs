@@ -13,7 +13,7 @@ use crate::text::quote;
 
 const BUFFER: usize = 128 * 1024;
 
-/// An entry as it stands in an archive.
+/// An entry as it is in an archive.
 pub(super) struct Member<'a> {
     pub(super) name: &'a [u8],
     pub(super) content: Content<'a>,
@@ -122,7 +122,7 @@ impl<S: Sink> Walk<S> {
         Ok(())
     }
 
-    /// Counts something in the archive that is no entry of its own.
+    /// Counts something in the archive that is not an entry of its own.
     pub(super) fn count(&mut self) -> Result<(), Error> {
         self.members += 1;
         self.check_count(self.members)

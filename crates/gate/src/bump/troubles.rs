@@ -60,7 +60,7 @@ pub enum TroublesError {
 }
 
 impl Troubles {
-    /// Reads the file of an earlier run; without one, nobody has had trouble.
+    /// Reads the file of an earlier run; without one, there were no troubles.
     ///
     /// # Errors
     /// [`TroublesError`].
@@ -85,7 +85,7 @@ impl Troubles {
         acp_registry_core::json::to_string(&value)
     }
 
-    /// Takes in what came of a run. Whatever was looked at and has no trouble is forgotten. Where no source at all has
+    /// Takes in the result of a run. Whatever was looked at and has no trouble is forgotten. Where no source at all has
     /// answered, the trouble is nobody's but this machine's, and nothing is counted.
     pub fn update(&mut self, bumped: &[Bumped], now: OffsetDateTime) {
         let is_outage = |one: &Bumped| matches!(&one.result, Err(error) if error.kind.is_outage());
@@ -188,7 +188,7 @@ mod tests {
         for odd in ["", "[]", "{\"agents\":{\"a\":{\"stable\":{}}}}", "{\"x\":1}"] {
             std::fs::write(&path, odd).unwrap();
             let message = Troubles::read(&path).unwrap_err().to_string();
-            assert!(message.contains("state.json") && message.contains("remove it"), "{message}");
+            assert!(message.contains("state.json is not a state of `bump`"), "{message}");
         }
     }
 }

@@ -64,7 +64,7 @@ impl Selection {
     }
 }
 
-/// What came of one agent.
+/// The result of one agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// No finding is an error.
@@ -87,12 +87,12 @@ impl Status {
     }
 }
 
-/// An agent and what came of it.
+/// An agent and the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentStatus {
     /// Folder name.
     pub id: String,
-    /// What came of it.
+    /// Its result.
     pub status: Status,
 }
 

@@ -190,7 +190,7 @@ fn strings(values: &Value) -> Vec<String> {
     values.as_array().into_iter().flatten().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
 }
 
-/// The members that the schema knows where an unknown one stands.
+/// The members that the schema knows where an unknown one is.
 fn known_at(error: &jsonschema::ValidationError<'_>) -> Vec<String> {
     let mut path = error.schema_path().as_str().to_owned();
     path.truncate(path.rfind('/').unwrap_or(0));

@@ -65,7 +65,7 @@ pub(crate) enum Piece {
     Other,
 }
 
-/// A token, with what stands in its brackets.
+/// A token, with the content of its brackets.
 #[derive(Debug)]
 pub(super) enum Lexeme {
     Space,
@@ -94,7 +94,7 @@ pub(crate) fn parse(text: &str) -> Style {
     style
 }
 
-/// What stands around a declaration.
+/// The context of a declaration.
 #[derive(Clone)]
 struct Around {
     selectors: Rc<[Selector]>,

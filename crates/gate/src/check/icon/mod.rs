@@ -81,7 +81,7 @@ pub(super) struct Icon<'a> {
     pub(super) colors: Vec<Color>,
 }
 
-/// A piece of CSS and where it stands.
+/// A piece of CSS and where it is.
 pub(super) struct Styled {
     /// The `<style>` element, or the element with the `style` attribute.
     pub(super) element: roxmltree::NodeId,

@@ -74,7 +74,7 @@ pub(super) fn newest(versions: &[String]) -> String {
         .collect::<Vec<_>>()
         .join(", ");
     match versions.len().saturating_sub(SHOWN) {
-        0 if versions.is_empty() => "no version at all".to_owned(),
+        0 if versions.is_empty() => "no version".to_owned(),
         0 => shown,
         more => format!("{shown} and {more} older ones"),
     }

@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "archive/cmd-not-found",
     level: Level::Error,
     summary: "the program is not where `cmd` says",
-    why: "Clients unpack the archive and start exactly this path. Where there is no such file, installing the agent works and starting it fails, for everybody on this platform. Many archives have a folder with the release's name around everything.",
+    why: "Clients unpack the archive and start exactly this path. Where there is no such file, installing the agent works and starting it fails, for all users of this platform. Many archives have a folder with the release's name around everything.",
     fix: "Set `cmd` to the path inside the archive, with that folder.",
     fails: Example::Online(&Online {
         manifest: TARGET,

@@ -29,7 +29,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (release, target, error) in refused(subject, survey) {
         // Unsafe and too large ones have rules of their own.
         if !matches!(error, Error::Unsafe { .. } | Error::TooLarge(_)) {
-            report.value(release.target_pointer(target, "archive"), format!("what is there {error}")).help(
+            report.value(release.target_pointer(target, "archive"), error.sentence()).help(
                 if matches!(error, Error::NotAnArchive(_) | Error::Unsupported { .. }) {
                     "publish the archive in one of the formats that clients unpack: .zip, .tar.gz or .tar.bz2"
                 } else {

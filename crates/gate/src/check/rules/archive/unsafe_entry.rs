@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule {
     level: Level::Error,
     summary: "an archive holds something that must not be unpacked",
     why: "An entry whose name or link leads out of the folder writes to other places of the disk; devices, and names that are one on some systems and two on others, do harm in other ways. Careful clients refuse the archive, others are taken over.",
-    fix: "Make the archive anew with a common program, from a folder that holds only files and folders.",
+    fix: "Make the archive again with a common program, from a folder that holds only files and folders.",
     fails: Example::Online(&Online {
         manifest: TARGET,
         world: "The archive linux.tar.gz has an entry ../../.bashrc.",
@@ -31,8 +31,8 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (release, target, error) in refused(subject, survey) {
         if let Error::Unsafe { .. } = error {
             report
-                .value(release.target_pointer(target, "archive"), format!("in the archive {error}"))
-                .help("make the archive anew, from a folder that holds only files and folders");
+                .value(release.target_pointer(target, "archive"), error.sentence())
+                .help("make the archive again, from a folder that holds only files and folders");
         }
     }
 }

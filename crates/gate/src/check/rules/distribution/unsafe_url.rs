@@ -13,7 +13,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "distribution/unsafe-url",
     level: Level::Error,
     summary: "the address of an archive is not plain public https",
-    why: "Archives hold programs: without https anybody on the way can replace them. Addresses of private networks make \
+    why: "Archives hold programs: without https others on the way can replace them. Addresses of private networks make \
           clients talk to machines that strangers have chosen, and user info, odd ports and odd characters disguise where \
           an address leads.",
     fix: "Publish archives on a public host by https. Mirrors can be allowed by name with `--allow-host`.",

@@ -37,7 +37,7 @@ pub(super) const REASONS: &[&str] =
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for row in rows(subject, survey) {
         if row.reason().is_some_and(|reason| REASONS.contains(&reason)) && !is_told_already(subject, survey, row) {
-            report_row(subject, row, "`acp-registry verify ID` shows all that the installation says", report);
+            report_row(subject, row, "`acp-registry verify {id}` shows the whole output of the installation", report);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Rules about agents that were installed and started: they look at what came of it, and start nothing.
+//! Rules about agents that were installed and started: they look at the result, and start nothing.
 
 pub(super) mod install_failed;
 pub(super) mod invalid_answer;
@@ -51,7 +51,7 @@ fn place(subject: &Subject<'_>, row: &Row) -> String {
     }
 }
 
-/// Reports the rows that have not passed for one of these reasons. In the remedy, `ID` stands for the agent.
+/// Reports the rows that have not passed for one of these reasons. In the remedy, `{id}` is replaced by the agent's id.
 fn report(subject: &Subject<'_>, survey: &Survey, reasons: &[&str], remedy: &str, report: &mut Reporter<'_>) {
     for row in rows(subject, survey) {
         if row.reason().is_some_and(|reason| reasons.contains(&reason)) {
@@ -65,7 +65,7 @@ fn report_row(subject: &Subject<'_>, row: &Row, remedy: &str, report: &mut Repor
     let lines: Vec<&str> = row.stderr().lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last: Vec<String> = lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| quote(line)).collect();
     let stderr = if last.is_empty() { String::new() } else { format!("; the end of stderr: {}", last.join(" ")) };
-    let remedy = remedy.replace(" ID`", &format!(" {}`", row.id));
+    let remedy = remedy.replace("{id}", &row.id);
     report.value(place(subject, row), message).help(format!("{remedy}{stderr}"));
 }
 
@@ -75,7 +75,7 @@ const AGENT: Example = Example::Manifest("\"distribution\": { \"npx\": { \"packa
 /// For examples: what [`AGENT`] underlines.
 const MARKS: &str = "\"example@1.0.0\"";
 
-/// For examples: the agent was started, and this came of it.
+/// For examples: the agent was started, and this was the result.
 fn started(survey: &mut Survey, failure: Option<(Reason, &str)>, handshake: Handshake) {
     let outcome = Outcome {
         verdict: if failure.is_some() { Verdict::Fail } else { Verdict::Pass },

@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
         subject,
         survey,
         REASONS,
-        "`acp-registry verify ID` starts it again, and shows the end of its stderr",
+        "`acp-registry verify {id}` starts it again, and shows the end of its stderr",
         reporter,
     );
 }

@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "manifest/syntax",
     level: Level::Error,
     summary: "agent.json is not a JSON document",
-    why: "Clients read all agents from one file: a single manifest that is not JSON would break the index for everybody. \
+    why: "Clients read all agents from one file: a single manifest that is not JSON would break the index for all of them. \
           Besides plain mistakes this reports text that is not UTF-8, `NaN` and `Infinity`, halves of surrogate pairs, \
           files above 1 MiB, and values nested deeper than 127 levels.",
     fix: "Mend the place that is underlined; any JSON editor shows the same.",

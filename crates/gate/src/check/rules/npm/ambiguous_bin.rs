@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "npm/ambiguous-bin",
     level: Level::Error,
     summary: "npx cannot tell which command of a package to start",
-    why: "npx starts the command that has the name of the package, or the only one. Where there is neither it ends with \"could not determine executable to run\", for everybody.",
+    why: "npx starts the command that has the name of the package, or the only one. Where there is neither it ends with \"could not determine executable to run\".",
     fix: "Give the package one command, or one with the name of the package (without its scope). In a registry whose \
           views have `package-extensions`, name the command in `command`.",
     fails: Example::Online(&Online {

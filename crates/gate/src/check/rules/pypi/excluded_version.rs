@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "pypi/excluded-version",
     level: Level::Error,
     summary: "a version was released after the day of `exclude_newer`",
-    why: "uv takes nothing that was released after that day, so that it finds no such version, for everybody.",
+    why: "uv takes nothing that was released after that day, so that it never finds such a version.",
     fix: "Write the day of the release, or a later one on which what the package needs still worked.",
     fails: Example::Online(&Online {
         manifest: Example::Manifest(

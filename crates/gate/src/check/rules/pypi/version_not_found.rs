@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "pypi/version-not-found",
     level: Level::Error,
     summary: "a Python package has no such version",
-    why: "Clients tell uvx to fetch exactly this version, and it fails for everybody. Packages are often published later than the release that they belong to.",
+    why: "Clients tell uvx to fetch exactly this version, and that always fails. Packages are often published later than the release that they belong to.",
     fix: "Wait until the version is published, or name one that is.",
     fails: Example::Online(&Online {
         manifest: Example::Manifest("\"distribution\": { \"uvx\": { \"package\": \"example==1.0.0\" } }"),

@@ -11,10 +11,10 @@ use crate::survey::Survey;
 use acp_registry_core::net::{Answer, FetchError, Problem, remedy};
 use acp_registry_core::text::quote;
 
-/// What came of asking for an archive.
+/// The result of asking for an archive.
 type Asked<'a> = Result<&'a Answer, &'a FetchError>;
 
-/// The archives that were asked for: JSON pointer, address as written, and what came of it.
+/// The archives that were asked for: JSON pointer, address as written, and the result.
 fn archives<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> impl Iterator<Item = (String, &'a str, Asked<'a>)> {
     subject.targets().filter_map(|(release, target)| {
         let asked = survey.link(&target.archive)?;

@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "url/redirects-to-insecure",
     level: Level::Error,
     summary: "the address of an archive leads away from public https",
-    why: "A redirect to plain http lets anybody on the way replace the program; one to a private address makes clients talk to \
+    why: "A redirect to plain http lets others on the way replace the program; one to a private address makes clients talk to \
           machines in their own network.",
     fix: "Name the address that the redirect should lead to, or let the host redirect to public https.",
     fails: Example::Online(&Online {
