@@ -58,7 +58,7 @@
 //! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
 //! | [`net`] | which addresses this program will speak to, and the HTTP client: manners, retries, secrets, cache |
 //! | [`cause`] | the line that says why a program failed, lifted out of all that it wrote |
-//! | [`sys`] | the operating system: files, `git`, package managers, programs that nobody vouches for |
+//! | [`sys`] | the operating system: files, `git`, package managers, untrusted programs |
 //! | [`digest`], [`json`], [`source`], [`text`] | the small things that the others share: JSON as it is written, places in a text, what must not be shown as it is |
 //!
 //! # Files

@@ -1,4 +1,4 @@
-//! What came of looking for newer versions: as JSON, for people, and for a job's summary.
+//! The result of looking for newer versions: as JSON, for people, and for a job's summary.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use acp_registry_gate::verify::Row;
 /// How far lines that go on are indented, in columns.
 const INDENT: usize = 10;
 
-/// What came of all agents.
+/// The results of all agents.
 #[derive(Debug)]
 pub struct BumpReport<'a> {
     /// One for each channel of each agent.

@@ -62,7 +62,7 @@ pub fn diff_human(changes: &Changes, look: Look) -> String {
     out.lines().map(|line| look.wrap(line, 4)).collect()
 }
 
-/// Release notes: what is new for somebody who uses these agents.
+/// Release notes: what is new for users of these agents.
 #[must_use]
 pub fn diff_markdown(changes: &Changes) -> String {
     if changes.is_empty() {

@@ -1,4 +1,4 @@
-//! What came of signing in or out, for people at a terminal.
+//! The result of signing in or out, for people at a terminal.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What came of all agents, for people: a table, and the details of what has not passed.
+//! The results of all agents, for people: a table, and the details of what has not passed.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

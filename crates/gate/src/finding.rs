@@ -4,7 +4,7 @@ use std::fmt;
 
 use acp_registry_core::source::{Edit, Span};
 
-/// How much a finding weighs, or whether a rule runs at all.
+/// How much a finding weighs, or whether a rule runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// The rule does not run.

@@ -1,6 +1,6 @@
 //! COMPARE: what has changed from one published index to another.
 //!
-//! Reading is lenient: an entry that nobody could use still counts, as long as it has an id, and one that has none hides no
+//! Reading is lenient: an unusable entry still counts, as long as it has an id, and one that has none hides no
 //! other.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,13 +20,13 @@ const NOTES: usize = 20;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Index {
     agents: BTreeMap<String, Value>,
-    /// The ids of entries that cannot be read: nobody can tell whether these agents have changed, but they are there.
+    /// The ids of entries that cannot be read: whether these agents have changed is not known, but they are there.
     unreadable: BTreeSet<String>,
     /// Which entries were passed over, and why; ready to be shown.
     pub notes: Vec<String>,
 }
 
-/// A text is no index.
+/// A text is not an index.
 #[derive(Debug, thiserror::Error)]
 #[error("is not a registry index: {0}")]
 pub struct FormError(#[from] serde_json::Error);

@@ -20,7 +20,7 @@ use acp_registry_core::sys::private::make_private;
 /// For how long a copy is taken without asking when its host says nothing.
 const USUAL: Duration = Duration::from_mins(5);
 
-/// For how long copies and summaries stay that nobody asks for.
+/// For how long unused copies and summaries are kept.
 const KEPT: Duration = Duration::from_hours(30 * 24);
 
 /// How much of the digest of a place is in the name of its files.

@@ -13,7 +13,7 @@ use acp_registry_core::json::List;
 /// How many entries an index may have. Each takes more memory than it takes in the text.
 const MOST: usize = 250_000;
 
-/// A text is no index.
+/// A text is not an index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("is not a registry index: {0}")]
 pub struct FormError(String);

@@ -49,7 +49,7 @@ impl Entry {
         }
         let form: Form = serde_json::from_str(text).map_err(|error| {
             let error = error.to_string();
-            // The line is one of the entry, and leads nobody anywhere.
+            // The line is one of the entry, and does not help.
             format!("is passed over: {}", error.split(" at line ").next().unwrap_or_default())
         })?;
         let distribution = form.distribution;

@@ -14,7 +14,7 @@ pub(super) struct Known<'a> {
     pub(super) sha256: Option<String>,
 }
 
-/// Why a text is no catalog.
+/// Why a text is not a catalog.
 pub(super) enum Unread {
     Text(TextError),
     Form(FormError),

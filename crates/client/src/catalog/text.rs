@@ -18,7 +18,7 @@ use acp_registry_core::text::{printable, quote};
 /// Why the text of an index, or a part of it, cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum TextError {
-    /// Somebody has written into the file, or it is damaged.
+    /// The file was changed after it was read, or it is damaged.
     #[error("{}: the registry index has changed since it was read", printable(&.0.to_string_lossy()))]
     Changed(PathBuf),
     /// The operating system refused.
@@ -53,7 +53,7 @@ impl TextError {
 #[cfg(unix)]
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// A text. One in a file stays there: whoever asks for an agent wants a thousandth of it.
+/// A text. One in a file stays there: a question for an agent needs a thousandth of it.
 #[derive(Debug, Clone)]
 pub(super) enum Text {
     Memory(Arc<Vec<u8>>),

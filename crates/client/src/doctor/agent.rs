@@ -48,7 +48,7 @@ pub fn installed(store: &Store, id: &str, environment: &Environment) -> Result<E
             let message = format!("the version that is started, {}, is gone", quote(folder));
             examined.add(Check::error("current", message, repair(id)));
         }
-        // What an interrupted first installation has left is no agent yet.
+        // What an interrupted first installation has left is not an agent yet.
         None if examined.status != Status::Error && !remains.versions.is_empty() => {
             examined.add(Check::error("current", "no version is there to be started", repair(id)));
         }

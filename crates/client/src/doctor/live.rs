@@ -1,4 +1,4 @@
-//! The handshake with an installed agent, and what came of it in plain words.
+//! The handshake with an installed agent, and its result in plain words.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use acp_registry_core::sys::process::{Environment, Isolation, Launch};
 use acp_registry_core::text::{printable, quote};
 use acp_registry_protocol::handshake::{Options, Outcome, Probe, Reason, SetupError, check, set_variables};
 
-/// Starts the agent, if nothing is known that keeps it from starting, and adds what came of it.
+/// Starts the agent, if nothing is known that keeps it from starting, and adds the result.
 ///
 /// It gets the variables of `environment` and those of its manifest, an empty home, and is ended afterwards with all that
 /// it has started. Takes as long as [`check()`], or twice as long when it dies by a signal or does not answer, which may be
@@ -23,8 +23,8 @@ pub async fn start(
     options: &Options,
 ) -> Result<(), SetupError> {
     let Some(version) = &examined.startable else {
-        let help = "see to that first";
-        examined.add(Check::error("handshake", "it was not started, because of what is said above", help));
+        let help = "repair that first";
+        examined.add(Check::error("handshake", "it was not started, because of the errors above", help));
         return Ok(());
     };
     let version = version.clone();

@@ -3,7 +3,7 @@
 //! * [`surroundings`]: the runtimes, and the directory of installed agents
 //! * [`installed`]: one agent as it lies there: receipts, programs, digests
 //! * [`start`]: the handshake with one, in the same isolation as [`check`](acp_registry_protocol::handshake::check())
-//! * [`explain`]: what came of a handshake, in plain words
+//! * [`explain`]: the result of a handshake, in plain words
 //!
 //! Nothing is changed or repaired here.
 
@@ -87,7 +87,7 @@ pub struct Examined {
     pub status: Status,
     /// What was found.
     pub checks: Vec<Check>,
-    /// What came of the handshake, if there was one.
+    /// The result of the handshake, if there was one.
     pub handshake: Option<Outcome>,
     /// The version that is started, if nothing is known that keeps it from starting.
     #[serde(skip)]

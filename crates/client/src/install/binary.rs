@@ -92,7 +92,7 @@ async fn keep(installer: &Installer, url: &Url, sha256: &str, file: &File) {
     }
 }
 
-/// The digests that the archive must have, and who says so. GitHub is asked only if nobody else has said anything: when it
+/// The digests that the archive must have, and who says so. GitHub is asked only if nothing else states one: when it
 /// does not answer, there is none.
 async fn wanted(work: &Work<'_>, target: &BinaryTarget, url: &Url) -> Vec<(Verified, String)> {
     let manifest = target.sha256.clone().map(|digest| (Verified::Manifest, digest));

@@ -249,7 +249,7 @@ pub struct Installer {
     pub registries: Registries,
     /// Fetches archives.
     pub client: Arc<Client>,
-    /// Whom to ask for the digest of an archive when the manifest has none; `None` asks nobody.
+    /// Whom to ask for the digest of an archive when the manifest has none; with `None`, no host is asked.
     pub github: Option<Github>,
     /// What an archive may ask for.
     pub limits: Limits,

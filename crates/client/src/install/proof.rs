@@ -14,9 +14,9 @@ pub enum Verified {
     Lock,
     /// The npm registry, by the integrity value that npm compares.
     Npm,
-    /// The Python package index, over a connection that nobody can change.
+    /// The Python package index, over a connection that cannot be tampered with.
     Pypi,
-    /// Nobody: the bytes are what the host has sent.
+    /// None: the bytes are what the host has sent.
     None,
 }
 
@@ -44,7 +44,7 @@ impl Verified {
             Self::Lock => "the lock file",
             Self::Npm => "the npm registry",
             Self::Pypi => "the Python package index",
-            Self::None => "nobody",
+            Self::None => "no source",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A package manager at work.
+//! Running a package manager.
 
 use std::path::{Path, PathBuf};
 use std::pin::pin;

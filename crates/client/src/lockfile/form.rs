@@ -95,7 +95,7 @@ pub struct Locked {
 pub struct LockedArchive {
     /// Its address.
     pub archive: String,
-    /// Its SHA-256; `None` where nobody knows it.
+    /// Its SHA-256; `None` where it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// Who has said so: `manifest`, `github`, or `none` for whatever its host has sent.
@@ -173,7 +173,7 @@ impl LockFile {
         format!("{HEAD}{}", toml::to_string_pretty(&file).unwrap_or_default())
     }
 
-    /// Writes the file, as a whole or not at all.
+    /// Writes the file, in one step.
     ///
     /// # Errors
     /// [`PathError`], also when it would be larger than what is read; the old file is then still there.

@@ -1,4 +1,4 @@
-//! What came of signing in or out.
+//! The result of signing in or out.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use acp_registry_protocol::handshake::{AuthMethod, Conversation, Probe, Reply, V
 /// How long an agent may take to open a session, unless there is less time for everything.
 const SESSION: Duration = Duration::from_mins(1);
 
-/// How it stands.
+/// Its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -31,19 +31,19 @@ pub struct Needed {
     /// What the method says of it.
     #[serde(flatten)]
     pub variable: Variable,
-    /// Whether the agent gets a value for it now. What that is, nobody tells.
+    /// Whether the agent gets a value for it now. What that is, is not shown.
     #[serde(rename = "set")]
     pub is_set: bool,
 }
 
-/// What came of signing in or out.
+/// The result of signing in or out.
 #[derive(Debug, Clone, Serialize)]
 pub struct Attempt {
     /// The agent.
     pub id: String,
     /// Its version.
     pub version: String,
-    /// How it stands now.
+    /// Its state now.
     pub status: Status,
     /// Why it failed, as a word that stays the same.
     pub reason: Option<&'static str>,
@@ -114,7 +114,7 @@ impl Attempt {
     pub async fn sign_in(&mut self, conversation: &mut Conversation, method: &AuthMethod, limit: Duration) {
         let reply = conversation.authenticate(&method.id, limit).await;
         match reply.probe {
-            // Whoever needs no such request may still be ready.
+            // An agent that needs no such request may still be ready.
             Probe::Ok | Probe::MethodNotFound => {
                 self.look(conversation, limit).await;
                 self.doubt(method);
@@ -186,7 +186,7 @@ impl Attempt {
         if !features.has("auth/logout") {
             let help =
                 "its own documentation may say how; `acp-registry uninstall` does not remove what it keeps elsewhere";
-            return self.fail("not_offered", "it does not offer to sign anybody out", help);
+            return self.fail("not_offered", "it does not offer to sign out", help);
         }
         let reply = conversation.log_out(limit).await;
         if reply.probe != Probe::Ok {

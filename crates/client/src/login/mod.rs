@@ -1,6 +1,6 @@
 //! SIGN IN: what an authentication method asks for, and whether the agent opens a session then; and the way out.
 //!
-//! * [`Attempt`]: what came of it, with its JSON form
+//! * [`Attempt`]: its result, with its JSON form
 //! * [`Attempt::sign_in`], [`Attempt::sign_out`], [`Attempt::look`]: what is asked of an agent in a conversation
 //! * [`Attempt::ask_for_variables`]: which variables the person sets
 //! * [`in_terminal`]: how the agent's program is started in a terminal

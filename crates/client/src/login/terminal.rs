@@ -33,7 +33,7 @@ pub fn in_terminal(version: &Version, launch: Launch, way: TerminalWay) -> Resul
     let TerminalWay { command, args: mut more, env: variables } = way;
     if let Some(command) = command {
         let own = version.program();
-        // Whatever stands before the arguments of the manifest: what an interpreter needs.
+        // What comes before the arguments of the manifest: what an interpreter needs.
         let usual = args.len().saturating_sub(version.receipt.args.len());
         let is_interpreter = usual > 0 && (is_same(&command, &program) || is_named(&command, &program));
         if is_interpreter && more.first().is_some_and(|file| is_same(file, &own)) {

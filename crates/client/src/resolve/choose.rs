@@ -4,7 +4,7 @@ use super::{Error, Host, Offer, Origin, Plan};
 use crate::install::{Expected, Kind, Source};
 use acp_registry_core::manifest::{Platform, env_name};
 
-/// What somebody asks for.
+/// What is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// The agent.
@@ -75,7 +75,8 @@ pub fn resolve(offers: &[Offer], wanted: &Wanted, host: &Host) -> Result<Plan, E
     })
 }
 
-/// The offer of the wanted version: as somebody has it, or else that of the index with another version of its packages.
+/// The offer of the wanted version: as it is installed or locked, or else that of the index with another version of its
+/// packages.
 ///
 /// # Errors
 /// [`Error::UnknownVersion`].

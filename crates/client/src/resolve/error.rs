@@ -5,7 +5,7 @@ use acp_registry_core::text::quote;
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The version is known to nobody.
+    /// The version is not known.
     #[error("{}", unknown_version(id, version, known, *has_packages))]
     UnknownVersion {
         /// The agent.

@@ -1,6 +1,6 @@
 //! RESOLVE: an agent's id to one concrete plan: which version, for which platform, from where, by which runtime.
 //!
-//! * [`Wanted`]: what somebody asks for
+//! * [`Wanted`]: what is asked for
 //! * [`Offer`]: a version and the ways to get it, from an index, a lock file, or what is installed
 //! * [`Host`]: what the machine can run
 //! * [`resolve()`]: the [`Plan`], or an [`Error`] that says what there is instead

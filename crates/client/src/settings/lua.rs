@@ -41,7 +41,7 @@ pub fn map(pairs: &[(String, String)]) -> String {
     if pairs.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", pairs.join(", ")) }
 }
 
-/// A table from strings to functions that return strings, for whoever takes a bare string for more than it says.
+/// A table from strings to functions that return strings, for code that takes a bare string for more than it says.
 #[must_use]
 pub fn functions(pairs: &[(String, String)]) -> String {
     let pairs: Vec<String> = pairs

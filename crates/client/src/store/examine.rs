@@ -29,7 +29,7 @@ pub struct Remains {
     pub versions: Vec<Found>,
     /// What lies among them, has no receipt and was not made by this program: it stays.
     pub foreign: Vec<PathBuf>,
-    /// What interrupted runs have left; nothing while somebody is at work on the agent.
+    /// What interrupted runs have left; nothing while another process changes the agent.
     pub leftovers: Vec<PathBuf>,
 }
 
@@ -45,7 +45,7 @@ impl Store {
             let place = directory.join(&folder);
             Found { version: Version::read(&place), is_ours: is_version(&place), folder }
         });
-        // Whoever has put something beside a receipt has a version all the same.
+        // A version with something beside its receipt is a version all the same.
         let versions: Vec<Found> = found.filter(|found| found.is_ours || !matches!(found.version, Ok(None))).collect();
         let mut foreign = foreign(&directory)?;
         foreign.retain(|path| versions.iter().all(|found| path.file_name() != Some(found.folder.as_ref())));

@@ -55,7 +55,7 @@ impl Store {
     /// An installed agent; `None` when it is not installed, or its version is not there any more.
     ///
     /// # Errors
-    /// [`Error`] when nobody can tell, or its directory is a link.
+    /// [`Error`] when that cannot be seen, or its directory is a link.
     pub fn agent(&self, id: &str) -> Result<Option<Agent>, Error> {
         if !is_name(id) {
             return Ok(None);
@@ -72,7 +72,7 @@ impl Store {
     /// What a plan would install, if it is installed and not damaged.
     ///
     /// # Errors
-    /// [`Error`] when nobody can tell.
+    /// [`Error`] when that cannot be seen.
     pub fn installed(&self, plan: &Plan) -> Result<Option<Version>, Error> {
         match Version::read(&self.place(&plan.id, &plan.folder())) {
             Err(Error::Damaged { .. }) => Ok(None),

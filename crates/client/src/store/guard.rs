@@ -29,7 +29,7 @@ impl Store {
                 Ok(Answer::Mine(lock)) => return Ok(lock),
                 Ok(Answer::Held(words)) if words.is_empty() => "another process".to_owned(),
                 Ok(Answer::Held(words)) => words,
-                // Whoever has removed the last agent has removed the directory as well.
+                // The process that removed the last agent has removed the directory as well.
                 Err(PathError { error, .. })
                     if error.kind() == ErrorKind::NotFound && started.elapsed() < self.patience =>
                 {

@@ -125,7 +125,7 @@ impl Store {
     async fn install_new(&self, order: &Order<'_>, agent: &Path, place: &Path) -> Result<Version, Error> {
         let plan = order.plan;
         let new = tempfile::Builder::new().prefix(NEW).tempdir_in(agent).map_err(PathError::at(agent))?;
-        // Packages have tens of thousands of files, some of which nobody may remove at first.
+        // Packages have tens of thousands of files, some of which cannot be removed at first.
         let new = Scratch::adopt(&new.keep());
         let temporary = make(new.path().join("tmp"))?;
         // By this path, processes are found again.
@@ -236,7 +236,7 @@ impl Store {
 
     /// Removes the directories above agents once there are none.
     pub(super) fn forget_empty(&self) {
-        // Only an empty directory goes, and nobody needs it to go.
+        // Only an empty directory is removed, and it need not be.
         let _ = fs::remove_dir(self.agents()).and_then(|()| fs::remove_dir(self.root()));
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn clear(agent: &Path) -> Result<u64, Error> {
     Ok(bytes)
 }
 
-/// What interrupted runs have left of an agent, and what somebody may be at work on.
+/// What interrupted runs have left of an agent, and what another process may be changing.
 pub(super) fn list(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
     let items = fs::read_dir(agent).map_err(PathError::at(agent))?.flatten();
     Ok(items.filter(|item| is_unfinished(&item.file_name().to_string_lossy())).map(|item| item.path()).collect())

@@ -8,8 +8,8 @@
 //!     files.json            digests and sizes of what was installed
 //!     in-use                locked by those who run the version
 //!     files/                what was installed
-//!   .new-…                  being installed; what nobody is at work on is removed by the next run
-//! <root>/agents/.<id>.lock  held by whoever changes something above
+//!   .new-…                  being installed; removed by the next run unless a process works on it
+//! <root>/agents/.<id>.lock  held while something above is changed
 //! ```
 //!
 //! * [`Store`]: installs, finds, removes

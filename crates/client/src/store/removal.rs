@@ -73,7 +73,7 @@ impl Store {
     }
 
     fn uninstall_locked(&self, id: &str, agent: &Path, force: bool) -> Result<Freed, Error> {
-        // First: a package manager that is still at work would look as if the agent was running, and go on afterwards.
+        // First: a package manager that is still running would look as if the agent was running, and go on afterwards.
         let bytes = self.clear(agent)?;
         let folders = versions(agent)?;
         if !force {
@@ -118,7 +118,7 @@ impl Store {
     /// process is at work on are passed over. Beside what was removed, why there was nothing to be done about some agents.
     ///
     /// # Errors
-    /// [`PathError`] when nobody can tell which agents there are.
+    /// [`PathError`] when the agents cannot be listed.
     pub async fn collect_garbage(&self, even_named: bool) -> Result<(Freed, Vec<(String, Error)>), PathError> {
         let (mut freed, mut failed) = (Freed::default(), Vec::new());
         let mut hurried = self.clone();

@@ -178,7 +178,7 @@ impl Version {
         Some(format!("{}.{}", parts.next()?, parts.next()?))
     }
 
-    /// Says, for as long as the file is open, that the version is in use: nobody removes it then. `None` where that
+    /// Says, for as long as the file is open, that the version is in use: it is not removed then. `None` where that
     /// cannot be said.
     #[must_use]
     pub fn mark_used(&self) -> Option<File> {

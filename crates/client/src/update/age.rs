@@ -11,7 +11,7 @@ use acp_registry_core::net::Client;
 use acp_registry_core::upstream::Sources;
 
 /// When what a plan names was published, as the npm registry, the Python package index, GitHub, or the archive's host says;
-/// `None` when nobody says.
+/// `None` when that is not known.
 pub async fn published(plan: &Plan, client: &Client, sources: &Sources) -> Option<SystemTime> {
     match &plan.source {
         Source::Npx(package) => {

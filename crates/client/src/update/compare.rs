@@ -3,7 +3,7 @@ use crate::resolve::{Error, Host, Offer, Plan, Wanted, resolve};
 use crate::store::Agent;
 use acp_registry_core::manifest::{Platform, Version};
 
-/// How an installed agent stands to what is offered.
+/// How an installed agent compares with what is offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
     /// There is nothing newer.

@@ -55,7 +55,7 @@ impl Manifest {
         Ok(Self { value, agent, has_duplicate_keys: duplicate.get(), places: OnceLock::new(), text })
     }
 
-    /// The text as it stands in the file.
+    /// The text as it is in the file.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -186,7 +186,7 @@ fn describe(text: String, error: &serde_json::Error) -> SyntaxError {
     } else if message.contains("recursion limit") {
         "nested deeper than 127 levels".clone_into(&mut message);
     } else if message.contains("surrogate") || message.contains("end of hex escape") {
-        "half of a surrogate pair, which stands for no character".clone_into(&mut message);
+        "half of a surrogate pair, which encodes no character".clone_into(&mut message);
     }
     SyntaxError { text, message, help, range: start..start }
 }
@@ -222,7 +222,7 @@ mod tests {
     fn everything_that_is_not_json_is_refused_at_its_place() {
         assert_eq!(error("{\"a\": NaN}"), ("NaN is not a JSON number".into(), 6..6));
         assert_eq!(error("{\"a\":\n -Infinity}").0, "-Infinity is not a JSON number");
-        assert_eq!(error("{\"a\": \"\\ud800\"}").0, "half of a surrogate pair, which stands for no character");
+        assert_eq!(error("{\"a\": \"\\ud800\"}").0, "half of a surrogate pair, which encodes no character");
         assert_eq!(error(&"[".repeat(10_000)).0, "nested deeper than 127 levels");
         assert_eq!(error("\u{feff}{}").0, "the file starts with a byte order mark");
         assert_eq!(error("{\"a\": 1e999}").0, "number out of range");

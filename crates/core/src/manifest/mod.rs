@@ -1,4 +1,4 @@
-//! LOAD: the text of one `agent.json` as a typed value that knows where everything stands.
+//! LOAD: the text of one `agent.json` as a typed value that knows where everything is.
 //!
 //! * [`Manifest`]: text, JSON value, typed model and places of one file
 //! * [`Agent`] and its parts: the typed model

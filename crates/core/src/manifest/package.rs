@@ -19,7 +19,7 @@ pub enum SpecError {
     /// The name breaks the package registry's rules.
     #[error("is not a valid package name")]
     Name,
-    /// What follows the name is no version, range or tag.
+    /// What follows the name is not a version, range or tag.
     #[error("has something other than a version behind the package name")]
     Version,
 }

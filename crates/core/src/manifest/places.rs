@@ -1,4 +1,4 @@
-//! Where each value of a JSON document stands in its text.
+//! Where each value of a JSON document is in its text.
 
 use std::collections::HashSet;
 use std::ops::Range;

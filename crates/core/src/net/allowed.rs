@@ -20,7 +20,7 @@ struct AllowedHost {
 pub struct HostError(String);
 
 impl AllowedHosts {
-    /// Reads each `HOST` or `HOST:PORT`; an IPv6 address stands in brackets.
+    /// Reads each `HOST` or `HOST:PORT`; an IPv6 address is in brackets.
     ///
     /// # Errors
     /// [`HostError`] for the first text that is neither.

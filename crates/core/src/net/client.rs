@@ -39,7 +39,7 @@ pub struct Settings {
     pub cache: Option<Cache>,
     /// How much is asked of one host.
     pub host_limits: HostLimits,
-    /// How long it may take until a connection stands.
+    /// How long it may take until a connection is open.
     pub connect_timeout: Duration,
     /// How long a host may send nothing at all.
     pub idle_timeout: Duration,
@@ -292,7 +292,7 @@ impl Client {
                 Err(error) => {
                     let problem = self.proxies.explain(Problem::of(&error), url);
                     tracing::debug!("{} {} {problem}", request.method, shown(url));
-                    // Whoever has kept this program waiting once would do it again.
+                    // Timeouts are not retried.
                     if is_last || !problem.may_pass() || problem == Problem::Timeout {
                         if error.is_connect() {
                             host.went_down(&problem);

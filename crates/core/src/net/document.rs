@@ -130,7 +130,7 @@ impl Client {
     }
 }
 
-/// Whether a body that broke off may come whole the next time. Whoever has kept this program waiting would do it again.
+/// Whether a body that broke off may come whole the next time. Timeouts are not retried.
 pub(super) fn is_worth_another(problem: &Problem) -> bool {
     problem.may_pass() && *problem != Problem::Timeout
 }

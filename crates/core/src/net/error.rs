@@ -50,7 +50,7 @@ pub enum Problem {
     /// No answer in time.
     #[error("does not answer in time")]
     Timeout,
-    /// The bytes come so slowly that nobody would wait for them.
+    /// The bytes come too slowly.
     #[error("sends less than 16 KiB a second")]
     TooSlow,
     /// The host limits the rate of requests, for longer than this program waits.

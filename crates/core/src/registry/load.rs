@@ -99,7 +99,7 @@ pub struct Stray {
     pub misnamed: Option<String>,
 }
 
-/// Why a directory is no registry.
+/// Why a directory is not a registry.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The directory cannot be listed.

@@ -39,7 +39,7 @@ impl Hold {
     fn of(value: &Value) -> Self {
         let text = |name: &str| value.get(name).and_then(Value::as_str);
         let Some(reason) = value.as_str().or_else(|| text("reason")) else {
-            // Nobody knows what else in it is a mistake.
+            // What else in it is a mistake is not known.
             return Self { reason: "no reason is given".to_owned(), until: None };
         };
         Self { reason: reason.to_owned(), until: text("until").and_then(date) }

@@ -66,7 +66,7 @@ fn read(child: &mut Child, timeout: Duration) -> Option<String> {
     thread::spawn(move || {
         let mut text = String::new();
         let is_text = output.take(LIMIT).read_to_string(&mut text).is_ok();
-        // Nobody listens any more after the time is over.
+        // After the time is over, the answer is not read any more.
         let _ = send.send(is_text.then_some(text));
     });
     receive.recv_timeout(timeout).ok().flatten()

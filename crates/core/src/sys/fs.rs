@@ -388,7 +388,7 @@ fn move_to_free(new: &Path, target: &Path) -> io::Result<bool> {
     fs::rename(new, target).map(|()| true)
 }
 
-/// Moves `new` to `target`. Returns whether an old `target` now stands where `new` was.
+/// Moves `new` to `target`. Returns whether an old `target` is now where `new` was.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn exchange(new: &Path, target: &Path) -> io::Result<bool> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};

@@ -43,7 +43,7 @@ impl Lock {
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
                 Err(TryLockError::Error(error)) => return Err(PathError::at(path)(error)),
             }
-            // Whoever had it before may have removed the file: then this one is nobody's any more.
+            // Its last holder may have removed the file, which then locks nothing.
             if !is_at(&file, path) {
                 continue;
             }
@@ -99,7 +99,7 @@ fn words(file: &mut File) -> String {
         return String::new();
     }
     let mut text = String::new();
-    // Windows lets nobody read a file that is locked.
+    // On Windows, a locked file cannot be read.
     let _ = file.take(1000).read_to_string(&mut text);
     text.lines().next().unwrap_or_default().to_owned()
 }

@@ -1,4 +1,4 @@
-//! The operating system: everything here is called by the others and calls nobody.
+//! The operating system: the other modules call it, and it calls none of them.
 //!
 //! * [`command`]: asking the package managers, and running what a person has named
 //! * [`fs`]: reading files that strangers wrote, and replacing files and folders as a whole
@@ -7,7 +7,7 @@
 //! * [`lock`]: locks between processes
 //! * [`owner`]: whom files belong to
 //! * [`rename`]: renaming where others look at what is renamed
-//! * [`process`]: starting programs that nobody vouches for, and ending them with all that they have started
+//! * [`process`]: starting untrusted programs, and ending them with all that they have started
 //! * [`start`]: programs that take the place of this one, or that have its terminal
 //! * [`umask`]: the permissions of files that are made
 //! * [`users`]: which processes use a folder

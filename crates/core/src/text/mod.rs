@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 pub use self::markdown::{cell, code_span, prose};
 pub use self::secrets::without_secrets;
 
-/// The longest piece of somebody else's text that a message quotes or that is compared, in Unicode scalar values.
+/// The longest piece of a foreign text that a message quotes or that is compared, in Unicode scalar values.
 const QUOTE_LIMIT: usize = 120;
 
 /// Whether a character is invisible or changes how its neighbours are shown: control characters (line ends and tabs
@@ -26,7 +26,7 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
 }
 
-/// Whether a text begins with what runners of CI take for a command, wherever in a line of a log it stands.
+/// Whether a text begins with what runners of CI take for a command, wherever in a line of a log it is.
 #[must_use]
 pub fn begins_command(text: &str) -> bool {
     let Some(behind) = text.strip_prefix("##") else { return false };
@@ -88,7 +88,7 @@ pub fn shown(text: &str, limit: usize) -> String {
     for c in text.trim().chars() {
         // Line ends and tabs separate words; the other hidden characters have no place on a page.
         let c = if c.is_whitespace() { ' ' } else { c };
-        // XML and HTML have no place for what is no character.
+        // XML and HTML have no place for what is not a character.
         let is_character = u32::from(c) & 0xFFFE != 0xFFFE && !('\u{FDD0}'..='\u{FDEF}').contains(&c);
         if is_hidden(c) || !is_character || (c == ' ' && out.ends_with(' ')) {
             continue;
@@ -103,7 +103,7 @@ pub fn shown(text: &str, limit: usize) -> String {
     out
 }
 
-/// Somebody else's text as part of a message: printable, between backticks, and cut after 120 characters.
+/// Foreign text as part of a message: printable, between backticks, and cut after 120 characters.
 #[must_use]
 pub fn quote(text: &str) -> String {
     let mut cut: String = text.chars().take(QUOTE_LIMIT).collect();

@@ -67,7 +67,7 @@ struct Version {
 /// One published version of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
-    /// Why nobody should use it any more.
+    /// Why it should no longer be used.
     pub deprecated: Option<String>,
     /// Subresource integrity of its tarball, by which npm checks what it downloads.
     pub integrity: Option<String>,

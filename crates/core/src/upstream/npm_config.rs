@@ -21,7 +21,7 @@ pub(super) const OVERRIDE: &str = "ACP_REGISTRY_NPM";
 /// A `.npmrc` in the working directory is not read: in a checkout of a registry anybody may have put it there.
 ///
 /// # Errors
-/// [`UnknownBase`] when nothing is configured and there is no npm, or when what is configured is no address.
+/// [`UnknownBase`] when nothing is configured and there is no npm, or when what is configured is not an address.
 pub fn npm_registry(surroundings: &Surroundings<'_>, credentials: &mut Credentials) -> Result<Registry, UnknownBase> {
     let settings = person_settings(surroundings);
     let is_overridden = surroundings.set(OVERRIDE).is_some();

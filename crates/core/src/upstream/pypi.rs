@@ -50,7 +50,7 @@ pub struct File {
     pub name: String,
     /// Whether the index gives a digest for it.
     pub has_hash: bool,
-    /// Why nobody should use it any more; empty where no reason is given.
+    /// Why it should no longer be used; empty where no reason is given.
     pub yanked: Option<String>,
     /// The versions of Python that it runs on.
     pub requires_python: Option<String>,
@@ -61,7 +61,7 @@ pub struct File {
 /// One version of a project: its files together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Release {
-    /// Why nobody should use it any more, if that holds for all its files.
+    /// Why it should no longer be used, if that holds for all its files.
     pub yanked: Option<String>,
     /// Whether every file has a digest.
     pub has_hashes: bool,
@@ -145,7 +145,7 @@ impl Project {
     /// Reads the HTML form: each link is a file.
     ///
     /// # Errors
-    /// When it is no page of an index.
+    /// When it is not a page of an index.
     pub fn from_html(bytes: &[u8]) -> Result<Self, String> {
         Ok(Self::of_files(pypi_html::files(bytes)?))
     }
@@ -234,7 +234,7 @@ fn version_of(file: &str) -> Option<Version> {
         return Version::from_str(stem.split('-').nth(1)?).ok();
     }
     let stem = [".tar.gz", ".zip", ".tar.bz2", ".tgz", ".tar.xz"].into_iter().find_map(|end| file.strip_suffix(end))?;
-    // A name may have hyphens in it, and so may a version: the first hyphen behind which a version stands divides them.
+    // A name may have hyphens in it, and so may a version: the first hyphen behind which a version begins divides them.
     stem.match_indices('-').find_map(|(at, _)| Version::from_str(&stem[at + 1..]).ok())
 }
 

@@ -19,7 +19,7 @@ enum Told {
 /// Tags are read attribute by attribute: one tag may have millions.
 ///
 /// # Errors
-/// When it is no page of an index, or has too many files.
+/// When it is not a page of an index, or has too many files.
 pub(super) fn files(bytes: &[u8]) -> Result<Vec<File>, String> {
     let mut reader = Reader::default();
     let emitter = CallbackEmitter::new(move |event: CallbackEvent<'_>, _: Span<()>| reader.read(&event));

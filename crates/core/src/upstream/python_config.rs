@@ -19,7 +19,7 @@ const OVERRIDE: &str = "ACP_REGISTRY_PYPI";
 /// there.
 ///
 /// # Errors
-/// [`UnknownBase`] when nothing is configured and there is no uv, or when what is configured is no address.
+/// [`UnknownBase`] when nothing is configured and there is no uv, or when what is configured is not an address.
 pub fn python_index(surroundings: &Surroundings<'_>, credentials: &mut Credentials) -> Result<Index, UnknownBase> {
     let named = configured(surroundings).or_else(|| {
         let text = (surroundings.run)("uv", &["pip", "compile", "--quiet", "--no-config", "--emit-index-url", "-"])?;

@@ -19,7 +19,7 @@ pub struct Surroundings<'a> {
     pub run: &'a (dyn Fn(&str, &[&str]) -> Option<String> + Sync),
 }
 
-/// Nobody knows where a package registry is.
+/// The address of a package registry is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownBase {
     /// Neither configuration nor package manager.
@@ -32,10 +32,10 @@ pub enum UnknownBase {
         /// The variable that would say.
         variable: &'static str,
     },
-    /// What is configured is no address.
+    /// What is configured is not an address.
     #[error("{place} is not the address of a package registry")]
     Invalid {
-        /// Where that stands.
+        /// Where that is.
         place: String,
     },
 }

@@ -1,4 +1,4 @@
-//! A version inside an address: where it stands, and the address with another one in its place.
+//! A version inside an address: where it is, and the address with another one in its place.
 
 use std::ops::Range;
 

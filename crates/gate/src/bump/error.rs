@@ -92,7 +92,7 @@ impl ErrorKind {
         ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// Whether nothing can be said of the agent, because somebody could not be asked.
+    /// Whether nothing can be said of the agent, because a source could not be asked.
     #[must_use]
     pub fn is_outage(self) -> bool {
         matches!(self, Self::SourceUnavailable | Self::RateLimited)

@@ -215,7 +215,7 @@ fn keep_product(releases: &mut Vec<Arc<github::Release>>, named: Option<String>,
     releases.retain(|found| product(&found.tag).as_ref() == Some(&wanted));
 }
 
-/// What stands before the version in a tag; a `v` comes and goes within one product.
+/// The text before the version in a tag; a `v` comes and goes within one product.
 fn product(tag: &str) -> Option<String> {
     let (prefix, _) = version_of_tag(tag)?;
     Some(prefix.trim_end_matches(['v', 'V']).to_owned())

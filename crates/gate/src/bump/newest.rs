@@ -22,7 +22,7 @@ pub enum Choice {
         /// Why it waits.
         reason: Held,
     },
-    /// The current version is above everything that is offered: nobody is moved down.
+    /// The current version is above everything that is offered: agents are never moved down.
     Ahead {
         /// The highest version that every source offers.
         newest: Version,

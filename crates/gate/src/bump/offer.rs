@@ -50,7 +50,7 @@ pub struct Offer {
     pub text: String,
     /// When it came out.
     pub published: Option<OffsetDateTime>,
-    /// Why nobody should be moved to it.
+    /// Why it is not offered as an update.
     pub flaw: Option<Flaw>,
 }
 
@@ -112,7 +112,7 @@ impl Offers {
     }
 }
 
-/// The version that a tag of a release names, whatever stands before it: `v1.2.0`, `cli-v1.2.0`, `agent@1.2.0`, `1.2`.
+/// The version that a tag of a release names, whatever comes before it: `v1.2.0`, `cli-v1.2.0`, `agent@1.2.0`, `1.2`.
 ///
 /// `None` for a tag without one, or of more than 255 bytes.
 #[must_use]

@@ -12,7 +12,7 @@ use acp_registry_core::manifest::{
 use acp_registry_core::source::Edit;
 use acp_registry_core::upstream::{Sources, github};
 
-/// What came of looking for a newer version of one channel.
+/// The result of looking for a newer version of one channel.
 #[derive(Debug)]
 pub enum Outcome {
     /// The manifest has the newest version.

@@ -97,7 +97,7 @@ fn alone(registry: &Registry, entry: &Entry, manifest: Manifest) -> Registry {
 }
 
 impl Update {
-    /// What stands at a JSON pointer from now on, if it is changed.
+    /// The value at a JSON pointer from now on, if it is changed.
     fn new_value(&self, pointer: &str) -> Option<&String> {
         self.changes.iter().find(|change| change.pointer == pointer)?.to.as_ref()
     }

@@ -9,7 +9,7 @@ use acp_registry_core::registry::{Entry, Loaded, Registry};
 /// How many agents are looked at, at once. Most of the time each waits for its host, whose own limits hold besides.
 const AT_ONCE: usize = 128;
 
-/// What came of one channel of an agent.
+/// The result of one channel of an agent.
 #[derive(Debug)]
 pub struct Bumped {
     /// The agent's folder.

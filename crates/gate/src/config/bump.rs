@@ -63,7 +63,7 @@ impl BumpSource {
             }
             if feed.platform.is_none() && !feed.archive.contains("{platform}") {
                 return Err(format!(
-                    "the feed of the agent {id:?} must say where the platform stands: with `platform`, or with {{platform}} in `archive`"
+                    "the feed of the agent {id:?} must name the platform: with `platform`, or with {{platform}} in `archive`"
                 ));
             }
         }

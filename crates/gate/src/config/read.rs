@@ -240,10 +240,7 @@ mod tests {
                 "does not begin with",
             ),
             ("bump.x.stable = { url = \"https://h\", version = \"v\", archive = \"/{platform}\" }", "a JSON pointer"),
-            (
-                "bump.x.preview = { url = \"https://h\", version = \"/v\", archive = \"/a\" }",
-                "where the platform stands",
-            ),
+            ("bump.x.preview = { url = \"https://h\", version = \"/v\", archive = \"/a\" }", "must name the platform"),
             ("bump.x.beta = {}", "unknown field"),
             ("archive-limits.size = 1", "unknown field"),
             ("archive-limits.entries = -1", "invalid value"),

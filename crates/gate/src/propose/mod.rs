@@ -99,7 +99,7 @@ impl Done {
     }
 }
 
-/// Why nothing could be proposed at all.
+/// Why nothing could be proposed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Git failed.
@@ -177,7 +177,7 @@ impl Proposer<'_> {
         let path = format!("{}/agent.json", wanted.id);
         let title = text::title(wanted);
         if self.remote.file_at(head, &path).as_deref() != Some(wanted.original.as_bytes()) {
-            // What nobody has committed must not be published by the way.
+            // Uncommitted changes must not be published.
             return Err(format!("{path} differs from the commit that is checked out; commit or restore it first"));
         }
         if pull.is_none() && pulls.is_declined(&name, &title).await.map_err(|error| error.to_string())? {

@@ -79,7 +79,7 @@ pub fn propose(draft: &Draft, root: &Path, options: &Options<'_>) -> Proposal {
     }
 }
 
-/// Puts a new entry into a registry. Its folder appears as a whole, or not at all.
+/// Puts a new entry into a registry. Its folder appears in one step.
 ///
 /// # Errors
 /// [`Error::Exists`] when there is something of that name, [`Error::Path`] when it cannot be written.

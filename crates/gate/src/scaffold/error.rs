@@ -22,7 +22,7 @@ pub enum Error {
     /// The source was not asked, or its answer is none.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// Nobody knows where the source is.
+    /// The address of the source is not known.
     #[error("{0}")]
     UnknownSource(String),
     /// The source has no such package, project or repository.

@@ -39,7 +39,7 @@ pub enum LayoutError {
     Path(#[from] PathError),
 }
 
-/// What came of the files of a new registry.
+/// The result of the files of a new registry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Those that were written.

@@ -6,11 +6,11 @@
 //!
 //! * [`Scaffolder`] asks npm, the Python package index or GitHub, and makes a [`Draft`]
 //! * [`check_id`], [`propose`]: the same rules as everywhere decide what is fit for a registry; what breaks one is left out
-//! * [`place`]: the folder appears as a whole, or not at all
+//! * [`place`]: the folder appears in one step
 //! * [`lay_out`]: a registry without agents, with the workflows that this project uses itself
-//! * [`starter_icon`]: the initial letter of an id, until somebody draws something better
+//! * [`starter_icon`]: the initial letter of an id, until a better one is drawn
 //!
-//! What a source says is somebody else's: it is bounded, put on one line, and freed of what cannot be seen; of addresses
+//! What a source says is not trusted: it is bounded, put on one line, and freed of what cannot be seen; of addresses
 //! only those by https are carried over.
 
 mod assets;

@@ -137,7 +137,7 @@ impl Scaffolder<'_> {
             });
         }
         let repository = about.repository.as_deref().and_then(words::repository);
-        // The page of a repository is no home page.
+        // The page of a repository is not a home page.
         let website = about.website.as_deref().and_then(words::link);
         let website = website.filter(|website| words::repository(website) != repository || repository.is_none());
         let mut authors: Vec<String> = about.authors.iter().take(100).filter_map(|text| words::person(text)).collect();

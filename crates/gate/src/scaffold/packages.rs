@@ -43,7 +43,7 @@ impl Scaffolder<'_> {
         };
         let missing = || no_version(format!("npm has no version {} of {}", quote(&version), quote(name)));
         let published = packument.version(&version).ok_or_else(missing)?;
-        // Tags and keys of a registry are somebody else's, too.
+        // Tags and keys of a registry are not trusted either.
         let package = format!("{name}@{version}");
         if package.parse::<NpmSpec>().map(|spec| spec.pin) != Ok(Pin::Exact(version.clone())) {
             return Err(unfit(format!("{} is not a version that npx accepts", quote(&version))));

@@ -3,10 +3,10 @@
 use acp_registry_core::archive::{Entry, Kind};
 use acp_registry_core::manifest::Platform;
 
-/// Files that have no ending and are no programs.
+/// Files that have no ending and are not programs.
 const TEXTS: [&str; 8] = ["license", "licence", "copying", "readme", "notice", "changelog", "authors", "version"];
 
-/// Endings of files that may be executable and are nobody's program.
+/// Endings of files that may be executable and are not a program.
 const PARTS: [&str; 12] = ["so", "dylib", "dll", "node", "md", "txt", "json", "js", "py", "html", "1", "sh"];
 
 /// The file that is started. With `wanted`, a name or a path in the archive, no other file; else the one of `names` nearest to

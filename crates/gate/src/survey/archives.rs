@@ -152,7 +152,7 @@ async fn inspect(file: Arc<File>, cmd: &str, limits: Limits) -> Result<Inspectio
     inspected.await.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error))))
 }
 
-/// Takes the bytes of a download: to the file, into the hash, and past the eyes of whoever waits for them.
+/// Takes the bytes of a download: to the file, into the hash, and to the readers that wait for them.
 struct Receiver<'a> {
     file: &'a File,
     hash: Sha256,
@@ -222,7 +222,7 @@ impl Growth {
     }
 }
 
-/// Wakes whoever reads a growing file when the download is given up.
+/// Wakes the readers of a growing file when the download is given up.
 struct GrowthEnd(Arc<Growth>);
 
 impl Drop for GrowthEnd {

@@ -40,22 +40,22 @@ pub struct Survey {
     pub assets: BTreeMap<String, (ReleaseId, String)>,
     /// Archives that were fetched, by the address as the manifest writes it.
     pub archives: BTreeMap<String, Result<Archive, FetchError>>,
-    /// What came of starting agents, by id.
+    /// The result of starting agents, by id.
     pub agents: BTreeMap<String, Vec<Row>>,
-    /// What was not asked, and why: for whoever reads the result.
+    /// What was not asked, and why: for readers of the result.
     pub notes: Vec<String>,
     /// What this machine itself could not do, such as storing an archive: nothing is known then of what was asked.
     pub troubles: Vec<FetchError>,
     /// Whether no agent could be installed because this machine has no package managers.
     pub lacks_package_managers: bool,
-    /// Whether anything was asked and nothing at all answered.
+    /// Whether anything was asked and no host answered.
     pub is_cut_off: bool,
     /// Whether a host answered that is known by a public name, so that names can be resolved.
     pub has_reached_names: bool,
 }
 
 impl Survey {
-    /// What came of asking for an address; `None` when it was not asked for.
+    /// The result of asking for an address; `None` when it was not asked for.
     #[must_use]
     pub fn link(&self, url: &str) -> Option<Result<&Answer, &FetchError>> {
         match self.archives.get(url) {

@@ -23,7 +23,7 @@ pub(super) struct Targets {
 }
 
 impl Targets {
-    /// Collects what the agents name. What is no address or no package specification is left to the rules that need no
+    /// Collects what the agents name. What is not an address or a package specification is left to the rules that need no
     /// network.
     pub(super) fn of<'a>(agents: impl IntoIterator<Item = &'a Agent>) -> Self {
         let mut targets = Self::default();

@@ -28,7 +28,7 @@ pub enum Trying {
     },
 }
 
-/// What came of starting an agent in one way.
+/// The result of starting an agent in one way.
 #[derive(Debug)]
 pub struct Attempt {
     /// The arguments behind those that the source has.
@@ -37,19 +37,19 @@ pub struct Attempt {
     pub outcome: Outcome,
 }
 
-/// What came of starting an agent in several ways.
+/// The result of starting an agent in several ways.
 #[derive(Debug, Default)]
 pub struct Attempts {
     /// What was tried, in order; the last one may be the one that passed.
     pub tried: Vec<Attempt>,
-    /// Why the agent could not be installed or started at all: the reason's name in reports, and a sentence.
+    /// Why the agent could not be installed or started: the reason's name in reports, and a sentence.
     pub not_started: Option<(&'static str, String)>,
     /// Why its place could not be removed.
     pub left: Option<String>,
 }
 
 impl Attempts {
-    /// The attempt that shows how the agent is started: the one that passed, else the first that was answered at all.
+    /// The attempt that shows how the agent is started: the one that passed, else the first that was answered.
     #[must_use]
     pub fn best(&self) -> Option<&Attempt> {
         let passed = self.tried.iter().find(|attempt| attempt.outcome.verdict == Verdict::Pass);

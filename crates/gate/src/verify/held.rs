@@ -14,7 +14,7 @@ const DAYS: i64 = 30;
 pub struct Held {
     /// Its entry in the quarantine list.
     pub hold: Hold,
-    /// Somebody has asked for this agent.
+    /// This agent was asked for.
     is_named: bool,
     /// Its time is over, on this day.
     over: Option<Date>,
@@ -54,7 +54,7 @@ impl Held {
         self.is_named || self.over.is_some() || self.is_due
     }
 
-    /// Whether a failure is no news: nobody has asked for the agent, and it is in quarantine because it fails.
+    /// Whether a failure is no news: the agent was not asked for, and it is in quarantine because it fails.
     #[must_use]
     pub fn is_excused(&self) -> bool {
         !self.is_named

@@ -9,7 +9,7 @@
 //! * [`Verifier`]: does the tasks, some at once; one bad agent never stops the others
 //! * [`Turns`]: which work is done beside other work, and which alone
 //! * [`Attempts`]: how an agent is started, found out by trying
-//! * [`Row`]: what came of one task, with its JSON form
+//! * [`Row`]: the result of one task, with its JSON form
 //! * [`Snapshot`]: what agents can do, as a file that the next run and the catalog read
 //! * [`merge()`]: a snapshot from the parts that several machines have written
 

@@ -35,7 +35,7 @@ pub enum WhenHeld {
     /// They are skipped.
     #[default]
     Skip,
-    /// They are checked as all others: somebody has asked for them.
+    /// They are checked as all others, because they were asked for.
     Check,
     /// Those whose last day was before this date, in UTC, are checked, and those without a last day on one day of each week.
     CheckWhenOver(Date),

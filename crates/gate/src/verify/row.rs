@@ -1,4 +1,4 @@
-//! What came of a task.
+//! The result of a task.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,7 +11,7 @@ use acp_registry_core::manifest::Channel;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_protocol::handshake::{self, Handshake, Outcome};
 
-/// What came of one distribution of one release of an agent.
+/// The result of one distribution of one release of an agent.
 #[derive(Debug)]
 pub struct Row {
     /// The agent.
@@ -61,7 +61,7 @@ pub enum State {
     },
     /// The agent was started.
     Checked {
-        /// What came of it.
+        /// Its result.
         outcome: Box<Outcome>,
         /// When.
         at: SystemTime,

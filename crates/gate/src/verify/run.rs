@@ -50,7 +50,7 @@ pub enum Event {
     Done(usize),
 }
 
-/// What came of a task besides its state.
+/// The result of a task besides its state.
 #[derive(Default)]
 struct Done {
     install: Duration,
@@ -68,7 +68,7 @@ pub(super) struct Ready {
     took: Duration,
 }
 
-/// What came of a task before its agent could be started.
+/// The result of a task before its agent could be started.
 pub(super) struct Stop {
     pub(super) verdict: Verdict,
     pub(super) reason: &'static str,

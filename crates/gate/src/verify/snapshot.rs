@@ -99,7 +99,7 @@ impl Snapshot {
         (row["verdict"] == "pass" && is_recent && is_same && is_whole).then_some(row)
     }
 
-    /// Takes over what came of a task. A row that was skipped changes nothing, and neither does an error where an earlier run
+    /// Takes over the result of a task. A row that was skipped changes nothing, and neither does an error where an earlier run
     /// knows the agent: what it can do is then as it was when it last answered.
     pub fn renew(&mut self, row: &Row) {
         let Some(value) = of_row(row) else { return };

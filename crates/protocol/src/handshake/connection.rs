@@ -54,7 +54,7 @@ pub(super) enum Silence {
 pub(super) enum Stray {
     /// An error for a request that the agent could not name.
     Error(String),
-    /// An id that nobody has used, as it was written.
+    /// An id that was not used, as it was written.
     Id(String),
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Connection {
     stderr_task: JoinSet<()>,
     /// Holds the agent's stdin.
     stdin_task: JoinSet<()>,
-    /// Reads what nobody wants any more.
+    /// Reads what is not wanted any more.
     rest_task: JoinSet<()>,
     pub(super) unasked: Unasked,
     pub(super) stray: Option<Stray>,

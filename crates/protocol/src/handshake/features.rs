@@ -131,7 +131,7 @@ impl Features {
         self.0.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name)
     }
 
-    /// Adds a feature that was seen at work.
+    /// Adds a feature that was used.
     pub(super) fn observe(&mut self, name: &str) {
         for (known, is_there) in &mut self.0 {
             *is_there |= *known == name;
@@ -149,7 +149,7 @@ fn find<'a>(capabilities: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('/').try_fold(capabilities, |value, name| value.get(name)).filter(|value| !value.is_null())
 }
 
-/// Version 1 has booleans and objects, version 2 objects only; nobody forbids either in the other.
+/// Version 1 has booleans and objects, version 2 objects only; neither forbids the form of the other.
 fn is_supported(capabilities: &Value, path: &str, warnings: &mut Vec<String>) -> bool {
     match find(capabilities, path) {
         None | Some(Value::Bool(false)) => false,

@@ -32,7 +32,7 @@ pub(super) enum Id {
     Same,
     /// The same number, as text: many clients will not find the request.
     AsText,
-    /// None at all, or `null`: the agent could not tell which request it was.
+    /// None, or `null`: the agent could not tell which request it was.
     Nobody,
     /// The id of another request.
     Other(String),

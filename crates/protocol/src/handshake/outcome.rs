@@ -110,14 +110,14 @@ pub struct Outcome {
     pub stderr_tail: String,
     /// What kept the agent apart from the host.
     pub isolation: &'static str,
-    /// The directory of the check, and why it could not be removed. It says nothing of the agent, and is no part of what
+    /// The directory of the check, and why it could not be removed. It says nothing of the agent, and is not part of what
     /// serialises.
     pub left: Option<String>,
     /// Whether the agent passed only when it was started again. No part of what serialises.
     pub is_flaky: bool,
 }
 
-/// What stands in the place of a path that is another in each run.
+/// The replacement of a path that is another in each run.
 const SANDBOX: &str = "$SANDBOX";
 
 impl Outcome {
@@ -127,7 +127,7 @@ impl Outcome {
         let hide = |text: &mut String| {
             if text.contains(path) {
                 *text = text.replace(path, SANDBOX);
-                // Below it each check has a directory with a name that nobody chose.
+                // Below it each check has a directory with a random name.
                 let below = format!("{SANDBOX}/acp-registry-");
                 while let Some(at) = text.find(&below) {
                     let end = text[at + below.len()..].find('/').map_or(text.len(), |length| at + below.len() + length);

@@ -26,7 +26,7 @@ pub(super) fn count(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// What an agent wrote that nobody asked for.
+/// What an agent wrote without being asked.
 #[derive(Debug, Default)]
 pub(super) struct Unasked {
     noise: u64,
@@ -40,7 +40,7 @@ pub(super) struct Unasked {
 }
 
 impl Unasked {
-    /// A line that is no message.
+    /// A line that is not a message.
     pub(super) fn noise(&mut self, line: &[u8]) {
         self.noise += 1;
         if self.first_noise.is_none() {

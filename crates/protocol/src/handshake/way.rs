@@ -26,7 +26,7 @@ pub enum Way {
     Variables {
         /// Which.
         variables: Vec<Variable>,
-        /// The names of optional ones that nobody should be told to set: they belong to the system or to another program.
+        /// The names of optional ones that people must not be told to set: they belong to the system or to another program.
         left_out: Vec<String>,
         /// Where their values are to be had: an https address without a password.
         link: Option<Url>,
@@ -51,7 +51,7 @@ pub struct Variable {
     pub name: String,
     /// What people call it. Escape it before it is shown.
     pub label: Option<String>,
-    /// Whether nobody else may see its value.
+    /// Whether its value is secret.
     #[serde(rename = "secret")]
     pub is_secret: bool,
     /// Whether it may be left out.
@@ -84,7 +84,7 @@ impl AuthMethod {
     /// What the method asks for.
     ///
     /// # Errors
-    /// [`WayError`] for a type that nobody knows, and for members that are malformed, endless, or want variables that
+    /// [`WayError`] for an unknown type, and for members that are malformed, endless, or want variables that
     /// belong to the system.
     pub fn way(&self) -> Result<Way, WayError> {
         let refused = |problem| WayError::Refused { id: self.id.clone(), problem };
@@ -138,7 +138,7 @@ fn env(members: &Map<String, Value>) -> Result<Vec<(String, String)>, String> {
     checked.collect()
 }
 
-/// The variables that a person may be told to set, and the names of optional ones that nobody should.
+/// The variables that a person may be told to set, and the names of optional ones that they must not.
 fn variables(members: &Map<String, Value>) -> Result<(Vec<Variable>, Vec<String>), String> {
     let items = items(members.get("vars"), "vars")?;
     if items.is_empty() {

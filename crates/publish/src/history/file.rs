@@ -1,4 +1,4 @@
-//! `history.json`: a history that stands in a file.
+//! `history.json`: a history in a file.
 
 use std::borrow::Cow;
 
@@ -17,14 +17,14 @@ const MEMBERS: usize = 100;
 /// What is said of a history that begins somewhere.
 pub(super) const INCOMPLETE: &str = "It does not go back to the beginning.";
 
-/// The document is no history.
+/// The document is not a history.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// Not JSON.
     #[error("is not JSON: {0}")]
     Syntax(#[from] serde_json::Error),
     /// It has another form.
-    #[error("is no history: {0}")]
+    #[error("is not a history: {0}")]
     Form(String),
 }
 

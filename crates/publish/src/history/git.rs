@@ -52,7 +52,7 @@ fn read(directory: &Path) -> Result<(Log, HashMap<String, Head>), git::Error> {
     let mut heads = HashMap::with_capacity(blobs.len());
     if !blobs.is_empty() {
         git::blobs(directory, &blobs, MANIFEST_LIMIT, |blob, bytes| {
-            // What is no manifest tells nothing: the last one that was counts.
+            // What is not a manifest is passed over: the last one that was counts.
             if let Ok(head) = serde_json::from_slice::<Head>(bytes)
                 && head.name.len() + head.version.len() <= HEAD_LIMIT
             {

@@ -63,7 +63,7 @@ pub struct Event {
 pub enum Kind {
     /// It was not there before.
     Added,
-    /// It has another version. Other changes of an entry are no events.
+    /// It has another version. Other changes of an entry are not events.
     Updated {
         /// The version before.
         from: String,

@@ -1,7 +1,7 @@
 //! A capability snapshot: what agents answered when they were last started.
 //!
 //! Read leniently: a member that is absent or has another type is unknown. What an agent wrote to stderr, and the command
-//! that started it, are not read at all.
+//! that started it, are not read.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ impl State {
     }
 }
 
-/// The document is no snapshot.
+/// The document is not a snapshot.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     /// Not JSON.

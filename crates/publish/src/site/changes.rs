@@ -104,7 +104,7 @@ pub(super) struct Told<'a> {
 }
 
 impl<'a> Told<'a> {
-    /// Agents that are in the registry, but not in the index, are nobody's business: only what is published, and what was
+    /// Agents that are in the registry, but not in the index, are not shown: only what is published, and what was
     /// withdrawn, counts.
     pub(super) fn new(site: &'a Site, history: &'a History, listings: &'a [Listing<'_>]) -> Self {
         let present: BTreeSet<&str> = listings.iter().map(|listing| listing.id.as_str()).collect();

@@ -51,7 +51,7 @@ pub const CONTENTS: &[Published] = &[
         "When agents came, got new versions and went: `time` (RFC 3339), `event` (`added`, `updated` or `withdrawn`), `id`, `name`, `version`, and of updates `from`. Newest first. Only where the history of the registry is known.",
     ),
     data("SHA256SUMS", "SHA-256 digests of all other files, in the form that sha256sum reads."),
-    of_agent("agents/{id}/agent.json", "The entry of one agent, as it stands in registry.json.", AgentFile::Json),
+    of_agent("agents/{id}/agent.json", "The entry of one agent, as in registry.json.", AgentFile::Json),
     of_agent("agents/{id}/index.md", "The page of one agent as Markdown.", AgentFile::Markdown),
     of_agent(
         "agents/{id}/feed.atom",
@@ -65,7 +65,7 @@ pub const CONTENTS: &[Published] = &[
     data("opensearch.xml", "Lets a browser search here."),
     data("sitemap.xml", "All pages, for search engines. From 50,000 on, a list of the files that have them."),
     data("sitemap-{N}.xml", "A part of the pages. Only where there are more than 50,000."),
-    data("robots.txt", "Says that everything may be read by everybody."),
+    data("robots.txt", "Allows crawlers to read every page."),
     pages("index.html", "Search, filters and the first agents."),
     pages("all/{N}/index.html", "All agents from A to Z."),
     pages(

@@ -149,7 +149,7 @@ pub(super) fn bits(agent: &Agent, row: Option<&Row>) -> [u32; COLUMNS] {
     let distribution = &agent.distribution;
     let is_packaged = distribution.packages().next().is_some();
     for (at, platform) in Platform::ALL.iter().enumerate() {
-        // Package runners are there for every platform; what a package itself wants is known to nobody here.
+        // Package runners are there for every platform; what a package itself wants is not known here.
         if is_packaged || distribution.binary.iter().any(|target| target.platform == platform.as_str()) {
             bits[PLATFORM] |= 1 << at;
         }

@@ -34,7 +34,7 @@ pub(super) const GUIDES: [Guide; 4] = [
     Guide {
         id: "maintainer",
         title: "Run a registry",
-        about: "Lay out a registry, check it, publish it, keep it up to date, and what to do when an agent fails.",
+        about: "Create a registry, check it, publish it, keep it up to date, and what to do when an agent fails.",
         text: include_str!("../../../../docs/guides/maintainer.md"),
     },
     Guide {

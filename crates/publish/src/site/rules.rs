@@ -17,7 +17,7 @@ pub(super) fn page(site: &Site) -> Rules<'_> {
 
 fn shown(rule: &Rule) -> ShownRule {
     let fails = rule.fails.excerpts().into_iter().map(|(file, text)| (format!("Reported, in {file}"), text));
-    let passes = rule.passes.excerpts().into_iter().map(|(file, text)| (format!("In order, in {file}"), text));
+    let passes = rule.passes.excerpts().into_iter().map(|(file, text)| (format!("Passes, in {file}"), text));
     ShownRule {
         id: rule.name.replace('/', "-"),
         name: rule.name,

@@ -268,7 +268,7 @@ fn assemble(version: &str, agents: &[String], extra: &Map<String, Value>) -> Str
     out
 }
 
-/// A value as it stands inside a document: strings hold no raw line ends, so every line end is one of the layout.
+/// A value as it is inside a document: strings hold no raw line ends, so every line end is one of the layout.
 fn indented<T: serde::Serialize>(value: &T, indentation: &str) -> String {
     acp_registry_core::json::to_string(value).trim_end().replace('\n', &format!("\n{indentation}"))
 }

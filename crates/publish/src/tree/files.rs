@@ -54,7 +54,7 @@ pub enum TreeError {
     /// A file or directory cannot be written or read.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// The directory holds something that is no part of an earlier tree, and would be lost.
+    /// The directory holds something that is not part of an earlier tree, and would be lost.
     #[error("{} holds `{}`, which no earlier build has written and which would be deleted", .0.display(), .1)]
     Foreign(PathBuf, String),
     /// The path ends in `..` or `/` and names no directory that could be replaced.
@@ -154,7 +154,7 @@ impl<'a> Tree<'a> {
         Ok(found.into_values().collect())
     }
 
-    /// What a directory holds that is no part of this tree.
+    /// What a directory holds that is not part of this tree.
     fn extra(&self, directory: &Path) -> Result<Vec<String>, PathError> {
         let folders: BTreeSet<&str> = self.files.keys().flat_map(|name| folders(name)).collect();
         let mut extra = Vec::new();
@@ -177,7 +177,7 @@ fn holds(path: &Path, bytes: &[u8]) -> bool {
         && read_bounded(path, Path::new("/"), bytes.len() as u64).is_ok_and(|found| found == bytes)
 }
 
-/// The folders that a name of a tree stands in, outermost first.
+/// The folders of a name of a tree, outermost first.
 fn folders(name: &str) -> impl Iterator<Item = &str> {
     name.match_indices('/').map(|(at, _)| &name[..at])
 }

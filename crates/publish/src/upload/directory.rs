@@ -98,7 +98,7 @@ impl Directory {
 
     pub(super) fn remove(&self, name: &str) -> Result<(), Error> {
         let path = self.path(name)?;
-        // A folder is no file of ours, and stays.
+        // A folder is not a file of ours, and stays.
         if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Ok(());
         }

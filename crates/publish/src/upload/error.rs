@@ -5,7 +5,7 @@ use acp_registry_core::sys::fs::{PathError, ReadError};
 /// Why a tree is not published.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The directory is no built tree.
+    /// The directory is not a built tree.
     #[error("{path} is not a built tree: {why}")]
     NoTree {
         /// The directory.
@@ -65,8 +65,8 @@ pub enum Error {
         /// What is wrong with it.
         message: String,
     },
-    /// Another publisher is at work.
-    #[error("another publisher is at work at {place} ({holder})")]
+    /// Another publisher is writing.
+    #[error("another publisher is writing to {place} ({holder})")]
     Busy {
         /// Where.
         place: String,

@@ -39,7 +39,7 @@ impl Headers {
         Self { cache_control: FOR_EVER, ..Self::of_latest(name, gzip_assets) }
     }
 
-    /// For what is nobody's business but the publishers'.
+    /// For what only publishers need.
     pub(super) const OWN: Self =
         Self { content_type: "application/json", cache_control: "no-store", content_encoding: None };
 

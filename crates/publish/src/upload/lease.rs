@@ -75,7 +75,7 @@ impl<'a> Lease<'a> {
             };
             seen = Some((version.clone(), since));
             let lasts = words.as_ref().map_or(seconds(turns.lease), |words| words.lasts.clamp(1, 86_400));
-            // By the clocks of both, which may differ; or because nobody has renewed it while this one looked on.
+            // By the clocks of both, which may differ; or because it was not renewed while this one watched.
             let is_old = words.as_ref().is_some_and(|words| words.renewed.saturating_add(2 * lasts) < now());
             if is_old || seconds(since.elapsed()) >= lasts {
                 let mode = PutMode::Update(UpdateVersion { e_tag: version, version: None });
@@ -119,7 +119,7 @@ impl<'a> Lease<'a> {
             Ok(_) => {
                 self.is_conditional = false;
                 notice(Event::Warning(format!(
-                    "{} does not keep conditions: see to it that only one publisher runs at a time",
+                    "{} ignores conditional requests: make sure that only one publisher runs at a time",
                     self.store.shown("")
                 )));
             }
@@ -159,7 +159,7 @@ impl<'a> Lease<'a> {
         loop {
             tokio::time::sleep(self.lasts / 3).await;
             if Instant::now() >= until {
-                // Somebody else may have it by now.
+                // Another publisher may have it by now.
                 return Error::Lost(self.store.shown(""));
             }
             let began = Instant::now();

@@ -13,7 +13,7 @@
 //!
 //! Whoever reads `latest/` meanwhile, or after an interruption at any point, never finds an index that names a file which is
 //! not there: files are sent before those that name them, and what nothing names any more stays for a while. Before anything
-//! is changed, the state says what is about to be, so that nobody trusts in a file of which nobody knows.
+//! is changed, the state says what is about to be, so that an interrupted run is verified again.
 
 mod bounds;
 mod directory;
@@ -67,7 +67,7 @@ pub struct Options<'a> {
 pub struct Turns {
     /// How long to wait for another one.
     pub wait: Duration,
-    /// How long others wait for one that has died, where nobody can see that it has.
+    /// How long others wait for one that has died, where that cannot be seen.
     pub lease: Duration,
 }
 
@@ -122,7 +122,7 @@ impl What {
     }
 }
 
-/// What came of publishing.
+/// The result of publishing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
     /// The snapshot that holds the tree.

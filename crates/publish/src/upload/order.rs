@@ -1,4 +1,4 @@
-//! In which order files are sent, so that nobody finds the name of one that is not there.
+//! In which order files are sent, so that no reader finds the name of a missing file.
 //!
 //! What nothing published names yet can be sent at any time, so that new files come first; then files that were there
 //! before, from those that name others of the same age to those that people begin with.

@@ -13,7 +13,7 @@ use acp_registry_core::text::printable;
 /// In seconds.
 const DAY: i64 = 86_400;
 
-/// What came of looking for old snapshots.
+/// The result of looking for old snapshots.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// Snapshots that were removed, or would be.
@@ -40,7 +40,7 @@ enum Files {
     Listed,
     /// All: this program has begun the folder, and not finished it, or begun to remove it.
     All,
-    /// Nobody knows.
+    /// It is not known.
     Unknown,
 }
 
@@ -165,7 +165,7 @@ async fn find(target: &Target, state: &State, jobs: usize, notice: Notice<'_>) -
                 Files::Unknown
             }
             None if known.is_some() => Files::All,
-            // Somebody else's.
+            // Another tool's.
             None => return Ok(None),
         };
         let created = match known {
@@ -181,7 +181,7 @@ async fn find(target: &Target, state: &State, jobs: usize, notice: Notice<'_>) -
     Ok(found.into_iter().flatten().collect())
 }
 
-/// What people begin with goes first, so that nobody finds the name of a file that is gone.
+/// What people begin with goes first, so that no reader finds the name of a missing file.
 async fn remove(
     target: &Target,
     snapshot: &str,

@@ -23,7 +23,7 @@ const CHECKPOINT: Duration = Duration::from_secs(20);
 /// With `is_dry_run`, nothing is written, and the result says what would be.
 ///
 /// # Errors
-/// [`Error`]. Whatever was sent by then stays, and nobody finds the name of a file that is not there; running again sends the
+/// [`Error`]. Whatever was sent by then stays, and no reader finds the name of a missing file; running again sends the
 /// rest.
 pub async fn publish(
     tree: &Tree,
@@ -120,7 +120,7 @@ impl Work<'_> {
             match self.target.sums(&name).await? {
                 Some(list) if list == self.tree.sums() => return Ok(Place { name, is_complete: true }),
                 Some(_) => {}
-                // What was begun with another tree is nobody's.
+                // What was begun with another tree is passed over.
                 None if state.snapshots.contains_key(&name) => {}
                 None if !self.target.list(&name).await?.is_empty() => {}
                 None => return Ok(Place { name, is_complete: false }),
@@ -196,7 +196,7 @@ impl Work<'_> {
                 file.stale_since = None;
             }
         }
-        // From here on nobody can tell what these files are.
+        // From here on it is unknown what these files are.
         state.files.extend(planned.iter().map(|file| (file.name.clone(), File::default())));
         let is_done = state.latest.as_ref() == Some(&place.name);
         let has_stale =
@@ -301,7 +301,7 @@ impl Work<'_> {
             let until = since.saturating_add(grace);
             let what = if until <= now { What::Remove } else { What::Stale(until) };
             if what == What::Remove {
-                // Whoever is interrupted now does not know whether it is still there.
+                // Interrupted now, it is unknown whether it is still there.
                 file.form = None;
                 over.push(name.clone());
             }

@@ -36,7 +36,7 @@ pub(super) struct State {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
-    /// What is there; nobody knows while it is being sent or removed.
+    /// What is there; unknown while it is being sent or removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) form: Option<String>,
     /// Since when nothing names it any more, in seconds since 1970.
@@ -80,7 +80,7 @@ impl State {
         Ok(Self { schema: 1, is_new: true, files, ..Self::default() })
     }
 
-    /// A name that this program has not written. Whoever can write the state may be a stranger, and files are removed by the
+    /// A name that this program has not written. The state may have been written by a stranger, and files are removed by the
     /// names in it.
     fn strange_name(&self) -> Option<&str> {
         let files = self.files.keys().filter(|name| !is_name(name));

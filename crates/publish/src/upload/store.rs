@@ -20,7 +20,7 @@ use acp_registry_core::net::{self, AllowedHosts};
 use acp_registry_core::sums::is_name;
 use acp_registry_core::text::{printable, quote};
 
-/// How long the store may send nothing at all. An upload counts as nothing, and lines can be slow.
+/// How long the store may send nothing. An upload counts as nothing, and lines can be slow.
 const IDLE: Duration = Duration::from_mins(5);
 
 /// What tells an object of ours from one that only looks the same.

@@ -52,7 +52,7 @@ fn kind(name: &str) -> Kind {
 /// Records the files of another tool in a state that is new, and says what stays as it is.
 ///
 /// # Errors
-/// [`Error::Foreign`] when a file would be overwritten that is no part of a registry.
+/// [`Error::Foreign`] when a file would be overwritten that is not part of a registry.
 pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notice: Notice<'_>) -> Result<(), Error> {
     if !state.is_new {
         return Ok(());
@@ -61,7 +61,7 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
     let there: BTreeSet<String> = target.list(LATEST).await?.into_iter().collect();
     let is_registry = there.contains(INDEX) && index(target, INDEX).await?.is_some_and(|index| is_index(&index));
     let is_adopted = |name: &str| is_registry && (list.is_none() || kind(name) != Kind::Other);
-    // Where a list says what was published, a file beside it that is no part of a registry was put there by a person.
+    // Where a list says what was published, a file beside it that is not part of a registry was put there by a person.
     let would_be_lost = |name: &&str| !is_adopted(name) && (list.is_none() || tree.has(name));
     let found = there.iter().map(String::as_str).filter(would_be_lost);
     if let Some(name) = sums::foreign(list.as_deref().unwrap_or_default(), found) {

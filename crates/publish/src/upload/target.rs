@@ -143,7 +143,7 @@ impl Target {
         }
     }
 
-    /// Waits until no other publisher is at work, and keeps others out from then on.
+    /// Waits until no other publisher is writing, and keeps others out from then on.
     pub(super) async fn take_turn(&self, turns: Turns, notice: Notice<'_>) -> Result<Turn<'_>, Error> {
         match self {
             Self::Directory(directory) => directory.lock(turns, notice).await.map(Turn::Locked),

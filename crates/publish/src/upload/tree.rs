@@ -27,7 +27,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Reads a tree, and compares every file with `SHA256SUMS`. What is not in that list is no part of it.
+    /// Reads a tree, and compares every file with `SHA256SUMS`. What is not in that list is not part of it.
     ///
     /// # Errors
     /// [`Error::NoTree`], [`Error::Read`] and [`Error::Digest`], which name the file.

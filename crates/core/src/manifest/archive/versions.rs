@@ -135,7 +135,7 @@ fn version_at(segment: &str, start: usize, end: usize, stated: Option<&Version>)
     Some(Found { text, version, marked })
 }
 
-/// Whether a text stands at an offset, with nothing behind it that would make it longer.
+/// Whether a text is at an offset, with nothing behind it that would make it longer.
 fn stands_at(segment: &str, start: usize, text: &str) -> bool {
     let Some(head) = segment.get(start..start + text.len()) else { return false };
     let mut behind = segment[start + text.len()..].chars();
@@ -147,7 +147,7 @@ fn stands_at(segment: &str, start: usize, text: &str) -> bool {
     head.eq_ignore_ascii_case(text) && !goes_on
 }
 
-/// Whether a text that stands behind a version makes it a prerelease: `-rc.1`, `_beta`.
+/// Whether a text that follows a version makes it a prerelease: `-rc.1`, `_beta`.
 #[must_use]
 pub fn starts_prerelease(behind: &str) -> bool {
     prerelease_at(behind, 0).is_some()
@@ -156,7 +156,7 @@ pub fn starts_prerelease(behind: &str) -> bool {
 /// The shortest abbreviation of a commit hash that is in use.
 const HASH_LENGTH: usize = 7;
 
-/// The prerelease that stands directly at `at` (`-rc.1`, `rc1`, `_beta`), with its parts joined by dots.
+/// The prerelease directly at `at` (`-rc.1`, `rc1`, `_beta`), with its parts joined by dots.
 ///
 /// Behind its number the text must end or separate: in `-a3815c0` and `-beta2x`, letter and digits begin something else.
 /// A single letter with as many digits as an abbreviated commit hash has is one (`-b123456`).

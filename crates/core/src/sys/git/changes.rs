@@ -119,7 +119,7 @@ fn is_same(directory: &Path, tracked: &Tracked<'_>, blob: &[u8]) -> bool {
     read.is_ok_and(|bytes| bytes == blob || (!blob.contains(&b'\r') && with_unix_lines(&bytes) == blob))
 }
 
-/// Git may be set up to write line ends of Windows, which is no change.
+/// Git may be set up to write line ends of Windows, which is not a change.
 fn with_unix_lines(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     for (at, &byte) in bytes.iter().enumerate() {

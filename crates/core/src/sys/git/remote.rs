@@ -178,7 +178,7 @@ impl Remote {
     /// Sets a branch of the remote, if it is still where it was: at `old`, or not there.
     ///
     /// # Errors
-    /// [`Error`], also when somebody else was quicker.
+    /// [`Error`], even when another process was quicker.
     pub fn push(&self, branch: &str, commit: &str, old: Option<&str>) -> Result<(), Error> {
         self.update(branch, commit, old.unwrap_or_default())
     }
@@ -186,7 +186,7 @@ impl Remote {
     /// Takes a branch of the remote away, if it is still at `old`.
     ///
     /// # Errors
-    /// [`Error`], also when somebody else was quicker.
+    /// [`Error`], even when another process was quicker.
     pub fn delete(&self, branch: &Branch) -> Result<(), Error> {
         self.update(&branch.name, "", &branch.tip)
     }

@@ -1,4 +1,4 @@
-//! Sandboxes that nobody is left to remove, because the process that made them was killed.
+//! Sandboxes that remain because the process that made them was killed.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -96,7 +96,7 @@ mod tests {
         remove_abandoned(parent).into_iter().map(Result::unwrap).collect()
     }
 
-    /// A sandbox as a process leaves it that is killed: nobody removes it, and nobody has it open.
+    /// A sandbox as a process leaves it that is killed: it is not removed, and no process has it open.
     fn abandoned(parent: &Path, home: Home) -> PathBuf {
         let made = Sandbox::below(parent, home).unwrap();
         let path = parent.join(format!("{PREFIX}a{:05}", fs::read_dir(parent).unwrap().count()));

@@ -204,7 +204,7 @@ mod tests {
         let writable = at(&["--bind", own, own]);
         assert!(temporary.is_some() && temporary < install && install < launcher && launcher < writable, "{text:?}");
         let dashes = at(&["--"]).unwrap();
-        // The launcher becomes the agent, whose own words are no option of bwrap.
+        // The launcher becomes the agent, whose own words are not options of bwrap.
         assert_eq!(text[dashes + 1..dashes + 3], ["/opt/acp-registry", super::super::LAUNCH]);
         assert!(text[dashes + 3..].contains(&sandbox.work().to_str().unwrap()), "{text:?}");
         assert!(text.ends_with(&["--", "/place/install/agent", "--bind", "/"]), "{text:?}");

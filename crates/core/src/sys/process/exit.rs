@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 pub enum How {
     /// It ended by itself, or when its stdin was closed.
     Exited,
-    /// It crashed, or somebody else has ended it.
+    /// It crashed, or another process has ended it.
     Signaled,
     /// It was asked to end by a signal.
     Terminated,

@@ -28,7 +28,7 @@ const HUNT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Identity {
     root: u32,
-    /// When the root was started, in the kernel's ticks: everything older is no descendant.
+    /// When the root was started, in the kernel's ticks: everything older is not a descendant.
     started: u64,
     /// The entry of the environment that all descendants inherit; without it, only the session counts.
     marker: Option<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! Programs that nobody vouches for: started apart from everything else, and ended with all that they have started.
+//! Untrusted programs: started apart from everything else, and ended with all that they have started.
 //!
 //! * [`Environment`]: which variables of the host a program may see
 //! * [`Sandbox`]: a home and temporary directories of its own, removed afterwards, unless it works in the person's

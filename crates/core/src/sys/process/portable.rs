@@ -91,7 +91,7 @@ pub fn end_launches_below(_folder: &Path) -> bool {
     true
 }
 
-/// Whether a living process uses a sandbox: nobody can tell here, but whoever has made it marks it.
+/// Whether a living process uses a sandbox: that cannot be seen here, but its maker marks it.
 pub(super) fn has_users(_sandbox: &Path) -> bool {
     false
 }

@@ -27,7 +27,7 @@ pub(super) const PARTS: [&str; 5] = ["work", "home", "tmp", "run", REPORT];
 pub struct Sandbox {
     directory: Scratch,
     home: Home,
-    /// As long as it is open, others know that somebody is left to remove the sandbox.
+    /// As long as it is open, others know that the sandbox will be removed.
     _mark: Option<File>,
 }
 
@@ -162,7 +162,7 @@ pub(super) fn let_in(directory: &Path, user: u32) -> io::Result<()> {
     fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o710))
 }
 
-/// Makes a directory, with those above it, that nobody else can look into.
+/// Makes a directory, with those above it, that other users cannot look into.
 #[cfg(test)]
 mod tests {
     use std::fs;

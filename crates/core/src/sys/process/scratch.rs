@@ -11,7 +11,7 @@ use crate::sys::remove::remove_tree;
 /// How often removing is tried: a process that is just being ended may still write.
 const ATTEMPTS: usize = 5;
 
-/// How the names of directories begin that nobody has named.
+/// The prefix of names of temporary directories.
 pub(super) const PREFIX: &str = "acp-registry-";
 
 /// A directory that is empty at first, and removed at the end.
@@ -93,7 +93,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if !self.is_over {
-            // Whoever wants to know calls `remove`.
+            // A caller that wants to know calls `remove`.
             let _ = self.clear();
         }
     }

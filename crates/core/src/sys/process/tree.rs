@@ -40,7 +40,7 @@ pub struct Pipes {
     pub stdin: ChildStdin,
     /// What it writes.
     pub stdout: ChildStdout,
-    /// What it says besides. The program stops when nobody reads it.
+    /// What it says besides. The program stops when it is not read.
     pub stderr: ChildStderr,
 }
 
@@ -140,7 +140,7 @@ impl Tree {
         // The wrapper would wait for the descendants as well.
         match self.child.inner_mut().wait().await {
             Ok(status) => *self.exit.insert(Exit::of(status, How::Exited)),
-            // Somebody else has waited for all children of this process, so that nothing more will be known.
+            // Another part has waited for all children of this process, so that nothing more will be known.
             Err(_) => *self.exit.insert(Exit { how: How::Exited, code: None, signal: None }),
         }
     }

@@ -20,7 +20,7 @@ pub async fn attend(program: Program, stdout: Stdio) -> io::Result<Exit> {
     let mut command = Command::new(&program.path);
     command.args(program.arguments).envs(program.variables).stdout(stdout).kill_on_drop(true);
     let status = command.spawn()?.wait().await?;
-    // Until here, nobody removes it.
+    // Until here, it is not removed.
     drop(program.keep_open);
     Ok(Exit::of(status, How::Exited))
 }

@@ -1,4 +1,4 @@
-//! Programs that take the place of this one, or that it stands by for: the person's own, with the person's environment,
+//! Programs that take the place of this one, or that it waits for: the person's own, with the person's environment,
 //! stdin, stdout and stderr.
 
 use std::convert::Infallible;
@@ -30,7 +30,7 @@ pub struct Program {
 /// How it went on.
 #[derive(Debug)]
 pub enum Ended {
-    /// The program has ended with this code. Where one program can become another, nobody is left to see this.
+    /// The program has ended with this code. Where one program can become another, this program does not see this.
     Code(i32),
     /// Nothing returns from a program that has taken this one's place.
     Never(Infallible),
