@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use acp_registry::catalog::{self, Place};
 use acp_registry::handshake::{Options, check, set_variables};
+use acp_registry::index::{self, Place};
 use acp_registry::install::Installer;
 use acp_registry::net::{AllowedHosts, Client, Settings};
 use acp_registry::resolve::{Host, Offer, Wanted, resolve};
@@ -24,14 +24,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut environment = Environment::from_host(std::env::vars_os());
 
     let place: Place = index.parse()?;
-    let catalog = catalog::load(&place, &catalog::Options::default(), || Ok(client.clone())).await?.catalog;
-    for entry in catalog.entries() {
+    let index = index::load(&place, &index::Options::default(), || Ok(client.clone())).await?.index;
+    for entry in index.entries() {
         println!("{:24} {}", entry.id, entry.version);
     }
 
-    let agent = catalog.agent(id)?.ok_or("there is no such agent")?;
+    let agent = index.agent(id)?.ok_or("there is no such agent")?;
     let wanted = Wanted { id: id.clone(), ..Wanted::default() };
-    let plan = resolve(&Offer::of_agent(&agent, catalog.sha256()), &wanted, &Host::detect(&environment))?;
+    let plan = resolve(&Offer::of_agent(&agent, index.sha256()), &wanted, &Host::detect(&environment))?;
     let installer = Installer { platform: plan.platform, ..Installer::new(client, environment.clone()) };
     let progress = |step| eprintln!("{step:?}");
     let (pin, start) = (Pin::Keep, Start::This);

@@ -9,18 +9,18 @@
 //!
 //! ```text
 //! validate   registry ── (survey, verify ──) check ── report
-//! build      registry ── check ── index ── (history ──) site
-//! serve      registry ── check ── index ── (history ──) site ── preview
+//! build      registry ── check ── tree ── (history ──) site
+//! serve      registry ── check ── tree ── (history ──) site ── server
 //! verify     registry ── install ── handshake ── report
 //! report     report (documents of validate and verify)
 //! probe      handshake ── report
 //! doctor     store ── handshake ── doctor ── report
 //! login      store ── handshake ── login ── report
-//! install    catalog ── resolve ── install ── store
-//! update     catalog ── update ── install ── store
-//! config     catalog, store ── settings
+//! install    index ── resolve ── install ── store
+//! update     index ── update ── install ── store
+//! config     index, store ── settings
 //! diff       diff ── report
-//! publish    publish ── report
+//! publish    upload ── report
 //! bump       registry ── bump ── (propose ──) report
 //! new, init  scaffold ── (verify)
 //! ```
@@ -35,7 +35,7 @@
 //! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry, and a survey if there is one, to findings |
 //! | [`handshake`] | HANDSHAKE: an agent is started, spoken to, judged and ended; a command to an outcome |
 //! | [`install`] | INSTALL: what a manifest names, put below a directory by npm, uv or the HTTP client; a distribution to a program |
-//! | [`catalog`] | READ: a published index, leniently, with copies from one run to the next; a place to the agents it has |
+//! | [`index`] | READ: a published index, leniently, with copies from one run to the next; a place to the agents it has |
 //! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; an id to a plan |
 //! | [`store`] | STORE: installed agents, versions side by side, with receipts and locks; a plan to a program that stays |
 //! | [`lockfile`] | LOCK: versions with everything that says which bytes they are, to be the same elsewhere |
@@ -71,7 +71,7 @@
 //! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents came, changed and went |
 //! | `~/.cache/acp-registry` | [`net::Cache`] | answers of earlier runs |
 //! | `~/.cache/acp-registry/npm`, `uv` | [`install::PackageCache`] | what npm and uv have fetched |
-//! | `~/.cache/acp-registry/indexes` | [`catalog::Copies`] | indexes as they were fetched last, and what was found in large ones |
+//! | `~/.cache/acp-registry/indexes` | [`index::Copies`] | indexes as they were fetched last, and what was found in large ones |
 //! | `~/.local/share/acp-registry` | [`store`] | installed agents |
 //! | `acp-registry.lock` | [`lockfile::LockFile`] | versions with all their digests |
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`tree`] (published) | the contracts |
@@ -85,7 +85,7 @@
 
 pub mod report;
 
-pub use acp_registry_client::{catalog, doctor, install, lockfile, login, resolve, settings, store, update};
+pub use acp_registry_client::{doctor, index, install, lockfile, login, resolve, settings, store, update};
 pub use acp_registry_core::{archive, cause, digest, json, manifest, net, registry, source, sums, sys, text, upstream};
 pub use acp_registry_gate::{bump, check, config, finding, propose, scaffold, survey, verify};
 pub use acp_registry_protocol::handshake;

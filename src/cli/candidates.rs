@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use acp_registry::catalog::is_id;
 use acp_registry::check::RULES;
+use acp_registry::index::is_id;
 use acp_registry::manifest::Platform;
 use acp_registry::text::shown;
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
@@ -23,10 +23,10 @@ fn with_help(word: &str, help: &str) -> CompletionCandidate {
 /// Agents of the last copy of the index.
 pub(super) fn offered() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let Some(catalog) = place::catalog_at_hand() else { return installed_ids() };
-        let candidates = catalog.entries().map(|entry| with_help(&entry.id, &entry.description)).collect();
+        let Some(index) = place::index_at_hand() else { return installed_ids() };
+        let candidates = index.entries().map(|entry| with_help(&entry.id, &entry.description)).collect();
         // The process ends: giving back a large index piece by piece takes its time.
-        std::mem::forget(catalog);
+        std::mem::forget(index);
         candidates
     })
 }

@@ -1,10 +1,10 @@
 //! Errors of the library as failures of a command: exit code, code and remedy.
 
 use acp_registry::bump::TroublesError;
-use acp_registry::catalog;
 use acp_registry::check::UnknownRule;
 use acp_registry::config::ConfigError;
 use acp_registry::handshake::{ReservedVariable, SetupError};
+use acp_registry::index;
 use acp_registry::install;
 use acp_registry::lockfile;
 use acp_registry::net::{FetchError, Problem};
@@ -31,11 +31,11 @@ impl From<LoadError> for Failure {
     }
 }
 
-impl From<catalog::Error> for Failure {
-    fn from(error: catalog::Error) -> Self {
+impl From<index::Error> for Failure {
+    fn from(error: index::Error) -> Self {
         let code = match &error {
-            catalog::Error::Form { .. } | catalog::Error::Text(_) => Code::InvalidIndex,
-            catalog::Error::Offline(_) => Code::Offline,
+            index::Error::Form { .. } | index::Error::Text(_) => Code::InvalidIndex,
+            index::Error::Offline(_) => Code::Offline,
             _ => Code::IndexUnavailable,
         };
         let help = error.remedy();
@@ -57,8 +57,8 @@ impl From<Problem> for Failure {
     }
 }
 
-impl From<catalog::TextError> for Failure {
-    fn from(error: catalog::TextError) -> Self {
+impl From<index::TextError> for Failure {
+    fn from(error: index::TextError) -> Self {
         let help = error.remedy();
         Self::unable(error).code(Code::InvalidIndex).help_if(help)
     }
@@ -353,11 +353,11 @@ mod tests {
         use acp_registry::sys::fs::ReadError::NotFound;
         let revision = git::Error::Revision { revision: text(), message: text() };
         vec![
-            catalog::Error::Read { place: text(), error: NotFound }.into(),
-            catalog::Error::Form { place: text(), error: catalog::Catalog::parse(text()).unwrap_err() }.into(),
-            catalog::Error::Offline(text()).into(),
-            catalog::Error::Unasked(text()).into(),
-            catalog::TextError::Changed(path()).into(),
+            index::Error::Read { place: text(), error: NotFound }.into(),
+            index::Error::Form { place: text(), error: index::Index::parse(text()).unwrap_err() }.into(),
+            index::Error::Offline(text()).into(),
+            index::Error::Unasked(text()).into(),
+            index::TextError::Changed(path()).into(),
             Problem::Refused("it is an address of a private network").into(),
             lockfile::Error::Read { path: path(), error: NotFound }.into(),
             lockfile::Error::Form { path: path(), message: text() }.into(),

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::Path;
 
-use acp_registry::catalog::is_id;
+use acp_registry::index::is_id;
 use acp_registry::manifest::{Agent, env_name};
 use acp_registry::settings::{CLIENTS, Client, Launch, PROGRAM, display_name, find};
 use acp_registry::store;
@@ -119,10 +119,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer, Failure> {
     let (named, id) = (&args.agent, args.agent.id.as_str());
     let mut installed = if is_id(id) { versions::installed(named, None, session)? } else { None };
-    let catalog = signals::run(session.catalog())?;
+    let index = signals::run(session.index())?;
     if named.is_latest
-        && let Ok(catalog) = &catalog
-        && let Some(agent) = catalog.agent(id)?
+        && let Ok(index) = &index
+        && let Some(agent) = index.agent(id)?
     {
         installed = versions::installed(&Named::exact(id, &agent.version), None, session)?;
     }
@@ -130,18 +130,18 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
         Some(version) if !version.is_whole() => (None, true),
         installed => (installed, false),
     };
-    let (agent, index) = match catalog {
-        Ok(catalog) => {
-            let agent = match catalog.agent(id)? {
-                None if installed.is_none() => return Err(unknown(id, &catalog)),
+    let (agent, index) = match index {
+        Ok(index) => {
+            let agent = match index.agent(id)? {
+                None if installed.is_none() => return Err(unknown(id, &index)),
                 // The version must be one that can be had.
                 Some(agent) if named.version.is_some() && installed.is_none() => {
-                    let offer = in_version(named, &catalog, session)?;
+                    let offer = in_version(named, &index, session)?;
                     Some(Agent { version: offer.version, distribution: offer.distribution, ..agent })
                 }
                 agent => agent,
             };
-            (agent, launch::index(&catalog))
+            (agent, launch::index(&index))
         }
         // What is installed starts without an index; only its name is there.
         Err(failure) if installed.is_some() => {

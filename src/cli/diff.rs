@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use acp_registry::catalog::Place;
 use acp_registry::diff::{Index, compare};
+use acp_registry::index::Place;
 use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::report::{diff, diff_human, diff_markdown};
 use acp_registry::sys::fs::{ReadError, read_bounded};

@@ -34,15 +34,15 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let catalog = signals::run(session.catalog())??;
+    let index = signals::run(session.index())??;
     let id = &args.agent.id;
-    let value = catalog.value(id)?.ok_or_else(|| unknown(id, &catalog))?;
+    let value = index.value(id)?.ok_or_else(|| unknown(id, &index))?;
     let mut agent = Agent::from_json(&value);
     let mut versions = session.store.versions(id)?;
     let current = session.store.agent(id)?;
     let (mut known, mut newest) = (None, None);
     if args.agent.version.is_some() {
-        let offer = in_version(&args.agent, &catalog, &session)?;
+        let offer = in_version(&args.agent, &index, &session)?;
         known = Some(known_from(&offer, &agent));
         versions.retain(|version| version.receipt.version == offer.version);
         newest = Some(agent.version.clone()).filter(|newest| *newest != offer.version);
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let document = json!({
             "schema": 1, "command": "info", "id": id, "version": agent.version, "known_from": known, "agent": value,
             "installed": versions, "pinned": current.is_some_and(|agent| agent.is_pinned),
-            "index_sha256": catalog.sha256(), "index": launch::index(&catalog),
+            "index_sha256": index.sha256(), "index": launch::index(&index),
         });
         ui.result(&acp_registry::json::to_string(&document))?;
     } else {
@@ -75,8 +75,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             let note = format!("the index has {newest}, of which name, licence and the like are{package}");
             text.push_str(&line("note", &note, ui.look()));
         }
-        if let Some(age) = launch::age(&catalog) {
-            let place = &catalog.origin.source;
+        if let Some(age) = launch::age(&index) {
+            let place = &index.origin.source;
             text.push_str(&line("index", &format!("{age}: {place}"), ui.look()));
         }
         ui.result(&text)?;

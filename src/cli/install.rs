@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use acp_registry::catalog::Catalog;
+use acp_registry::index::Index;
 use acp_registry::install::remedy::newer;
 use acp_registry::install::{Installer, Kind};
 use acp_registry::lockfile::NAME;
@@ -107,23 +107,23 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             }
             return Ok(Work::Done(install_all(&session, tasks).await, None));
         }
-        let catalog = session.catalog().await?;
-        let tasks = tasks(args, &catalog, &session)?;
+        let index = session.index().await?;
+        let tasks = tasks(args, &index, &session)?;
         let plans = plans(&tasks);
         if args.dry_run {
-            return Ok(Work::Planned(plans, Some(launch::index(&catalog))));
+            return Ok(Work::Planned(plans, Some(launch::index(&index))));
         }
         let mut results = install_all(&session, tasks).await;
         for ((outcome, plan), named) in results.iter_mut().zip(&plans).zip(&args.agents) {
             if let Err(failure) = &mut outcome.done {
-                explain(failure, plan, named, &catalog, "install");
+                explain(failure, plan, named, &index, "install");
             }
         }
         if let Some(path) = &args.lock {
             let installed = plans.iter().filter(|plan| is_done(&results, &plan.id));
-            lock::write(path, installed, &catalog, &session).await?;
+            lock::write(path, installed, &index, &session).await?;
         }
-        Ok::<_, Failure>(Work::Done(results, Some(launch::index(&catalog))))
+        Ok::<_, Failure>(Work::Done(results, Some(launch::index(&index))))
     });
     if let (Ok(Ok(Work::Done(results, _))), false) = (&mut work, args.no_check) {
         answer::ask_all(results, &session)?;
@@ -181,14 +181,14 @@ fn show_plans(plans: &[Plan], index: Option<Value>, session: &Session<'_>, is_js
 
 /// Names the package where the archive of an agent could not be installed, and tells a version that the person has named
 /// from one of the index.
-pub(super) fn explain(failure: &mut Failure, plan: &Plan, named: &Named, catalog: &Catalog, command: &str) {
+pub(super) fn explain(failure: &mut Failure, plan: &Plan, named: &Named, index: &Index, command: &str) {
     if named.version.is_some() {
         failure.blame_named_version();
     }
     if plan.kind() != Kind::Binary || !failure.is_of_installing() {
         return;
     }
-    let Ok(Some(agent)) = catalog.agent(&plan.id) else { return };
+    let Ok(Some(agent)) = index.agent(&plan.id) else { return };
     let here = host();
     let package = agent.distribution.packages().map(|(kind, _)| kind.as_str());
     let kinds = [(Kind::Npx, here.has_npm), (Kind::Uvx, here.has_uv)].into_iter().filter(|(_, is_there)| *is_there);
@@ -199,7 +199,7 @@ pub(super) fn explain(failure: &mut Failure, plan: &Plan, named: &Named, catalog
 }
 
 /// Everything is planned before anything is installed: a wrong name costs nothing.
-fn tasks(args: &Args, catalog: &Catalog, session: &Session<'_>) -> Result<Vec<Task>, Failure> {
+fn tasks(args: &Args, index: &Index, session: &Session<'_>) -> Result<Vec<Task>, Failure> {
     let mut tasks: Vec<Task> = Vec::new();
     for named in &args.agents {
         if let Some(earlier) = tasks.iter().find(|task| task.plan.id == named.id) {
@@ -222,7 +222,7 @@ fn tasks(args: &Args, catalog: &Catalog, session: &Session<'_>) -> Result<Vec<Ta
                 .note(&format!("{} stays at {version}, to which it is pinned (see `update --unpin`)", named.id));
             (named.version, pin) = (Some(version), Pin::Keep);
         }
-        tasks.push(Task { plan: plan(&named, args.dist.map(Kind::from), catalog, session)?, pin, start: Start::This });
+        tasks.push(Task { plan: plan(&named, args.dist.map(Kind::from), index, session)?, pin, start: Start::This });
     }
     Ok(tasks)
 }

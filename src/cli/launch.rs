@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::SystemTime;
 
-use acp_registry::catalog::Catalog;
 use acp_registry::history::Moment;
+use acp_registry::index::Index;
 use acp_registry::install::Source;
 use acp_registry::manifest::env_name;
 use acp_registry::resolve::Plan;
@@ -89,19 +89,19 @@ pub(super) fn planned(plan: &Plan, store: &Store) -> Result<Map<String, Value>, 
 }
 
 /// The member `index` of documents that are made from an index.
-pub(super) fn index(catalog: &Catalog) -> Value {
+pub(super) fn index(index: &Index) -> Value {
     let seconds = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs().try_into().ok();
-    let fetched_at = catalog.origin.fetched_at.and_then(seconds).and_then(Moment::from_unix).map(Moment::rfc3339);
+    let fetched_at = index.origin.fetched_at.and_then(seconds).and_then(Moment::from_unix).map(Moment::rfc3339);
     json!({
-        "source": catalog.origin.source, "sha256": catalog.sha256(), "fetched_at": fetched_at,
-        "stale": catalog.origin.is_stale,
+        "source": index.origin.source, "sha256": index.sha256(), "fetched_at": fetched_at,
+        "stale": index.origin.is_stale,
     })
 }
 
 /// How old the index is, for people; a clock that has gone back makes it new.
-pub(super) fn age(catalog: &Catalog) -> Option<String> {
-    let age = acp_registry::report::age(catalog.origin.fetched_at?.elapsed().unwrap_or_default());
-    Some(if catalog.origin.is_stale { format!("{age}, and there may be a newer one") } else { age })
+pub(super) fn age(index: &Index) -> Option<String> {
+    let age = acp_registry::report::age(index.origin.fetched_at?.elapsed().unwrap_or_default());
+    Some(if index.origin.is_stale { format!("{age}, and there may be a newer one") } else { age })
 }
 
 /// A document of a command with these members.

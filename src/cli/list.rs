@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use acp_registry::catalog::{Catalog, Entry, Query};
+use acp_registry::index::{Entry, Index, Query};
 use acp_registry::report::{Columns, Last, bytes, plural, table};
 use acp_registry::store::{Agent, Store};
 use serde_json::{Map, Value, json};
@@ -49,14 +49,14 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let (installed, damaged) = agents(&session.store)?;
     warn(&damaged, ui);
     if args.installed {
-        let catalog = if args.format.is_json() { session.catalog_at_hand() } else { None };
-        return list_installed(&installed, &damaged, catalog.as_ref(), args.format.is_json(), ui);
+        let index = if args.format.is_json() { session.index_at_hand() } else { None };
+        return list_installed(&installed, &damaged, index.as_ref(), args.format.is_json(), ui);
     }
-    let catalog = signals::run(session.catalog_with_notes())??;
-    let found: Vec<&Entry> = catalog.entries().collect();
-    show("list", &found, &catalog, &installed, args.format.is_json(), ui)?;
+    let index = signals::run(session.index_with_notes())??;
+    let found: Vec<&Entry> = index.entries().collect();
+    show("list", &found, &index, &installed, args.format.is_json(), ui)?;
     // The process ends: giving back a large index piece by piece takes its time.
-    std::mem::forget(catalog);
+    std::mem::forget(index);
     Ok(Exit::Success)
 }
 
@@ -64,14 +64,13 @@ pub(super) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let (installed, damaged) = agents(&session.store)?;
     warn(&damaged, ui);
-    let catalog = signals::run(session.catalog())??;
+    let index = signals::run(session.index())??;
     let query = Query::new(args.query.iter().map(String::as_str));
-    let mut found: Vec<(u32, &Entry)> =
-        catalog.entries().filter_map(|entry| Some((query.rank(entry)?, entry))).collect();
+    let mut found: Vec<(u32, &Entry)> = index.entries().filter_map(|entry| Some((query.rank(entry)?, entry))).collect();
     // What fits equally well stays in the order of the index.
     found.sort_by_key(|(rank, _)| Reverse(*rank));
     let found: Vec<&Entry> = found.into_iter().map(|(_, entry)| entry).collect();
-    show("search", &found, &catalog, &installed, args.format.is_json(), ui)?;
+    show("search", &found, &index, &installed, args.format.is_json(), ui)?;
     Ok(Exit::Success)
 }
 
@@ -111,7 +110,7 @@ fn kinds(entry: &Entry) -> Vec<&'static str> {
 fn show(
     command: &str,
     found: &[&Entry],
-    catalog: &Catalog,
+    index: &Index,
     installed: &BTreeMap<String, Agent>,
     is_json: bool,
     ui: &Ui,
@@ -126,8 +125,8 @@ fn show(
         });
         let agents: Vec<Value> = agents.collect();
         let document = json!({
-            "schema": 1, "command": command, "index": launch::index(catalog), "index_sha256": catalog.sha256(),
-            "agents": agents, "notes": catalog.notes,
+            "schema": 1, "command": command, "index": launch::index(index), "index_sha256": index.sha256(),
+            "agents": agents, "notes": index.notes,
         });
         return ui.result(&acp_registry::json::to_string(&document));
     }
@@ -155,7 +154,7 @@ fn show(
     let look = ui.look();
     let mut text = table(&Columns { last: Last::Beginning, paint: &paint, ..Columns::plain(&header) }, &rows, look);
     // A pipe gets rows only.
-    if let (Some(_), Some(age)) = (look.width, launch::age(catalog)) {
+    if let (Some(_), Some(age)) = (look.width, launch::age(index)) {
         let count = plural(rows.len(), "agent");
         text.push_str(&format!("\n{}", look.wrap(&format!("{count}; the index is {age}"), 0)));
     }
@@ -191,7 +190,7 @@ fn item(entry: Option<&Entry>, agent: Option<&Agent>) -> Map<String, Value> {
 fn list_installed(
     installed: &BTreeMap<String, Agent>,
     damaged: &BTreeMap<String, Failure>,
-    catalog: Option<&Catalog>,
+    index: Option<&Index>,
     is_json: bool,
     ui: &Ui,
 ) -> Result<Exit, Failure> {
@@ -207,11 +206,11 @@ fn list_installed(
                     continue;
                 }
             };
-            let entry = catalog.and_then(|catalog| catalog.entries().find(|entry| entry.id == agent.id));
+            let entry = index.and_then(|index| index.entries().find(|entry| entry.id == agent.id));
             members.extend(item(entry, Some(agent)));
             agents.push(Value::Object(members));
         }
-        let index = catalog.map(launch::index);
+        let index = index.map(launch::index);
         let document = json!({ "schema": 1, "command": "list", "index": index, "agents": agents, "errors": errors });
         ui.result(&acp_registry::json::to_string(&document))?;
         return Ok(Exit::Success);

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::Path;
 
-use acp_registry::catalog::Catalog;
+use acp_registry::index::Index;
 use acp_registry::install::{Kind, Source};
 use acp_registry::lockfile::{LockFile, Locker};
 use acp_registry::resolve::{Plan, pick, resolve};
@@ -66,7 +66,7 @@ pub(super) fn tasks(
 pub(super) async fn write(
     path: &Path,
     plans: impl Iterator<Item = &Plan>,
-    catalog: &Catalog,
+    index: &Index,
     session: &Session<'_>,
 ) -> Result<(), Failure> {
     let earlier = if path.exists() { LockFile::read(path)? } else { LockFile::default() };
@@ -75,7 +75,7 @@ pub(super) async fn write(
     let installer = session.installer(session.platform().or(host().platform))?;
     for plan in plans {
         let named = Named::exact(&plan.id, &plan.version);
-        let offer = pick(&offers(&named, catalog, session)?, &wanted(&named, None, session))?;
+        let offer = pick(&offers(&named, index, session)?, &wanted(&named, None, session))?;
         let versions: Vec<_> =
             session.store.versions(&plan.id)?.into_iter().filter(|one| one.receipt.version == plan.version).collect();
         let recorder =

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use acp_registry::catalog::{self, Catalog, Copies, Loaded, Options, Place, WrongPlace};
+use acp_registry::index::{self, Copies, Index, Loaded, Options, Place, WrongPlace};
 use acp_registry::install::{Installer, Kind};
 use acp_registry::manifest::Platform;
 use acp_registry::net::{AllowedHosts, Client, Problem};
@@ -185,47 +185,47 @@ impl<'a> Session<'a> {
     }
 
     /// Reads the index, and says whether something is wrong with it.
-    pub(super) async fn catalog(&self) -> Result<Catalog, Failure> {
-        let catalog = self.load().await?;
-        match catalog.notes.as_slice() {
+    pub(super) async fn index(&self) -> Result<Index, Failure> {
+        let index = self.load().await?;
+        match index.notes.as_slice() {
             [] => {}
             [note] => self.ui.warning(&format!("in the registry index, {note}")),
             _ => self
                 .ui
                 .warning("some entries of the registry index cannot be used; `acp-registry list` says which and why"),
         }
-        Ok(catalog)
+        Ok(index)
     }
 
     /// Reads the index, and says everything that is wrong with it.
-    pub(super) async fn catalog_with_notes(&self) -> Result<Catalog, Failure> {
-        let catalog = self.load().await?;
-        for note in &catalog.notes {
+    pub(super) async fn index_with_notes(&self) -> Result<Index, Failure> {
+        let index = self.load().await?;
+        for note in &index.notes {
             self.ui.warning(&format!("in the registry index, {note}"));
         }
-        Ok(catalog)
+        Ok(index)
     }
 
-    async fn load(&self) -> Result<Catalog, Failure> {
+    async fn load(&self) -> Result<Index, Failure> {
         let place = self.args.named_index()?.unwrap_or_default();
         self.ui.detail(&format!("the registry index is {place}"));
         network::warn_of_foreign_cache(self.ui);
         let options = Options { copies: copies(), is_offline: self.args.offline, refresh: self.args.refresh };
         let client = || self.connect().map(|(client, _)| client);
-        let Loaded { catalog, warning } = catalog::load(&place, &options, client).await?;
+        let Loaded { index, warning } = index::load(&place, &options, client).await?;
         if let Some(warning) = warning {
             self.ui.warning(&warning);
         }
-        Ok(catalog)
+        Ok(index)
     }
 
     /// The last copy of the index, if there is one: nothing is sent.
-    pub(super) fn catalog_at_hand(&self) -> Option<Catalog> {
+    pub(super) fn index_at_hand(&self) -> Option<Index> {
         let place = self.args.named_index().ok()?.unwrap_or_default();
         let options = Options { copies: copies(), is_offline: true, refresh: false };
         let no_client = || Err(Problem::Refused("nothing may be sent"));
         // Without a request, the future is ready at its first poll.
-        catalog::load(&place, &options, no_client).now_or_never()?.ok().map(|loaded| loaded.catalog)
+        index::load(&place, &options, no_client).now_or_never()?.ok().map(|loaded| loaded.index)
     }
 
     /// The ids of all installed agents, which those that were named must be among.
@@ -267,8 +267,8 @@ impl<'a> Session<'a> {
     /// The agent is not installed. An agent of the index is to be installed; other ids are taken for mistyped ones.
     pub(super) fn not_installed(&self, id: &str) -> Failure {
         let failure = self.absent(id);
-        let is_offered = |catalog: Catalog| matches!(catalog.agent(id), Ok(Some(_)));
-        if self.catalog_at_hand().is_some_and(is_offered) {
+        let is_offered = |index: Index| matches!(index.agent(id), Ok(Some(_)));
+        if self.index_at_hand().is_some_and(is_offered) {
             failure.help(format!("run `acp-registry install {}`", quote(id).trim_matches('`')))
         } else {
             failure
@@ -333,12 +333,12 @@ pub(super) fn host() -> Host {
 }
 
 /// The last copy of the index: nothing is sent, and nothing is said.
-pub(super) fn catalog_at_hand() -> Option<Catalog> {
+pub(super) fn index_at_hand() -> Option<Index> {
     let place = PlaceArgs::default().named_index().ok()?.unwrap_or_default();
     let options = Options { copies: copies(), is_offline: true, refresh: false };
     let no_client = || Err(Problem::Refused("nothing may be sent"));
     // Without a request, the future is ready at its first poll.
-    catalog::load(&place, &options, no_client).now_or_never()?.ok().map(|loaded| loaded.catalog)
+    index::load(&place, &options, no_client).now_or_never()?.ok().map(|loaded| loaded.index)
 }
 
 /// The ids of installed agents; nothing is said.
@@ -352,13 +352,13 @@ fn copies() -> Option<Copies> {
 }
 
 /// There is no agent of this id.
-pub(super) fn unknown(id: &str, catalog: &Catalog) -> Failure {
-    if let Some(note) = catalog.notes.iter().find(|note| note.contains(&format!(" ({}) ", quote(id)))) {
+pub(super) fn unknown(id: &str, index: &Index) -> Failure {
+    if let Some(note) = index.notes.iter().find(|note| note.contains(&format!(" ({}) ", quote(id)))) {
         return Failure::usage(format!("in the registry index, {note}")).code(Code::UnknownAgent);
     }
     let failure = Failure::usage(format!("there is no agent {} in the registry index", quote(id)));
     let failure = failure.code(Code::UnknownAgent);
-    match suggestions(id, catalog.entries().map(|entry| entry.id.as_str())) {
+    match suggestions(id, index.entries().map(|entry| entry.id.as_str())) {
         near if near.is_empty() => failure.help("run `acp-registry search WORD` to find agents"),
         near => failure.suggest(near),
     }

@@ -83,7 +83,7 @@ fn instead(mut failure: Failure, version: &Version, session: &Session<'_>) -> Fa
     let receipt = &version.receipt;
     let id = quote(&receipt.id);
     let id = id.trim_matches('`');
-    let offered = session.catalog_at_hand().and_then(|catalog| catalog.agent(&receipt.id).ok()?);
+    let offered = session.index_at_hand().and_then(|index| index.agent(&receipt.id).ok()?);
     if let Some(other) = offered.map(|agent| agent.version).filter(|other| *other != receipt.version) {
         let other = quote(&other);
         return failure.help(format!("run `acp-registry install {id}@{}`", other.trim_matches('`')));
@@ -96,8 +96,8 @@ fn instead(mut failure: Failure, version: &Version, session: &Session<'_>) -> Fa
 
 /// Why installing a damaged agent again would be refused, as far as is known without asking any host.
 pub(super) fn refusal(agent: &Examined, session: &Session<'_>) -> Option<Failure> {
-    let catalog = session.catalog_at_hand()?;
-    let plan = plan(&Named::any(&agent.id), None, &catalog, session).ok()?;
+    let index = session.index_at_hand()?;
+    let plan = plan(&Named::any(&agent.id), None, &index, session).ok()?;
     session.store.refuse_changed(&plan).err().map(Failure::from)
 }
 
@@ -110,7 +110,7 @@ pub(super) async fn restore(id: &str, session: &Session<'_>, bars: &Installs) ->
     if let Some(version) = session.store.restore_current(id, &|holder| session.waiting(holder)).await? {
         return Ok(Some(version));
     }
-    let plan = plan(&Named::any(id), None, &session.catalog().await?, session)?;
+    let plan = plan(&Named::any(id), None, &session.index().await?, session)?;
     let task = Task { plan, pin: Pin::Keep, start: Start::This };
     let done = install_one(session, &task, bars).await?;
     Ok(Some(done.version.receipt.version))

@@ -1,6 +1,6 @@
 //! `acp-registry resolve`, and what the other commands for people share with it
 
-use acp_registry::catalog::Catalog;
+use acp_registry::index::Index;
 use acp_registry::install::Kind;
 use acp_registry::resolve::{Offer, Plan, Wanted, pick, resolve};
 use acp_registry::text::{printable, quote};
@@ -96,12 +96,12 @@ impl std::str::FromStr for Named {
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let catalog = signals::run(session.catalog())??;
-    let plan = plan(&args.agent, args.dist.map(Kind::from), &catalog, &session)?;
+    let index = signals::run(session.index())??;
+    let plan = plan(&args.agent, args.dist.map(Kind::from), &index, &session)?;
     let mut members = launch::planned(&plan, &session.store)?;
-    members.insert("index".to_owned(), launch::index(&catalog));
+    members.insert("index".to_owned(), launch::index(&index));
     // The process ends: giving back a large index piece by piece takes its time.
-    std::mem::forget(catalog);
+    std::mem::forget(index);
     if args.format.is_json() {
         ui.result(&launch::document("resolve", members))?;
         return Ok(Exit::Success);
@@ -126,13 +126,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 }
 
 /// The plan for an agent of the index, or for a version of it that is installed.
-pub(super) fn plan(
-    named: &Named,
-    kind: Option<Kind>,
-    catalog: &Catalog,
-    session: &Session<'_>,
-) -> Result<Plan, Failure> {
-    let (offers, wanted, host) = (offers(named, catalog, session)?, wanted(named, kind, session), host());
+pub(super) fn plan(named: &Named, kind: Option<Kind>, index: &Index, session: &Session<'_>) -> Result<Plan, Failure> {
+    let (offers, wanted, host) = (offers(named, index, session)?, wanted(named, kind, session), host());
     if kind.is_none()
         && let Ok(Some(agent)) = session.store.agent(&named.id)
         && let Some(plan) = as_installed(&agent, &offers, &wanted, &host)
@@ -143,17 +138,17 @@ pub(super) fn plan(
 }
 
 /// The offer of the version that is named.
-pub(super) fn in_version(named: &Named, catalog: &Catalog, session: &Session<'_>) -> Result<Offer, Failure> {
-    Ok(pick(&offers(named, catalog, session)?, &wanted(named, None, session))?)
+pub(super) fn in_version(named: &Named, index: &Index, session: &Session<'_>) -> Result<Offer, Failure> {
+    Ok(pick(&offers(named, index, session)?, &wanted(named, None, session))?)
 }
 
 /// What there is of an agent.
-pub(super) fn offers(named: &Named, catalog: &Catalog, session: &Session<'_>) -> Result<Vec<Offer>, Failure> {
-    let agent = catalog.agent(&named.id)?.ok_or_else(|| unknown(&named.id, catalog))?;
-    for note in catalog.left_out(&named.id)? {
+pub(super) fn offers(named: &Named, index: &Index, session: &Session<'_>) -> Result<Vec<Offer>, Failure> {
+    let agent = index.agent(&named.id)?.ok_or_else(|| unknown(&named.id, index))?;
+    for note in index.left_out(&named.id)? {
         session.ui().warning(&format!("in the registry index, of {}, {}", quote(&named.id), printable(&note)));
     }
-    let mut offers = Offer::of_agent(&agent, catalog.sha256());
+    let mut offers = Offer::of_agent(&agent, index.sha256());
     if named.version.is_some() {
         offers.extend(session.store.versions(&named.id)?.iter().filter_map(acp_registry::store::Version::offer));
     }

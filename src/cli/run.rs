@@ -94,11 +94,11 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
         // A version that is asked for by name changes nothing for those who ask for none.
         let start = if args.agent.has_version() { Start::Earlier } else { Start::This };
         let again = damaged.map(|version| plan_again(version, session)).transpose()?.flatten();
-        let (plan, catalog) = if let Some(plan) = again {
+        let (plan, index) = if let Some(plan) = again {
             (plan, None)
         } else {
-            let catalog = session.catalog().await?;
-            (plan(&args.agent, args.dist.map(Kind::from), &catalog, session)?, Some(catalog))
+            let index = session.index().await?;
+            (plan(&args.agent, args.dist.map(Kind::from), &index, session)?, Some(index))
         };
         // What is there, is not installed.
         if let Some(version) = session.store.installed(&plan)? {
@@ -109,8 +109,8 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
         let bars = Installs::new(session.ui());
         let task = Task { plan, pin: Pin::Keep, start };
         let mut done = install_one(session, &task, &bars).await;
-        if let (Err(failure), Some(catalog)) = (&mut done, &catalog) {
-            explain(failure, &task.plan, &args.agent, catalog, "run");
+        if let (Err(failure), Some(index)) = (&mut done, &index) {
+            explain(failure, &task.plan, &args.agent, index, "run");
         }
         Ok::<_, Failure>(done?.version)
     })??;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use acp_registry::catalog::Catalog;
+use acp_registry::index::Index;
 use acp_registry::net::Client;
 use acp_registry::report::alike;
 use acp_registry::resolve::{Offer, Plan};
@@ -115,11 +115,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
         if installed.is_empty() && damaged.is_empty() {
             // There is nothing to compare, so that no index is needed.
-            let index = session.catalog_at_hand().map(|catalog| launch::index(&catalog));
+            let index = session.index_at_hand().map(|index| launch::index(&index));
             return Ok(Report { index: index.unwrap_or_default(), ..Report::default() });
         }
-        let catalog = session.catalog().await?;
-        let mut report = sort(&installed, &catalog, &session);
+        let index = session.index().await?;
+        let mut report = sort(&installed, &index, &session);
         report.errors.extend(damaged);
         if let Some(age) = args.min_age {
             let (client, sources, _) = connect(&allowed, needs(&report), true, ui)?;
@@ -154,8 +154,8 @@ fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap
 }
 
 /// Compares every agent with the index. What is wrong with one never stops the others.
-fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report {
-    let mut report = Report { index: launch::index(catalog), ..Report::default() };
+fn sort(installed: &[Agent], index: &Index, session: &Session<'_>) -> Report {
+    let mut report = Report { index: launch::index(index), ..Report::default() };
     let host = host();
     for agent in installed {
         let (id, from) = (agent.id.clone(), agent.current.receipt.version.clone());
@@ -163,7 +163,7 @@ fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report
             report.errors.push((id, error.into()));
             continue;
         }
-        let entry = match catalog.agent(&id) {
+        let entry = match index.agent(&id) {
             Ok(Some(entry)) => entry,
             Ok(None) => {
                 report.gone.push(id);
@@ -175,7 +175,7 @@ fn sort(installed: &[Agent], catalog: &Catalog, session: &Session<'_>) -> Report
                 continue;
             }
         };
-        let offers = Offer::of_agent(&entry, catalog.sha256());
+        let offers = Offer::of_agent(&entry, index.sha256());
         if agent.is_pinned {
             report.pinned.push(json!({ "id": id, "version": from, "available": entry.version }));
             report.repairs.extend(needed(agent));

@@ -71,7 +71,7 @@ pub(super) fn only(named: &[Named], session: &Session<'_>) -> Result<Vec<String>
 
 /// The version that is named; `ID@latest` is that of the last copy of the index, if there is one.
 fn wanted(named: &Named, session: &Session<'_>) -> Option<String> {
-    let of_index = || session.catalog_at_hand()?.agent(&named.id).ok()?.map(|agent| agent.version);
+    let of_index = || session.index_at_hand()?.agent(&named.id).ok()?.map(|agent| agent.version);
     if named.is_latest { of_index() } else { named.version.clone() }
 }
 

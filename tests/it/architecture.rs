@@ -20,7 +20,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("core", "registry", &["manifest", "sys"]),
     ("protocol", "handshake", &["cause", "manifest", "sys", "text"]),
     ("client", "install", &["archive", "cause", "digest", "json", "manifest", "net", "sys", "text", "upstream"]),
-    ("client", "catalog", &["digest", "json", "manifest", "net", "registry", "sys", "text"]),
+    ("client", "index", &["digest", "json", "manifest", "net", "registry", "sys", "text"]),
     ("client", "resolve", &["digest", "install", "manifest", "sys", "text"]),
     ("client", "store", &["digest", "install", "json", "manifest", "resolve", "sys", "text"]),
     ("client", "lockfile", &["digest", "install", "json", "manifest", "net", "resolve", "store", "sys", "text"]),

@@ -2,7 +2,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`catalog`] | READ: a published index, leniently, with copies from one run to the next; a place to the agents it has |
+//! | [`index`] | READ: a published index, leniently, with copies from one run to the next; a place to the agents it has |
 //! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; an id to a plan |
 //! | [`install`] | INSTALL: what a manifest names, put below a directory by npm, uv or the HTTP client; a distribution to a program |
 //! | [`store`] | STORE: installed agents, versions side by side, with receipts and locks; a plan to a program that stays |
@@ -12,8 +12,8 @@
 //! | [`login`] | SIGN IN: what an authentication method asks for, and whether the agent opens a session then; and the way out |
 //! | [`settings`] | SETTINGS: a program to what a client of the protocol reads to start it |
 
-pub mod catalog;
 pub mod doctor;
+pub mod index;
 pub mod install;
 pub mod lockfile;
 pub mod login;

@@ -8,15 +8,15 @@
 //! Nothing is guessed: what is missing is named, with the way to get it.
 //!
 //! ```
-//! use acp_registry_client::catalog::Catalog;
+//! use acp_registry_client::index::Index;
 //! use acp_registry_client::resolve::{Host, Offer, Wanted, resolve};
 //!
 //! let text = r#"{ "agents": [ { "id": "a", "version": "1.0.0", "distribution": { "npx": { "package": "a@1.0.0" } } } ] }"#;
-//! let catalog = Catalog::parse(text.to_owned())?;
-//! let agent = catalog.agent("a")?.ok_or("no such agent")?;
+//! let index = Index::parse(text.to_owned())?;
+//! let agent = index.agent("a")?.ok_or("no such agent")?;
 //! let wanted = Wanted { id: "a".to_owned(), ..Wanted::default() };
 //! let host = Host { platform: None, emulated: None, lacks_glibc: false, has_npm: true, has_uv: false };
-//! let plan = resolve(&Offer::of_agent(&agent, catalog.sha256()), &wanted, &host)?;
+//! let plan = resolve(&Offer::of_agent(&agent, index.sha256()), &wanted, &host)?;
 //! assert_eq!((plan.kind().as_str(), plan.source.name()), ("npx", "a@1.0.0"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

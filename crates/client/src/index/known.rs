@@ -3,7 +3,7 @@
 use super::load::{Error, Options};
 use super::summary::LARGE;
 use super::text::{Text, TextError};
-use super::{Catalog, Copies, FormError};
+use super::{Copies, FormError, Index};
 
 /// What is known of a text before it is read.
 pub(super) struct Known<'a> {
@@ -14,7 +14,7 @@ pub(super) struct Known<'a> {
     pub(super) sha256: Option<String>,
 }
 
-/// Why a text is not a catalog.
+/// Why a text is not an index.
 pub(super) enum Unread {
     Text(TextError),
     Form(FormError),
@@ -31,29 +31,29 @@ impl Unread {
 
 impl Known<'_> {
     /// Reads a text, or what an earlier run has found in it.
-    pub(super) fn read(self, text: Text, options: &Options) -> Result<Catalog, Unread> {
+    pub(super) fn read(self, text: Text, options: &Options) -> Result<Index, Unread> {
         let of = self.of.filter(|_| text.length() >= LARGE);
         let kept = options.copies.as_ref().zip(of);
         if let Some((copies, of)) = kept.as_ref().filter(|_| !options.refresh)
             && let Some(summary) = copies.summary(self.place, of)
         {
-            return Ok(Catalog::of_summary(text, summary));
+            return Ok(Index::of_summary(text, summary));
         }
         let bytes = text.whole().map_err(Unread::Text)?.into_owned();
-        let catalog = Catalog::of_bytes(bytes).map_err(Unread::Form)?;
-        if self.sha256.is_some_and(|sha256| sha256 != catalog.sha256()) {
+        let index = Index::of_bytes(bytes).map_err(Unread::Form)?;
+        if self.sha256.is_some_and(|sha256| sha256 != index.sha256()) {
             return Err(Unread::Text(text.changed()));
         }
         if let Some((copies, of)) = kept {
-            keep(copies, self.place, of, &catalog);
+            keep(copies, self.place, of, &index);
         }
-        Ok(catalog)
+        Ok(index)
     }
 }
 
 /// Keeps a summary for the next run, which reads the index itself if that fails.
-pub(super) fn keep(copies: &Copies, place: &str, of: String, catalog: &Catalog) {
-    if let Err(error) = copies.keep_summary(place, &catalog.summary(of)) {
+pub(super) fn keep(copies: &Copies, place: &str, of: String, index: &Index) {
+    if let Err(error) = copies.keep_summary(place, &index.summary(of)) {
         tracing::debug!("no summary of a large index is kept: {error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The text of an index as a [`Catalog`].
+//! The text of an index as an [`Index`].
 
 use std::collections::HashSet;
 use std::time::SystemTime;
@@ -21,7 +21,7 @@ const NOTES: usize = 20;
 /// An index that was read. One of which an earlier run left a summary keeps its file open, and reads there what is asked of an
 /// agent.
 #[derive(Debug, Clone)]
-pub struct Catalog {
+pub struct Index {
     text: Text,
     entries: Vec<Found>,
     /// What cannot be used, and why; ready to be shown.
@@ -42,7 +42,7 @@ pub struct Origin {
     pub is_stale: bool,
 }
 
-impl Catalog {
+impl Index {
     /// Reads an index. Entries that cannot be used become notes.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ impl Catalog {
         Ok(Some(Agent::from_json(&value)))
     }
 
-    /// What [`Catalog::agent`] leaves out of an agent, and why; as sentences, printable once they are quoted.
+    /// What [`Index::agent`] leaves out of an agent, and why; as sentences, printable once they are quoted.
     ///
     /// # Errors
     /// [`TextError`] when the entry cannot be represented (numbers and depth have limits), or is in a file that is not what it was.
@@ -153,27 +153,27 @@ mod tests {
             good("b"),
             good("a")
         );
-        let catalog = Catalog::parse(text).unwrap();
-        assert_eq!(catalog.entries().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!(catalog.notes.len(), 4, "{:?}", catalog.notes);
-        assert!(catalog.notes[0].starts_with("entry 2 is passed over"));
-        assert!(catalog.notes[3].contains("another `a` before it"));
-        assert_eq!(catalog.agent("b").unwrap().unwrap().id, "b");
-        assert_eq!((catalog.nearest("bb"), catalog.nearest("quite-another")), (Some("b"), None));
+        let index = Index::parse(text).unwrap();
+        assert_eq!(index.entries().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(index.notes.len(), 4, "{:?}", index.notes);
+        assert!(index.notes[0].starts_with("entry 2 is passed over"));
+        assert!(index.notes[3].contains("another `a` before it"));
+        assert_eq!(index.agent("b").unwrap().unwrap().id, "b");
+        assert_eq!((index.nearest("bb"), index.nearest("quite-another")), (Some("b"), None));
     }
 
     #[test]
     fn what_is_no_index_is_refused() {
         for text in ["", "<html>", "[]", "{}", r#"{"agents":{}}"#, r#"{"agents":[{]}"#] {
-            assert!(Catalog::parse(text.to_owned()).unwrap_err().to_string().starts_with("is not a registry index"));
+            assert!(Index::parse(text.to_owned()).unwrap_err().to_string().starts_with("is not a registry index"));
         }
-        assert_eq!(Catalog::parse(r#"{"agents":[]}"#.to_owned()).unwrap().entries().count(), 0);
+        assert_eq!(Index::parse(r#"{"agents":[]}"#.to_owned()).unwrap().entries().count(), 0);
     }
 
     #[test]
     fn many_broken_entries_are_counted() {
         let text = format!(r#"{{"agents":[{}]}}"#, vec!["1"; 50].join(","));
-        let notes = Catalog::parse(text).unwrap().notes;
+        let notes = Index::parse(text).unwrap().notes;
         assert_eq!((notes.len(), notes[20].as_str()), (21, "and 30 more entries are passed over"));
     }
 
@@ -181,8 +181,8 @@ mod tests {
     fn a_byte_order_mark_moves_nothing() {
         let entry = r#"{"id":"a","version":"1.0.0","distribution":{"npx":{}}}"#;
         let text = format!("\u{feff} {{\"agents\":[{entry}]}}\n");
-        let catalog = Catalog::parse(text.clone()).unwrap();
-        assert_eq!(catalog.value("a").unwrap().unwrap().to_string(), entry);
-        assert_eq!(catalog.sha256(), hex(&Sha256::digest(&text)));
+        let index = Index::parse(text.clone()).unwrap();
+        assert_eq!(index.value("a").unwrap().unwrap().to_string(), entry);
+        assert_eq!(index.sha256(), hex(&Sha256::digest(&text)));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! address ─ copy of an earlier run? ─ fetch ─┐
-//! file, published tree ──────────────────────┼─→ Catalog ─→ Entry, Agent
+//! file, published tree ──────────────────────┼─→ Index ─→ Entry, Agent
 //! registry checkout ─────────────────────────┘
 //! ```
 //!
@@ -10,19 +10,19 @@
 //! agents that it is asked for.
 //!
 //! * [`Place`]: where an index is
-//! * [`load()`]: from there to a [`Catalog`], with copies kept from one run to the next
-//! * [`Catalog`]: the entries that can be used, and notes about those that cannot
+//! * [`load()`]: from there to an [`Index`], with copies kept from one run to the next
+//! * [`Index`]: the entries that can be used, and notes about those that cannot
 //!
 //! Reading is lenient: unknown members are passed over, and a broken entry never hides the others.
 //!
 //! ```
-//! use acp_registry_client::catalog::Catalog;
+//! use acp_registry_client::index::Index;
 //!
 //! let text = r#"{ "agents": [ 7, { "id": "a", "version": "1.0.0", "distribution": { "npx": { "package": "a@1.0.0" } } } ] }"#;
-//! let catalog = Catalog::parse(text.to_owned())?;
-//! let ids: Vec<&str> = catalog.entries().map(|entry| entry.id.as_str()).collect();
-//! assert_eq!((ids, catalog.notes.len()), (vec!["a"], 1));
-//! # Ok::<(), acp_registry_client::catalog::FormError>(())
+//! let index = Index::parse(text.to_owned())?;
+//! let ids: Vec<&str> = index.entries().map(|entry| entry.id.as_str()).collect();
+//! assert_eq!((ids, index.notes.len()), (vec!["a"], 1));
+//! # Ok::<(), acp_registry_client::index::FormError>(())
 //! ```
 
 mod copies;
@@ -42,6 +42,6 @@ pub use entries::FormError;
 pub use entry::{Entry, is_id};
 pub use load::{Error, Loaded, Options, load};
 pub use place::{Place, WrongPlace};
-pub use read::{Catalog, Origin};
+pub use read::{Index, Origin};
 pub use search::Query;
 pub use text::TextError;

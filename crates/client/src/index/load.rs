@@ -1,4 +1,4 @@
-//! From a place to a catalog.
+//! From a place to an index.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::copies::Copy;
 use super::known::{self, Known};
 use super::summary::LARGE;
 use super::text::{Text, TextError};
-use super::{Catalog, Copies, FormError, Origin, Place};
+use super::{Copies, FormError, Index, Origin, Place};
 use acp_registry_core::net::{Client, FetchError, Problem, shown};
 use acp_registry_core::registry::{LoadError, Registry};
 use acp_registry_core::sys::fs::ReadError;
@@ -33,7 +33,7 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Loaded {
     /// The index.
-    pub catalog: Catalog,
+    pub index: Index,
     /// Why this is not what its host has now, when it may not be.
     pub warning: Option<String>,
 }
@@ -110,19 +110,19 @@ pub async fn load(
     let origin = |fetched_at, is_stale| Origin { source: place.to_string(), fetched_at: Some(fetched_at), is_stale };
     let url = match place {
         Place::Path(path) => {
-            let mut catalog = from_path(path, options)?;
+            let mut index = from_path(path, options)?;
             let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified());
-            catalog.origin = origin(changed.unwrap_or_else(|_| SystemTime::now()), false);
-            return Ok(Loaded { catalog, warning: None });
+            index.origin = origin(changed.unwrap_or_else(|_| SystemTime::now()), false);
+            return Ok(Loaded { index, warning: None });
         }
         Place::Url(url) => url,
     };
     let of_copy = |copy: Copy, checked: SystemTime, warning: Option<String>| {
         let is_stale = warning.is_some() || (options.is_offline && !copy.is_fresh());
         let known = Known { place: url.as_str(), of: Some(copy.head.sha256.clone()), sha256: Some(copy.head.sha256) };
-        let mut catalog = known.read(copy.text, options).map_err(|problem| problem.of(place))?;
-        catalog.origin = origin(checked, is_stale);
-        Ok(Loaded { catalog, warning })
+        let mut index = known.read(copy.text, options).map_err(|problem| problem.of(place))?;
+        index.origin = origin(checked, is_stale);
+        Ok(Loaded { index, warning })
     };
     let mut copy = options.copies.as_ref().and_then(|copies| copies.find(url));
     if options.is_offline {
@@ -145,9 +145,9 @@ pub async fn load(
     let copy = copy.filter(Copy::is_whole);
     let client = client().map_err(Error::Client)?;
     match fetch(&client, url, options.copies.as_ref(), copy.as_ref()).await {
-        Ok(Some(mut catalog)) => {
-            catalog.origin = origin(SystemTime::now(), false);
-            Ok(Loaded { catalog, warning: None })
+        Ok(Some(mut index)) => {
+            index.origin = origin(SystemTime::now(), false);
+            Ok(Loaded { index, warning: None })
         }
         Ok(None) => match copy {
             Some(copy) => of_copy(copy, SystemTime::now(), None),
@@ -175,7 +175,7 @@ async fn fetch(
     url: &Url,
     copies: Option<&Copies>,
     copy: Option<&Copy>,
-) -> Result<Option<Catalog>, Error> {
+) -> Result<Option<Index>, Error> {
     let answer = client.revalidate(url, LIMIT, copy.map(|copy| &copy.head.validators)).await?;
     let Some(body) = answer.body else {
         if let Some(copies) = copies {
@@ -186,19 +186,19 @@ async fn fetch(
     let place = || shown(url);
     let text = String::from_utf8(body).map_err(|error| Error::Form { place: place(), error: FormError::of(&error) })?;
     // Only what can be read is kept.
-    let catalog = Catalog::parse(text.clone()).map_err(|error| Error::Form { place: place(), error })?;
+    let index = Index::parse(text.clone()).map_err(|error| Error::Form { place: place(), error })?;
     let is_large = text.len() as u64 >= LARGE;
     if let Some(copies) = copies {
         match copies.keep(url, &text, answer.validators, answer.max_age) {
-            Ok(head) if is_large => known::keep(copies, url.as_str(), head.sha256, &catalog),
+            Ok(head) if is_large => known::keep(copies, url.as_str(), head.sha256, &index),
             Ok(_) => {}
             Err(error) => tracing::debug!("no copy of {} is kept: {error}", place()),
         }
     }
-    Ok(Some(catalog))
+    Ok(Some(index))
 }
 
-fn from_path(path: &Path, options: &Options) -> Result<Catalog, Error> {
+fn from_path(path: &Path, options: &Options) -> Result<Index, Error> {
     let place = path.display();
     let published = path.join("registry.json");
     let file = if !path.is_dir() {
@@ -218,7 +218,7 @@ fn from_path(path: &Path, options: &Options) -> Result<Catalog, Error> {
 }
 
 /// Reads the manifests of a registry as the index that would be built from them.
-fn from_checkout(path: &Path) -> Result<Catalog, Error> {
+fn from_checkout(path: &Path) -> Result<Index, Error> {
     let registry = Registry::load(path)?;
     let mut manifests = Vec::new();
     let mut notes = Vec::new();
@@ -230,13 +230,13 @@ fn from_checkout(path: &Path) -> Result<Catalog, Error> {
     }
     let text = format!("{{\"agents\":[{}]}}", manifests.join(","));
     let form = |error| Error::Form { place: path.display().to_string(), error };
-    let mut catalog = Catalog::parse(text).map_err(form)?;
-    if catalog.entries().next().is_none() && notes.is_empty() {
+    let mut index = Index::parse(text).map_err(form)?;
+    if index.entries().next().is_none() && notes.is_empty() {
         return Err(form(FormError::empty()));
     }
-    notes.append(&mut catalog.notes);
-    catalog.notes = notes;
-    Ok(catalog)
+    notes.append(&mut index.notes);
+    index.notes = notes;
+    Ok(index)
 }
 
 fn ago(seconds: u64) -> String {
