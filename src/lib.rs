@@ -36,6 +36,7 @@
 //! | [`handshake`] | HANDSHAKE: an agent is started, spoken to, judged and ended; a command to an outcome |
 //! | [`install`] | INSTALL: what a manifest names, put below a directory by npm, uv or the HTTP client; a distribution to a program |
 //! | [`index`] | READ: a published index, leniently, with copies from one run to the next; a place to the agents it has |
+//! | [`session`] | USE: the entry point of programs that use agents: open an index, choose an agent, install it, start it |
 //! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; an id to a plan |
 //! | [`store`] | STORE: installed agents, versions side by side, with receipts and locks; a plan to a program that stays |
 //! | [`lockfile`] | LOCK: versions with everything that says which bytes they are, to be the same elsewhere |
@@ -85,7 +86,7 @@
 
 pub mod report;
 
-pub use acp_registry_client::{doctor, index, install, lockfile, login, resolve, settings, store, update};
+pub use acp_registry_client::{doctor, index, install, lockfile, login, resolve, session, settings, store, update};
 pub use acp_registry_core::{archive, cause, digest, json, manifest, net, registry, source, sums, sys, text, upstream};
 pub use acp_registry_gate::{bump, check, config, finding, propose, scaffold, survey, verify};
 pub use acp_registry_protocol::handshake;

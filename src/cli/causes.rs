@@ -11,6 +11,7 @@ use acp_registry::net::{FetchError, Problem};
 use acp_registry::registry::LoadError;
 use acp_registry::resolve;
 use acp_registry::scaffold;
+use acp_registry::session;
 use acp_registry::site::SiteError;
 use acp_registry::store;
 use acp_registry::sys::fs::{PathError, ReadError};
@@ -86,6 +87,40 @@ impl From<resolve::Error> for Failure {
             Error::NoSuchKind { .. } => Self::usage(error).code(Code::UnsupportedDistribution),
         };
         failure.help_if(help.as_deref())
+    }
+}
+
+impl From<session::Error> for Failure {
+    fn from(error: session::Error) -> Self {
+        use session::Error;
+
+        let message = error.to_string();
+        match error {
+            Error::Index(error) => error.into(),
+            Error::Entry(error) => error.into(),
+            Error::Resolve(error) => error.into(),
+            Error::Store(error) => error.into(),
+            Error::Client(error) => error.into(),
+            Error::Setup(error) => error.into(),
+            Error::Path(error) => error.into(),
+            Error::UnknownAgent { near, .. } if near.is_empty() => {
+                Self::usage(message).code(Code::UnknownAgent).help("run `acp-registry search WORD` to find agents")
+            }
+            Error::UnknownAgent { near, .. } => {
+                Self::usage(message).code(Code::UnknownAgent).suggest(near.iter().map(String::as_str))
+            }
+            Error::UnusableEntry(_) => Self::usage(message).code(Code::UnknownAgent),
+            Error::Offline { .. } => {
+                let help = "run it again without --offline";
+                Self::unable(format!("{message} (--offline)")).code(Code::Offline).help(help)
+            }
+            Error::OtherPlatform { .. } => Self::usage(message).code(Code::UnsupportedPlatform),
+            Error::Damaged { id, .. } => Self::unable(message).code(Code::Damaged).help(store::remedy(&id)),
+            Error::LostInterpreter { id, name } => {
+                Self::unable(message).help(format!("install {name}, then run `acp-registry install {id}`"))
+            }
+            _ => Self::unable(message),
+        }
     }
 }
 

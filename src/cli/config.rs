@@ -5,6 +5,7 @@ use std::path::Path;
 
 use acp_registry::index::is_id;
 use acp_registry::manifest::{Agent, env_name};
+use acp_registry::session::{self, Named, may_set};
 use acp_registry::settings::{CLIENTS, Client, Launch, PROGRAM, display_name, find};
 use acp_registry::store;
 use acp_registry::text::quote;
@@ -15,11 +16,10 @@ use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
-use super::place::{PlaceArgs, Session, environment, unknown};
-use super::resolve::{Named, in_version};
+use super::place::{PlaceArgs, Session, environment};
+use super::resolve::in_version;
 use super::signals;
 use super::ui::Ui;
-use super::versions;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -86,7 +86,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let mut answer = answer(args, global, &session)?;
     answer.launch.env.retain(|(name, value)| {
-        let is_free = launch::may_set(name, value);
+        let is_free = may_set(name, value);
         if !is_free {
             let problem = env_name::problem(name).unwrap_or("has a value that cannot be used");
             ui.warning(&format!("the variable {} is left out: it {problem}", quote(name)));
@@ -118,13 +118,13 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 
 fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer, Failure> {
     let (named, id) = (&args.agent, args.agent.id.as_str());
-    let mut installed = if is_id(id) { versions::installed(named, None, session)? } else { None };
+    let mut installed = if is_id(id) { session.find_version(named, None)? } else { None };
     let index = signals::run(session.index())?;
     if named.is_latest
         && let Ok(index) = &index
         && let Some(agent) = index.agent(id)?
     {
-        installed = versions::installed(&Named::exact(id, &agent.version), None, session)?;
+        installed = session.find_version(&Named::exact(id, &agent.version), None)?;
     }
     let (installed, is_damaged) = match installed {
         Some(version) if !version.is_whole() => (None, true),
@@ -133,7 +133,7 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
     let (agent, index) = match index {
         Ok(index) => {
             let agent = match index.agent(id)? {
-                None if installed.is_none() => return Err(unknown(id, &index)),
+                None if installed.is_none() => return Err(session::Error::unknown(id, &index).into()),
                 // The version must be one that can be had.
                 Some(agent) if named.version.is_some() && installed.is_none() => {
                     let offer = in_version(named, &index, session)?;
@@ -166,7 +166,7 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
     let of_package = || Launch::of_package(id, &name, &agent.as_ref()?.distribution);
     let (form, launch) = match &installed {
         _ if !args.direct => by_run()?,
-        Some(version) => (Form::Program, of_program(id, &name, version)?),
+        Some(version) => (Form::Program, of_program(id, &name, version, session)?),
         None => of_package().map_or_else(by_run, |launch| Ok((Form::Package, launch)))?,
     };
     Ok(Answer { launch, form, version, installed, index, is_damaged })
@@ -187,8 +187,8 @@ fn own_path() -> Result<String, Failure> {
     })
 }
 
-fn of_program(id: &str, name: &str, version: &store::Version) -> Result<Launch, Failure> {
-    let launch = launch::of_version(version)?;
+fn of_program(id: &str, name: &str, version: &store::Version, session: &Session<'_>) -> Result<Launch, Failure> {
+    let launch = session.launch(version)?;
     let path = launch.program.to_str().ok_or_else(|| {
         let path = quote(&launch.program.to_string_lossy());
         Failure::unable(format!("settings cannot have the path {path}, which is not Unicode")).help(INDIRECT)

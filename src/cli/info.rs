@@ -3,6 +3,7 @@
 use acp_registry::manifest::{Agent, BinaryTarget};
 use acp_registry::report::Look;
 use acp_registry::resolve::{Offer, Origin};
+use acp_registry::session::{self, Named};
 use acp_registry::store::{self, Version};
 use acp_registry::text::printable;
 use serde_json::{Value, json};
@@ -11,8 +12,8 @@ use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
-use super::place::{PlaceArgs, Session, unknown};
-use super::resolve::{Named, in_version};
+use super::place::{PlaceArgs, Session};
+use super::resolve::in_version;
 use super::signals;
 use super::ui::Ui;
 
@@ -36,7 +37,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let index = signals::run(session.index())??;
     let id = &args.agent.id;
-    let value = index.value(id)?.ok_or_else(|| unknown(id, &index))?;
+    let value = index.value(id)?.ok_or_else(|| session::Error::unknown(id, &index))?;
     let mut agent = Agent::from_json(&value);
     let mut versions = session.store.versions(id)?;
     let current = session.store.agent(id)?;

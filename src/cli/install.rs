@@ -1,17 +1,16 @@
 //! `acp-registry install`
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use acp_registry::index::Index;
+use acp_registry::install::Kind;
 use acp_registry::install::remedy::newer;
-use acp_registry::install::{Installer, Kind};
 use acp_registry::lockfile::NAME;
-use acp_registry::manifest::Platform;
 use acp_registry::report::bytes;
 use acp_registry::resolve::Plan;
-use acp_registry::store::{Done, Order, Pin, Start, StoredInterpreter, Version};
+use acp_registry::session::{Event, Named, Request};
+use acp_registry::store::{Done, Pin, StoredInterpreter};
 use acp_registry::sys::process::{self, Orphans};
 use acp_registry::text::{printable, quote};
 use futures_util::stream::{self, StreamExt as _};
@@ -19,14 +18,13 @@ use serde_json::{Map, Value};
 
 use super::answer;
 use super::candidates;
-use super::code::Code;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
 use super::lock;
 use super::place::{Dist, PackageArgs, PlaceArgs, Session, host};
 use super::progress::Installs;
-use super::resolve::{Named, plan};
+use super::resolve::plan;
 use super::signals;
 use super::ui::Ui;
 
@@ -77,13 +75,6 @@ pub(super) struct Args {
     pub(super) format: FormatArgs,
 }
 
-/// What is to be installed, what becomes of its pin, and which version is started then.
-pub(super) struct Task {
-    pub(super) plan: Plan,
-    pub(super) pin: Pin,
-    pub(super) start: Start,
-}
-
 /// The result of a task.
 pub(super) struct Outcome {
     pub(super) id: String,
@@ -93,9 +84,7 @@ pub(super) struct Outcome {
 }
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let mut session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    session.packages = args.packages;
-    let session = session;
+    let session = Session::with_packages(&args.place, args.packages, global.allowed_hosts()?, ui)?;
     // Before any child, and ended after all: what hides from its tree comes here.
     let orphans = if args.no_check || args.dry_run { None } else { process::adopt_orphans() };
     let mut work = signals::run_with_threads(JOBS, async {
@@ -134,7 +123,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         Work::Planned(plans, index) => return show_plans(&plans, index, &session, args.format.is_json()),
         Work::Done(results, index) => (results, index),
     };
-    let exit = report(&results, index, args, ui)?;
+    let exit = report(&results, index, args, &session)?;
     if let ([Outcome { id, done: Ok(_), .. }], false) = (results.as_slice(), args.format.is_json())
         && ui.is_watched()
     {
@@ -152,14 +141,14 @@ enum Work {
     Done(Vec<Outcome>, Option<Value>),
 }
 
-fn plans(tasks: &[Task]) -> Vec<Plan> {
+fn plans(tasks: &[Request]) -> Vec<Plan> {
     tasks.iter().map(|task| task.plan.clone()).collect()
 }
 
 /// Says what would be installed.
 fn show_plans(plans: &[Plan], index: Option<Value>, session: &Session<'_>, is_json: bool) -> Result<Exit, Failure> {
     let agents: Vec<Map<String, Value>> =
-        plans.iter().map(|plan| launch::planned(plan, &session.store)).collect::<Result<_, _>>()?;
+        plans.iter().map(|plan| launch::planned(plan, session)).collect::<Result<_, _>>()?;
     if is_json {
         let mut members = Map::from_iter([("dry_run".to_owned(), true.into())]);
         members.insert("agents".to_owned(), Value::Array(agents.into_iter().map(Value::Object).collect()));
@@ -199,8 +188,8 @@ pub(super) fn explain(failure: &mut Failure, plan: &Plan, named: &Named, index: 
 }
 
 /// Everything is planned before anything is installed: a wrong name costs nothing.
-fn tasks(args: &Args, index: &Index, session: &Session<'_>) -> Result<Vec<Task>, Failure> {
-    let mut tasks: Vec<Task> = Vec::new();
+fn tasks(args: &Args, index: &Index, session: &Session<'_>) -> Result<Vec<Request>, Failure> {
+    let mut tasks: Vec<Request> = Vec::new();
     for named in &args.agents {
         if let Some(earlier) = tasks.iter().find(|task| task.plan.id == named.id) {
             return Err(Failure::usage(format!("{} is named twice", quote(&earlier.plan.id))));
@@ -222,7 +211,9 @@ fn tasks(args: &Args, index: &Index, session: &Session<'_>) -> Result<Vec<Task>,
                 .note(&format!("{} stays at {version}, to which it is pinned (see `update --unpin`)", named.id));
             (named.version, pin) = (Some(version), Pin::Keep);
         }
-        tasks.push(Task { plan: plan(&named, args.dist.map(Kind::from), index, session)?, pin, start: Start::This });
+        let mut request = Request::new(plan(&named, args.dist.map(Kind::from), index, session)?);
+        request.pin = pin;
+        tasks.push(request);
     }
     Ok(tasks)
 }
@@ -232,7 +223,7 @@ fn is_done(results: &[Outcome], id: &str) -> bool {
 }
 
 /// Installs everything, some at once; one that fails never stops the others.
-pub(super) async fn install_all(session: &Session<'_>, tasks: Vec<Task>) -> Vec<Outcome> {
+pub(super) async fn install_all(session: &Session<'_>, tasks: Vec<Request>) -> Vec<Outcome> {
     let bars = Installs::new(session.ui());
     let (total, count) = (tasks.len(), AtomicUsize::new(0));
     let work = tasks.into_iter().map(|task| {
@@ -250,63 +241,18 @@ pub(super) async fn install_all(session: &Session<'_>, tasks: Vec<Task>) -> Vec<
     stream::iter(work).buffered(JOBS).collect().await
 }
 
-pub(super) async fn install_one(session: &Session<'_>, task: &Task, bars: &Installs) -> Result<Done, Failure> {
-    install_unless(session, task, bars, true).await
+/// Installs what is requested, with a progress display.
+pub(super) async fn install_one(session: &Session<'_>, request: &Request, bars: &Installs) -> Result<Done, Failure> {
+    let bar = bars.start(&request.plan.id, &request.plan.version);
+    let on_event = |event: Event<'_>| match event {
+        Event::Progress(progress) => bar.show(progress),
+        event => session.waits(&event),
+    };
+    Ok(session.install(request, &on_event).await?)
 }
 
-/// The same, although it is there.
-pub(super) async fn install_again(session: &Session<'_>, task: &Task, bars: &Installs) -> Result<Done, Failure> {
-    install_unless(session, task, bars, false).await
-}
-
-async fn install_unless(
-    session: &Session<'_>,
-    task: &Task,
-    bars: &Installs,
-    is_there_enough: bool,
-) -> Result<Done, Failure> {
-    let plan = &task.plan;
-    if session.is_offline() {
-        let there = session.store.installed(plan)?;
-        if !is_there_enough || !there.as_ref().is_some_and(Version::is_intact) {
-            let problem = match there {
-                Some(there) if there.is_intact() => "does not answer",
-                _ if session.store.holds(plan) => "is damaged",
-                _ => "is not installed",
-            };
-            let work = if problem == "is not installed" { "installing" } else { "repairing" };
-            let (id, version) = (&plan.id, &plan.version);
-            let message = format!("{id} {version} {problem}, and {work} it needs the network (--offline)");
-            return Err(Failure::unable(message).code(Code::Offline).help("run it again without --offline"));
-        }
-    }
-    let host = Platform::host();
-    if plan.kind() != Kind::Binary && plan.platform != host {
-        let kind = plan.kind().as_str();
-        let message = "can be installed on the platform that it is for only: package managers choose for themselves";
-        let failure = Failure::usage(format!("{}: a distribution by {kind} {message}", plan.id));
-        return Err(failure.code(Code::UnsupportedPlatform));
-    }
-    let mut installer = session.installer(plan.platform)?;
-    // Allowed once, it stays so for the agent's next versions.
-    installer.allow_build |= session.store.versions(&plan.id)?.iter().any(|version| version.receipt.may_build);
-    let is_there_enough = is_there_enough && !has_leave_for_scripts(session, plan, &installer).await?;
-    let bar = bars.start(&plan.id, &plan.version);
-    let progress = |progress| bar.show(progress);
-    let waiting = |holder: &str| session.waiting(holder);
-    let order =
-        Order { plan, installer: &installer, pin: task.pin, start: task.start, progress: &progress, waiting: &waiting };
-    Ok(if is_there_enough { session.store.install(&order).await } else { session.store.install_again(&order).await }?)
-}
-
-/// Whether npm may run the install scripts now that it was forbidden to run when this was installed.
-async fn has_leave_for_scripts(session: &Session<'_>, plan: &Plan, installer: &Installer) -> Result<bool, Failure> {
-    let there = session.store.installed(plan)?;
-    let lacks_scripts = there.is_some_and(|there| there.receipt.scripts_ignored_by.is_some());
-    Ok(lacks_scripts && !session.is_offline() && installer.runs_scripts(&env::temp_dir()).await)
-}
-
-fn report(results: &[Outcome], index: Option<Value>, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
+fn report(results: &[Outcome], index: Option<Value>, args: &Args, session: &Session<'_>) -> Result<Exit, Failure> {
+    let ui = session.ui();
     let (is_json, is_checked) = (args.format.is_json(), !args.no_check);
     let mut agents = Vec::new();
     let mut errors = Vec::new();
@@ -316,7 +262,7 @@ fn report(results: &[Outcome], index: Option<Value>, args: &Args, ui: &Ui) -> Re
             Ok(done) => {
                 lines.push_str(&line(done));
                 warn(done, is_checked, ui);
-                agents.push(launch::installed(&done.version)?);
+                agents.push(launch::installed(&done.version, session)?);
                 if *is_pinned {
                     let version = &done.version.receipt.version;
                     ui.note(&format!("{id} stays at {version} from now on, until `acp-registry update --unpin {id}`"));

@@ -1,44 +1,21 @@
 //! How an agent is started, as a JSON document that clients read.
 
-use std::env;
-use std::ffi::OsString;
 use std::path::Path;
 use std::time::SystemTime;
 
 use acp_registry::history::Moment;
 use acp_registry::index::Index;
 use acp_registry::install::Source;
-use acp_registry::manifest::env_name;
 use acp_registry::resolve::Plan;
+use acp_registry::session::Session;
 use acp_registry::store::{Launch, Store, Version};
 use serde_json::{Map, Value, json};
 
 use super::exit::Failure;
-use super::place::environment;
-
-/// How a version is started. What starts its file may have moved, or be gone.
-pub(super) fn of_version(version: &Version) -> Result<Launch, Failure> {
-    version.launch(environment).map_err(|name| {
-        let id = &version.receipt.id;
-        Failure::unable(format!("{id} needs {name}, which is not in PATH any more"))
-            .help(format!("install {name}, then run `acp-registry install {id}`"))
-    })
-}
-
-/// Whether a variable of a manifest is handed on: what decides what runs, no manifest sets.
-pub(super) fn may_set(name: &str, value: &str) -> bool {
-    env_name::problem(name).is_none() && !value.contains('\0')
-}
-
-/// The variables of its manifest that it gets. The person's own win.
-pub(super) fn variables(launch: &Launch) -> Vec<(OsString, OsString)> {
-    let is_free = |(name, value): &&(String, String)| env::var_os(name).is_none() && may_set(name, value);
-    launch.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into())).collect()
-}
 
 /// The document about an installed version.
-pub(super) fn installed(version: &Version) -> Result<Map<String, Value>, Failure> {
-    let (launch, receipt) = (of_version(version)?, &version.receipt);
+pub(super) fn installed(version: &Version, session: &Session) -> Result<Map<String, Value>, Failure> {
+    let (launch, receipt) = (session.launch(version)?, &version.receipt);
     let env: Map<String, Value> = launch.env.into_iter().map(|(name, value)| (name, value.into())).collect();
     Ok(members(json!({
         "id": receipt.id, "version": receipt.version, "distribution": receipt.distribution,
@@ -52,11 +29,12 @@ pub(super) fn installed(version: &Version) -> Result<Map<String, Value>, Failure
 }
 
 /// The document about a plan. What an installation has yet to find out is null.
-pub(super) fn planned(plan: &Plan, store: &Store) -> Result<Map<String, Value>, Failure> {
+pub(super) fn planned(plan: &Plan, session: &Session) -> Result<Map<String, Value>, Failure> {
+    let store = &session.store;
     store.refuse_changed(plan)?;
     if let Some(mut version) = store.installed(plan)? {
         version.receipt.follow(plan);
-        return installed(&version);
+        return installed(&version, session);
     }
     let place = store.place(&plan.id, &plan.folder());
     let env: Map<String, Value> =

@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     warn(&damaged, ui);
     if args.installed {
         let index = if args.format.is_json() { session.index_at_hand() } else { None };
-        return list_installed(&installed, &damaged, index.as_ref(), args.format.is_json(), ui);
+        return list_installed(&installed, &damaged, index.as_ref(), args.format.is_json(), &session);
     }
     let index = signals::run(session.index_with_notes())??;
     let found: Vec<&Entry> = index.entries().collect();
@@ -192,13 +192,14 @@ fn list_installed(
     damaged: &BTreeMap<String, Failure>,
     index: Option<&Index>,
     is_json: bool,
-    ui: &Ui,
+    session: &Session<'_>,
 ) -> Result<Exit, Failure> {
+    let ui = session.ui();
     if is_json {
         let mut agents = Vec::new();
         let mut errors: Vec<Value> = damaged.iter().map(|(id, failure)| failure.of_agent(id)).collect();
         for agent in installed.values() {
-            let mut members = match launch::installed(&agent.current) {
+            let mut members = match launch::installed(&agent.current, session) {
                 Ok(members) => members,
                 Err(failure) => {
                     ui.warning(&failure.in_one_line());

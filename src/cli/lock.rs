@@ -6,15 +6,14 @@ use std::path::Path;
 use acp_registry::index::Index;
 use acp_registry::install::{Kind, Source};
 use acp_registry::lockfile::{LockFile, Locker};
-use acp_registry::resolve::{Plan, pick, resolve};
-use acp_registry::store::{Pin, Start};
+use acp_registry::resolve::{Plan, resolve};
+use acp_registry::session::{Named, Request};
 use acp_registry::text::quote;
 
 use super::code::Code;
 use super::exit::Failure;
-use super::install::Task;
 use super::place::{Session, host};
-use super::resolve::{Named, offers, wanted};
+use super::resolve::in_version;
 
 /// What the lock file wants installed: the named agents, or all of its own.
 pub(super) fn tasks(
@@ -22,7 +21,7 @@ pub(super) fn tasks(
     named: &[Named],
     kind: Option<Kind>,
     session: &Session<'_>,
-) -> Result<Vec<Task>, Failure> {
+) -> Result<Vec<Request>, Failure> {
     let refused = |message| Failure::refused(message).code(Code::LockMismatch);
     let file = LockFile::read(path)?;
     let shown = path.display();
@@ -47,7 +46,7 @@ pub(super) fn tasks(
             let failure = refused(format!("the lock file {shown} has {id} {other}, not {version}"));
             return Err(failure.help(format!("name {id} without a version to install that of the lock file")));
         }
-        let plan = resolve(&[locked.offer()], &wanted(&Named { version: None, ..one }, kind, session), &host())?;
+        let plan = resolve(&[locked.offer()], &session.wanted(&Named::any(&one.id), kind), &host())?;
         let is_known = match plan.source {
             Source::Binary(_) => plan.expected.sha256.is_some(),
             Source::Npx(_) | Source::Uvx(_) => plan.expected.packages.is_some(),
@@ -57,7 +56,7 @@ pub(super) fn tasks(
             let message = format!("the lock file {shown} has no digests for {id} by {kind}");
             return Err(refused(message).help(format!("write it again with `--lock {shown}`")));
         }
-        tasks.push(Task { plan, pin: Pin::Keep, start: Start::This });
+        tasks.push(Request::new(plan));
     }
     Ok(tasks)
 }
@@ -75,7 +74,7 @@ pub(super) async fn write(
     let installer = session.installer(session.platform().or(host().platform))?;
     for plan in plans {
         let named = Named::exact(&plan.id, &plan.version);
-        let offer = pick(&offers(&named, index, session)?, &wanted(&named, None, session))?;
+        let offer = in_version(&named, index, session)?;
         let versions: Vec<_> =
             session.store.versions(&plan.id)?.into_iter().filter(|one| one.receipt.version == plan.version).collect();
         let recorder =

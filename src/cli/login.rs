@@ -5,6 +5,7 @@ use std::time::Duration;
 use acp_registry::handshake::AuthMethod;
 use acp_registry::login::{Attempt, Status};
 use acp_registry::report;
+use acp_registry::session::Named;
 use acp_registry::text::quote;
 use serde_json::{Value, json};
 
@@ -15,7 +16,6 @@ use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::place::{PlaceArgs, Session};
-use super::resolve::Named;
 use super::signals;
 use super::signing::{Step, Work};
 use super::ui::Ui;

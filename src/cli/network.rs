@@ -1,20 +1,17 @@
 //! What the library needs to know of this machine before it speaks to others.
 
 use std::env;
-use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use acp_registry::install::PackageCache;
 use acp_registry::net::{
-    AllowedHosts, Cache, Client, Credentials, PROXY_VARIABLES, Problem, Secret, Settings, proxy_host, proxy_problem,
-    remedy,
+    AllowedHosts, Cache, Client, Credentials, PROXY_VARIABLES, Problem, Settings, proxy_hosts, remedy,
 };
-use acp_registry::sys::{command, owner};
+use acp_registry::sys::owner;
 use acp_registry::upstream::Sources;
-use acp_registry::upstream::github::{DEFAULT_API, Github};
+use acp_registry::upstream::github::Github;
 use acp_registry::upstream::npm::Registry;
-use acp_registry::upstream::{Surroundings, UnknownBase, npm_registry, python_index};
+use acp_registry::upstream::{Surroundings, UnknownBase, ask_package_manager, npm_registry, python_index};
 use etcetera::BaseStrategy as _;
 
 use super::exit::Failure;
@@ -23,12 +20,9 @@ use super::ui::Ui;
 /// How much is kept from one run to the next, in bytes.
 const CACHE_LIMIT: u64 = 2 << 30;
 
-/// How long a package manager may take to say what it is configured with.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// Settings for a client that knows the proxies of this machine, and nothing else.
 pub(super) fn settings(allowed: &AllowedHosts) -> Result<Settings, Problem> {
-    Ok(Settings { allowed: allowed.clone(), proxy_hosts: proxy_hosts()?, ..Settings::default() })
+    Ok(Settings { allowed: allowed.clone(), proxy_hosts: proxy_hosts(&variable)?, ..Settings::default() })
 }
 
 /// Which package registries are needed: asking a package manager for its own takes a while.
@@ -67,27 +61,9 @@ pub(super) fn connect(
     Ok((client, sources, notes))
 }
 
-/// A client that knows GitHub with its secret, and no package registries.
-pub(super) fn client_with_github(allowed: &AllowedHosts) -> Result<(Client, Github), Problem> {
-    let mut settings = settings(allowed)?;
-    let github = github(&mut settings.credentials).map_err(Problem::Variable)?;
-    settings.sources.add(&github.api);
-    Ok((Client::new(settings)?, github))
-}
-
-fn github(credentials: &mut Credentials) -> Result<Github, String> {
-    let variable = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let github = Github::new(variable("GITHUB_API_URL").as_deref().unwrap_or(DEFAULT_API))
-        .ok_or("GITHUB_API_URL is not the address of a GitHub")?;
-    if let Some(token) = variable("GITHUB_TOKEN") {
-        credentials.add(&github.api, &Secret::Bearer(token.trim().to_owned()));
-    }
-    Ok(github)
-}
-
 fn sources(needs: Needs, credentials: &mut Credentials) -> Result<(Sources, Vec<UnknownBase>), Failure> {
-    let variable = |name: &str| env::var(name).ok();
-    let github = github(credentials).map_err(|problem| Failure::usage(problem).help(remedy::VARIABLE))?;
+    let github =
+        Github::configured(&variable, credentials).map_err(|problem| Failure::usage(problem).help(remedy::VARIABLE))?;
     let surroundings = surroundings(&variable);
     let (mut of_npm, mut of_pypi) = (Credentials::default(), Credentials::default());
     let (npm, pypi) = rayon::join(
@@ -104,16 +80,7 @@ fn sources(needs: Needs, credentials: &mut Credentials) -> Result<(Sources, Vec<
 
 /// What package managers know, by their own configuration.
 pub(super) fn surroundings(variable: &(dyn Fn(&str) -> Option<String> + Sync)) -> Surroundings<'_> {
-    Surroundings { variable, run: &ask }
-}
-
-/// Asks a package manager, in a directory of our own: they read configuration files in the working directory, and in the
-/// checkout of a registry, as in the folder of all temporary files, anybody may have put some.
-fn ask(program: &str, arguments: &[&str]) -> Option<String> {
-    let directory = tempfile::tempdir().ok()?;
-    // Keeps npm from looking in the folders above.
-    fs::write(directory.path().join("package.json"), "{}").ok()?;
-    command::answer(program, arguments, directory.path(), PATIENCE)
+    Surroundings { variable, run: &ask_package_manager }
 }
 
 /// The cache is a help, not a need: without one everything is fetched anew.
@@ -156,17 +123,12 @@ pub(super) fn package_cache() -> Option<PackageCache> {
     cache_dir().map(|directory| PackageCache::at(&directory))
 }
 
+/// A variable of the environment.
+pub(super) fn variable(name: &str) -> Option<String> {
+    env::var(name).ok()
+}
+
 /// The variables that name proxies, with their values.
 pub(super) fn proxies() -> impl Iterator<Item = (&'static str, String)> {
     PROXY_VARIABLES.iter().filter_map(|name| Some((*name, env::var(name).ok()?))).filter(|(_, value)| !value.is_empty())
-}
-
-/// Hosts of the proxies that the HTTP client takes from the environment. It ignores what it cannot read, and would go
-/// around the proxy.
-fn proxy_hosts() -> Result<Vec<String>, Problem> {
-    let hosts = proxies().map(|(name, value)| match proxy_problem(name, &value) {
-        Some(problem) => Err(Problem::Variable(problem)),
-        None => Ok(proxy_host(&value).unwrap_or_default()),
-    });
-    hosts.collect()
 }

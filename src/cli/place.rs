@@ -1,25 +1,22 @@
 //! Flags of the commands for people and clients that use agents, and what they stand for.
 
 use std::env;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::OnceLock;
 use std::time::Duration;
 
-use acp_registry::index::{self, Copies, Index, Loaded, Options, Place, WrongPlace};
-use acp_registry::install::{Installer, Kind};
+use acp_registry::index::{Index, Loaded, Place, WrongPlace};
+use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
-use acp_registry::net::{AllowedHosts, Client, Problem};
+use acp_registry::net::AllowedHosts;
 use acp_registry::resolve::Host;
-use acp_registry::store::{Agent, Store, Version, remedy};
+use acp_registry::session::{self, Event};
+use acp_registry::store::{Agent, Store};
 use acp_registry::sys::fs::PathError;
 use acp_registry::sys::process::{Environment, hide_from_agents};
 use acp_registry::text::{quote, suggestions};
-use acp_registry::upstream::github::Github;
-use acp_registry::upstream::{Registries, npm_variables, uv_variables};
 use clap::ValueEnum;
 use etcetera::BaseStrategy as _;
-use futures_util::FutureExt as _;
 
 use super::candidates;
 use super::code::Code;
@@ -75,11 +72,9 @@ pub(super) struct PlaceArgs {
 
 impl PlaceArgs {
     /// The place of the index that was named.
-    fn named_index(&self) -> Result<Option<Place>, Failure> {
+    fn named_index(&self) -> Result<Option<Place>, WrongPlace> {
         let named = self.index.clone().or_else(|| variable("ACP_REGISTRY_INDEX"));
-        let wrong =
-            |error: WrongPlace| Failure::usage(error).help("name the address or the path of an index with --index");
-        named.map(|text| text.parse()).transpose().map_err(wrong)
+        named.map(|text| text.parse()).transpose()
     }
 
     /// The directory for agents that was named.
@@ -96,7 +91,7 @@ impl PlaceArgs {
             text.ok_or_else(|| Failure::unable(format!("{} is not Unicode, which settings must be", path.display())))
         };
         let mut flags = Vec::new();
-        match self.named_index()? {
+        match self.named_index().map_err(wrong_index)? {
             Some(Place::Url(url)) if !url.username().is_empty() || url.password().is_some() => {
                 let message = "the address of the index has a name or a password, which settings would show";
                 return Err(Failure::usage(message).help("name an address without, or a copy of the index"));
@@ -132,15 +127,26 @@ impl From<Dist> for Kind {
     }
 }
 
-/// What a command for people works with. What takes time is made when it is asked for.
+/// What a command for people works with, and where it says what is wrong.
 pub(super) struct Session<'a> {
-    args: &'a PlaceArgs,
-    allowed: AllowedHosts,
+    inner: session::Session,
+    /// An index that was named and cannot be one; agents that are installed are there all the same.
+    wrong_index: Option<WrongPlace>,
     ui: &'a Ui,
-    pub(super) store: Store,
-    client: OnceLock<(Arc<Client>, Github)>,
-    /// What the package managers may do.
-    pub(super) packages: PackageArgs,
+}
+
+impl Deref for Session<'_> {
+    type Target = session::Session;
+
+    fn deref(&self) -> &Self::Target {
+        &self.inner
+    }
+}
+
+impl DerefMut for Session<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.inner
+    }
 }
 
 /// Flags about package managers.
@@ -164,24 +170,43 @@ pub(super) struct PackageArgs {
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn new(args: &'a PlaceArgs, allowed: AllowedHosts, ui: &'a Ui) -> Result<Self, Failure> {
-        let mut store = Store::at(&root(args)?)?;
-        store.patience = args.wait.unwrap_or(store.patience);
-        store.trusts_others = args.trust_root;
-        Ok(Self { args, allowed, ui, store, client: OnceLock::new(), packages: PackageArgs::default() })
+    pub(super) fn new(args: &PlaceArgs, allowed: AllowedHosts, ui: &'a Ui) -> Result<Self, Failure> {
+        Self::with_packages(args, PackageArgs::default(), allowed, ui)
+    }
+
+    /// A session whose package managers may do this.
+    pub(super) fn with_packages(
+        args: &PlaceArgs,
+        packages: PackageArgs,
+        allowed: AllowedHosts,
+        ui: &'a Ui,
+    ) -> Result<Self, Failure> {
+        let mut options = session::Options::new(root(args)?, env::vars_os());
+        let index = args.named_index();
+        options.index = index.as_ref().ok().and_then(Clone::clone).unwrap_or_default();
+        options.cache = network::cache_dir();
+        options.is_offline = args.offline;
+        options.refresh = args.refresh;
+        options.trusts_others = args.trust_root;
+        options.patience = args.wait.unwrap_or(options.patience);
+        options.platform = args.platform;
+        options.allowed_hosts = allowed;
+        options.keeps_packages = !packages.no_cache;
+        options.allow_build = packages.allow_build;
+        options.install_timeout = packages.install_timeout;
+        options.launcher = live::launcher();
+        // Scripts of packages, and agents that are asked whether they answer, run as the person.
+        hide_from_agents();
+        Ok(Self { inner: session::Session::open(options)?, wrong_index: index.err(), ui })
     }
 
     pub(super) fn ui(&self) -> &'a Ui {
         self.ui
     }
 
-    pub(super) fn is_offline(&self) -> bool {
-        self.args.offline
-    }
-
     /// The platform that was asked for.
     pub(super) fn platform(&self) -> Option<Platform> {
-        self.args.platform
+        self.options().platform
     }
 
     /// Reads the index, and says whether something is wrong with it.
@@ -207,12 +232,12 @@ impl<'a> Session<'a> {
     }
 
     async fn load(&self) -> Result<Index, Failure> {
-        let place = self.args.named_index()?.unwrap_or_default();
-        self.ui.detail(&format!("the registry index is {place}"));
+        if let Some(wrong) = &self.wrong_index {
+            return Err(wrong_index(wrong.clone()));
+        }
+        self.ui.detail(&format!("the registry index is {}", self.options().index));
         network::warn_of_foreign_cache(self.ui);
-        let options = Options { copies: copies(), is_offline: self.args.offline, refresh: self.args.refresh };
-        let client = || self.connect().map(|(client, _)| client);
-        let Loaded { index, warning } = index::load(&place, &options, client).await?;
+        let Loaded { index, warning } = self.inner.index().await?;
         if let Some(warning) = warning {
             self.ui.warning(&warning);
         }
@@ -221,11 +246,7 @@ impl<'a> Session<'a> {
 
     /// The last copy of the index, if there is one: nothing is sent.
     pub(super) fn index_at_hand(&self) -> Option<Index> {
-        let place = self.args.named_index().ok()?.unwrap_or_default();
-        let options = Options { copies: copies(), is_offline: true, refresh: false };
-        let no_client = || Err(Problem::Refused("nothing may be sent"));
-        // Without a request, the future is ready at its first poll.
-        index::load(&place, &options, no_client).now_or_never()?.ok().map(|loaded| loaded.index)
+        if self.wrong_index.is_some() { None } else { self.inner.index_at_hand() }
     }
 
     /// The ids of all installed agents, which those that were named must be among.
@@ -249,19 +270,8 @@ impl<'a> Session<'a> {
     /// An installed agent, which is whole.
     pub(super) fn agent(&self, id: &str) -> Result<Agent, Failure> {
         let agent = self.store.agent(id)?.ok_or_else(|| self.not_installed(id))?;
-        self.whole(&agent.current)?;
+        self.refuse_unfit(&agent.current)?;
         Ok(agent)
-    }
-
-    /// Refuses a version that is not what was installed.
-    pub(super) fn whole(&self, version: &Version) -> Result<(), Failure> {
-        let id = &version.receipt.id;
-        if !version.is_whole() {
-            let program = version.program().display().to_string();
-            let message = format!("{} is damaged: {program} is not what was installed", quote(id));
-            return Err(Failure::unable(message).code(Code::Damaged).help(remedy(id)));
-        }
-        Ok(self.store.vouch_for(version)?)
     }
 
     /// The agent is not installed. An agent of the index is to be installed; other ids are taken for mistyped ones.
@@ -286,35 +296,11 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn connect(&self) -> Result<(Arc<Client>, Github), Problem> {
-        if let Some((client, github)) = self.client.get() {
-            return Ok((client.clone(), github.clone()));
+    /// Says whom an installation waits for.
+    pub(super) fn waits(&self, event: &Event<'_>) {
+        if let Event::Waiting(holder) = event {
+            self.waiting(holder);
         }
-        let (client, github) = network::client_with_github(&self.allowed)?;
-        let client = Arc::new(client);
-        Ok(self.client.get_or_init(|| (client, github)).clone())
-    }
-
-    /// What installs a plan for this platform.
-    pub(super) fn installer(&self, platform: Option<Platform>) -> Result<Installer, Failure> {
-        // Scripts of packages, and agents that are asked whether they answer, run as the person.
-        hide_from_agents();
-        let (client, github) = self.connect()?;
-        let variable = |name: &str| env::var(name).ok();
-        let surroundings = network::surroundings(&variable);
-        let new = Installer::new(client, environment());
-        Ok(Installer {
-            npm: npm_variables(&surroundings),
-            uv: uv_variables(&surroundings),
-            registries: Registries::configured(&surroundings),
-            github: Some(github),
-            platform,
-            launcher: live::launcher(),
-            packages: network::package_cache().filter(|_| !self.packages.no_cache),
-            allow_build: self.packages.allow_build,
-            timeout: self.packages.install_timeout.unwrap_or(new.timeout),
-            ..new
-        })
     }
 
     /// Says whom this waits for.
@@ -334,11 +320,11 @@ pub(super) fn host() -> Host {
 
 /// The last copy of the index: nothing is sent, and nothing is said.
 pub(super) fn index_at_hand() -> Option<Index> {
-    let place = PlaceArgs::default().named_index().ok()?.unwrap_or_default();
-    let options = Options { copies: copies(), is_offline: true, refresh: false };
-    let no_client = || Err(Problem::Refused("nothing may be sent"));
-    // Without a request, the future is ready at its first poll.
-    index::load(&place, &options, no_client).now_or_never()?.ok().map(|loaded| loaded.index)
+    let args = PlaceArgs::default();
+    let mut options = session::Options::new(root(&args).ok()?, env::vars_os());
+    options.index = args.named_index().ok()?.unwrap_or_default();
+    options.cache = network::cache_dir();
+    session::Session::open(options).ok()?.index_at_hand()
 }
 
 /// The ids of installed agents; nothing is said.
@@ -347,21 +333,8 @@ pub(super) fn installed_at_hand() -> Vec<String> {
     ids().unwrap_or_default()
 }
 
-fn copies() -> Option<Copies> {
-    network::cache_dir().map(|directory| Copies::at(&directory.join("indexes")))
-}
-
-/// There is no agent of this id.
-pub(super) fn unknown(id: &str, index: &Index) -> Failure {
-    if let Some(note) = index.notes.iter().find(|note| note.contains(&format!(" ({}) ", quote(id)))) {
-        return Failure::usage(format!("in the registry index, {note}")).code(Code::UnknownAgent);
-    }
-    let failure = Failure::usage(format!("there is no agent {} in the registry index", quote(id)));
-    let failure = failure.code(Code::UnknownAgent);
-    match suggestions(id, index.entries().map(|entry| entry.id.as_str())) {
-        near if near.is_empty() => failure.help("run `acp-registry search WORD` to find agents"),
-        near => failure.suggest(near),
-    }
+fn wrong_index(error: WrongPlace) -> Failure {
+    Failure::usage(error).help("name the address or the path of an index with --index")
 }
 
 fn variable(name: &str) -> Option<String> {

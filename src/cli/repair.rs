@@ -2,15 +2,15 @@
 
 use acp_registry::doctor::Examined;
 use acp_registry::install::{Kind, Verified};
-use acp_registry::store::{Pin, Start, Version};
+use acp_registry::session::{Named, Request};
+use acp_registry::store::Version;
 use acp_registry::text::quote;
 
 use super::exit::Failure;
-use super::install::{Task, install_again, install_one};
+use super::install::install_one;
 use super::place::{Session, environment};
 use super::progress::Installs;
-use super::resolve::{Named, plan};
-use super::run::plan_again;
+use super::resolve::plan;
 
 /// What is to be repaired of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,14 +65,10 @@ pub(super) async fn repair(
         let help = format!("run `acp-registry install --locked --lock FILE {}`", receipt.id);
         return Err(Failure::unable(message).help(help));
     }
-    let Some(plan) = plan_again(version, session)? else { return Ok(()) };
-    let task = Task { plan, pin: Pin::Keep, start: Start::This };
-    let done = if need == Need::Start {
-        install_again(session, &task, bars).await
-    } else {
-        install_one(session, &task, bars).await
-    };
-    done.map(drop).map_err(|failure| instead(failure, version, session))
+    let Some(plan) = session.plan_again(version)? else { return Ok(()) };
+    let mut request = Request::new(plan);
+    request.again = need == Need::Start;
+    install_one(session, &request, bars).await.map(drop).map_err(|failure| instead(failure, version, session))
 }
 
 /// Says what to do instead, where the bytes of a version were replaced and it cannot be installed again.
@@ -111,7 +107,6 @@ pub(super) async fn restore(id: &str, session: &Session<'_>, bars: &Installs) ->
         return Ok(Some(version));
     }
     let plan = plan(&Named::any(id), None, &session.index().await?, session)?;
-    let task = Task { plan, pin: Pin::Keep, start: Start::This };
-    let done = install_one(session, &task, bars).await?;
+    let done = install_one(session, &Request::new(plan), bars).await?;
     Ok(Some(done.version.receipt.version))
 }

@@ -5,19 +5,19 @@ use std::io::IsTerminal as _;
 
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
-use acp_registry::resolve::{Plan, resolve};
-use acp_registry::store::{Pin, Start, Version};
+use acp_registry::session::{Named, Request};
+use acp_registry::store::{Start, Version};
 use acp_registry::sys::start::{Ended, Program, replace_with};
 use acp_registry::text::{printable, quote};
 
 use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
-use super::install::{Task, explain, install_one};
+use super::install::{explain, install_one};
 use super::launch;
-use super::place::{Dist, PlaceArgs, Session, host};
+use super::place::{Dist, PlaceArgs, Session};
 use super::progress::Installs;
-use super::resolve::{Named, plan, wanted};
+use super::resolve::plan;
 use super::signals;
 use super::ui::Ui;
 use super::versions;
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     // Twice: between the look and the mark, another process may have removed the version.
     for _ in 0..2 {
-        let version = match versions::installed(&args.agent, args.dist.map(Kind::from), &session)? {
+        let version = match session.find_version(&args.agent, args.dist.map(Kind::from))? {
             Some(version) if version.is_whole() => version,
             Some(version) => {
                 ui.warning(&format!("{} is damaged, and is installed again", args.agent));
@@ -73,19 +73,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let mark = version.mark_used();
         if version.is_whole() {
             session.store.vouch_for(&version)?;
-            return start(args, &version, mark, ui);
+            return start(args, &version, mark, &session);
         }
     }
     Err(Failure::unable(format!("{} is being removed by another process", quote(&args.agent.id))))
-}
-
-/// The plan by which a version is installed again as it was, whatever the index has now; `None` for a version of a kind that
-/// this program does not know.
-pub(super) fn plan_again(version: &Version, session: &Session<'_>) -> Result<Option<Plan>, Failure> {
-    let Some(offer) = version.offer() else { return Ok(None) };
-    let receipt = &version.receipt;
-    let named = Named::exact(&receipt.id, &receipt.version);
-    Ok(Some(resolve(&[offer], &wanted(&named, receipt.kind(), session), &host())?))
 }
 
 /// Installs what is to be run: the same again where there is something, whatever the index has now.
@@ -93,7 +84,7 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
     let done = signals::run_with_threads(1, async {
         // A version that is asked for by name changes nothing for those who ask for none.
         let start = if args.agent.has_version() { Start::Earlier } else { Start::This };
-        let again = damaged.map(|version| plan_again(version, session)).transpose()?.flatten();
+        let again = damaged.map(|version| session.plan_again(version)).transpose()?.flatten();
         let (plan, index) = if let Some(plan) = again {
             (plan, None)
         } else {
@@ -107,28 +98,29 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
         }
         session.ui().note(&format!("installing {} {}", plan.id, plan.version));
         let bars = Installs::new(session.ui());
-        let task = Task { plan, pin: Pin::Keep, start };
-        let mut done = install_one(session, &task, &bars).await;
+        let mut request = Request::new(plan);
+        request.start = start;
+        let mut done = install_one(session, &request, &bars).await;
         if let (Err(failure), Some(index)) = (&mut done, &index) {
-            explain(failure, &task.plan, &args.agent, index, "run");
+            explain(failure, &request.plan, &args.agent, index, "run");
         }
         Ok::<_, Failure>(done?.version)
     })??;
     Ok(done)
 }
 
-fn start(args: &Args, version: &Version, mark: Option<std::fs::File>, ui: &Ui) -> Result<Exit, Failure> {
+fn start(args: &Args, version: &Version, mark: Option<std::fs::File>, session: &Session<'_>) -> Result<Exit, Failure> {
     let id = &args.agent.id;
     // With arguments of a person's own, the agent may do something else than speak the protocol.
     if args.arguments.is_empty() && std::io::stdin().is_terminal() {
-        ui.note(&format!(
+        session.ui().note(&format!(
             "{id} speaks the Agent Client Protocol on stdin; an editor starts it: `acp-registry config CLIENT {id}`"
         ));
     }
-    let launch = launch::of_version(version)?;
+    let launch = session.launch(version)?;
     let program = Program {
         path: launch.program.clone(),
-        variables: launch::variables(&launch),
+        variables: session.variables(&launch),
         arguments: launch.args.iter().map(OsString::from).chain(args.arguments.iter().cloned()).collect(),
         keep_open: mark,
     };
@@ -146,11 +138,11 @@ pub(super) fn which(args: &WhichArgs, global: &Global, ui: &Ui) -> Result<Exit, 
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let (version, is_pinned) = versions::whole(&args.agent, &session)?;
     if args.format.is_json() {
-        let mut members = launch::installed(&version)?;
+        let mut members = launch::installed(&version, &session)?;
         members.insert("pinned".to_owned(), is_pinned.into());
         ui.result(&launch::document("which", members))?;
     } else {
-        let launch = launch::of_version(&version)?;
+        let launch = session.launch(&version)?;
         ui.result(&format!("{}\n", printable(&launch::command_line(&launch))))?;
     }
     Ok(Exit::Success)

@@ -1,6 +1,7 @@
 //! An installed agent that a person signs in to or out of.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, IsTerminal as _};
 use std::process::Stdio;
@@ -15,7 +16,6 @@ use acp_registry::sys::start::{Program, attend};
 use acp_registry::text::{printable, quote, suggestions};
 
 use super::exit::Failure;
-use super::launch;
 use super::login::{METHODS, list};
 use super::place::Session;
 use super::relay::Relay;
@@ -41,6 +41,8 @@ pub(super) struct Work<'a> {
     /// As long as it is open, the version is not removed.
     _mark: Option<File>,
     launch: Launch,
+    /// The variables of its manifest that it gets.
+    variables: Vec<(OsString, OsString)>,
     options: Options,
     pub(super) limit: Duration,
     /// Between the agent and the person.
@@ -52,12 +54,13 @@ impl<'a> Work<'a> {
     pub(super) fn new(id: &str, timeout: Option<Duration>, session: &Session<'_>, ui: &'a Ui) -> Result<Self, Failure> {
         let version = session.agent(id)?.current;
         let mark = version.mark_used();
-        let launch = launch::of_version(&version)?;
+        let launch = session.launch(&version)?;
         let limit = timeout.unwrap_or(PATIENCE);
         let mut options = Options::new(env::temp_dir());
         options.home = Home::Persons;
         options.timeout = timeout.unwrap_or(options.timeout);
-        Ok(Self { version, _mark: mark, launch, options, limit, relay: Relay::default(), ui })
+        let variables = session.variables(&launch);
+        Ok(Self { version, _mark: mark, launch, variables, options, limit, relay: Relay::default(), ui })
     }
 
     pub(super) fn attempt(&self) -> Attempt {
@@ -67,7 +70,7 @@ impl<'a> Work<'a> {
     /// What the agent gets when `run` starts it.
     fn environment(&self) -> Environment {
         let mut environment = Environment::of_person(env::vars_os());
-        for (name, value) in launch::variables(&self.launch) {
+        for (name, value) in &self.variables {
             environment.set(name, value);
         }
         environment
@@ -185,7 +188,7 @@ impl<'a> Work<'a> {
             let message = format!("{method} signs in to {id} in a terminal, and stdin is not one");
             return Err(Failure::usage(message).help("run the same command in a terminal"));
         }
-        let mut variables = launch::variables(&self.launch);
+        let mut variables = self.variables.clone();
         let more = launch.env.iter().filter(|pair| !self.launch.env.contains(pair));
         variables.extend(more.map(|(name, value)| (name.into(), value.into())));
         let program = Program {

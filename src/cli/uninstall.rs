@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use acp_registry::report::{bytes, plural, total};
+use acp_registry::session::Named;
 use acp_registry::store::{Freed, Removed};
 use serde_json::{Value, json};
 
@@ -11,7 +12,6 @@ use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::network;
 use super::place::{PlaceArgs, Session};
-use super::resolve::Named;
 use super::signals;
 use super::ui::Ui;
 use super::versions;

@@ -7,7 +7,8 @@ use acp_registry::index::Index;
 use acp_registry::net::Client;
 use acp_registry::report::alike;
 use acp_registry::resolve::{Offer, Plan};
-use acp_registry::store::{Agent, Pin, Start, Version};
+use acp_registry::session::{Named, Request};
+use acp_registry::store::{Agent, Version};
 use acp_registry::sys::process::{self, Orphans};
 use acp_registry::text::quote;
 use acp_registry::update::{Status, compare, published};
@@ -21,14 +22,13 @@ use super::candidates;
 use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
-use super::install::{Task, install_all};
+use super::install::install_all;
 use super::launch;
 use super::list::agents;
 use super::network::{Needs, connect};
 use super::place::{PackageArgs, PlaceArgs, Session, host};
 use super::progress::Installs;
 use super::repair::{Need, repair};
-use super::resolve::Named;
 use super::signals;
 use super::ui::Ui;
 
@@ -98,9 +98,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let ids: Vec<String> = args.agents.iter().map(|named| named.id.clone()).collect();
     let allowed = global.allowed_hosts()?;
-    let mut session = Session::new(&args.place, allowed.clone(), ui)?;
-    session.packages = args.packages;
-    let session = session;
+    let session = Session::with_packages(&args.place, args.packages, allowed.clone(), ui)?;
     let (mut installed, damaged) = chosen(&ids, &session)?;
     // Before any child, and ended after all: what hides from its tree comes here.
     let orphans = if args.dry_run || args.no_check { None } else { process::adopt_orphans() };
@@ -228,11 +226,7 @@ async fn hold(report: &mut Report, age: Duration, client: &Client, sources: &Sou
 }
 
 async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
-    let tasks = report
-        .updates
-        .iter()
-        .map(|update| Task { plan: update.plan.clone(), pin: Pin::Keep, start: Start::This })
-        .collect();
+    let tasks = report.updates.iter().map(|update| Request::new(update.plan.clone())).collect();
     let outcomes = install_all(session, tasks).await;
     for (update, outcome) in std::mem::take(&mut report.updates).into_iter().zip(outcomes) {
         let mut installed = outcome.done;
@@ -240,7 +234,7 @@ async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
             let asked = answer::ask(done, session).await;
             installed = asked.and(installed);
         }
-        match installed.and_then(|done| launch::installed(&done.version)) {
+        match installed.and_then(|done| launch::installed(&done.version, session)) {
             Ok(members) => report.updates.push(Update { applied: Some(Value::Object(members)), ..update }),
             Err(failure) => report.errors.push((update.id, failure)),
         }

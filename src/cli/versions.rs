@@ -1,36 +1,20 @@
 //! Which installed version `ID@VERSION` means.
 
-use acp_registry::install::Kind;
-use acp_registry::manifest;
+use acp_registry::session::{Named, is_same};
 use acp_registry::store::Version;
 use acp_registry::text::quote;
 
 use super::code::Code;
 use super::exit::Failure;
 use super::place::Session;
-use super::resolve::Named;
-
-/// The installed version that is named: without a version, the one that is started. `None` also for `ID@latest`, which
-/// only the index knows.
-pub(super) fn installed(named: &Named, kind: Option<Kind>, session: &Session<'_>) -> Result<Option<Version>, Failure> {
-    if named.is_latest {
-        return Ok(None);
-    }
-    let current = session.store.agent(&named.id)?.map(|agent| agent.current);
-    let Some(wanted) = &named.version else { return Ok(current) };
-    let fits = |version: &Version| {
-        is_same(&version.receipt.version, wanted) && kind.is_none_or(|kind| version.receipt.kind() == Some(kind))
-    };
-    Ok(current.into_iter().chain(session.store.versions(&named.id)?).find(fits))
-}
 
 /// The installed version that is named, which must be there and whole; and whether the agent is pinned to it.
 pub(super) fn whole(named: &Named, session: &Session<'_>) -> Result<(Version, bool), Failure> {
     let agent = session.agent(&named.id)?;
     let Some(wanted) = wanted(named, session) else { return Ok((agent.current, agent.is_pinned)) };
-    let version = installed(&Named::exact(&named.id, &wanted), None, session)?;
+    let version = session.find_version(&Named::exact(&named.id, &wanted), None)?;
     let version = version.ok_or_else(|| missing(&named.id, &wanted, session))?;
-    session.whole(&version)?;
+    session.refuse_unfit(&version)?;
     let is_pinned = agent.is_pinned && version.folder() == agent.current.folder();
     Ok((version, is_pinned))
 }
@@ -84,10 +68,4 @@ fn missing(id: &str, version: &str, session: &Session<'_>) -> Failure {
         .code(Code::NotInstalled)
         .help(format!("`acp-registry install {id}@{version}` installs it"))
         .suggest(known.iter().map(String::as_str))
-}
-
-/// Whether two texts mean the same version.
-fn is_same(one: &str, other: &str) -> bool {
-    let parse = manifest::Version::parse;
-    one == other || matches!((parse(one), parse(other)), (Some(one), Some(other)) if one == other)
 }

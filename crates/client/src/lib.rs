@@ -2,6 +2,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`session`] | USE: the entry point: open an index, choose an agent, install it, start it |
 //! | [`index`] | READ: a published index, leniently, with copies from one run to the next; a place to the agents it has |
 //! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; an id to a plan |
 //! | [`install`] | INSTALL: what a manifest names, put below a directory by npm, uv or the HTTP client; a distribution to a program |
@@ -18,6 +19,7 @@ pub mod install;
 pub mod lockfile;
 pub mod login;
 pub mod resolve;
+pub mod session;
 pub mod settings;
 pub mod store;
 pub mod update;

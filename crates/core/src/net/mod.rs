@@ -36,5 +36,5 @@ pub use download::{Downloaded, Sink};
 pub use error::{FetchError, Problem, remedy, shown};
 pub use host::HostLimits;
 pub use probe::Answer;
-pub use proxy::{Proxies, VARIABLES as PROXY_VARIABLES, proxy_host, proxy_problem};
+pub use proxy::{Proxies, VARIABLES as PROXY_VARIABLES, proxy_host, proxy_hosts, proxy_problem};
 pub use revalidate::{Revalidated, Validators};

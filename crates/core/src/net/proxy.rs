@@ -88,6 +88,19 @@ pub fn proxy_host(address: &str) -> Option<String> {
     (["http", "https"].contains(&url.scheme()) && is_meant).then(|| host.to_owned())
 }
 
+/// The hosts of the proxies that these variables name, for [`Settings::proxy_hosts`](super::Settings::proxy_hosts).
+///
+/// # Errors
+/// [`Problem::Variable`] for a value that names no proxy: the HTTP client ignores it, and sends past the proxy.
+pub fn proxy_hosts(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<String>, Problem> {
+    let set = VARIABLES.iter().filter_map(|name| Some((*name, variable(name).filter(|value| !value.is_empty())?)));
+    set.map(|(name, value)| match proxy_problem(name, &value) {
+        Some(problem) => Err(Problem::Variable(problem)),
+        None => Ok(proxy_host(&value).unwrap_or_default()),
+    })
+    .collect()
+}
+
 /// Why the value of a variable does not name a proxy, as a sentence; `None` where it does, or is empty. Anything before an
 /// `@` may be a password, and is not shown.
 #[must_use]

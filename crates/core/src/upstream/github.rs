@@ -11,7 +11,7 @@ use url::Url;
 use super::about::license_url;
 use super::{About, SourceError, segment, word};
 use crate::json::{self, List};
-use crate::net::{Client, Document, FetchError, Problem};
+use crate::net::{Client, Credentials, Document, FetchError, Problem, Secret};
 
 /// Where the public GitHub answers programs.
 pub const DEFAULT_API: &str = "https://api.github.com/";
@@ -128,6 +128,25 @@ impl Github {
     pub fn new(api: &str) -> Option<Self> {
         let url = Url::parse(&format!("{}/", api.trim().trim_end_matches('/'))).ok()?;
         (["https", "http"].contains(&url.scheme()) && url.host_str().is_some()).then_some(Self { api: url })
+    }
+
+    /// The GitHub that these variables name, else the public one; its token goes to the credentials.
+    ///
+    /// `GITHUB_API_URL` is the address of the programming interface, `GITHUB_TOKEN` a token for it.
+    ///
+    /// # Errors
+    /// A sentence, when `GITHUB_API_URL` is not such an address.
+    pub fn configured(
+        variable: &dyn Fn(&str) -> Option<String>,
+        credentials: &mut Credentials,
+    ) -> Result<Self, &'static str> {
+        let set = |name| variable(name).filter(|value| !value.trim().is_empty());
+        let github = Self::new(set("GITHUB_API_URL").as_deref().unwrap_or(DEFAULT_API))
+            .ok_or("GITHUB_API_URL is not the address of a GitHub")?;
+        if let Some(token) = set("GITHUB_TOKEN") {
+            credentials.add(&github.api, &Secret::Bearer(token.trim().to_owned()));
+        }
+        Ok(github)
     }
 
     /// The release and the file's name, if an address is that of a release's file here or on the public GitHub.

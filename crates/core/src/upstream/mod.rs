@@ -28,7 +28,7 @@ pub use for_install::{npm_variables, uv_variables};
 pub use npm_config::npm_registry;
 pub use python_config::python_index;
 pub use sources::Sources;
-pub use surroundings::{Surroundings, UnknownBase};
+pub use surroundings::{Surroundings, UnknownBase, ask_package_manager};
 
 use std::any::Any;
 use std::sync::Arc;

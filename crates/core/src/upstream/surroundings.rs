@@ -1,14 +1,20 @@
 //! What the package managers of this machine know.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use url::Url;
 
 use crate::net::{Credentials, Secret};
+use crate::sys::command;
 use crate::sys::fs::read_bounded;
 
 /// The largest configuration file that is read, in bytes.
 const FILE_LIMIT: u64 = 1 << 20;
+
+/// How long a package manager may take to say what it is configured with.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The environment of the program, as its caller lets it be seen.
 pub struct Surroundings<'a> {
@@ -49,6 +55,16 @@ impl UnknownBase {
             Self::Invalid { .. } => "correct that address".to_owned(),
         }
     }
+}
+
+/// Runs a package manager, for [`Surroundings::run`], in an empty directory: it reads the configuration files of its working
+/// directory, and other people may write to the directory of all temporary files.
+#[must_use]
+pub fn ask_package_manager(program: &str, arguments: &[&str]) -> Option<String> {
+    let directory = tempfile::tempdir().ok()?;
+    // Keeps npm from looking in the folders above.
+    fs::write(directory.path().join("package.json"), "{}").ok()?;
+    command::answer(program, arguments, directory.path(), PATIENCE)
 }
 
 impl Surroundings<'_> {

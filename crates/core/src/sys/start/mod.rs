@@ -11,8 +11,10 @@ mod attended;
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(not(unix), path = "waiting.rs")]
 mod platform;
+mod spawned;
 
 pub use attended::attend;
+pub use spawned::spawn;
 
 /// What is started.
 #[derive(Debug)]

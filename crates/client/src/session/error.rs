@@ -1,0 +1,94 @@
+use std::io;
+
+use crate::index::TextError;
+use crate::{index, resolve, store};
+use acp_registry_core::net::Problem;
+use acp_registry_core::sys::fs::PathError;
+use acp_registry_core::text::quote;
+use acp_registry_protocol::handshake::SetupError;
+
+/// Why an agent was not chosen, installed or started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The index cannot be used.
+    #[error(transparent)]
+    Index(#[from] index::Error),
+    /// An entry of the index cannot be read.
+    #[error(transparent)]
+    Entry(#[from] TextError),
+    /// The index has no such agent.
+    #[error("there is no agent {} in the registry index", quote(id))]
+    UnknownAgent {
+        /// What was asked for.
+        id: String,
+        /// The ids that were probably meant, the nearest first.
+        near: Vec<String>,
+    },
+    /// The index has an entry for the agent that cannot be used.
+    #[error("in the registry index, {0}")]
+    UnusableEntry(String),
+    /// There is no plan for the agent.
+    #[error(transparent)]
+    Resolve(#[from] resolve::Error),
+    /// It cannot be installed, or what is installed cannot be used.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// There is no HTTP client.
+    #[error(transparent)]
+    Client(#[from] Problem),
+    /// Nothing may be sent, and something would have to be.
+    #[error("{id} {version} {problem}, and {work} it needs the network")]
+    Offline {
+        /// The agent.
+        id: String,
+        /// Its version.
+        version: String,
+        /// What is wrong with it, as `is not installed`.
+        problem: &'static str,
+        /// What would be done: `installing` or `repairing`.
+        work: &'static str,
+    },
+    /// A package manager installs for its own platform only.
+    #[error(
+        "{id}: a distribution by {kind} can be installed on the platform that it is for only: package managers choose for themselves"
+    )]
+    OtherPlatform {
+        /// The agent.
+        id: String,
+        /// The kind of distribution.
+        kind: &'static str,
+    },
+    /// The program is not what was installed.
+    #[error("{} is damaged: {program} is not what was installed", quote(id))]
+    Damaged {
+        /// The agent.
+        id: String,
+        /// Its program.
+        program: String,
+    },
+    /// The interpreter that starts the agent is gone.
+    #[error("{id} needs {name}, which is not in PATH any more")]
+    LostInterpreter {
+        /// The agent.
+        id: String,
+        /// The interpreter.
+        name: String,
+    },
+    /// The operating system has not started the agent.
+    #[error("{} cannot be started: {program}: {error}", quote(id))]
+    Start {
+        /// The agent.
+        id: String,
+        /// Its program, ready to be shown.
+        program: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// There is no place for a handshake.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// A directory cannot be read or written.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}

@@ -1,0 +1,148 @@
+//! Installing what was planned, and asking whether it answers.
+
+use std::env;
+use std::time::Duration;
+
+use super::{Error, Session};
+use crate::doctor;
+use crate::install::{Installer, Kind, Progress, Shortfall};
+use crate::resolve::Plan;
+use crate::store::{Done, Order, Pin, Start, StoredInterpreter, Version};
+use acp_registry_core::manifest::Platform;
+use acp_registry_protocol::handshake::Options;
+
+/// How long an agent may take to answer: the first start of some is slow.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is to be installed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Request {
+    /// What.
+    pub plan: Plan,
+    /// Whether the agent stays at this version from now on.
+    pub pin: Pin,
+    /// Which version is started from now on.
+    pub start: Start,
+    /// Whether it is installed although it is there and seems undamaged.
+    pub again: bool,
+}
+
+impl Request {
+    /// Installs the plan, and starts it from now on. A pin stays as it is.
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        Self { plan, pin: Pin::Keep, start: Start::This, again: false }
+    }
+}
+
+/// What an installation tells while it runs.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// How far it is.
+    Progress(Progress),
+    /// Another process changes the same agent: this one, in its own words.
+    Waiting(&'a str),
+}
+
+/// Whether an agent answered `initialize`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// Whether it did.
+    pub answers: bool,
+    /// Why not. Printable.
+    pub problem: String,
+    /// How its runtime falls short of what its package asks for.
+    pub shortfall: Option<Shortfall>,
+}
+
+impl Session {
+    /// Installs what was planned, unless it is there already. When the future is dropped, everything is as before.
+    ///
+    /// # Errors
+    /// [`Error`]; everything is then as before.
+    pub async fn install(
+        &self,
+        request: &Request,
+        on_event: &(dyn Fn(Event<'_>) + Send + Sync),
+    ) -> Result<Done, Error> {
+        let plan = &request.plan;
+        if self.options.is_offline {
+            self.refuse_offline(plan, request.again)?;
+        }
+        if plan.kind() != Kind::Binary && plan.platform != Platform::host() {
+            return Err(Error::OtherPlatform { id: plan.id.clone(), kind: plan.kind().as_str() });
+        }
+        let mut installer = self.installer(plan.platform)?;
+        // Allowed once, it stays so for the agent's next versions.
+        installer.allow_build |= self.store.versions(&plan.id)?.iter().any(|version| version.receipt.may_build);
+        let again = request.again || self.may_run_scripts_now(plan, &installer).await?;
+        let progress = |progress| on_event(Event::Progress(progress));
+        let waiting = |holder: &str| on_event(Event::Waiting(holder));
+        let order = Order {
+            plan,
+            installer: &installer,
+            pin: request.pin,
+            start: request.start,
+            progress: &progress,
+            waiting: &waiting,
+        };
+        Ok(if again { self.store.install_again(&order).await } else { self.store.install(&order).await }?)
+    }
+
+    /// Without the network, only what is there and intact counts as installed.
+    fn refuse_offline(&self, plan: &Plan, again: bool) -> Result<(), Error> {
+        let there = self.store.installed(plan)?;
+        if !again && there.as_ref().is_some_and(Version::is_intact) {
+            return Ok(());
+        }
+        let (problem, work) = match there {
+            Some(there) if there.is_intact() => ("does not answer", "repairing"),
+            _ if self.store.holds(plan) => ("is damaged", "repairing"),
+            _ => ("is not installed", "installing"),
+        };
+        Err(Error::Offline { id: plan.id.clone(), version: plan.version.clone(), problem, work })
+    }
+
+    /// Whether npm may run the install scripts now that it was forbidden to run when this was installed.
+    async fn may_run_scripts_now(&self, plan: &Plan, installer: &Installer) -> Result<bool, Error> {
+        let there = self.store.installed(plan)?;
+        let lacks_scripts = there.is_some_and(|there| there.receipt.scripts_ignored_by.is_some());
+        Ok(lacks_scripts && !self.options.is_offline && installer.runs_scripts(&env::temp_dir()).await)
+    }
+
+    /// Starts an agent that was just installed, sends `initialize`, and writes down whether it answers; `None` where there is
+    /// nothing to learn: it was there and has answered before, or is for another platform. An agent that does not answer
+    /// stays installed: what it lacks may be put right later.
+    ///
+    /// Takes up to [`PATIENCE`], twice as long where a failure may be chance.
+    ///
+    /// # Errors
+    /// [`Error`] when there is no place for the handshake, or the answer cannot be written down.
+    pub async fn ask(
+        &self,
+        done: &mut Done,
+        on_event: &(dyn Fn(Event<'_>) + Send + Sync),
+    ) -> Result<Option<Answer>, Error> {
+        let receipt = &done.version.receipt;
+        let is_new = !done.was_there || done.is_repaired || receipt.answers != Some(true);
+        if !is_new || receipt.platform() != Platform::host() {
+            return Ok(None);
+        }
+        let version = &mut done.version;
+        let mut options = Options::new(env::temp_dir());
+        (options.timeout, options.probe) = (PATIENCE, None);
+        let launcher = self.options.launcher.as_deref();
+        let (answers, problem) = match doctor::speak(version, &self.environment(), launcher, &options).await? {
+            // Whether people can sign in is another question.
+            Ok(outcome) => (outcome.handshake.protocol_version.is_some(), outcome.message.unwrap_or_default()),
+            Err(problem) => (false, problem),
+        };
+        let waiting = |holder: &str| on_event(Event::Waiting(holder));
+        self.store.note_answer(version, answers, &waiting).await?;
+        let shortfall = version.receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall);
+        Ok(Some(Answer { answers, problem, shortfall }))
+    }
+}

@@ -1,0 +1,77 @@
+//! Starting an installed agent.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+
+use tokio::process::{Child, ChildStdin, ChildStdout};
+
+use super::{Error, Session};
+use crate::store::{Launch, Version};
+use acp_registry_core::manifest::env_name;
+use acp_registry_core::sys::start::{Program, spawn};
+use acp_registry_core::text::quote;
+
+/// A running agent, which is ended when this is dropped. As long as it runs, its version is not removed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Running {
+    /// The process. Its stderr is that of this program.
+    pub child: Child,
+    /// Where the client writes messages of the protocol, one on each line.
+    pub stdin: ChildStdin,
+    /// Where it reads those of the agent.
+    pub stdout: ChildStdout,
+    _mark: Option<File>,
+}
+
+/// Whether a variable of a manifest is handed on: what decides what runs, no manifest sets.
+#[must_use]
+pub fn may_set(name: &str, value: &str) -> bool {
+    env_name::problem(name).is_none() && !value.contains('\0')
+}
+
+impl Session {
+    /// How a version is started.
+    ///
+    /// # Errors
+    /// [`Error::LostInterpreter`].
+    pub fn launch(&self, version: &Version) -> Result<Launch, Error> {
+        let id = || version.receipt.id.clone();
+        version.launch(|| self.environment()).map_err(|name| Error::LostInterpreter { id: id(), name })
+    }
+
+    /// The variables of its manifest that an agent gets. Those of the person have precedence.
+    #[must_use]
+    pub fn variables(&self, launch: &Launch) -> Vec<(OsString, OsString)> {
+        let is_set = |name: &str| self.options.variables.get(name).is_some();
+        let is_free = |(name, value): &&(String, String)| !is_set(name) && may_set(name, value);
+        launch.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    /// Starts a version, for a client to speak the protocol to it. It runs as the person, with the environment and in the
+    /// working directory of this program.
+    ///
+    /// # Errors
+    /// [`Error`] when it is not as it was installed, other people could change it, or the system does not start it.
+    pub fn start(&self, version: &Version) -> Result<Running, Error> {
+        let mark = version.mark_used();
+        self.refuse_unfit(version)?;
+        let launch = self.launch(version)?;
+        let program = Program {
+            path: launch.program.clone(),
+            variables: self.variables(&launch),
+            arguments: launch.args.iter().map(OsString::from).collect(),
+            keep_open: None,
+        };
+        let failed = |error| {
+            let program = quote(&launch.program.display().to_string());
+            Error::Start { id: version.receipt.id.clone(), program, error }
+        };
+        let mut child = spawn(program).map_err(failed)?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(failed(io::ErrorKind::BrokenPipe.into()));
+        };
+        Ok(Running { child, stdin, stdout, _mark: mark })
+    }
+}

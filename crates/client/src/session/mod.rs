@@ -1,0 +1,143 @@
+//! USE: the entry point of programs that use agents: open an index, choose an agent, install it, start it.
+//!
+//! * [`Session`]: an index and a directory of installed agents
+//! * [`Options`]: which ones, and what may be sent and kept
+//! * [`Named`]: an agent as a person names it: `gemini`, `gemini@0.61.0`, `gemini@latest`
+//!
+//! What protects a person holds for every caller: only an agent that is as it was installed is started, from a directory that
+//! other people cannot change, and a manifest sets no variable that decides what runs.
+
+mod error;
+mod find;
+mod install;
+mod launch;
+mod named;
+mod options;
+mod plan;
+
+pub use error::Error;
+pub use find::is_same;
+pub use install::{Answer, Event, PATIENCE, Request};
+pub use launch::{Running, may_set};
+pub use named::{Named, WrongName};
+pub use options::{Options, Variables};
+
+use std::sync::{Arc, OnceLock};
+
+use futures_util::FutureExt as _;
+
+use crate::index::{self, Copies, Index, Loaded};
+use crate::install::{Installer, PackageCache};
+use crate::resolve::Host;
+use crate::store::Store;
+use acp_registry_core::manifest::Platform;
+use acp_registry_core::net::{Client, Problem, Settings, proxy_hosts};
+use acp_registry_core::sys::fs::PathError;
+use acp_registry_core::sys::process::Environment;
+use acp_registry_core::upstream::github::Github;
+use acp_registry_core::upstream::{Registries, Surroundings, ask_package_manager, npm_variables, uv_variables};
+
+/// An index and a directory of installed agents. Connections and questions to package managers wait until they are needed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Session {
+    /// The installed agents.
+    pub store: Store,
+    options: Options,
+    connection: OnceLock<(Arc<Client>, Github)>,
+}
+
+impl Session {
+    /// Opens a session. Nothing is read, written or sent yet.
+    ///
+    /// # Errors
+    /// [`PathError`] when the directory of agents is relative, and the working directory is unknown.
+    pub fn open(options: Options) -> Result<Self, PathError> {
+        let mut store = Store::at(&options.root)?;
+        store.patience = options.patience;
+        store.trusts_others = options.trusts_others;
+        Ok(Self { store, options, connection: OnceLock::new() })
+    }
+
+    /// What the session was opened with.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Reads the index, from its host or from a copy of an earlier run.
+    ///
+    /// # Errors
+    /// [`index::Error`].
+    pub async fn index(&self) -> Result<Loaded, index::Error> {
+        let Options { is_offline, refresh, .. } = self.options;
+        let options = index::Options { copies: self.copies(), is_offline, refresh };
+        index::load(&self.options.index, &options, || self.connect().map(|(client, _)| client)).await
+    }
+
+    /// The last copy of the index, if there is one; nothing is sent.
+    #[must_use]
+    pub fn index_at_hand(&self) -> Option<Index> {
+        let options = index::Options { copies: self.copies(), is_offline: true, refresh: false };
+        let no_client = || Err(Problem::Refused("nothing may be sent"));
+        // Without a request, the future is ready at its first poll.
+        index::load(&self.options.index, &options, no_client).now_or_never()?.ok().map(|loaded| loaded.index)
+    }
+
+    /// The variables that package managers and agents may see.
+    #[must_use]
+    pub fn environment(&self) -> Environment {
+        Environment::from_host(self.options.variables.iter().cloned())
+    }
+
+    /// What this machine can run.
+    #[must_use]
+    pub fn host(&self) -> Host {
+        Host::detect(&self.environment())
+    }
+
+    /// What installs agents for this platform.
+    ///
+    /// # Errors
+    /// [`Problem`] when there is no HTTP client, because of a wrong proxy for example.
+    pub fn installer(&self, platform: Option<Platform>) -> Result<Installer, Problem> {
+        let (client, github) = self.connect()?;
+        let variable = |name: &str| self.options.variable(name);
+        let surroundings = Surroundings { variable: &variable, run: &ask_package_manager };
+        let new = Installer::new(client, self.environment());
+        let cache = self.options.cache.as_deref().filter(|_| self.options.keeps_packages);
+        Ok(Installer {
+            npm: npm_variables(&surroundings),
+            uv: uv_variables(&surroundings),
+            registries: Registries::configured(&surroundings),
+            github: Some(github),
+            platform,
+            launcher: self.options.launcher.clone(),
+            packages: cache.map(PackageCache::at),
+            allow_build: self.options.allow_build,
+            timeout: self.options.install_timeout.unwrap_or(new.timeout),
+            ..new
+        })
+    }
+
+    fn copies(&self) -> Option<Copies> {
+        self.options.cache.as_deref().map(|directory| Copies::at(&directory.join("indexes")))
+    }
+
+    fn connect(&self) -> Result<(Arc<Client>, Github), Problem> {
+        if let Some((client, github)) = self.connection.get() {
+            return Ok((client.clone(), github.clone()));
+        }
+        let variable = |name: &str| self.options.variable(name);
+        let mut settings = Settings {
+            allowed: self.options.allowed_hosts.clone(),
+            proxy_hosts: proxy_hosts(&variable)?,
+            ..Settings::default()
+        };
+        let github = Github::configured(&variable, &mut settings.credentials)
+            .map_err(|problem| Problem::Variable(problem.to_owned()))?;
+        settings.sources.add(&github.api);
+        let client = Arc::new(Client::new(settings)?);
+        Ok(self.connection.get_or_init(|| (client, github)).clone())
+    }
+}

@@ -1,0 +1,78 @@
+//! From an agent that is named to the plan of its installation.
+
+use super::{Error, Named, Session};
+use crate::index::Index;
+use crate::install::Kind;
+use crate::resolve::{Offer, Plan, Wanted, pick, resolve};
+use crate::store::Version;
+use crate::update::as_installed;
+use acp_registry_core::text::{quote, suggestions};
+
+impl Session {
+    /// Chooses the version, the kind of distribution and the platform. An agent that is installed keeps its kind, unless one
+    /// is named.
+    ///
+    /// # Errors
+    /// [`Error`] when the index has no such agent or version, or this machine cannot run it.
+    pub fn plan(&self, named: &Named, kind: Option<Kind>, index: &Index) -> Result<Plan, Error> {
+        let (offers, wanted, host) = (self.offers(named, index)?, self.wanted(named, kind), self.host());
+        if kind.is_none()
+            && let Ok(Some(agent)) = self.store.agent(&named.id)
+            && let Some(plan) = as_installed(&agent, &offers, &wanted, &host)
+        {
+            return Ok(plan);
+        }
+        Ok(resolve(&offers, &wanted, &host)?)
+    }
+
+    /// The plan by which a version is installed again as it was, whatever the index has now; `None` for a version of a kind
+    /// that this library does not know.
+    ///
+    /// # Errors
+    /// [`Error::Resolve`] when this machine cannot run it any more.
+    pub fn plan_again(&self, version: &Version) -> Result<Option<Plan>, Error> {
+        let Some(offer) = version.offer() else { return Ok(None) };
+        let receipt = &version.receipt;
+        let named = Named::exact(&receipt.id, &receipt.version);
+        Ok(Some(resolve(&[offer], &self.wanted(&named, receipt.kind()), &self.host())?))
+    }
+
+    /// The offer of the version that is named.
+    ///
+    /// # Errors
+    /// [`Error`] when the index has no such agent, or there is no such version.
+    pub fn offer(&self, named: &Named, index: &Index) -> Result<Offer, Error> {
+        Ok(pick(&self.offers(named, index)?, &self.wanted(named, None))?)
+    }
+
+    /// What there is of an agent: in the index, and, where a version is named, installed.
+    ///
+    /// # Errors
+    /// [`Error`] when the index has no such agent.
+    pub fn offers(&self, named: &Named, index: &Index) -> Result<Vec<Offer>, Error> {
+        let agent = index.agent(&named.id)?.ok_or_else(|| Error::unknown(&named.id, index))?;
+        let mut offers = Offer::of_agent(&agent, index.sha256());
+        if named.version.is_some() {
+            offers.extend(self.store.versions(&named.id)?.iter().filter_map(Version::offer));
+        }
+        Ok(offers)
+    }
+
+    /// What is asked for when an agent is named.
+    #[must_use]
+    pub fn wanted(&self, named: &Named, kind: Option<Kind>) -> Wanted {
+        Wanted { id: named.id.clone(), version: named.version.clone(), kind, platform: self.options.platform }
+    }
+}
+
+impl Error {
+    /// The index has no agent of this id that can be used.
+    #[must_use]
+    pub fn unknown(id: &str, index: &Index) -> Self {
+        if let Some(note) = index.notes.iter().find(|note| note.contains(&format!(" ({}) ", quote(id)))) {
+            return Self::UnusableEntry(note.clone());
+        }
+        let near = suggestions(id, index.entries().map(|entry| entry.id.as_str()));
+        Self::UnknownAgent { id: id.to_owned(), near: near.into_iter().map(ToOwned::to_owned).collect() }
+    }
+}

@@ -1,0 +1,19 @@
+//! Programs that this one speaks to.
+
+use std::io;
+use std::process::Stdio;
+
+use tokio::process::{Child, Command};
+
+use super::Program;
+
+/// Starts a program with pipes for its stdin and stdout. It is killed when the child is dropped.
+///
+/// # Errors
+/// What the operating system says when it cannot be started.
+pub fn spawn(program: Program) -> io::Result<Child> {
+    #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
+    let mut command = Command::new(&program.path);
+    command.args(program.arguments).envs(program.variables).kill_on_drop(true);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
+}
