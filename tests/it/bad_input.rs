@@ -272,6 +272,12 @@ fn files_of_every_shape_come_to_an_end() {
         svg(&format!("<style>{}</style>{}", ".a .b{fill:red}".repeat(900), "<path d='M0 0h1v1z'/>".repeat(9_000))),
         svg(&format!("<style>{}</style>", ".a{".repeat(100_000))),
         svg(&format!("<style>a{{b:{}}}</style>", "(".repeat(400_000))),
+        svg(&format!("<style>.a{{fill:none}}</style><path class='{}'/>", "a ".repeat(400_000))),
+        svg(&format!(
+            "<style>stop{{stop-color:currentColor}}</style><linearGradient id='z'>{}</linearGradient>{}",
+            "<stop/>".repeat(9_000),
+            members(4_500, &|n| format!("<linearGradient id='g{n}' href='#z'/>"))
+        )),
         svg(&format!("<path d='{}' fill='{}'/>", "M".repeat(400_000), "(".repeat(400_000))),
         svg(&(0..4_000)
             .map(|n| format!("<g id='u{}'><use href='#u{n}'/><use href='#u{n}'/></g>", n + 1))

@@ -1,44 +1,28 @@
 //! Which declaration holds for an element, among style sheets and `style` attributes.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
-use roxmltree::NodeId;
+use roxmltree::{Node, NodeId};
 
 use super::Icon;
-use super::css::{Declaration, Piece};
-use super::elements::{Element, Elements};
-use super::selector::{Selector, Weight};
-use super::work::{TooMuch, Work};
+use super::css::{Declaration, Kind};
+use super::value::Piece;
 
 /// The properties that decide what a viewer shows.
-const PROPERTIES: [&str; 16] = [
+pub(super) const PROPERTIES: [&str; 16] = [
     "display", "opacity", "fill", "stroke", "stop-color", "visibility", "fill-opacity", "stroke-opacity",
     "stroke-width", "width", "height", "r", "rx", "ry", "d", "points",
 ];
 
-/// The declarations of all style sheets and `style` attributes that apply under no condition.
+/// The declarations that were read, by what they apply to. What an element costs does not depend on their number.
+#[derive(Default)]
 pub(super) struct Cascade<'b> {
-    rules: Vec<Rule<'b>>,
-    attributes: HashMap<NodeId, Vec<Numbered<'b>>>,
+    sheets: HashMap<(Kind, &'b str), Winners<'b>>,
+    attributes: HashMap<NodeId, Winners<'b>>,
 }
 
-/// The declarations that follow one another in a style sheet and have the same selectors.
-struct Rule<'b> {
-    selectors: &'b Rc<[Selector]>,
-    declarations: Vec<Numbered<'b>>,
-}
-
-/// A declaration, with the number of its property and its own among all.
-#[derive(Clone, Copy)]
-struct Numbered<'b> {
-    property: usize,
-    order: usize,
-    declaration: &'b Declaration,
-}
-
-/// What wins: importance, then `style` before style sheets, then specificity, then what comes last.
-type Precedence = (bool, bool, Weight, usize);
+/// What wins: importance, then `style` before style sheets, then the kind of selector, then what comes last.
+type Precedence = (bool, bool, Kind, usize);
 
 /// The declarations that hold for one element.
 #[derive(Default)]
@@ -46,66 +30,43 @@ pub(super) struct Winners<'b>([Option<(Precedence, &'b Declaration)>; PROPERTIES
 
 impl<'b> Cascade<'b> {
     pub(super) fn of(icon: &'b Icon<'_>) -> Self {
-        let mut cascade = Self { rules: Vec::new(), attributes: HashMap::new() };
-        let mut order = 0;
-        for styled in &icon.styles {
-            // What applies under a condition only cannot be relied upon.
-            for declaration in styled.css.declarations.iter().filter(|declaration| !declaration.is_conditional) {
-                let Some(property) = number_of(&declaration.property) else { continue };
-                order += 1;
-                let numbered = Numbered { property, order, declaration };
-                if styled.is_sheet {
-                    cascade.add(numbered);
-                } else {
-                    cascade.attributes.entry(styled.element).or_default().push(numbered);
-                }
+        let mut cascade = Self::default();
+        let all =
+            icon.styles.iter().flat_map(|styled| styled.css.declarations.iter().map(move |found| (styled, found)));
+        for (order, (styled, declaration)) in all.enumerate().filter(|(_, (_, found))| !found.is_unread) {
+            let Some(property) = number_of(&declaration.property) else { continue };
+            let important = declaration.important;
+            if !styled.is_sheet {
+                let own = cascade.attributes.entry(styled.element).or_default();
+                own.offer(property, (important, true, Kind::Any, order), declaration);
+            }
+            for selector in declaration.selectors.iter() {
+                let named = cascade.sheets.entry((selector.kind, &selector.name)).or_default();
+                named.offer(property, (important, false, selector.kind, order), declaration);
             }
         }
         cascade
     }
 
-    fn add(&mut self, numbered: Numbered<'b>) {
-        let selectors = &numbered.declaration.selectors;
-        match self.rules.last_mut() {
-            Some(rule) if Rc::ptr_eq(rule.selectors, selectors) => rule.declarations.push(numbered),
-            _ => self.rules.push(Rule { selectors, declarations: vec![numbered] }),
-        }
-    }
-
     /// The declarations that hold for an element.
-    pub(super) fn winners(
-        &self,
-        id: NodeId,
-        element: &Element<'_>,
-        elements: &Elements<'_>,
-        work: &mut Work,
-    ) -> Result<Winners<'b>, TooMuch> {
+    pub(super) fn winners(&self, node: Node<'_, '_>) -> Winners<'b> {
         let mut winners = Winners::default();
-        for rule in &self.rules {
-            let mut weight = None;
-            for selector in rule.selectors.iter() {
-                if selector.matches(element, elements, work)? {
-                    weight = weight.max(Some(selector.weight()));
+        for found in keys(node).filter_map(|key| self.sheets.get(&key)).chain(self.attributes.get(&node.id())) {
+            for (property, winner) in found.0.iter().enumerate() {
+                if let Some((precedence, declaration)) = *winner {
+                    winners.offer(property, precedence, declaration);
                 }
             }
-            if let Some(weight) = weight {
-                work.spend(rule.declarations.len())?;
-                rule.declarations.iter().for_each(|declaration| winners.offer(*declaration, false, weight));
-            }
         }
-        for declaration in self.attributes.get(&id).into_iter().flatten() {
-            winners.offer(*declaration, true, (0, 0, 0));
-        }
-        Ok(winners)
+        winners
     }
 }
 
 impl<'b> Winners<'b> {
-    fn offer(&mut self, offer: Numbered<'b>, is_attribute: bool, weight: Weight) {
-        let precedence = (offer.declaration.important, is_attribute, weight, offer.order);
-        let place = &mut self.0[offer.property];
+    fn offer(&mut self, property: usize, precedence: Precedence, declaration: &'b Declaration) {
+        let place = &mut self.0[property];
         if place.is_none_or(|(held, _)| held < precedence) {
-            *place = Some((precedence, offer.declaration));
+            *place = Some((precedence, declaration));
         }
     }
 
@@ -114,6 +75,14 @@ impl<'b> Winners<'b> {
         let (_, declaration) = self.0[number_of(property)?]?;
         Some(&declaration.value)
     }
+}
+
+/// What selectors may say to mean an element.
+pub(super) fn keys<'n>(node: Node<'n, '_>) -> impl Iterator<Item = (Kind, &'n str)> {
+    let classes = node.attribute("class").unwrap_or_default().split_ascii_whitespace();
+    let name = [(Kind::Any, ""), (Kind::Element, node.tag_name().name())];
+    let id = node.attribute("id").map(|id| (Kind::Id, id));
+    name.into_iter().chain(id).chain(classes.map(|class| (Kind::Class, class)))
 }
 
 fn number_of(property: &str) -> Option<usize> {

@@ -1,32 +1,32 @@
-//! The CSS of an icon, as far as the icon rules need it: declarations, the selectors they belong to, and at-rules.
+//! The CSS of an icon, as far as the icon rules need it: rules with simple selectors, and declarations.
 //!
-//! Tokens come from `cssparser`, which takes care of comments, escapes and strings as browsers do.
+//! Whatever else CSS has is recorded as unread, and `icon/syntax` refuses it. Its declarations are recorded all the same,
+//! so that the rules about colours and references find what is in them; they apply to no element.
 
 use std::ops::Range;
 use std::rc::Rc;
 
-use cssparser::{ParseError, Parser, Token};
+use acp_registry_core::text::quote;
 
-use super::selector::{Selector, parse_list};
-
-/// How deep blocks and brackets may nest. Deeper ones are not looked into, which is reported.
-const DEPTH_LIMIT: u8 = 16;
+use super::token::{Token, tokens};
+use super::value::{Piece, pieces};
 
 /// Everything found in one style sheet or `style` attribute.
 #[derive(Debug, Default)]
 pub(crate) struct Style {
     pub(crate) declarations: Vec<Declaration>,
-    pub(crate) at_rules: Vec<AtRule>,
+    /// The name of each `@name …` in lower case, and the place of its head in the CSS text.
+    pub(crate) at_rules: Vec<(String, Range<usize>)>,
     /// How many selectors there are, in all rules.
     pub(crate) selectors: usize,
-    /// Whether something is nested too deep to be looked at.
-    pub(crate) is_too_deep: bool,
+    /// What could not be read, and its place in the CSS text.
+    pub(crate) unread: Vec<(String, Range<usize>)>,
 }
 
 /// `property: value`
 #[derive(Debug)]
 pub(crate) struct Declaration {
-    /// In lower case, unescaped.
+    /// In lower case.
     pub(crate) property: String,
     /// The value without `!important`.
     pub(crate) value: Vec<Piece>,
@@ -37,251 +37,198 @@ pub(crate) struct Declaration {
     pub(crate) range: Range<usize>,
     /// Where it applies; empty for a `style` attribute.
     pub(crate) selectors: Rc<[Selector]>,
-    /// Whether it applies only under a condition, such as a medium.
-    pub(crate) is_conditional: bool,
+    /// Whether it is not known where it applies.
+    pub(crate) is_unread: bool,
 }
 
-/// `@name …`
-#[derive(Debug)]
-pub(crate) struct AtRule {
-    /// In lower case.
-    pub(crate) name: String,
-    /// Place of the rule's head in the CSS text.
-    pub(crate) range: Range<usize>,
+/// A selector of one part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Selector {
+    pub(super) kind: Kind,
+    /// Empty for `*`.
+    pub(super) name: String,
 }
 
-/// A part of a value, unescaped.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Piece {
-    /// A word, in lower case.
-    Word(String),
-    /// The address of a `url()`.
-    Url(String),
-    /// A string.
-    Text(String),
-    /// A number, a percentage as its fraction, or a length in pixels.
-    Number(f64),
-    /// Anything else.
-    Other,
+/// What a selector compares; a later kind wins over an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Kind {
+    Any,
+    Element,
+    Class,
+    Id,
 }
 
-/// A token, with the content of its brackets.
-#[derive(Debug)]
-pub(super) enum Lexeme {
-    Space,
-    Colon,
-    Comma,
-    Delim(char),
-    AtKeyword(String),
-    Hash(String),
-    Word(String),
-    /// Brackets; round ones with the name of a function, in lower case, before them.
-    Group(Bracket, String, Vec<Lexeme>),
-    Leaf(Piece),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bracket {
-    Round,
-    Square,
-}
+type Placed<'a> = (Token<'a>, Range<usize>);
 
 /// Parses a style sheet, or the declarations of a `style` attribute.
-pub(crate) fn parse(text: &str) -> Style {
-    let mut style = Style::default();
-    let around = Around { selectors: Rc::from([]), is_conditional: false, depth: 0 };
-    contents(&mut Parser::new(text), text, &around, &mut style);
-    style
-}
-
-/// The context of a declaration.
-#[derive(Clone)]
-struct Around {
-    selectors: Rc<[Selector]>,
-    is_conditional: bool,
-    depth: u8,
-}
-
-type Never = ParseError<()>;
-
-/// Reads declarations and nested rules up to the end of the block, which may be the whole text.
-fn contents(parser: &mut Parser<'_>, text: &str, around: &Around, style: &mut Style) {
-    loop {
-        parser.skip_whitespace();
-        let start = parser.position().byte_index();
-        let Some(item) = item(parser, &mut style.is_too_deep) else { break };
-        let range = start..item.end;
-        let at_keyword = item.at_keyword();
-        if let Some(name) = &at_keyword {
-            style.at_rules.push(AtRule { name: name.clone(), range: range.clone() });
-        }
-        if !item.block {
-            if let Some((property, value, important)) = item.declaration() {
-                let written =
-                    text.get(range.clone()).and_then(|text| text.split_once(':')).map_or("", |(_, value)| value);
-                style.declarations.push(Declaration {
-                    property,
-                    value,
-                    important,
-                    text: written.trim().to_owned(),
-                    range,
-                    selectors: around.selectors.clone(),
-                    is_conditional: around.is_conditional,
-                });
+pub(crate) fn parse(text: &str, is_sheet: bool) -> Style {
+    let mut reader = Reader { text, is_sheet, style: Style::default(), rule: Rule::None, is_lost: false };
+    let mut part: Vec<Placed<'_>> = Vec::new();
+    for (token, range) in tokens(text) {
+        match token {
+            Token::Sign(end @ (';' | '{' | '}')) => {
+                reader.read(&part, end, range);
+                part.clear();
             }
-            continue;
+            _ => part.push((token, range)),
         }
-        let mut inner = Around { depth: around.depth + 1, ..around.clone() };
-        if let Some(name) = at_keyword {
-            // Layers only change which of two rules wins.
-            inner.is_conditional |= name != "layer";
-        } else {
-            inner.selectors = parse_list(&item.tokens).into();
-            style.selectors += inner.selectors.len();
-        }
-        let _: Result<(), Never> = parser.parse_nested_block(|parser| {
-            if inner.depth <= DEPTH_LIMIT {
-                contents(parser, text, &inner, style);
-            } else {
-                style.is_too_deep = true;
-                while parser.next().is_ok() {}
-            }
-            Ok(())
-        });
     }
+    reader.read(&part, ';', text.len()..text.len());
+    reader.style
 }
 
-/// One item of a block: tokens up to a semicolon or an opening brace.
-struct Item {
-    tokens: Vec<Lexeme>,
-    end: usize,
-    block: bool,
-}
-
-fn item(parser: &mut Parser<'_>, is_too_deep: &mut bool) -> Option<Item> {
-    let mut tokens = Vec::new();
-    let mut end = parser.position().byte_index();
-    let mut any = false;
-    loop {
-        let Some(token) = parser.next_including_whitespace().ok().cloned() else {
-            return any.then_some(Item { tokens, end, block: false });
+impl Selector {
+    fn parse(tokens: &[Placed<'_>]) -> Option<Self> {
+        let (kind, name) = match trimmed(tokens) {
+            [(Token::Sign('*'), _)] => (Kind::Any, ""),
+            [(Token::Word(name), _)] => (Kind::Element, *name),
+            [(Token::Sign('.'), _), (Token::Word(name), _)] => (Kind::Class, *name),
+            [(Token::Sign('#'), _), (Token::Word(name), _)] => (Kind::Id, *name),
+            _ => return None,
         };
-        any = true;
-        match token {
-            Token::Semicolon => return Some(Item { tokens, end, block: false }),
-            Token::CurlyBracketBlock => return Some(Item { tokens, end, block: true }),
-            token => tokens.push(lexeme(parser, &token, 0, is_too_deep)),
-        }
-        if !matches!(tokens.last(), Some(Lexeme::Space)) {
-            end = parser.position().byte_index();
-        }
+        Some(Self { kind, name: name.to_owned() })
     }
 }
 
-fn lexeme(parser: &mut Parser<'_>, token: &Token<'_>, depth: u8, is_too_deep: &mut bool) -> Lexeme {
-    let (bracket, name) = match token {
-        Token::WhiteSpace(_) | Token::Comment(_) => return Lexeme::Space,
-        Token::Colon => return Lexeme::Colon,
-        Token::Comma => return Lexeme::Comma,
-        Token::Delim(c) => return Lexeme::Delim(*c),
-        Token::AtKeyword(name) => return Lexeme::AtKeyword(name.to_ascii_lowercase()),
-        Token::Hash(name) | Token::IDHash(name) => return Lexeme::Hash(name.to_string()),
-        Token::Ident(name) => return Lexeme::Word(name.to_string()),
-        Token::QuotedString(text) => return Lexeme::Leaf(Piece::Text(text.to_string())),
-        Token::Number { value, .. } | Token::Percentage { unit_value: value, .. } => {
-            return Lexeme::Leaf(Piece::Number(f64::from(*value)));
-        }
-        Token::Dimension { value, unit, .. } if unit.eq_ignore_ascii_case("px") => {
-            return Lexeme::Leaf(Piece::Number(f64::from(*value)));
-        }
-        Token::UnquotedUrl(url) | Token::BadUrl(url) => return Lexeme::Leaf(Piece::Url(url.to_string())),
-        Token::Function(name) => (Bracket::Round, name.to_ascii_lowercase()),
-        Token::ParenthesisBlock => (Bracket::Round, String::new()),
-        Token::SquareBracketBlock => (Bracket::Square, String::new()),
-        _ => return Lexeme::Leaf(Piece::Other),
-    };
-    let mut inner = Vec::new();
-    let _: Result<(), Never> = parser.parse_nested_block(|parser| {
-        while let Ok(token) = parser.next_including_whitespace().cloned() {
-            if depth < DEPTH_LIMIT {
-                inner.push(lexeme(parser, &token, depth + 1, is_too_deep));
-            } else {
-                *is_too_deep = true;
-            }
-        }
-        Ok(())
-    });
-    Lexeme::Group(bracket, name, inner)
+/// Reads parts of the text that end with `;`, `{` or `}`, one after the other.
+struct Reader<'a> {
+    text: &'a str,
+    is_sheet: bool,
+    style: Style,
+    rule: Rule,
+    /// Whether it is not known what the rest applies to.
+    is_lost: bool,
 }
 
-/// Functions that load what a string in them names.
-const LOADERS: &[&str] = &["url", "src", "image", "image-set", "-webkit-image-set", "cross-fade"];
+/// The rule that is open.
+enum Rule {
+    None,
+    Read(Rc<[Selector]>),
+    Unread,
+}
 
-/// Tokens as the pieces of a value, brackets laid open.
-fn pieces(tokens: &[Lexeme], in_loader: bool, out: &mut Vec<Piece>) {
-    for token in tokens {
-        match token {
-            Lexeme::Space => {}
-            Lexeme::Word(word) => out.push(Piece::Word(word.to_ascii_lowercase())),
-            Lexeme::Leaf(Piece::Text(text)) if in_loader => out.push(Piece::Url(text.clone())),
-            Lexeme::Leaf(piece) => out.push(piece.clone()),
-            Lexeme::Group(_, name, inner) => {
-                // A quoted address is an address like a bare one.
-                if name != "url" {
-                    out.push(Piece::Other);
+impl<'a> Reader<'a> {
+    fn read(&mut self, part: &[Placed<'a>], end: char, end_range: Range<usize>) {
+        let part = trimmed(part);
+        let range = match part {
+            [(_, first), .., (_, last)] => first.start..last.end,
+            [(_, only)] => only.clone(),
+            [] => end_range,
+        };
+        if !is_whole(part) {
+            self.lose("an escape, or a comment, string or bracket without its end", &range);
+        }
+        match part {
+            [(Token::Sign('@'), _), (Token::Word(name), _), ..] => {
+                let name = name.to_ascii_lowercase();
+                // A rule of its own reports `@import`.
+                if end == '{' || name != "import" {
+                    self.refuse(format!("the at-rule {}", quote(&format!("@{name}"))), &range);
                 }
-                pieces(inner, in_loader || LOADERS.contains(&name.as_str()), out);
+                self.style.at_rules.push((name, range.clone()));
+                // The rules of its block cannot be told from those behind it.
+                self.is_lost |= end == '{';
             }
-            _ => out.push(Piece::Other),
+            _ if end == '{' => self.open(part, &range),
+            [] => {}
+            _ => self.declare(part, &range),
+        }
+        if end == '}' {
+            if matches!(self.rule, Rule::None) {
+                self.lose("a `}` without a rule", &range);
+            }
+            self.rule = Rule::None;
         }
     }
-}
 
-impl Item {
-    fn at_keyword(&self) -> Option<String> {
-        match self.tokens.first() {
-            Some(Lexeme::AtKeyword(name)) => Some(name.clone()),
-            _ => None,
+    fn open(&mut self, head: &[Placed<'a>], range: &Range<usize>) {
+        if !self.is_sheet || !matches!(self.rule, Rule::None) {
+            self.lose("a rule inside another one", range);
         }
+        let selectors: Option<Rc<[Selector]>> =
+            head.split(|(token, _)| *token == Token::Sign(',')).map(Selector::parse).collect();
+        self.rule = if let Some(selectors) = selectors {
+            self.style.selectors += selectors.len();
+            Rule::Read(selectors)
+        } else {
+            let head = quote(self.text.get(range.clone()).unwrap_or_default());
+            self.refuse(format!("the selector {head} is neither `name`, `.class`, `#id` nor `*`"), range);
+            Rule::Unread
+        };
     }
 
-    fn declaration(&self) -> Option<(String, Vec<Piece>, bool)> {
-        let colon = self.tokens.iter().position(|token| matches!(token, Lexeme::Colon))?;
-        let (head, tail) = (&self.tokens[..colon], &self.tokens[colon + 1..]);
-        let mut head = head.iter().filter(|token| !matches!(token, Lexeme::Space));
-        let (Some(Lexeme::Word(property)), None) = (head.next(), head.next()) else { return None };
-        let bang = tail.iter().rposition(|token| matches!(token, Lexeme::Delim('!')));
-        let important = bang.filter(|&at| {
-            let mut behind = tail[at + 1..].iter().filter(|token| !matches!(token, Lexeme::Space));
-            let is_the_word =
-                matches!(behind.next(), Some(Lexeme::Word(word)) if word.eq_ignore_ascii_case("important"));
-            is_the_word && behind.next().is_none()
+    fn declare(&mut self, part: &[Placed<'a>], range: &Range<usize>) {
+        if self.is_sheet && matches!(self.rule, Rule::None) {
+            self.lose("a declaration outside of a rule", range);
+        }
+        let colon = part.iter().position(|(token, _)| *token == Token::Sign(':'));
+        let halves = colon.map(|at| (trimmed(&part[..at]), &part[at + 1..], part[at].1.end));
+        let Some(([(Token::Word(property), _)], value, start)) = halves else {
+            let text = quote(self.text.get(range.clone()).unwrap_or_default());
+            return self.refuse(format!("{text} is not `property: value`"), range);
+        };
+        let value: Vec<Token<'_>> =
+            value.iter().map(|(token, _)| *token).filter(|token| *token != Token::Space).collect();
+        let (value, important) = match &value[..] {
+            [value @ .., Token::Sign('!'), Token::Word(word)] if word.eq_ignore_ascii_case("important") => {
+                (value, true)
+            }
+            value => (value, false),
+        };
+        self.style.declarations.push(Declaration {
+            property: property.to_ascii_lowercase(),
+            value: pieces(value.iter().copied()),
+            important,
+            text: self.text.get(start..range.end).unwrap_or_default().trim().to_owned(),
+            range: range.clone(),
+            selectors: if let Rule::Read(selectors) = &self.rule { selectors.clone() } else { Rc::from([]) },
+            is_unread: self.is_unread(),
         });
-        let mut value = Vec::new();
-        pieces(&tail[..important.unwrap_or(tail.len())], false, &mut value);
-        Some((property.to_ascii_lowercase(), value, important.is_some()))
+    }
+
+    fn is_unread(&self) -> bool {
+        self.is_lost || matches!(self.rule, Rule::Unread)
+    }
+
+    /// Records what is not read, unless something around or before it was.
+    fn refuse(&mut self, what: String, range: &Range<usize>) {
+        if !self.is_unread() {
+            self.style.unread.push((what, range.clone()));
+        }
+    }
+
+    /// Records why nothing from here on is read.
+    fn lose(&mut self, why: &str, range: &Range<usize>) {
+        if !self.is_lost {
+            self.style.unread.push((why.to_owned(), range.clone()));
+        }
+        self.is_lost = true;
     }
 }
 
-/// The addresses in a value.
-pub(crate) fn urls(value: &[Piece]) -> impl Iterator<Item = &str> {
-    value.iter().filter_map(|piece| if let Piece::Url(url) = piece { Some(url.as_str()) } else { None })
+fn trimmed<'t, 'a>(tokens: &'t [Placed<'a>]) -> &'t [Placed<'a>] {
+    let is_space = |(token, _): &Placed<'_>| *token == Token::Space;
+    let start = tokens.iter().position(|token| !is_space(token)).unwrap_or(tokens.len());
+    let end = tokens.iter().rposition(|token| !is_space(token)).map_or(start, |last| last + 1);
+    &tokens[start..end]
 }
 
-/// Parses one value, such as that of a presentation attribute.
-pub(crate) fn value(text: &str) -> Vec<Piece> {
-    let text = text.trim();
-    // Nearly all values are one plain word; those need no parser.
-    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphabetic()) {
-        return vec![Piece::Word(text.to_ascii_lowercase())];
-    }
-    let mut style = parse(&format!("x:{text}"));
-    match style.declarations.pop() {
-        // What is nested too deep is none of the plain values.
-        Some(declaration) if !style.is_too_deep => declaration.value,
-        Some(_) => vec![Piece::Other, Piece::Other],
-        None => Vec::new(),
-    }
+/// Whether all brackets are closed, and everything was read.
+fn is_whole(tokens: &[Placed<'_>]) -> bool {
+    let mut open = Vec::new();
+    tokens.iter().all(|(token, _)| match token {
+        Token::Unread => false,
+        Token::Function(_) | Token::Sign('(') => {
+            open.push(')');
+            true
+        }
+        Token::Sign('[') => {
+            open.push(']');
+            true
+        }
+        Token::Sign(end @ (')' | ']')) => open.pop() == Some(*end),
+        _ => true,
+    }) && open.is_empty()
 }
 
 #[cfg(test)]
@@ -290,56 +237,87 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn comments_and_escapes_hide_nothing() {
-        for css in ["fill/**/:red", "f\\69ll:red", "FILL : RED", "fill:r\\65 d", "fill:red !important", ";;fill:red;"] {
-            let style = parse(css);
+    fn comments_and_case_hide_nothing() {
+        for css in ["fill/**/:red", "FILL : RED", "fill:red !important", ";;fill:red;", "/*:*/fill/*:*/:red/*;*/"] {
+            let style = parse(css, false);
             assert_eq!(style.declarations[0].property, "fill", "{css}");
             assert_eq!(style.declarations[0].value, [Piece::Word("red".to_owned())], "{css}");
+            assert!(style.unread.is_empty(), "{css}");
         }
-        assert!(parse("fill:red !important").declarations[0].important);
+        assert!(parse("fill:red ! Important", false).declarations[0].important);
     }
 
     #[test]
-    fn selectors_and_custom_properties_are_no_paint() {
-        let style = parse(".fill:first-child{stroke:currentColor} :root{--my-fill: 3}");
-        let properties: Vec<_> = style.declarations.iter().map(|declaration| declaration.property.as_str()).collect();
-        assert_eq!(properties, ["stroke", "--my-fill"]);
-    }
-
-    #[test]
-    fn nested_rules_and_at_rules_are_read() {
-        let style =
-            parse("@import url(x.css);@media (x){.a{fill:red;.b{stroke:blue}}}@layer l{.c{fill:none}}@import \"y\";");
-        let names: Vec<_> = style.at_rules.iter().map(|rule| rule.name.as_str()).collect();
-        assert_eq!(names, ["import", "media", "layer", "import"]);
-        let found: Vec<_> =
-            style.declarations.iter().map(|d| (d.property.as_str(), d.text.as_str(), d.is_conditional)).collect();
-        assert_eq!(found, [("fill", "red", true), ("stroke", "blue", true), ("fill", "none", false)]);
-    }
-
-    #[test]
-    fn addresses_are_found_in_every_form() {
-        for css in ["url(a)", "url( 'a' )", "URL(\"a\")", "u\\72l(a)", "image-set('a' 1x)", "x y(url(a))"] {
-            assert_eq!(urls(&value(css)).collect::<Vec<_>>(), ["a"], "{css}");
+    fn simple_selectors_are_read() {
+        for (css, expected) in [
+            ("path{x:y}", &[(Kind::Element, "path")][..]),
+            (" .a , #b,* {x:y}", &[(Kind::Class, "a"), (Kind::Id, "b"), (Kind::Any, "")]),
+            ("/* c */.a/* d */{x:y", &[(Kind::Class, "a")]),
+            (".b{;} .--{x:y}", &[(Kind::Class, "--")]),
+        ] {
+            let style = parse(css, true);
+            let found: Vec<_> =
+                style.declarations[0].selectors.iter().map(|selector| (selector.kind, &*selector.name)).collect();
+            assert_eq!(found, expected, "{css}");
+            assert!(style.unread.is_empty() && !style.declarations[0].is_unread, "{css}");
         }
     }
 
+    /// For each text, what is recorded as unread, and whether the declaration of `x` is among it.
     #[test]
-    fn what_is_nested_too_deep_is_noticed() {
-        let nested =
-            |depth: usize| parse(&format!("{}path{{fill:red}}{}", "@media all{".repeat(depth), "}".repeat(depth)));
-        assert_eq!((nested(10).is_too_deep, nested(10).declarations.len()), (false, 1));
-        assert!(nested(17).is_too_deep);
-        assert!(parse(&format!("a{{b:{}}}", "var(".repeat(18))).is_too_deep);
-        assert_ne!(value(&"(".repeat(18)), value("none"));
+    fn all_other_css_is_unread_and_its_declarations_are_recorded() {
+        for (css, what, is_unread) in [
+            ("g > path{x:y}", "the selector `g > path` is", true),
+            ("g path{x:y}", "the selector", true),
+            (".a.b{x:y}", "the selector", true),
+            ("path.a{x:y}", "the selector", true),
+            (".a, path:hover{x:y}", "the selector `.a, path:hover` is", true),
+            ("[d]{x:y}", "the selector", true),
+            (":root{x:y}", "the selector", true),
+            (".-{x:y}", "the selector", true),
+            (".1{x:y}", "the selector", true),
+            (". a{x:y}", "the selector", true),
+            (".a,{x:y}", "the selector", true),
+            ("{x:y}", "the selector", true),
+            ("<!-- .a{x:y}", "the selector", true),
+            ("g > path{}.a{x:y}", "the selector", false),
+            ("@media all{.a{x:y}}", "the at-rule `@media`", true),
+            ("@media all{.a{}}.b{x:y}", "the at-rule `@media`", true),
+            ("@charset 'utf-8';.b{x:y}", "the at-rule `@charset`", false),
+            (".a{.b{x:y}}", "a rule inside another one", true),
+            (".a{.b{}x:y}", "a rule inside another one", true),
+            (".a{@media all{}x:y}", "the at-rule `@media`", true),
+            (".a{--b:{}x:y}", "a rule inside another one", true),
+            ("x:y;.a{}", "a declaration outside", true),
+            (".a{fill red;x:y}", "`fill red` is not", false),
+            (".a{*fill:red;x:y}", "`*fill:red` is not", false),
+            (".a{}}.b{x:y}", "a `}` without", true),
+            (".\\61{x:y}", "an escape", true),
+            (".a{b:(;x:y}", "an escape", true),
+            (".a{b:(];x:y", "an escape", true),
+            (".a{b:)};x:y", "an escape", true),
+            (".a{b:'\n;x:y}", "an escape", true),
+            (".a{x:y}/*", "an escape", false),
+        ] {
+            let style = parse(css, true);
+            let [(message, range)] = &style.unread[..] else { panic!("{css}: {:?}", style.unread) };
+            assert!(message.starts_with(what) && css.get(range.clone()).is_some(), "{css}: {message}");
+            let found = style.declarations.iter().find(|declaration| declaration.property == "x");
+            assert_eq!(found.map(|declaration| declaration.is_unread), Some(is_unread), "{css}");
+        }
+        for css in ["fill:red;}", "a{x:y}", "fill red"] {
+            assert_eq!(parse(css, false).unread.len(), 1, "{css}");
+        }
+        assert!(parse("@import 'a';.a{x:y}", true).unread.is_empty());
     }
 
     proptest! {
         #[test]
-        fn no_css_makes_the_parser_panic(css in "[a-zé{}()\\[\\];:@!,.#'\"\\\\/* \n]{0,60}") {
-            let style = parse(&css);
-            for declaration in style.declarations {
-                prop_assert!(css.get(declaration.range).is_some());
+        fn no_css_makes_the_parser_panic(css in "[a-zé{}()\\[\\];:@!,.#'\"\\\\/*0-9%+ \n-]{0,60}", is_sheet: bool) {
+            let style = parse(&css, is_sheet);
+            let ranges = style.declarations.iter().map(|declaration| &declaration.range);
+            for range in ranges.chain(style.unread.iter().map(|(_, range)| range)) {
+                prop_assert!(css.get(range.clone()).is_some());
             }
         }
     }

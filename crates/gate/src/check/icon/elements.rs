@@ -1,4 +1,4 @@
-//! The elements of an icon, with what selectors and colours ask of them looked up once.
+//! The elements of an icon, with what paints and colours ask of them looked up once.
 
 use roxmltree::{Node, NodeId};
 
@@ -10,11 +10,8 @@ pub(super) struct Elements<'b>(Vec<Option<Element<'b>>>);
 /// An element, without its drawing.
 #[derive(Default)]
 pub(super) struct Element<'b> {
-    pub(super) parent: Option<NodeId>,
-    pub(super) name: &'b str,
+    name: &'b str,
     pub(super) id: Option<&'b str>,
-    /// Sorted, so that a class is found without comparing it with all others.
-    classes: Vec<&'b str>,
     /// Whether it is a mask or in one.
     pub(super) has_mask: bool,
     /// Whether it is `text` or in one.
@@ -49,20 +46,12 @@ impl<'b> Element<'b> {
         let is_in_mask = parent.is_some_and(|parent| parent.has_mask);
         let stays_there =
             name == "mask" || id.is_none() && parent.is_some_and(|up| up.name == "mask" || up.is_only_in_mask);
-        let mut classes: Vec<&str> = node.attribute("class").unwrap_or_default().split_ascii_whitespace().collect();
-        classes.sort_unstable();
         Self {
-            parent: node.parent_element().map(|parent| parent.id()),
             name,
             id,
-            classes,
             has_mask: name == "mask" || is_in_mask,
             has_text: name == "text" || parent.is_some_and(|parent| parent.has_text),
             is_only_in_mask: is_in_mask && stays_there,
         }
-    }
-
-    pub(super) fn has_class(&self, class: &str) -> bool {
-        self.classes.binary_search(&class).is_ok()
     }
 }

@@ -2,12 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use roxmltree::{Node, NodeId};
+use roxmltree::Node;
 
 use super::cascade::Cascade;
-use super::css::Piece;
 use super::elements::Elements;
-use super::work::{TooMuch, Work};
+use super::value::{Piece, value};
 use super::{Icon, SVG, XLINK};
 
 /// How often a gradient may lead to another one for its stops.
@@ -17,28 +16,28 @@ const LINK_LIMIT: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct Gradients<'b>(HashSet<&'b str>);
 
+/// What is known of one gradient.
+struct Gradient<'b> {
+    /// Whether all of its own stops are `currentColor`; `None` without stops.
+    is_current: Option<bool>,
+    /// The id of the gradient that it refers to.
+    link: Option<&'b str>,
+}
+
 impl<'b> Gradients<'b> {
-    pub(super) fn of(
-        icon: &'b Icon<'_>,
-        elements: &Elements<'b>,
-        cascade: &Cascade<'_>,
-        work: &mut Work,
-    ) -> Result<Self, TooMuch> {
+    pub(super) fn of(icon: &'b Icon<'_>, elements: &Elements<'b>, cascade: &Cascade<'_>) -> Self {
         let with_ids = || icon.elements().filter_map(|node| Some((elements.get(node.id())?.id?, node)));
-        let by_id: HashMap<&str, NodeId> =
-            with_ids().filter(|(_, node)| is_gradient(*node)).map(|(id, node)| (id, node.id())).collect();
-        let mut plain = HashSet::new();
-        for (id, node) in with_ids().filter(|(_, node)| is_gradient(*node)) {
-            if stops_are_current(node, icon, &by_id, elements, cascade, work)? {
-                plain.insert(id);
-            }
-        }
+        let gradients: HashMap<&str, Gradient<'_>> = with_ids()
+            .filter(|(_, node)| is_gradient(*node))
+            .map(|(id, node)| (id, Gradient::of(node, cascade)))
+            .collect();
+        let mut plain: HashSet<&str> = gradients.keys().copied().filter(|id| is_current(id, &gradients)).collect();
         // Of elements with one id, viewers do not agree which one is meant.
         let mut seen = HashSet::new();
         with_ids().filter(|(id, _)| !seen.insert(*id)).for_each(|(id, _)| {
             plain.remove(id);
         });
-        Ok(Self(plain))
+        Self(plain)
     }
 
     /// Whether a value refers to such a gradient, and to nothing else.
@@ -47,43 +46,39 @@ impl<'b> Gradients<'b> {
     }
 }
 
+impl<'b> Gradient<'b> {
+    fn of(node: Node<'b, '_>, cascade: &Cascade<'_>) -> Self {
+        let mut stops = node.children().filter(|child| child.tag_name().name() == "stop").peekable();
+        let href = node.attribute("href").or_else(|| node.attribute((XLINK, "href")));
+        Self {
+            is_current: stops.peek().is_some().then(|| stops.all(|stop| is_current_stop(stop, cascade))),
+            link: href.and_then(|href| href.trim().strip_prefix('#')),
+        }
+    }
+}
+
 fn is_gradient(node: Node<'_, '_>) -> bool {
     node.tag_name().namespace() == Some(SVG) && ["linearGradient", "radialGradient"].contains(&node.tag_name().name())
 }
 
-fn stops_are_current(
-    gradient: Node<'_, '_>,
-    icon: &Icon<'_>,
-    by_id: &HashMap<&str, NodeId>,
-    elements: &Elements<'_>,
-    cascade: &Cascade<'_>,
-    work: &mut Work,
-) -> Result<bool, TooMuch> {
-    let mut gradient = gradient;
-    for _ in 0..LINK_LIMIT {
-        let mut count = 0;
-        for stop in gradient.children().filter(|child| child.tag_name().name() == "stop") {
-            count += 1;
-            work.spend(1)?;
-            let Some(element) = elements.get(stop.id()) else { return Ok(false) };
-            let winners = cascade.winners(stop.id(), element, elements, work)?;
-            let is_current = |value: &[Piece]| matches!(value, [Piece::Word(paint)] if paint == "currentcolor");
-            let is_plain = match winners.value("stop-color") {
-                Some(value) => is_current(value),
-                None => stop.attribute("stop-color").is_some_and(|text| is_current(&super::value(text))),
-            };
-            if !is_plain {
-                return Ok(false);
-            }
-        }
-        if count > 0 {
-            return Ok(true);
-        }
-        // Without stops of its own, a gradient has those of the one that it refers to.
-        let href = gradient.attribute("href").or_else(|| gradient.attribute((XLINK, "href")));
-        let target = href.and_then(|href| by_id.get(href.trim().strip_prefix('#')?));
-        let Some(target) = target.and_then(|target| icon.document.get_node(*target)) else { return Ok(false) };
-        gradient = target;
+fn is_current_stop(stop: Node<'_, '_>, cascade: &Cascade<'_>) -> bool {
+    let is_current = |value: &[Piece]| matches!(value, [Piece::Word(paint)] if paint == "currentcolor");
+    match cascade.winners(stop).value("stop-color") {
+        Some(value) => is_current(value),
+        None => stop.attribute("stop-color").is_some_and(|text| is_current(&value(text))),
     }
-    Ok(false)
+}
+
+/// Without stops of its own, a gradient has those of the one that it refers to.
+fn is_current(id: &str, gradients: &HashMap<&str, Gradient<'_>>) -> bool {
+    let mut id = id;
+    for _ in 0..LINK_LIMIT {
+        let Some(gradient) = gradients.get(id) else { return false };
+        match (gradient.is_current, gradient.link) {
+            (Some(is_current), _) => return is_current,
+            (None, Some(link)) => id = link,
+            (None, None) => return false,
+        }
+    }
+    false
 }

@@ -8,21 +8,22 @@ mod gradient;
 mod own;
 mod paint;
 mod path_data;
-mod selector;
-mod work;
+mod token;
+mod value;
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use roxmltree::{Attribute, Document, Error, Node, ParsingOptions};
 
 use self::cascade::Cascade;
 pub(super) use self::color::Color;
-pub(super) use self::css::{Declaration, Piece};
+use self::css::Declaration;
 use self::elements::Elements;
 use self::gradient::Gradients;
 pub(super) use self::paint::Shape;
-use self::paint::{Refusal, Sheets};
-use self::work::Work;
+use self::paint::Sheets;
+pub(super) use self::value::{Piece, urls, value};
 use acp_registry_core::registry::Loaded;
 
 /// The namespace of SVG.
@@ -45,7 +46,7 @@ const ATTRIBUTE_LIMIT: usize = 10_000;
 /// declares one.
 const NAMESPACE_LIMIT: usize = 100;
 
-/// The most CSS declarations and selectors that an icon may have: each is compared with each element.
+/// The most CSS declarations and selectors that an icon may have: each declaration of a rule is noted for each selector.
 const CSS_LIMIT: usize = 1_000;
 
 /// The elements of SVG: anything else in an icon would be HTML once the icon is put into a page.
@@ -79,6 +80,8 @@ pub(super) struct Icon<'a> {
     pub(super) shapes: Vec<Shape>,
     /// Every paint that is no `currentColor`, `none`, `inherit` or `transparent`.
     pub(super) colors: Vec<Color>,
+    /// CSS that was not read, in style sheets and attributes.
+    pub(super) unread: Vec<XmlError>,
 }
 
 /// A piece of CSS and where it is.
@@ -94,7 +97,7 @@ pub(super) struct Styled {
     long_line_ends: Option<Vec<usize>>,
 }
 
-/// Why a text is no XML document that this program reads.
+/// Why a text is not an XML document, or a part of it not CSS, that this program reads.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub(super) struct XmlError {
@@ -136,23 +139,23 @@ impl<'a> Icon<'a> {
         }
         let options = ParsingOptions { allow_dtd: false, nodes_limit: NODE_LIMIT, entity_resolver: None };
         let document = Document::parse_with_options(text, options).map_err(|error| describe(text, &error))?;
-        let mut icon = Self { text, document, styles: Vec::new(), shapes: Vec::new(), colors: Vec::new() };
+        let (styles, shapes, colors, unread) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut icon = Self { text, document, styles, shapes, colors, unread };
         icon.styles = icon.read_styles();
-        let parts = icon.styles.iter().map(|styled| styled.css.declarations.len() + styled.css.selectors);
+        let parts =
+            icon.styles.iter().map(|Styled { css, .. }| css.declarations.len() + css.selectors + css.unread.len());
         if parts.sum::<usize>() > CSS_LIMIT {
             return Err(too_many("CSS declarations and selectors", CSS_LIMIT));
         }
-        if let Some(styled) = icon.styles.iter().find(|styled| styled.css.is_too_deep) {
-            let message = "has CSS that is nested too deep to be looked at".to_owned();
-            return Err(XmlError { message, help: None, range: styled.place.clone() });
-        }
-        let elements = Elements::of(&icon);
-        let mut work = Work::default();
-        let cascade = Cascade::of(&icon);
-        let gradients =
-            Gradients::of(&icon, &elements, &cascade, &mut work).map_err(|error| icon.refused(error.into()))?;
+        icon.unread = icon.find_unread();
+        let (elements, cascade) = (Elements::of(&icon), Cascade::of(&icon));
+        let gradients = Gradients::of(&icon, &elements, &cascade);
         let sheets = Sheets { elements: &elements, cascade: &cascade, gradients: &gradients };
-        let shapes = paint::shapes(&icon, sheets, &mut work).map_err(|refusal| icon.refused(refusal))?;
+        let shapes = paint::shapes(&icon, sheets).map_err(|error| XmlError {
+            message: error.to_string(),
+            help: None,
+            range: 0..0,
+        })?;
         let colors = color::colors(&icon, &elements, &gradients);
         drop((elements, cascade, gradients));
         (icon.shapes, icon.colors) = (shapes, colors);
@@ -176,20 +179,21 @@ impl<'a> Icon<'a> {
         start..start + name
     }
 
-    /// What style sheets and `style` say of these properties of the root element, unless it is 16 pixels.
+    /// What style sheets and `style` say, or may say, of these properties of the root element, unless it is 16 pixels.
     pub(super) fn root_declarations(&self, properties: &[String]) -> Vec<(Range<usize>, String)> {
         let root = self.root();
-        let elements = Elements::of(self);
-        let Some(element) = elements.get(root.id()) else { return Vec::new() };
-        let mut work = Work::default();
-        let mut meets = |selector: &selector::Selector| selector.matches(element, &elements, &mut work) == Ok(true);
+        let met: HashSet<_> = cascade::keys(root).collect();
         let mut found = Vec::new();
         for styled in &self.styles {
-            let is_own = !styled.is_sheet && styled.element == root.id();
             for declaration in
                 styled.css.declarations.iter().filter(|declaration| properties.contains(&declaration.property))
             {
-                let applies = is_own || declaration.selectors.iter().any(&mut meets);
+                let applies = if styled.is_sheet {
+                    declaration.is_unread
+                        || declaration.selectors.iter().any(|one| met.contains(&(one.kind, &one.name)))
+                } else {
+                    styled.element == root.id()
+                };
                 if applies && declaration.value != [Piece::Number(16.0)] {
                     found.push((styled.declaration_range(declaration), declaration.text.clone()));
                 }
@@ -198,9 +202,34 @@ impl<'a> Icon<'a> {
         found
     }
 
-    fn refused(&self, refusal: Refusal) -> XmlError {
-        let sheet = self.styles.iter().find(|styled| styled.is_sheet && refusal != Refusal::References);
-        XmlError { message: refusal.to_string(), help: None, range: sheet.map_or(0..0, |sheet| sheet.place.clone()) }
+    /// What of the CSS could not be read.
+    fn find_unread(&self) -> Vec<XmlError> {
+        let mut unread = Vec::new();
+        for styled in &self.styles {
+            let node = self.document.get_node(styled.element).filter(|node| styled.is_sheet && !is_plain_sheet(*node));
+            unread.extend(node.map(|node| XmlError {
+                message: "not all viewers apply this `style` element".to_owned(),
+                help: Some("write `<style>`, without `type` and `media`"),
+                range: self.tag(node),
+            }));
+            unread.extend(styled.css.unread.iter().map(|(message, range)| XmlError {
+                message: message.clone(),
+                help: Some("write the colour as an attribute of the element, and remove the style"),
+                range: styled.css_range(range),
+            }));
+        }
+        for attribute in self.elements().flat_map(|node| node.attributes()) {
+            let (name, value) = (attribute.name(), attribute.value());
+            let is_css = value.contains('(')
+                || cascade::PROPERTIES.iter().chain(PAINTS).any(|css| name.eq_ignore_ascii_case(css));
+            if value.contains('\\') && is_css && attribute.namespace().is_none() && !name.eq_ignore_ascii_case("style")
+            {
+                let message = format!("{} has an escape", acp_registry_core::text::quote(name));
+                let help = Some("write the character itself");
+                unread.push(XmlError { message, help, range: value_range(&attribute) });
+            }
+        }
+        unread
     }
 
     fn read_styles(&self) -> Vec<Styled> {
@@ -228,24 +257,26 @@ impl<'a> Icon<'a> {
         // XML turns each line end into one character, so that places move by one for each CR LF before them.
         let long_line_ends = (!raw.contains(['&', '<']))
             .then(|| raw.match_indices("\r\n").enumerate().map(|(before, (at, _))| at - before).collect());
-        Styled { element: node.id(), is_sheet, css: css::parse(source), place, long_line_ends }
+        let mut css = css::parse(source, is_sheet);
+        if is_sheet && !is_plain_sheet(node) {
+            css.declarations.iter_mut().for_each(|declaration| declaration.is_unread = true);
+        }
+        Styled { element: node.id(), is_sheet, css, place, long_line_ends }
     }
+}
+
+/// Whether all viewers apply a style sheet.
+fn is_plain_sheet(node: Node<'_, '_>) -> bool {
+    let is = |attribute: &str, words: [&str; 2]| {
+        node.attribute(attribute).is_none_or(|text| words.iter().any(|word| text.trim().eq_ignore_ascii_case(word)))
+    };
+    node.has_tag_name((SVG, "style")) && is("type", ["", "text/css"]) && is("media", ["", "all"])
 }
 
 /// The place of an attribute's value, or of the attribute where the value is empty.
 pub(super) fn value_range(attribute: &Attribute<'_, '_>) -> Range<usize> {
     let range = attribute.range_value();
     if range.is_empty() { attribute.range() } else { range }
-}
-
-/// A value as [`Piece`]s, with comments and escapes resolved.
-pub(super) fn value(text: &str) -> Vec<Piece> {
-    css::value(text)
-}
-
-/// The addresses in a value.
-pub(super) fn urls(value: &[Piece]) -> impl Iterator<Item = &str> {
-    css::urls(value)
 }
 
 fn describe(text: &str, error: &Error) -> XmlError {
@@ -311,56 +342,30 @@ mod tests {
         assert!(Icon::parse(&many).err().unwrap().message.contains("more than 1000 CSS declarations and selectors"));
     }
 
-    /// What looking for the shapes of an icon costs, and why it ended.
-    fn cost(body: &str) -> (usize, Option<String>) {
-        let text = format!("<svg xmlns='{SVG}'>{body}</svg>");
-        match Icon::parse(&text) {
-            Ok(icon) => {
-                let (mut work, elements, cascade) = (Work::default(), Elements::of(&icon), Cascade::of(&icon));
-                let sheets = Sheets { elements: &elements, cascade: &cascade, gradients: &Gradients::default() };
-                paint::shapes(&icon, sheets, &mut work).unwrap();
-                (work.spent(), None)
-            }
-            Err(error) => (0, Some(error.message)),
-        }
-    }
-
     #[test]
-    fn nested_groups_and_long_selectors_cost_little() {
-        let nested = |depth: usize, body: &str| format!("{}{body}{}", "<g>".repeat(depth), "</g>".repeat(depth));
-        let attack = format!("<style>q {}g{{}}q {}g{{fill:none}}</style>", "g ".repeat(40), "g ".repeat(40));
-        let (spent, refused) = cost(&(attack + &nested(40, "<path/>")));
-        assert!(refused.is_none() && spent < 41 * 42 * 41, "{spent} {refused:?}");
-        let (spent, refused) = cost(&format!("<style>{}{{fill:none}}</style><path/>", "g ".repeat(300_000)));
-        assert!(refused.is_none() && spent < 10, "{spent} {refused:?}");
-    }
-
-    #[test]
-    fn an_element_that_is_used_often_is_read_once() {
-        let body = |uses: usize| {
-            let rules = "path{fill:none}".repeat(100);
-            format!("<style>{rules}</style><defs><path id='a'/></defs>{}", "<use href='#a'/>".repeat(uses))
-        };
-        let (once, often) = (cost(&body(1)), cost(&body(11)));
-        // Each `use` is compared with each rule; what it leads to is not.
-        assert_eq!((often.0 - once.0, often.1), (10 * 100, None));
-    }
-
-    #[test]
-    fn an_icon_that_needs_too_much_work_is_refused_at_its_style_sheet() {
-        let selectors = vec![".x .y"; 900].join(",");
-        let groups = "<g class='y'/>".repeat(9_000);
-        let nested = "<g>".repeat(900) + &"</g>".repeat(900);
-        for body in [
-            format!("<style>{selectors}{{fill:none}}</style>{groups}"),
-            format!("<style>g{{{}}}</style>{groups}", "fill:none;".repeat(900)),
-            format!("<style>{}</style>{nested}", format!("q {}g{{fill:none}}", "g ".repeat(900)).repeat(10)),
+    fn css_that_is_not_read_is_reported_at_its_place() {
+        for (body, marked) in [
+            ("<style>.a{}\r\ng > path{fill:none}</style>", "g > path"),
+            ("<style>@media print{path{fill:none}}</style>", "@media print"),
+            ("<g style='fill:r\\65 d'/>", "fill:r\\65 d"),
+            ("<g display='n\\6fne'/>", "n\\6fne"),
+            ("<g DISPLAY='n\\6fne'/>", "n\\6fne"),
+            ("<g STYLE='fill:r\\65 d'/>", "fill:r\\65 d"),
+            ("<g mask='u\\72l(x)'/>", "u\\72l(x)"),
+            ("<style type='text/x'>path{fill:none}</style>", "<style"),
+            ("<style media='print'>path{fill:none}</style>", "<style"),
+            ("<STYLE>path{fill:none}</STYLE>", "<STYLE"),
         ] {
-            let text = format!("<svg xmlns='{SVG}'>{body}</svg>");
-            let Err(error) = Icon::parse(&text) else { panic!("{}", &text[..200]) };
-            assert!(error.message.contains("more than 2000000 comparisons"), "{error:?}");
-            assert_eq!(error.range.start, text.find("<style>").unwrap() + 7);
+            let text = format!("<svg xmlns='{SVG}'>{body}<path d='M0 0h1v1z'/></svg>");
+            let icon = Icon::parse(&text).unwrap();
+            let places: Vec<_> = icon.unread.iter().map(|unread| &text[unread.range.clone()]).collect();
+            assert_eq!(places, [marked], "{body}");
+            // It does not apply.
+            assert!(icon.shapes[0].falls_back_to_black(), "{body}");
         }
+        let harmless = "<g data-name='C:\\x' xmlns:k='k' k:file='C:\\x (1)'/><style type='TEXT/CSS' media='all'/>";
+        let text = format!("<svg xmlns='{SVG}'>{harmless}</svg>");
+        assert_eq!(Icon::parse(&text).unwrap().unread, []);
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use roxmltree::{Node, NodeId};
 
 use super::cascade::Winners;
-use super::css::Piece;
 use super::gradient::Gradients;
 use super::path_data::is_one_stroke;
+use super::value::{Piece, value};
 
 /// The paint of an area or a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Own {
     pub(super) fn of(node: Node<'_, '_>, winners: &Winners<'_>, gradients: &Gradients<'_>) -> Self {
         let look = |property: &str| -> Option<Cow<'_, [Piece]>> {
             let declared = winners.value(property).map(Cow::Borrowed);
-            declared.or_else(|| node.attribute(property).map(|text| Cow::Owned(super::value(text))))
+            declared.or_else(|| node.attribute(property).map(|text| Cow::Owned(value(text))))
         };
         let is_zero = |property| look(property).map(|value| number(&value) == Some(0.0));
         let word = |property| match look(property).as_deref() {
@@ -104,8 +104,7 @@ fn has_extent(node: Node<'_, '_>, winners: &Winners<'_>) -> bool {
     let is_positive = |name: &str| {
         let attribute = node.attribute(name);
         winners.value(name).is_some()
-            || (is_some(name)
-                && attribute.is_some_and(|text| number(&super::value(text)).is_none_or(|size| size > 0.0)))
+            || (is_some(name) && attribute.is_some_and(|text| number(&value(text)).is_none_or(|size| size > 0.0)))
     };
     match node.tag_name().name() {
         "path" => is_some("d"),

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use roxmltree::{Node, NodeId};
 
-use super::cascade::{Cascade, Winners};
+use super::cascade::Cascade;
 use super::elements::Elements;
 use super::gradient::Gradients;
 use super::own::{Inherited, Own, Paint};
-use super::work::{TooMuch, Work};
 use super::{Icon, SVG, XLINK};
 
 /// The most elements that are looked at while following `use`: references can multiply. More than an icon may have itself.
@@ -41,14 +40,10 @@ impl Shape {
     }
 }
 
-/// Why the shapes of an icon were not looked for to the end.
+/// References that multiply or loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refusal {
-    #[error("`use` elements lead to too many others, or to themselves")]
-    References,
-    #[error(transparent)]
-    Work(#[from] TooMuch),
-}
+#[error("`use` elements lead to too many others, or to themselves")]
+pub(super) struct EndlessUse;
 
 /// What has been found out about an icon before its shapes are looked for.
 #[derive(Clone, Copy)]
@@ -62,7 +57,7 @@ pub(super) struct Sheets<'b> {
 const CONTAINERS: &[&str] = &["svg", "g", "a", "switch", "marker", "text", "tspan", "textPath"];
 
 /// The shapes of an icon.
-pub(super) fn shapes(icon: &Icon<'_>, sheets: Sheets<'_>, work: &mut Work) -> Result<Vec<Shape>, Refusal> {
+pub(super) fn shapes(icon: &Icon<'_>, sheets: Sheets<'_>) -> Result<Vec<Shape>, EndlessUse> {
     let top = Inherited {
         fill: Paint::Initial,
         stroke: Paint::None,
@@ -72,15 +67,15 @@ pub(super) fn shapes(icon: &Icon<'_>, sheets: Sheets<'_>, work: &mut Work) -> Re
         stroke_thin: false,
     };
     let ids = icon.elements().filter_map(|node| Some((sheets.elements.get(node.id())?.id?, node.id()))).collect();
-    let mut walk = Walk { icon, sheets, work, ids, known: HashMap::new(), shapes: Vec::new() };
+    let mut walk = Walk { icon, sheets, ids, known: HashMap::new(), shapes: Vec::new() };
     let mut stack = vec![(icon.root(), top, 0)];
     let mut visits = 0;
     while let Some((node, inherited, uses)) = stack.pop() {
         visits += 1;
         if visits > VISIT_LIMIT || uses > USE_LIMIT {
-            return Err(Refusal::References);
+            return Err(EndlessUse);
         }
-        walk.visit(node, inherited, uses, &mut stack)?;
+        walk.visit(node, inherited, uses, &mut stack);
     }
     Ok(walk.shapes)
 }
@@ -88,7 +83,6 @@ pub(super) fn shapes(icon: &Icon<'_>, sheets: Sheets<'_>, work: &mut Work) -> Re
 struct Walk<'b, 'a> {
     icon: &'b Icon<'a>,
     sheets: Sheets<'b>,
-    work: &'b mut Work,
     ids: HashMap<&'b str, NodeId>,
     /// What has been read of elements: `use` leads to the same ones again and again.
     known: HashMap<NodeId, Own>,
@@ -102,13 +96,13 @@ impl<'b, 'a> Walk<'b, 'a> {
         inherited: Inherited,
         uses: usize,
         stack: &mut Vec<(Node<'b, 'a>, Inherited, usize)>,
-    ) -> Result<(), TooMuch> {
+    ) {
         if node.tag_name().namespace() != Some(SVG) {
-            return Ok(());
+            return;
         }
-        let own = self.own(node)?;
+        let own = self.own(node);
         if !own.is_drawn {
-            return Ok(());
+            return;
         }
         let name = node.tag_name().name();
         let handed = own.hand_down(inherited);
@@ -126,23 +120,18 @@ impl<'b, 'a> Walk<'b, 'a> {
             // With the texts in between, so that each of them counts as a visit.
             stack.extend(node.children().rev().map(|child| (child, handed, uses)));
         }
-        Ok(())
     }
 
     /// What an element says itself, read once.
-    fn own(&mut self, node: Node<'b, 'a>) -> Result<Own, TooMuch> {
+    fn own(&mut self, node: Node<'b, 'a>) -> Own {
         if let Some(own) = self.known.get(&node.id()) {
-            return Ok(*own);
+            return *own;
         }
-        let Sheets { elements, cascade, gradients } = self.sheets;
-        let winners = match elements.get(node.id()) {
-            Some(element) => cascade.winners(node.id(), element, elements, self.work)?,
-            None => Winners::default(),
-        };
+        let Sheets { cascade, gradients, .. } = self.sheets;
         let target = (node.tag_name().name() == "use").then(|| self.target(node)).flatten();
-        let own = Own { target, ..Own::of(node, &winners, gradients) };
+        let own = Own { target, ..Own::of(node, &cascade.winners(node), gradients) };
         self.known.insert(node.id(), own);
-        Ok(own)
+        own
     }
 
     fn target(&self, node: Node<'b, 'a>) -> Option<NodeId> {

@@ -67,8 +67,10 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
         }
     }
     for styled in &icon.styles {
-        for rule in styled.css.at_rules.iter().filter(|rule| rule.name.trim_start_matches("-webkit-") == "keyframes") {
-            report.range(styled.css_range(&rule.range), "the icon is animated").help("remove the animation");
+        for (_, range) in
+            styled.css.at_rules.iter().filter(|(name, _)| name.trim_start_matches("-webkit-") == "keyframes")
+        {
+            report.range(styled.css_range(range), "the icon is animated").help("remove the animation");
         }
         for declaration in &styled.css.declarations {
             if declaration.property.starts_with("animation") || declaration.property.starts_with("transition") {

@@ -49,10 +49,8 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
         }
     }
     for styled in &icon.styles {
-        for rule in styled.css.at_rules.iter().filter(|rule| rule.name == "import") {
-            report
-                .range(styled.css_range(&rule.range), "@import loads another file")
-                .help("put the style into this file");
+        for (_, range) in styled.css.at_rules.iter().filter(|(name, _)| name == "import") {
+            report.range(styled.css_range(range), "@import loads another file").help("put the style into this file");
         }
         for declaration in &styled.css.declarations {
             refuse_outside(report, &styled.declaration_range(declaration), &declaration.value);

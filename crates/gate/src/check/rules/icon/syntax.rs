@@ -1,4 +1,4 @@
-use crate::check::icon::{IconFile, SVG};
+use crate::check::icon::{IconFile, SVG, XmlError};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
@@ -12,9 +12,10 @@ pub(crate) static RULE: Rule = Rule {
     summary: "icon.svg is not an SVG document",
     why: "Browsers show nothing for a file that is not well-formed XML with an `svg` root in the SVG namespace. A document \
           type declaration can define entities that grow without bound. Files above 1 MiB are not read, nor are those with more than \
-          20,000 elements, 10,000 attributes or 1,000 CSS declarations.",
+          20,000 elements, 10,000 attributes or 1,000 CSS declarations. Of CSS, rules for `name`, `.class`, `#id` and `*` are read: \
+          what any other rule paints is not known, and is refused.",
     fix: "Export the icon anew, or mend the place that is underlined; the root element is \
-          `<svg xmlns=\"http://www.w3.org/2000/svg\" …>`.",
+          `<svg xmlns=\"http://www.w3.org/2000/svg\" …>`. Write colours as attributes of the elements, not in a style sheet.",
     fails: Example::Icon(
         "<svg width=\"16\" height=\"16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
     ),
@@ -39,12 +40,10 @@ fn check(icon: &IconFile<'_>, report: &mut Reporter<'_>) {
                 .help("an icon is a few kilobytes");
         }
         (_, Some(Err(error))) => {
-            let draft = report.range(error.range.clone(), format!("cannot be read: {}", error.message));
-            if let Some(help) = error.help {
-                draft.help(help);
-            }
+            unreadable(error, report);
         }
         (_, Some(Ok(icon))) => {
+            icon.unread.iter().for_each(|error| unreadable(error, report));
             let root = icon.root().tag_name();
             if root.name() != "svg" {
                 report.range(icon.tag(icon.root()), format!("the root element is {}, not `svg`", quote(root.name())));
@@ -58,6 +57,13 @@ fn check(icon: &IconFile<'_>, report: &mut Reporter<'_>) {
             }
         }
         (_, None) => {}
+    }
+}
+
+fn unreadable(error: &XmlError, report: &mut Reporter<'_>) {
+    let draft = report.range(error.range.clone(), format!("cannot be read: {}", error.message));
+    if let Some(help) = error.help {
+        draft.help(help);
     }
 }
 
