@@ -38,7 +38,7 @@ fn the_example_installs_starts_and_asks() {
     for _ in 0..2 {
         let run = use_agents(&people, None, "fake", &[&people.server.host]);
         assert_eq!(run.code, 0, "{}", run.stderr);
-        let (head, answer) = run.stdout.lines().last().unwrap().split_once(" answers ").unwrap();
+        let (head, answer) = run.stdout.lines().find_map(|line| line.split_once(" answers ")).expect(&run.stdout);
         let answer: serde_json::Value = serde_json::from_str(answer).unwrap();
         assert_eq!((head, &answer["id"], &answer["result"]["protocolVersion"]), ("1.0.0", &json!(0), &json!(1)));
     }
