@@ -30,6 +30,8 @@
 //! | [`manifest`] | LOAD: the text of one `agent.json` as a typed value that knows its places; versions, package specifications, archive addresses |
 //! | [`registry`] | LOAD: a registry directory and its quarantine list |
 //! | [`config`] | LOAD: what `registry.toml` says |
+//! | [`select`] | SELECT: the registry that a run is about, and which of its agents |
+//! | [`edit`] | EDIT: changing a file of a registry, unless another program has changed it meanwhile |
 //! | [`upstream`] | where agents are published: npm, the Python package index, GitHub; what they say of a package, a release or a repository |
 //! | [`survey`] | GATHER: what the world outside says of everything that manifests name, each thing asked for once; and, put in beside it, how agents behave |
 //! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry, and a survey if there is one, to findings |
@@ -88,7 +90,7 @@ pub mod report;
 
 pub use acp_registry_client::{doctor, index, install, lockfile, login, resolve, session, settings, store, update};
 pub use acp_registry_core::{archive, cause, digest, json, manifest, net, registry, source, sums, sys, text, upstream};
-pub use acp_registry_gate::{bump, check, config, finding, propose, scaffold, survey, verify};
+pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffold, select, survey, verify};
 pub use acp_registry_protocol::handshake;
 pub use acp_registry_publish::{diff, history, server, site, tree, upload};
 

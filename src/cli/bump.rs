@@ -9,6 +9,7 @@ use acp_registry::manifest::{Channel, Manifest, Platform};
 use acp_registry::net::AllowedHosts;
 use acp_registry::registry::{Entry, Loaded, Registry};
 use acp_registry::report::{BumpReport, handshake_notes};
+use acp_registry::select::load_active;
 use acp_registry::source::{Edit, apply};
 use acp_registry::sys::fs::{check_writable, read_bounded, write_atomic};
 use acp_registry::verify::{Selection, Snapshot, Verdict, plan};
@@ -25,7 +26,6 @@ use super::progress::Count;
 use super::propose::{self, Notes, ProposeArgs};
 use super::remedy::unwritable;
 use super::signals;
-use super::survey::limits;
 use super::ui::Ui;
 
 /// Variables with a token for GitHub.
@@ -127,7 +127,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if args.verify && !args.live.has_sandbox() {
         refuse_token()?;
     }
-    let registry = super::verify::load(&args.ids, &config, global)?;
+    let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
     if let Some(path) = &args.state {
         check_writable(path).map_err(|error| unwritable(error, "--state"))?;
     }
@@ -293,7 +293,7 @@ fn start_newer(
     }
     let settings = Settings {
         allowed,
-        limits: limits(&config.archive_limits),
+        limits: config.archive_limits.limits(),
         keep: None,
         probes: true,
         use_cache: !args.no_cache,

@@ -1,15 +1,11 @@
 //! Flags of every command, and what they stand for.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use acp_registry::check::{Levels, UnknownRule};
-use acp_registry::config::{Config, ConfigError, LevelSetting};
+use acp_registry::check::Levels;
+use acp_registry::config::{Config, ConfigError};
 use acp_registry::net::AllowedHosts;
-use acp_registry::registry::Registry;
 use acp_registry::sys::fs::ReadError;
-use acp_registry::sys::git;
-use acp_registry::text::{quote, suggestions};
 use clap::{Args, ValueEnum};
 
 use super::code::Code;
@@ -150,67 +146,10 @@ impl Global {
     }
 }
 
-/// Refuses a folder without agents, so that a wrong path in CI does not pass for ever; a registry that has just been laid
-/// out is known by its configuration.
-pub(super) fn refuse_empty(registry: &Registry, directory: &Path) -> Result<(), Failure> {
-    if registry.entries.is_empty() && !directory.join("registry.toml").is_file() {
-        let directory = directory.display();
-        let failure = Failure::usage(format!("{directory} holds no agents")).code(Code::InvalidRegistry);
-        return Err(failure.help("name the registry with --registry-dir"));
-    }
-    Ok(())
-}
-
-/// How many ids a remedy names.
-const NAMED: usize = 10;
-
-/// Why no agent of this id is checked: the registry has none.
-pub(super) fn unknown_agent(id: &str, registry: &Registry) -> Failure {
-    let ids: Vec<&str> = registry.entries.iter().map(|entry| entry.id.as_str()).collect();
-    let near = suggestions(id, ids.iter().copied());
-    let failure = Failure::usage(format!("there is no agent {}", quote(id))).code(Code::UnknownAgent);
-    if !near.is_empty() {
-        return failure.suggest(near);
-    }
-    let more = ids.len().saturating_sub(NAMED);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    let named: Vec<String> = ids.into_iter().take(NAMED).map(quote).collect();
-    failure.help(match named.as_slice() {
-        [] => "the registry has no agents yet; `acp-registry new` adds one".to_owned(),
-        named => format!("the registry has {}{more}; `acp-registry new` adds an agent", named.join(", ")),
-    })
-}
-
-/// The files of a registry that differ from a revision.
-pub(super) fn changed_since(registry: &Registry, revision: &str) -> Result<BTreeSet<String>, Failure> {
-    git::changed_paths(&registry.root, revision).map_err(|error| {
-        let is_elsewhere = matches!(error, git::Error::NoRepository);
-        let help =
-            is_elsewhere.then_some("leave out --changed-since, or run it in a clone of the registry's repository");
-        Failure::from(error).help_if(help)
-    })
-}
-
 /// The levels that a configuration sets, those of single agents last.
 pub(super) fn configured_levels(config: &Config) -> Result<Levels, Failure> {
-    let mut levels = Levels::default();
-    let refused = |error: UnknownRule| {
+    Levels::configured(config).map_err(|error| {
         let failure = Failure::usage(format!("in the configuration: {error}"));
         failure.code(Code::InvalidConfiguration).suggest(error.suggestion)
-    };
-    for (name, setting) in groups_first(&config.rules) {
-        levels.set(name, *setting).map_err(refused)?;
-    }
-    for (id, agent) in &config.agents {
-        for (name, setting) in groups_first(&agent.rules) {
-            levels.set_for(id, name, *setting).map_err(refused)?;
-        }
-    }
-    Ok(levels)
-}
-
-/// A rule named by itself is meant more precisely than its group.
-fn groups_first(rules: &BTreeMap<String, LevelSetting>) -> impl Iterator<Item = (&String, &LevelSetting)> {
-    let (groups, rules): (Vec<_>, Vec<_>) = rules.iter().partition(|(name, _)| name.ends_with("/*"));
-    groups.into_iter().chain(rules)
+    })
 }

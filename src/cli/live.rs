@@ -11,7 +11,6 @@ use acp_registry::handshake::Options;
 use acp_registry::install::{Installer, Kind};
 use acp_registry::manifest::Platform;
 use acp_registry::net::{AllowedHosts, Client};
-use acp_registry::registry::{Loaded, Registry};
 use acp_registry::sys::process::{self, Environment, Isolation, Network, Orphans};
 use acp_registry::upstream::{Registries, npm_variables, uv_variables};
 use acp_registry::verify::{Row, Sources, State, Task, Turns, Verdict, Verifier};
@@ -132,15 +131,6 @@ pub(super) fn steps(total: usize, ui: &Ui) -> impl Fn(&Row) {
         let verdict = if matches!(row.state, State::Reused(_)) { "reused" } else { row.verdict().as_str() };
         let verdict = row.reason().map_or_else(|| verdict.to_owned(), |reason| format!("{verdict}, {reason}"));
         ui.step(&format!("{} of {total}: {} ({}) {verdict}", count.get(), row.id, row.distribution()));
-    }
-}
-
-/// Whether the list of agents that must not be started is known. Without it, every one of them would be let loose.
-pub(super) fn knows_quarantine(registry: &Registry) -> bool {
-    match &registry.quarantine {
-        Loaded::Missing => true,
-        Loaded::Present(quarantine) => quarantine.document.value().is_object(),
-        _ => false,
     }
 }
 

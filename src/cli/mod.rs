@@ -19,7 +19,7 @@ mod early;
 mod examples;
 mod exit;
 mod explain;
-mod fix;
+mod gate;
 mod global;
 mod help;
 mod info;

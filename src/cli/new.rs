@@ -23,7 +23,6 @@ use super::live::{self, LiveArgs, Settings};
 use super::network::{self, Needs};
 use super::remedy::of_source;
 use super::signals;
-use super::survey::limits;
 use super::todo;
 use super::ui::Ui;
 
@@ -165,7 +164,7 @@ fn ask(args: &Args, config: &Config, allowed: &AllowedHosts, ui: &Ui) -> Result<
     };
     let needs = Needs { npm: matches!(origin, Origin::Npm(_)), pypi: matches!(origin, Origin::Pypi(_)) };
     let (client, sources, _) = network::connect(allowed, needs, !args.no_cache, ui)?;
-    let limits = limits(&config.archive_limits);
+    let limits = config.archive_limits.limits();
     let scaffolder = Scaffolder { client: &client, sources: &sources, limits, command: args.cmd.as_deref() };
     if args.github.is_some() {
         ui.note("asking GitHub for the release; its archives are then fetched, to see which programs they hold");
@@ -202,7 +201,7 @@ fn try_ways(
     };
     let settings = Settings {
         allowed,
-        limits: limits(&config.archive_limits),
+        limits: config.archive_limits.limits(),
         keep: None,
         probes: false,
         use_cache: !args.no_cache,

@@ -1,11 +1,11 @@
 //! The checks of `validate` that need more than the registry's own files.
 
-use acp_registry::archive::Limits;
 use acp_registry::check::Selection;
-use acp_registry::config::{ArchiveLimits, Config};
+use acp_registry::config::Config;
 use acp_registry::manifest::{Distribution, Platform};
 use acp_registry::net::AllowedHosts;
 use acp_registry::registry::{Entry, Registry};
+use acp_registry::select::knows_quarantine;
 use acp_registry::survey::{Scope, Survey, Surveyor};
 use acp_registry::text::quote;
 use acp_registry::verify;
@@ -69,7 +69,7 @@ pub(super) fn run(
             "--jobs, --timeout, --install-timeout, --sandbox and --allow-build need --handshake or --all",
         ));
     }
-    let archives = args.looks_into_archives().then(|| limits(&config.archive_limits));
+    let archives = args.looks_into_archives().then(|| config.archive_limits.limits());
     let scope = Scope { urls: args.urls || args.all, archives };
     let mut survey = match scope == Scope::default() {
         true if !wants_handshake => return Ok(None),
@@ -122,7 +122,7 @@ fn start(
     survey: &mut Survey,
     ui: &Ui,
 ) -> Result<(), Failure> {
-    if !live::knows_quarantine(registry) {
+    if !knows_quarantine(registry) {
         let note = "no agent was started, for quarantine.json cannot be read".to_owned();
         ui.warning(&note);
         survey.notes.push(note);
@@ -136,7 +136,7 @@ fn start(
         ..verify::Selection::default()
     };
     let tasks = verify::plan(registry, &wanted, None);
-    let limits = limits(&config.archive_limits);
+    let limits = config.archive_limits.limits();
     let finished = live::steps(tasks.len(), ui);
     let settings =
         Settings { allowed, limits, keep: None, probes: true, use_cache: !args.no_cache, finished: &finished };
@@ -157,16 +157,4 @@ fn start(
         survey.agents.entry(row.id.clone()).or_default().push(row);
     }
     Ok(())
-}
-
-/// The limits of archives, as a registry sets them.
-pub(super) fn limits(configured: &ArchiveLimits) -> Limits {
-    let usual = Limits::default();
-    Limits {
-        compressed: configured.compressed.unwrap_or(usual.compressed),
-        unpacked: configured.unpacked.unwrap_or(usual.unpacked),
-        entries: configured.entries.unwrap_or(usual.entries),
-        ratio: configured.ratio.unwrap_or(usual.ratio),
-        ..usual
-    }
 }

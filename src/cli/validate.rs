@@ -1,23 +1,19 @@
 //! `acp-registry validate`
 
-use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
-use acp_registry::check::{Levels, Options, Selection, check};
+use acp_registry::check::{Levels, Options, check, fix};
 use acp_registry::config::LevelSetting;
 use acp_registry::finding::Level;
-use acp_registry::registry::Registry;
 use acp_registry::report::{Format, Look, Report, plural};
+use acp_registry::select::{self, Agents};
 use acp_registry::sys::fs::{check_writable, write_atomic};
-use acp_registry::text::quote;
 use clap::ArgMatches;
 
 use super::candidates;
-use super::code::Code;
 use super::exit::{Exit, Failure};
-use super::fix;
-use super::global::{Global, changed_since, configured_levels, refuse_empty, unknown_agent};
+use super::global::{Global, configured_levels};
 use super::remedy::unwritable;
 use super::survey;
 use super::ui::Ui;
@@ -90,9 +86,8 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     set_levels(&mut levels, matches)?;
 
     let directory = global.registry_dir();
-    let registry = Registry::load(&directory)?;
-    refuse_empty(&registry, &directory)?;
-    let selection = selection(args, &registry)?;
+    let registry = select::load(&directory)?;
+    let selection = agents(args).select(&registry)?;
     if registry.entries.is_empty() && registry.strays.is_empty() {
         ui.note("the registry has no agents yet; `acp-registry new` adds one");
     }
@@ -102,7 +97,7 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     let mut unfixed = false;
     let mut checked = check(&registry, &options, &selection);
     if args.fix {
-        let fixed = fix::apply(&registry, &mut checked);
+        let fixed = fix(&registry, &mut checked);
         if fixed.count == 0 && !args.survey.looks_into_archives() {
             ui.warning(
                 "--fix has written nothing: it writes digests, which only --archives finds missing; add --archives",
@@ -111,7 +106,7 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
             ui.note(&format!("{} fixed", plural(fixed.count, "finding")));
         }
         for error in &fixed.errors {
-            ui.error(error);
+            ui.error(&error.to_string());
         }
         unfixed = !fixed.errors.is_empty();
     }
@@ -173,33 +168,15 @@ fn set_levels(levels: &mut Levels, matches: &ArgMatches) -> Result<(), Failure> 
     Ok(())
 }
 
-fn selection(args: &Args, registry: &Registry) -> Result<Selection, Failure> {
-    if let Some(revision) = &args.changed_since {
-        return Ok(Selection::Paths(changed_since(registry, revision)?));
-    }
-    if args.ids.is_empty() {
-        return Ok(Selection::All);
-    }
+/// The agents that the arguments name.
+fn agents(args: &Args) -> Agents {
     // Shells complete folders and files: `registry/someagent/` and `someagent/agent.json` mean `someagent`.
     let name = |text: &String| {
         let path = text.trim_end_matches('/');
         let folder = path.strip_suffix("/agent.json").or_else(|| path.strip_suffix("/icon.svg")).unwrap_or(path);
         folder.rsplit('/').next().unwrap_or_default().to_owned()
     };
-    let ids: BTreeSet<String> = args.ids.iter().map(name).collect();
-    for id in &ids {
-        if let Some(stray) = registry.strays.iter().find(|stray| stray.name == *id) {
-            let failure = Failure::usage(format!("the folder {} has no agent.json", quote(id)));
-            return Err(failure.code(Code::UnknownAgent).help(match &stray.misnamed {
-                Some(misnamed) => format!("rename {} to agent.json", quote(misnamed)),
-                None => "add one, which `acp-registry new` writes, or name another agent".to_owned(),
-            }));
-        }
-        if registry.entry(id).is_none() {
-            return Err(unknown_agent(id, registry));
-        }
-    }
-    Ok(Selection::Agents(ids))
+    Agents::new(args.ids.iter().map(name), args.changed_since.clone())
 }
 
 /// Splits `FORMAT=FILE`; a file without a format takes the result itself.

@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use acp_registry::check::Selection as Changed;
-use acp_registry::config::Config;
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
 use acp_registry::registry::{Entry, Registry, today};
 use acp_registry::report;
+use acp_registry::select::{Agents, load_active};
 use acp_registry::sys::fs::{PathError, ReadError, check_writable, write_atomic};
 use acp_registry::text::quote;
 use acp_registry::verify::{
@@ -23,12 +22,11 @@ use super::candidates;
 use super::code::Code;
 use super::duration;
 use super::exit::{Exit, Failure};
-use super::global::{Global, changed_since, refuse_empty, unknown_agent};
+use super::global::Global;
 use super::live::{self, LiveArgs, Settings};
 use super::merge::{self, PartFile};
 use super::place::Dist;
 use super::remedy::unwritable;
-use super::survey::limits;
 use super::ui::Ui;
 
 /// How old a row may be to be reused when nothing else is said: agents and their services change.
@@ -120,7 +118,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let started = Instant::now();
     let config = global.config()?;
     let allowed = global.allowed_hosts()?;
-    let registry = load(&args.ids, &config, global)?;
+    let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
     if let (false, Some(out)) = (args.merge.is_empty(), &args.out) {
         return merge::run(&args.merge, out, &registry, &selection(args, &registry)?, ui, args.is_json());
     }
@@ -142,7 +140,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let settings = Settings {
         finished: &finished,
         allowed: &allowed,
-        limits: limits(&config.archive_limits),
+        limits: config.archive_limits.limits(),
         keep: keep.transpose()?,
         probes: !args.no_probe,
         use_cache: !args.no_cache,
@@ -219,26 +217,6 @@ impl Out {
     }
 }
 
-/// Loads a registry for a command that works on agents, and must know which of them are in quarantine. Agents that are
-/// withdrawn are left out.
-pub(super) fn load(wanted: &[String], config: &Config, global: &Global) -> Result<Registry, Failure> {
-    let directory = global.registry_dir();
-    let mut registry = Registry::load(&directory)?;
-    refuse_empty(&registry, &directory)?;
-    registry.entries.retain(|entry| !config.withdrawn.contains_key(&entry.id));
-    if let Some(id) = wanted.iter().find(|id| config.withdrawn.contains_key(*id)) {
-        let failure = Failure::usage(format!("the agent {} is withdrawn", quote(id))).code(Code::UnknownAgent);
-        return Err(failure.help("to publish it again, remove its entry below `[withdrawn]` in registry.toml"));
-    }
-    if let Some(id) = wanted.iter().find(|id| registry.entry(id).is_none()) {
-        return Err(unknown_agent(id, &registry));
-    }
-    if !live::knows_quarantine(&registry) {
-        return Err(Failure::unable("quarantine.json cannot be read").help("`acp-registry validate` says why"));
-    }
-    Ok(registry)
-}
-
 /// Why there is nothing to check.
 fn nothing(args: &Args, registry: &Registry, selection: &Selection) -> String {
     let kinds: Vec<&str> = selection.kinds.iter().map(|kind| kind.as_str()).collect();
@@ -307,17 +285,12 @@ fn refuse_other_kinds(args: &Args, registry: &Registry) -> Result<(), Failure> {
 
 fn selection(args: &Args, registry: &Registry) -> Result<Selection, Failure> {
     let kinds = args.dist.iter().map(|kind| Kind::from(*kind));
-    let (ids, held) = if args.ids.is_empty() {
-        let changed = args.changed_since.as_ref().map(|revision| changed_since(registry, revision));
-        let changed = changed.transpose()?.map(Changed::Paths);
-        let has_changed = |changed: &Changed| {
-            let ids = registry.entries.iter().map(|entry| entry.id.clone());
-            ids.filter(|id| changed.has_folder(id)).collect()
-        };
-        (changed.as_ref().map(has_changed), WhenHeld::CheckWhenOver(today(SystemTime::now())))
-    } else {
-        (Some(args.ids.iter().cloned().collect()), WhenHeld::Check)
+    let agents = Agents::new(args.ids.iter().cloned(), args.changed_since.clone());
+    let held = match &agents {
+        Agents::Named(_) => WhenHeld::Check,
+        _ => WhenHeld::CheckWhenOver(today(SystemTime::now())),
     };
+    let ids = agents.select(registry)?.ids(registry);
     Ok(Selection { ids, held, kinds: kinds.collect(), shard: args.shard, platform: Platform::host() })
 }
 

@@ -3,7 +3,9 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`config`] | LOAD: what `registry.toml` says |
+//! | [`select`] | SELECT: the registry that a run is about, and which of its agents |
 //! | [`finding`] | what a check says: the one type between checks and reports |
+//! | [`edit`] | EDIT: changing a file of a registry, unless another program has changed it meanwhile |
 //! | [`survey`] | GATHER: what the world outside says of everything that manifests name, each thing asked for once; and, put in beside it, how agents behave |
 //! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry, and a survey if there is one, to findings |
 //! | [`verify`] | VERIFY: all agents of a registry, installed and checked, some at once; the capability snapshot |
@@ -14,8 +16,10 @@
 pub mod bump;
 pub mod check;
 pub mod config;
+pub mod edit;
 pub mod finding;
 pub mod propose;
 pub mod scaffold;
+pub mod select;
 pub mod survey;
 pub mod verify;

@@ -1,10 +1,10 @@
 //! Which rules run, and how much their findings weigh.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::Rule;
 use super::rules::{RULES, find};
-use crate::config::LevelSetting;
+use crate::config::{Config, LevelSetting};
 use crate::finding::Level;
 use acp_registry_core::text::nearest;
 
@@ -49,6 +49,23 @@ fn suggest(name: &str) -> Option<&'static str> {
 }
 
 impl Levels {
+    /// The levels that a configuration sets, those of single agents last.
+    ///
+    /// # Errors
+    /// [`UnknownRule`] for a name that the configuration has and that means no rule.
+    pub fn configured(config: &Config) -> Result<Self, UnknownRule> {
+        let mut levels = Self::default();
+        for (name, setting) in groups_first(&config.rules) {
+            levels.set(name, *setting)?;
+        }
+        for (id, agent) in &config.agents {
+            for (name, setting) in groups_first(&agent.rules) {
+                levels.set_for(id, name, *setting)?;
+            }
+        }
+        Ok(levels)
+    }
+
     /// Sets the level of a rule, of a group of rules (`icon/*`), or, to deny, of `warnings`: whatever is a warning then.
     /// A later call wins over an earlier one, also over one for a single agent.
     ///
@@ -107,6 +124,12 @@ impl Set {
         self.deny_warnings |= rules.is_empty();
         self.levels.extend(rules.iter().map(|rule| (*rule, level)));
     }
+}
+
+/// A rule named by itself is meant more precisely than its group.
+fn groups_first(rules: &BTreeMap<String, LevelSetting>) -> impl Iterator<Item = (&String, &LevelSetting)> {
+    let (groups, rules): (Vec<_>, Vec<_>) = rules.iter().partition(|(name, _)| name.ends_with("/*"));
+    groups.into_iter().chain(rules)
 }
 
 /// The rules that a name means, and the level that they are to have; no rules for `warnings`.

@@ -10,6 +10,7 @@ use super::rule::{Check, Subject};
 use super::{Levels, RULES, Rule};
 use crate::config::Config;
 use crate::finding::{Finding, Level};
+use crate::select::Selection;
 use crate::survey::Survey;
 use acp_registry_core::manifest::{Manifest, SyntaxError};
 use acp_registry_core::net::AllowedHosts;
@@ -28,39 +29,13 @@ pub struct Options<'a> {
     pub survey: Option<&'a Survey>,
 }
 
-/// Which agents are checked.
-#[derive(Debug, Clone)]
-pub enum Selection {
-    /// The whole registry.
-    All,
-    /// The agents of these ids.
-    Agents(BTreeSet<String>),
-    /// Whatever these paths, relative to the registry directory, belong to: agents, and files beside them.
-    Paths(BTreeSet<String>),
-}
-
-impl Selection {
-    /// Whether an agent, or a folder of this name, is checked.
-    #[must_use]
-    pub fn has_folder(&self, name: &str) -> bool {
-        match self {
-            Self::All => true,
-            Self::Agents(ids) => ids.contains(name),
-            Self::Paths(paths) => {
-                let inside = format!("{name}/");
-                paths.range(inside.clone()..).next().is_some_and(|path| path.starts_with(&inside))
-                    || paths.contains(name)
-            }
-        }
-    }
-
-    fn has(&self, finding: &Finding) -> bool {
-        match (self, &finding.agent) {
-            (Self::All, _) => true,
-            (_, Some(agent)) => self.has_folder(agent),
-            (Self::Agents(_), None) => false,
-            (Self::Paths(_), None) => self.has_folder(&finding.file),
-        }
+/// Whether a finding is about what was selected.
+fn has(selection: &Selection, finding: &Finding) -> bool {
+    match (selection, &finding.agent) {
+        (Selection::All, _) => true,
+        (_, Some(agent)) => selection.has_folder(agent),
+        (Selection::Agents(_), None) => false,
+        (Selection::Paths(_), None) => selection.has_folder(&finding.file),
     }
 }
 
@@ -134,7 +109,7 @@ pub fn check(registry: &Registry, options: &Options<'_>, selection: &Selection) 
             look(registry, options, &mut Reporter::new(rule, options.levels, About::default(), &mut around));
         }
     }
-    findings.extend(around.into_iter().filter(|finding| selection.has(finding)));
+    findings.extend(around.into_iter().filter(|finding| has(selection, finding)));
     findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
 
     let failed: BTreeSet<&str> = findings

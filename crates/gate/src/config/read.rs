@@ -11,6 +11,7 @@ use super::bump::{BumpSource, Feed};
 use super::schemas::Schemas;
 use super::site::SiteConfig;
 use super::view::View;
+use acp_registry_core::archive::Limits;
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::net;
 use acp_registry_core::sys::fs::{ReadError, read_bounded};
@@ -55,6 +56,21 @@ pub struct ArchiveLimits {
     pub entries: Option<u64>,
     /// How many times its own size one may unpack to.
     pub ratio: Option<u64>,
+}
+
+impl ArchiveLimits {
+    /// All limits: the usual ones where the registry sets none.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        let usual = Limits::default();
+        Limits {
+            compressed: self.compressed.unwrap_or(usual.compressed),
+            unpacked: self.unpacked.unwrap_or(usual.unpacked),
+            entries: self.entries.unwrap_or(usual.entries),
+            ratio: self.ratio.unwrap_or(usual.ratio),
+            ..usual
+        }
+    }
 }
 
 /// What is different for one agent.

@@ -1,26 +1,26 @@
-//! `validate --fix`
+//! Carrying out the changes that findings offer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use acp_registry::check::{Checked, Status};
-use acp_registry::finding::Level;
-use acp_registry::registry::Registry;
-use acp_registry::source::{Edit, apply as edited};
-use acp_registry::sys::fs::{read_bounded, write_atomic};
+use super::{Checked, Status};
+use crate::edit::{self, EditError};
+use crate::finding::Level;
+use acp_registry_core::registry::Registry;
+use acp_registry_core::source::Edit;
 
 /// What became of the changes that findings offer.
-#[derive(Default)]
-pub(super) struct Fixed {
+#[derive(Debug, Default)]
+pub struct Fixed {
     /// How many were made.
-    pub(super) count: usize,
+    pub count: usize,
     /// Why others were not, file by file.
-    pub(super) errors: Vec<String>,
+    pub errors: Vec<EditError>,
 }
 
 /// Carries out the changes that findings offer, and takes these findings out of the result. A file that cannot be changed
 /// keeps its findings, and does not stop the others.
-pub(super) fn apply(registry: &Registry, checked: &mut Checked) -> Fixed {
+pub fn fix(registry: &Registry, checked: &mut Checked) -> Fixed {
     let mut by_file: BTreeMap<String, Vec<Edit>> = BTreeMap::new();
     for finding in &checked.findings {
         if let Some(fix) = &finding.fix {
@@ -34,7 +34,7 @@ pub(super) fn apply(registry: &Registry, checked: &mut Checked) -> Fixed {
     for (file, edits) in by_file {
         let path = registry.root.join(&file);
         let is_new = path.canonicalize().is_ok_and(|real| written.insert(real));
-        match if is_new { write(registry, &file, &edits) } else { Ok(()) } {
+        match if is_new { edit::write(registry, &file, &edits) } else { Ok(()) } {
             Ok(()) => {
                 fixed.count += edits.len();
                 done.insert(file);
@@ -55,14 +55,4 @@ pub(super) fn apply(registry: &Registry, checked: &mut Checked) -> Fixed {
         }
     }
     fixed
-}
-
-fn write(registry: &Registry, file: &str, edits: &[Edit]) -> Result<(), String> {
-    let path = registry.root.join(file);
-    let text = registry.text(file).unwrap_or_default();
-    // Between reading and now another program may have changed it.
-    if read_bounded(&path, &registry.root, text.len() as u64).ok().as_deref() != Some(text.as_bytes()) {
-        return Err(format!("{} has changed meanwhile; run again", path.display()));
-    }
-    write_atomic(&path, edited(text, edits).as_bytes()).map_err(|error| error.to_string())
 }

@@ -1,0 +1,96 @@
+//! SELECT: the registry that a run is about, and which of its agents.
+//!
+//! * [`load`], [`load_active`]: a registry that has agents
+//! * [`Agents`]: what a caller asks for; a registry turns it into a [`Selection`]
+
+mod error;
+mod load;
+
+use std::collections::BTreeSet;
+
+pub use error::Error;
+pub use load::{knows_quarantine, load, load_active};
+
+use acp_registry_core::registry::Registry;
+use acp_registry_core::sys::git;
+
+/// Which agents are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Agents {
+    /// All agents of the registry.
+    #[default]
+    All,
+    /// The agents of these ids.
+    Named(BTreeSet<String>),
+    /// The agents that differ from this git revision.
+    ChangedSince(String),
+}
+
+impl Agents {
+    /// The agents of these ids; without ids, those that have changed since a revision; without one, all.
+    pub fn new(ids: impl IntoIterator<Item = String>, changed_since: Option<String>) -> Self {
+        let ids: BTreeSet<String> = ids.into_iter().collect();
+        match changed_since {
+            _ if !ids.is_empty() => Self::Named(ids),
+            Some(revision) => Self::ChangedSince(revision),
+            None => Self::All,
+        }
+    }
+
+    /// Finds them in a registry.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] and [`Error::NoManifest`] for an id that the registry does not have, [`Error::Git`] where the
+    /// changes are not known.
+    pub fn select(&self, registry: &Registry) -> Result<Selection, Error> {
+        match self {
+            Self::All => Ok(Selection::All),
+            Self::ChangedSince(revision) => Ok(Selection::Paths(git::changed_paths(&registry.root, revision)?)),
+            Self::Named(ids) => {
+                for id in ids {
+                    if let Some(stray) = registry.strays.iter().find(|stray| stray.name == *id) {
+                        return Err(Error::NoManifest { id: id.clone(), misnamed: stray.misnamed.clone() });
+                    }
+                    if registry.entry(id).is_none() {
+                        return Err(Error::unknown(id, registry));
+                    }
+                }
+                Ok(Selection::Agents(ids.clone()))
+            }
+        }
+    }
+}
+
+/// Which agents are checked.
+#[derive(Debug, Clone)]
+pub enum Selection {
+    /// The whole registry.
+    All,
+    /// The agents of these ids.
+    Agents(BTreeSet<String>),
+    /// Whatever these paths, relative to the registry directory, belong to: agents, and files beside them.
+    Paths(BTreeSet<String>),
+}
+
+impl Selection {
+    /// Whether an agent, or a folder of this name, is checked.
+    #[must_use]
+    pub fn has_folder(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Agents(ids) => ids.contains(name),
+            Self::Paths(paths) => {
+                let inside = format!("{name}/");
+                paths.range(inside.clone()..).next().is_some_and(|path| path.starts_with(&inside))
+                    || paths.contains(name)
+            }
+        }
+    }
+
+    /// The ids of the agents of a registry that are checked; `None` for all.
+    #[must_use]
+    pub fn ids(&self, registry: &Registry) -> Option<BTreeSet<String>> {
+        let ids = || registry.entries.iter().map(|entry| &entry.id).filter(|id| self.has_folder(id)).cloned().collect();
+        if matches!(self, Self::All) { None } else { Some(ids()) }
+    }
+}
