@@ -291,15 +291,9 @@ fn start_newer(
         let selection = Selection { platform: Platform::host(), ..Selection::default() };
         tasks.extend(plan(&alone, &selection, None).into_iter().filter(|task| task.channel == one.channel));
     }
-    let settings = Settings {
-        allowed,
-        limits: config.archive_limits.limits(),
-        keep: None,
-        probes: true,
-        use_cache: !args.no_cache,
-        finished: &|_| (),
-    };
-    let rows = live::run(&args.live, settings, tasks, ui)?;
+    let settings =
+        Settings { allowed, limits: config.archive_limits.limits(), probes: true, use_cache: !args.no_cache };
+    let rows = live::run(&args.live, settings, tasks.into(), &|_| (), ui)?.rows;
     let mut notes = Notes::new();
     for row in &rows {
         let Some(one) = bumped.iter_mut().find(|one| one.id == row.id && one.channel == row.channel) else { continue };

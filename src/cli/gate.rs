@@ -3,9 +3,11 @@
 use acp_registry::select::Error;
 use acp_registry::sys::git;
 use acp_registry::text::quote;
+use acp_registry::verify::{self, PartsError};
 
 use super::code::Code;
 use super::exit::Failure;
+use super::remedy::unwritable;
 
 /// How many ids a remedy names.
 const NAMED: usize = 10;
@@ -40,6 +42,36 @@ impl From<Error> for Failure {
                 let help = "leave out --changed-since, or run it in a clone of the registry's repository";
                 Self::from(error).help_if(is_elsewhere.then_some(help))
             }
+        }
+    }
+}
+
+impl From<verify::Error> for Failure {
+    fn from(error: verify::Error) -> Self {
+        use verify::Error;
+        match error {
+            Error::Select(error) => error.into(),
+            Error::OtherKind { .. } | Error::NoKind(_) => Self::usage(error).code(Code::UnsupportedDistribution),
+            Error::Snapshot(error) => error.into(),
+            Error::Keep(error) => error.into(),
+            Error::Unwritable(error) => unwritable(error, "--out"),
+        }
+    }
+}
+
+impl From<PartsError> for Failure {
+    fn from(error: PartsError) -> Self {
+        match error {
+            PartsError::Mixed => Self::usage("--merge takes each part once, all of the same number of parts"),
+            PartsError::Missing { names, is_one } => {
+                Self::usage(format!("--merge lacks {} {names}", if is_one { "part" } else { "parts" }))
+                    .help("name all parts with --merge; agents of a part whose file does not exist keep their rows")
+            }
+            PartsError::Read { .. } => Self::unable(error),
+            PartsError::Snapshot(error) => error.into(),
+            PartsError::Unwritable(error) => unwritable(error, "--out"),
+            PartsError::Merge(error) => error.into(),
+            PartsError::Path(error) => error.into(),
         }
     }
 }

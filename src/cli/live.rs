@@ -7,13 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acp_registry::archive::Limits;
-use acp_registry::handshake::Options;
-use acp_registry::install::{Installer, Kind};
-use acp_registry::manifest::Platform;
 use acp_registry::net::{AllowedHosts, Client};
+use acp_registry::report;
 use acp_registry::sys::process::{self, Environment, Isolation, Network, Orphans};
-use acp_registry::upstream::{Registries, npm_variables, uv_variables};
-use acp_registry::verify::{Row, Sources, State, Task, Turns, Verdict, Verifier};
+use acp_registry::verify::{Job, Machine, Manner, Row, Task, Verified, Verifier, usual_jobs};
 
 use super::abandoned;
 use super::duration;
@@ -23,9 +20,6 @@ use super::probe::{NetworkKind, SandboxKind};
 use super::progress::Running;
 use super::signals;
 use super::ui::Ui;
-
-/// How many agents are started at once by default: more than this only slow each other down.
-const JOBS: usize = 4;
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Installing and starting agents")]
@@ -84,43 +78,50 @@ impl LiveArgs {
 pub(super) struct Settings<'a> {
     pub(super) allowed: &'a AllowedHosts,
     pub(super) limits: Limits,
-    /// Where the places of agents stay.
-    pub(super) keep: Option<PathBuf>,
     /// Whether anything is sent after `initialize`.
     pub(super) probes: bool,
     pub(super) use_cache: bool,
-    /// Is handed each row as soon as it is known.
-    pub(super) finished: &'a dyn Fn(&Row),
 }
 
-/// Does the tasks, with a progress display, and says on stderr what is left of them.
-pub(super) fn run(args: &LiveArgs, settings: Settings<'_>, tasks: Vec<Task>, ui: &Ui) -> Result<Vec<Row>, Failure> {
+/// Does a job, with a progress display, and says on stderr what is left of it. `finished` is handed each row as soon as it is
+/// known.
+pub(super) fn run(
+    args: &LiveArgs,
+    settings: Settings<'_>,
+    job: Job,
+    finished: &dyn Fn(&Row),
+    ui: &Ui,
+) -> Result<Verified, Failure> {
     abandoned::clear(ui);
-    let finished = settings.finished;
     let verifier = verifier(args, settings, ui)?;
-    let names = tasks.iter().map(name).collect();
-    let progress = Arc::new(Running::new(ui, names));
+    let progress = Arc::new(Running::new(ui, job.tasks().iter().map(Task::name).collect()));
     let jobs = args.jobs.map_or_else(usual_jobs, usize::from);
-    ui.detail(&format!("{} to check, {jobs} at once", tasks.len()));
-    // Before any child, and ended after all: what hides from its tree comes here.
-    let orphans = process::adopt_orphans();
+    ui.detail(&format!("{} to check, {jobs} at once", job.tasks().len()));
     let shown = progress.clone();
-    process::hide_from_agents();
-    let rows = signals::run_with_threads(jobs, async {
-        verifier.isolation.check(&verifier.environment).await?;
-        let shown = Arc::new(move |event| shown.show(event));
-        Ok::<_, Failure>(Arc::new(verifier).verify(tasks, jobs, shown, finished).await)
+    let (verified, hidden) = beside_agents(jobs, async {
+        Ok(job.run(verifier, jobs, Arc::new(move |event| shown.show(event)), finished).await?)
     });
-    let hidden = orphans.map_or(0, Orphans::end);
     progress.clear();
-    let rows = rows??;
-    for error in rows.iter().filter_map(|row| row.left.as_ref()) {
+    let verified = verified?;
+    for error in verified.rows.iter().filter_map(|row| row.left.as_ref()) {
         ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
     }
     if hidden > 0 {
         ui.warning(&format!("agents had hidden processes, which were ended as well: {hidden}"));
     }
-    Ok(rows)
+    Ok(verified)
+}
+
+/// Runs work that starts agents, and says how many processes had hidden, which were ended as well.
+pub(super) fn beside_agents<T>(
+    jobs: usize,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> (Result<T, Failure>, usize) {
+    // Before any child, and ended after all: what hides from its tree comes here.
+    let orphans = process::adopt_orphans();
+    let done = signals::run_with_threads(jobs, work);
+    let hidden = orphans.map_or(0, Orphans::end);
+    (done.and_then(|done| done), hidden)
 }
 
 /// Tells of each agent as it is finished, where no progress is displayed.
@@ -128,52 +129,36 @@ pub(super) fn steps(total: usize, ui: &Ui) -> impl Fn(&Row) {
     let count = Cell::new(0);
     move |row| {
         count.set(count.get() + 1);
-        let verdict = if matches!(row.state, State::Reused(_)) { "reused" } else { row.verdict().as_str() };
-        let verdict = row.reason().map_or_else(|| verdict.to_owned(), |reason| format!("{verdict}, {reason}"));
-        ui.step(&format!("{} of {total}: {} ({}) {verdict}", count.get(), row.id, row.distribution()));
+        ui.step(&report::verified_one(row, count.get(), total));
     }
-}
-
-/// Whether agents failed for nothing else than that the package managers are missing.
-pub(super) fn lacks_package_managers(rows: &[Row]) -> bool {
-    let is_lacking = |row: &Row| row.reason() == Some("missing_runtime");
-    rows.iter().any(Row::is_finding) && rows.iter().all(|row| is_lacking(row) || row.verdict() == Verdict::Skipped)
 }
 
 /// A verifier as the flags want it.
 pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier, Failure> {
-    let Settings { allowed, limits, keep, probes, use_cache, finished: _ } = settings;
+    let Settings { allowed, limits, probes, use_cache } = settings;
     let mut network = network::settings(allowed)?;
     if use_cache {
         network.cache = network::cache(ui);
     }
-    let environment = Environment::from_host(env::vars_os());
     let variable = |name: &str| env::var(name).ok();
-    let surroundings = network::surroundings(&variable);
-    let temporary = env::temp_dir();
-    // What is installed is started by its absolute path.
-    let temporary = temporary.canonicalize().unwrap_or(temporary);
-    let home = env::home_dir().map(|home| home.canonicalize().unwrap_or(home));
-    let mut handshake = Options::new(temporary);
-    handshake.timeout = args.timeout.unwrap_or(handshake.timeout);
-    handshake.probe = handshake.probe.filter(|_| probes);
-    let installer = Installer {
-        environment: environment.clone(),
-        npm: npm_variables(&surroundings),
-        uv: uv_variables(&surroundings),
-        registries: Registries::configured(&surroundings),
-        client: Arc::new(Client::new(network)?),
-        github: None,
-        limits,
-        platform: Platform::host(),
-        timeout: args.install_timeout.unwrap_or(Duration::from_mins(5)),
+    let machine = Machine {
+        environment: Environment::from_host(env::vars_os()),
+        temporary: env::temp_dir(),
+        home: env::home_dir(),
         launcher: launcher(),
+        surroundings: network::surroundings(&variable),
         packages: network::package_cache().filter(|_| use_cache),
+        client: Client::new(network)?,
+    };
+    let manner = Manner {
+        isolation: isolation(args.sandbox, args.network),
+        timeout: args.timeout,
+        install_timeout: args.install_timeout,
+        limits,
+        probes,
         allow_build: args.allow_build,
     };
-    let isolation = isolation(args.sandbox, args.network);
-    let (sources, turns) = (Sources::default(), Turns::default());
-    Ok(Verifier { installer, environment, isolation, home, handshake, keep, sources, turns })
+    Ok(Verifier::new(machine, manner))
 }
 
 /// What keeps agents apart by these flags.
@@ -188,12 +173,4 @@ pub(super) fn isolation(sandbox: Option<SandboxKind>, network: Option<NetworkKin
 /// This program, which starts others under limits.
 pub(super) fn launcher() -> Option<PathBuf> {
     env::current_exe().ok()
-}
-
-fn usual_jobs() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from).min(JOBS)
-}
-
-fn name(task: &Task) -> String {
-    format!("{} ({})", task.id, task.kind.map_or("-", Kind::as_str))
 }

@@ -32,7 +32,6 @@ mod lock;
 mod log;
 mod login;
 mod man;
-mod merge;
 mod mistake;
 mod network;
 mod new;

@@ -8,6 +8,7 @@ use acp_registry::net::{
     AllowedHosts, Cache, Client, Credentials, PROXY_VARIABLES, Problem, Settings, proxy_hosts, remedy,
 };
 use acp_registry::sys::owner;
+pub(super) use acp_registry::upstream::Needs;
 use acp_registry::upstream::Sources;
 use acp_registry::upstream::github::Github;
 use acp_registry::upstream::npm::Registry;
@@ -23,13 +24,6 @@ const CACHE_LIMIT: u64 = 2 << 30;
 /// Settings for a client that knows the proxies of this machine, and nothing else.
 pub(super) fn settings(allowed: &AllowedHosts) -> Result<Settings, Problem> {
     Ok(Settings { allowed: allowed.clone(), proxy_hosts: proxy_hosts(&variable)?, ..Settings::default() })
-}
-
-/// Which package registries are needed: asking a package manager for its own takes a while.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Needs {
-    pub(super) npm: bool,
-    pub(super) pypi: bool,
 }
 
 /// Finds the package registries and GitHub, and makes a client that may speak to them, with their secrets. What is needed

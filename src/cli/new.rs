@@ -12,7 +12,6 @@ use acp_registry::net::AllowedHosts;
 use acp_registry::registry::Registry;
 use acp_registry::report::Look;
 use acp_registry::scaffold::{self, Draft, GithubSpec, Origin, Proposal, Scaffolder};
-use acp_registry::sys::process::{self, Orphans};
 use acp_registry::text::quote;
 use acp_registry::verify::{Attempt, Attempts, Trying};
 use serde_json::{Value, json};
@@ -21,7 +20,6 @@ use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global, configured_levels};
 use super::live::{self, LiveArgs, Settings};
 use super::network::{self, Needs};
-use super::remedy::of_source;
 use super::signals;
 use super::todo;
 use super::ui::Ui;
@@ -171,7 +169,7 @@ fn ask(args: &Args, config: &Config, allowed: &AllowedHosts, ui: &Ui) -> Result<
     }
     signals::run_and_forget(scaffolder.draft(&args.id, &origin))?.map_err(|error| {
         let remedy = match &error {
-            scaffold::Error::Source(error) => of_source(error, &sources.github),
+            scaffold::Error::Source(error) => error.remedy(&sources.github),
             _ => None,
         };
         Failure::from(error).help_if(remedy.as_deref())
@@ -199,14 +197,8 @@ fn try_ways(
         Some(arguments) => vec![arguments],
         None => WAYS.iter().map(|way| way.iter().map(ToString::to_string).collect()).collect(),
     };
-    let settings = Settings {
-        allowed,
-        limits: config.archive_limits.limits(),
-        keep: None,
-        probes: false,
-        use_cache: !args.no_cache,
-        finished: &|_| (),
-    };
+    let settings =
+        Settings { allowed, limits: config.archive_limits.limits(), probes: false, use_cache: !args.no_cache };
     let mut verifier = live::verifier(&args.live, settings, ui)?;
     if !args.live.has_timeout() {
         verifier.handshake.timeout = PATIENCE;
@@ -217,15 +209,11 @@ fn try_ways(
         Trying::Starting => ui.note(&format!("starting it with {}", all_of(&ways))),
         Trying::Ended { count, of } => ui.note(&format!("{count} of {of} tried")),
     };
-    // Before any child, and ended after all: what hides from its tree comes here.
-    let orphans = process::adopt_orphans();
-    process::hide_from_agents();
-    let attempts = signals::run_with_threads(1, async {
-        verifier.isolation.check(&verifier.environment).await?;
-        Ok::<_, Failure>(verifier.attempt(&source, &lists, &trying).await)
+    let (attempts, hidden) = live::beside_agents(1, async {
+        verifier.get_ready().await?;
+        Ok(verifier.attempt(&source, &lists, &trying).await)
     });
-    let hidden = orphans.map_or(0, Orphans::end);
-    let attempts = attempts??;
+    let attempts = attempts?;
     if hidden > 0 {
         ui.warning(&format!("the agent had hidden processes, which were ended as well: {hidden}"));
     }

@@ -12,7 +12,6 @@ use acp_registry::sys::git::Remote;
 use acp_registry::upstream::github::Github;
 
 use super::exit::Failure;
-use super::remedy::of_source;
 use super::signals;
 
 /// What handshakes have shown, by agent and channel.
@@ -91,7 +90,7 @@ pub(super) fn run(
     signals::run_and_forget(proposer.propose(&wanted, &settled))?.map_err(|error| {
         let help = match &error {
             propose::Error::Git(error) => error.remedy(),
-            propose::Error::Github(error) => of_source(error, github),
+            propose::Error::Github(error) => error.remedy(github),
             propose::Error::NoRepository(_) => {
                 Some("name another with --repository, or set GITHUB_TOKEN to a token that may read it".to_owned())
             }

@@ -4,8 +4,6 @@ use acp_registry::config::ConfigError;
 use acp_registry::sys::fs::PathError;
 use acp_registry::tree::{BuildError, TreeError};
 use acp_registry::upload;
-use acp_registry::upstream::SourceError;
-use acp_registry::upstream::github::Github;
 
 use super::exit::Failure;
 
@@ -30,12 +28,6 @@ pub(super) fn unwritable(error: PathError, flag: &str) -> Failure {
 /// What helps where something cannot be written: what is usual, or what helps against the trouble itself; or another place.
 fn of_path(error: &PathError, usual: &str, what: &str, flag: &str) -> String {
     format!("{}, or name another {what} with {flag}", error.remedy().unwrap_or(usual))
-}
-
-/// What helps where GitHub or a package registry did not answer, or not as it should.
-pub(super) fn of_source(error: &SourceError, github: &Github) -> Option<String> {
-    let SourceError::Fetch(fetch) = error else { return None };
-    github.remedy(fetch).or_else(|| fetch.problem.remedy().map(ToOwned::to_owned))
 }
 
 /// What helps where a tree is not made.

@@ -2,23 +2,16 @@
 
 use acp_registry::check::Selection;
 use acp_registry::config::Config;
-use acp_registry::manifest::{Distribution, Platform};
 use acp_registry::net::AllowedHosts;
-use acp_registry::registry::{Entry, Registry};
-use acp_registry::select::knows_quarantine;
-use acp_registry::survey::{Scope, Survey, Surveyor};
-use acp_registry::text::quote;
-use acp_registry::verify;
+use acp_registry::registry::Registry;
+use acp_registry::survey::{self, Scope, Survey, Surveyor};
 
 use super::exit::Failure;
 use super::live::{self, LiveArgs, Settings};
-use super::network::{self, Needs};
+use super::network;
 use super::progress::Progress;
 use super::signals;
 use super::ui::Ui;
-
-/// How many agents a note names.
-const SHOWN: usize = 10;
 
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -69,92 +62,35 @@ pub(super) fn run(
             "--jobs, --timeout, --install-timeout, --sandbox and --allow-build need --handshake or --all",
         ));
     }
-    let archives = args.looks_into_archives().then(|| config.archive_limits.limits());
+    let limits = config.archive_limits.limits();
+    let archives = args.looks_into_archives().then_some(limits);
     let scope = Scope { urls: args.urls || args.all, archives };
-    let mut survey = match scope == Scope::default() {
-        true if !wants_handshake => return Ok(None),
-        true => Survey::default(),
-        false => ask(scope, !args.no_cache, registry, selection, allowed, ui)?,
-    };
-    if wants_handshake {
-        start(args, config, registry, selection, allowed, &mut survey, ui)?;
+    if scope.is_empty() && !wants_handshake {
+        return Ok(None);
     }
-    Ok(Some(survey))
-}
-
-/// Asks about addresses, packages and archives.
-fn ask(
-    scope: Scope,
-    use_cache: bool,
-    registry: &Registry,
-    selection: &Selection,
-    allowed: &AllowedHosts,
-    ui: &Ui,
-) -> Result<Survey, Failure> {
-    let selected = registry.entries.iter().filter(|entry| selection.has_folder(&entry.id));
-    let agents: Vec<_> = selected.filter_map(|entry| Some(entry.manifest.present()?.agent())).collect();
-    let has = |is: fn(&Distribution) -> bool| {
-        agents.iter().flat_map(|agent| agent.releases()).any(|release| is(release.distribution))
-    };
-    let needs = Needs {
-        npm: scope.urls && has(|distribution| distribution.npx.is_some()),
-        pypi: scope.urls && has(|distribution| distribution.uvx.is_some()),
-    };
-    let (client, sources, notes) = network::connect(allowed, needs, use_cache, ui)?;
-    let progress = Progress::new(ui);
-    let mut survey = {
+    let mut survey = Survey::default();
+    if !scope.is_empty() {
+        let needs = scope.needs(registry, selection);
+        let (client, sources, notes) = network::connect(allowed, needs, !args.no_cache, ui)?;
+        let progress = Progress::new(ui);
         let show = |event| progress.show(event);
         let surveyor = Surveyor { client: &client, sources: &sources, scope, progress: &show };
-        signals::run_and_forget(surveyor.survey(agents))?
-    };
-    drop(progress);
-    survey.notes = notes;
-    Ok(survey)
-}
-
-/// Installs and starts agents, and notes which ones it does not.
-fn start(
-    args: &SurveyArgs,
-    config: &Config,
-    registry: &Registry,
-    selection: &Selection,
-    allowed: &AllowedHosts,
-    survey: &mut Survey,
-    ui: &Ui,
-) -> Result<(), Failure> {
-    if !knows_quarantine(registry) {
-        let note = "no agent was started, for quarantine.json cannot be read".to_owned();
-        ui.warning(&note);
-        survey.notes.push(note);
-        return Ok(());
+        survey = signals::run_and_forget(surveyor.survey_selected(registry, selection))?;
+        survey.notes = notes;
     }
-    let is_selected = |entry: &&Entry| selection.has_folder(&entry.id) && !config.withdrawn.contains_key(&entry.id);
-    let selected = registry.entries.iter().filter(is_selected);
-    let wanted = verify::Selection {
-        ids: Some(selected.map(|entry| entry.id.clone()).collect()),
-        platform: Platform::host(),
-        ..verify::Selection::default()
-    };
-    let tasks = verify::plan(registry, &wanted, None);
-    let limits = config.archive_limits.limits();
-    let finished = live::steps(tasks.len(), ui);
-    let settings =
-        Settings { allowed, limits, keep: None, probes: true, use_cache: !args.no_cache, finished: &finished };
-    let rows = live::run(&args.live, settings, tasks, ui)?;
-    survey.lacks_package_managers = live::lacks_package_managers(&rows);
-    for (reason, why) in [("quarantined", "in quarantine"), ("unsupported_platform", "not made for this machine")] {
-        let ids: Vec<String> =
-            rows.iter().filter(|row| row.reason() == Some(reason)).map(|row| quote(&row.id)).collect();
-        if !ids.is_empty() {
-            let (count, more) = (ids.len(), if ids.len() > SHOWN { ", …" } else { "" });
-            let ids = ids[..count.min(SHOWN)].join(", ");
-            let note = format!("not started, for they are {why}: {count} ({ids}{more})");
-            ui.note(&note);
+    if wants_handshake {
+        let Some(tasks) = survey::tasks(registry, selection, config) else {
+            let note = "no agent was started, for quarantine.json cannot be read".to_owned();
+            ui.warning(&note);
             survey.notes.push(note);
+            return Ok(Some(survey));
+        };
+        let settings = Settings { allowed, limits, probes: true, use_cache: !args.no_cache };
+        let finished = live::steps(tasks.len(), ui);
+        let verified = live::run(&args.live, settings, tasks.into(), &finished, ui)?;
+        for note in survey.take_rows(verified.rows) {
+            ui.note(&note);
         }
     }
-    for row in rows {
-        survey.agents.entry(row.id.clone()).or_default().push(row);
-    }
-    Ok(())
+    Ok(Some(survey))
 }

@@ -1,5 +1,6 @@
 //! `acp-registry validate`
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
@@ -176,7 +177,8 @@ fn agents(args: &Args) -> Agents {
         let folder = path.strip_suffix("/agent.json").or_else(|| path.strip_suffix("/icon.svg")).unwrap_or(path);
         folder.rsplit('/').next().unwrap_or_default().to_owned()
     };
-    Agents::new(args.ids.iter().map(name), args.changed_since.clone())
+    let ids: BTreeSet<String> = args.ids.iter().map(name).collect();
+    Agents::new(ids, args.changed_since.clone())
 }
 
 /// Splits `FORMAT=FILE`; a file without a format takes the result itself.

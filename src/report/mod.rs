@@ -21,6 +21,7 @@ mod json;
 mod layout;
 mod login;
 mod markdown;
+mod merge;
 mod outcome;
 mod publish;
 mod sarif;
@@ -40,11 +41,12 @@ pub use self::document::{DOCUMENT_LIMIT, Document, DocumentError, Verified, veri
 pub use self::json::finding as finding_json;
 pub use self::layout::Look;
 pub use self::login::{login, method};
+pub use self::merge::{merged, merged_json};
 pub use self::outcome::outcome;
 pub use self::publish::{pruned, pruned_human, published, published_human};
 pub use self::table::{Columns, Last, bytes, table, total};
 pub use self::terminal::terminal;
-pub use self::verify::{verify, verify_markdown};
+pub use self::verify::{nothing_to_verify, verified_one, verify, verify_json, verify_markdown};
 use acp_registry_gate::check::Checked;
 
 /// A form of report.

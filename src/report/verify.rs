@@ -9,8 +9,9 @@ use super::layout::Look;
 use super::outcome::{INDENT, cut, outcome, stderr};
 use super::plural;
 use super::table::{Columns, table};
-use acp_registry_core::text::{cell, printable, prose};
-use acp_registry_gate::verify::{Row, State, Summary, Verdict};
+use acp_registry_core::text::{cell, printable, prose, quote};
+use acp_registry_gate::verify::{Nothing, Row, State, Summary, Verdict};
+use serde_json::{Value, json};
 
 /// Where the verdict is among the columns.
 const VERDICT: usize = 3;
@@ -43,7 +44,40 @@ pub fn verify(rows: &[Row], duration: Duration, look: Look) -> String {
     out
 }
 
-/// The same for a comment on GitHub.
+/// The document of the command-line contract.
+#[must_use]
+pub fn verify_json(rows: &[Row], duration: Duration) -> Value {
+    let mut summary = json!(Summary::of(rows));
+    summary["duration_seconds"] = duration.as_secs_f64().into();
+    let results: Vec<Value> = rows.iter().map(Row::to_json).collect();
+    json!({ "schema": 1, "command": "verify", "results": results, "summary": summary })
+}
+
+/// That there was nothing to check, and why.
+#[must_use]
+pub fn nothing_to_verify(nothing: &Nothing) -> String {
+    let why = match nothing {
+        Nothing::NoAgents => "the registry has none; `acp-registry new` adds one".to_owned(),
+        Nothing::Unchanged(revision) => format!("none has changed since {}", quote(revision)),
+        Nothing::OtherKinds { kinds, is_of_changed } => {
+            let of = if *is_of_changed { "none of those that have changed" } else { "none" };
+            format!("{of} has a distribution {}", kinds.join(" or "))
+        }
+        Nothing::EmptyPart(shard) => format!("part {shard} has none"),
+        Nothing::NotSelected => "none was selected".to_owned(),
+    };
+    format!("no agents to verify: {why}\n")
+}
+
+/// A row on one line, while others are still checked: the `number`th of `total`.
+#[must_use]
+pub fn verified_one(row: &Row, number: usize, total: usize) -> String {
+    let verdict = if matches!(row.state, State::Reused(_)) { "reused" } else { row.verdict().as_str() };
+    let verdict = row.reason().map_or_else(|| verdict.to_owned(), |reason| format!("{verdict}, {reason}"));
+    format!("{number} of {total}: {} ({}) {verdict}", row.id, row.distribution())
+}
+
+/// The table and the details for a comment on GitHub.
 #[must_use]
 pub fn verify_markdown(rows: &[Row], duration: Duration) -> String {
     let mut out =

@@ -40,7 +40,11 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("gate", "config", &["archive", "manifest", "net", "registry", "sys"]),
     ("gate", "select", &["config", "registry", "sys", "text"]),
     ("gate", "edit", &["registry", "source", "sys"]),
-    ("gate", "survey", &["archive", "digest", "manifest", "net", "sys", "upstream", "verify"]),
+    (
+        "gate",
+        "survey",
+        &["archive", "config", "digest", "manifest", "net", "registry", "select", "sys", "text", "upstream", "verify"],
+    ),
     (
         "gate",
         "check",
@@ -49,7 +53,14 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
             "source", "survey", "sys", "text", "upstream", "verify",
         ],
     ),
-    ("gate", "verify", &["digest", "handshake", "install", "json", "manifest", "registry", "sys", "text"]),
+    (
+        "gate",
+        "verify",
+        &[
+            "archive", "digest", "handshake", "install", "json", "manifest", "net", "registry", "select", "sys",
+            "text", "upstream",
+        ],
+    ),
     (
         "gate",
         "bump",

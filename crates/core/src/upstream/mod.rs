@@ -27,7 +27,7 @@ pub use configured::{NamedRegistry, Registries};
 pub use for_install::{npm_variables, uv_variables};
 pub use npm_config::npm_registry;
 pub use python_config::python_index;
-pub use sources::Sources;
+pub use sources::{Needs, Sources};
 pub use surroundings::{Surroundings, UnknownBase, ask_package_manager};
 
 use std::any::Any;
@@ -63,6 +63,13 @@ pub enum SourceError {
 }
 
 impl SourceError {
+    /// What helps where this GitHub or a package registry did not answer, or not as it should.
+    #[must_use]
+    pub fn remedy(&self, github: &github::Github) -> Option<String> {
+        let Self::Fetch(fetch) = self else { return None };
+        github.remedy(fetch).or_else(|| fetch.problem.remedy().map(ToOwned::to_owned))
+    }
+
     #[expect(clippy::needless_pass_by_value, reason = "errors are handed over")]
     fn malformed(url: &Url, expected: &'static str, message: impl ToString) -> Self {
         Self::Malformed { url: shown(url), expected, message: message.to_string() }

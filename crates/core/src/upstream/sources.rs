@@ -13,3 +13,12 @@ pub struct Sources {
     /// GitHub.
     pub github: Github,
 }
+
+/// Which package registries are needed: asking a package manager for its own takes a while.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// That of npm.
+    pub npm: bool,
+    /// The Python package index.
+    pub pypi: bool,
+}

@@ -21,7 +21,7 @@ pub enum Agents {
     #[default]
     All,
     /// The agents of these ids.
-    Named(BTreeSet<String>),
+    Named(Vec<String>),
     /// The agents that differ from this git revision.
     ChangedSince(String),
 }
@@ -29,7 +29,7 @@ pub enum Agents {
 impl Agents {
     /// The agents of these ids; without ids, those that have changed since a revision; without one, all.
     pub fn new(ids: impl IntoIterator<Item = String>, changed_since: Option<String>) -> Self {
-        let ids: BTreeSet<String> = ids.into_iter().collect();
+        let ids: Vec<String> = ids.into_iter().collect();
         match changed_since {
             _ if !ids.is_empty() => Self::Named(ids),
             Some(revision) => Self::ChangedSince(revision),
@@ -55,7 +55,7 @@ impl Agents {
                         return Err(Error::unknown(id, registry));
                     }
                 }
-                Ok(Selection::Agents(ids.clone()))
+                Ok(Selection::Agents(ids.iter().cloned().collect()))
             }
         }
     }

@@ -10,12 +10,14 @@
 mod archives;
 mod surveyor;
 mod targets;
+mod wanted;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use archives::{Archive, Inspection};
 pub use surveyor::{Event, Scope, Surveyor};
+pub use wanted::{needs, tasks};
 
 use crate::verify::Row;
 use acp_registry_core::net::{Answer, FetchError};

@@ -97,6 +97,14 @@ pub struct Task {
     pub basis: Option<String>,
 }
 
+impl Task {
+    /// The agent and the kind of distribution, for people.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} ({})", self.id, self.kind.map_or("-", Kind::as_str))
+    }
+}
+
 /// What is to be done for a [`Task`].
 #[derive(Debug, Clone)]
 pub enum Work {

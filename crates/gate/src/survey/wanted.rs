@@ -1,0 +1,90 @@
+//! From a registry to what is asked.
+
+use super::{Scope, Survey, Surveyor};
+use crate::config::Config;
+use crate::select::{Selection, knows_quarantine};
+use crate::verify::{self, Row, Task};
+use acp_registry_core::manifest::{Agent, Distribution, Platform};
+use acp_registry_core::registry::{Entry, Registry};
+use acp_registry_core::text::quote;
+use acp_registry_core::upstream::Needs;
+
+/// How many agents a note names.
+const SHOWN: usize = 10;
+
+impl Scope {
+    /// Whether nothing is asked.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Which package registries are asked about the selected agents.
+    #[must_use]
+    pub fn needs(&self, registry: &Registry, selection: &Selection) -> Needs {
+        if !self.urls {
+            return Needs::default();
+        }
+        let agents = selected(registry, selection);
+        needs(agents.flat_map(Agent::releases).map(|release| release.distribution))
+    }
+}
+
+/// Which package registries have these distributions.
+pub fn needs<'a>(distributions: impl IntoIterator<Item = &'a Distribution>) -> Needs {
+    distributions.into_iter().fold(Needs::default(), |needs, distribution| Needs {
+        npm: needs.npm || distribution.npx.is_some(),
+        pypi: needs.pypi || distribution.uvx.is_some(),
+    })
+}
+
+impl Surveyor<'_> {
+    /// Asks for everything that the selected agents name.
+    pub async fn survey_selected(&self, registry: &Registry, selection: &Selection) -> Survey {
+        self.survey(selected(registry, selection)).await
+    }
+}
+
+fn selected<'a>(registry: &'a Registry, selection: &'a Selection) -> impl Iterator<Item = &'a Agent> {
+    let entries = registry.entries.iter().filter(|entry| selection.has_folder(&entry.id));
+    entries.filter_map(|entry| Some(entry.manifest.present()?.agent()))
+}
+
+/// What is to be installed and started of the selected agents on this machine, without those that are withdrawn; `None` where
+/// it is not known which of them are in quarantine.
+#[must_use]
+pub fn tasks(registry: &Registry, selection: &Selection, config: &Config) -> Option<Vec<Task>> {
+    if !knows_quarantine(registry) {
+        return None;
+    }
+    let is_selected = |entry: &&Entry| selection.has_folder(&entry.id) && !config.withdrawn.contains_key(&entry.id);
+    let selected = registry.entries.iter().filter(is_selected);
+    let wanted = verify::Selection {
+        ids: Some(selected.map(|entry| entry.id.clone()).collect()),
+        platform: Platform::host(),
+        ..verify::Selection::default()
+    };
+    Some(verify::plan(registry, &wanted, None))
+}
+
+impl Survey {
+    /// Puts the result of starting agents beside the rest. Which ones were not started is noted; these notes are also returned.
+    pub fn take_rows(&mut self, rows: Vec<Row>) -> Vec<String> {
+        self.lacks_package_managers = verify::lacks_package_managers(&rows);
+        let mut notes = Vec::new();
+        for (reason, why) in [("quarantined", "in quarantine"), ("unsupported_platform", "not made for this machine")] {
+            let ids: Vec<String> =
+                rows.iter().filter(|row| row.reason() == Some(reason)).map(|row| quote(&row.id)).collect();
+            if !ids.is_empty() {
+                let (count, more) = (ids.len(), if ids.len() > SHOWN { ", …" } else { "" });
+                let ids = ids[..count.min(SHOWN)].join(", ");
+                notes.push(format!("not started, for they are {why}: {count} ({ids}{more})"));
+            }
+        }
+        self.notes.extend(notes.iter().cloned());
+        for row in rows {
+            self.agents.entry(row.id.clone()).or_default().push(row);
+        }
+        notes
+    }
+}

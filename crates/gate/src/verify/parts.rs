@@ -1,0 +1,136 @@
+//! Merging the files of several machines into one.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::{MergeError, Merged, Part, SNAPSHOT_LIMIT, Selection, Shard, ShardError, Snapshot, SnapshotError, merge};
+use acp_registry_core::registry::Registry;
+use acp_registry_core::sys::fs::{PathError, ReadError, check_writable, read_bounded, write_atomic};
+
+/// How many missing parts a message names.
+const SHOWN: usize = 5;
+
+/// The file of a part: `I/N=FILE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartFile {
+    /// Which part.
+    pub shard: Shard,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// The text names no file of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PartFileError {
+    /// There is no `=`.
+    #[error("I/N=FILE is wanted, such as 1/4=one.json")]
+    Form,
+    /// There is no part before it.
+    #[error(transparent)]
+    Shard(#[from] ShardError),
+}
+
+impl FromStr for PartFile {
+    type Err = PartFileError;
+
+    fn from_str(text: &str) -> Result<Self, PartFileError> {
+        let (shard, path) = text.split_once('=').ok_or(PartFileError::Form)?;
+        Ok(Self { shard: shard.parse()?, path: path.into() })
+    }
+}
+
+/// Why parts were not merged.
+#[derive(Debug, thiserror::Error)]
+pub enum PartsError {
+    /// A part is there twice, or they are not parts of the same whole.
+    #[error("each part is merged once, and all are of the same number of parts")]
+    Mixed,
+    /// Parts are not there: agents of these would lose their rows.
+    #[error("not all parts are there: {names} {} missing", if *.is_one { "is" } else { "are" })]
+    Missing {
+        /// The first of them.
+        names: String,
+        /// Whether it is a single one.
+        is_one: bool,
+    },
+    /// A part cannot be read.
+    #[error("cannot read {}: {error}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        error: ReadError,
+    },
+    /// The snapshot so far cannot be used.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The snapshot cannot be written.
+    #[error(transparent)]
+    Unwritable(PathError),
+    /// A part was refused.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
+    /// The snapshot was not written.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}
+
+/// Merges the files of all parts into the snapshot at `out`. Agents that no part has started keep their rows there, and so do
+/// those of parts without a file, of which `missing` is told.
+///
+/// # Errors
+/// [`PartsError`]; the snapshot is then as it was.
+pub fn merge_files(
+    registry: &Registry,
+    selection: &Selection,
+    parts: &[PartFile],
+    out: &Path,
+    missing: &dyn Fn(&PartFile),
+) -> Result<Merged, PartsError> {
+    refuse_incomplete(parts)?;
+    let read: Vec<Part> = parts.iter().map(|part| read(part, missing)).collect::<Result<_, _>>()?;
+    let earlier = match Snapshot::read(out) {
+        Ok(earlier) => Some(earlier),
+        Err(SnapshotError::Read { error: ReadError::NotFound, .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    check_writable(out).map_err(PartsError::Unwritable)?;
+    let merged = merge(registry, selection, &read, earlier.as_ref())?;
+    write_atomic(out, merged.text.as_bytes())?;
+    Ok(merged)
+}
+
+/// Refuses a set of parts that is not complete, or has one twice.
+fn refuse_incomplete(parts: &[PartFile]) -> Result<(), PartsError> {
+    let counts: BTreeSet<usize> = parts.iter().map(|part| part.shard.count()).collect();
+    let named: BTreeSet<String> = parts.iter().map(|part| part.shard.to_string()).collect();
+    if counts.len() != 1 || named.len() != parts.len() {
+        return Err(PartsError::Mixed);
+    }
+    let count = counts.first().copied().unwrap_or_default();
+    // One more than is shown: a part may say that there are millions.
+    let missing = (1..=count).map(|index| format!("{index}/{count}")).filter(|part| !named.contains(part));
+    let missing: Vec<String> = missing.take(SHOWN + 1).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let more = if missing.len() > SHOWN { ", …" } else { "" };
+    let names = format!("{}{more}", missing[..missing.len().min(SHOWN)].join(", "));
+    Err(PartsError::Missing { names, is_one: missing.len() == 1 })
+}
+
+fn read(part: &PartFile, missing: &dyn Fn(&PartFile)) -> Result<Part, PartsError> {
+    let failed = |error| PartsError::Read { path: part.path.clone(), error };
+    // All parts are in memory at once, and together as long as one snapshot; a small one is always read.
+    let limit = (SNAPSHOT_LIMIT / part.shard.count() as u64).max(1 << 20);
+    let text = match part.path.canonicalize().map_err(ReadError::from) {
+        Ok(real) => Some(read_bounded(&real, Path::new("/"), limit).map_err(failed)?),
+        Err(ReadError::NotFound) => {
+            missing(part);
+            None
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    Ok(Part { shard: part.shard, text })
+}
