@@ -1,5 +1,7 @@
 //! Errors of work on a registry as failures of a command, with the flags and commands that help.
 
+use acp_registry::bump::SessionError;
+use acp_registry::propose::TargetError;
 use acp_registry::select::Error;
 use acp_registry::sys::git;
 use acp_registry::text::quote;
@@ -73,6 +75,28 @@ impl From<PartsError> for Failure {
             PartsError::Merge(error) => error.into(),
             PartsError::Path(error) => error.into(),
         }
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Unwritable(error) => unwritable(error, "--state"),
+            SessionError::State(error) => error.into(),
+        }
+    }
+}
+
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Self {
+        let help = match error {
+            TargetError::Git(error) => return error.into(),
+            TargetError::Address(error) => return Self::unable(error),
+            TargetError::NotGithub => "name one with --repository",
+            TargetError::NoBranch => "name the one to merge into with --base",
+            TargetError::NoIdentity => "set user.name and user.email with `git config`",
+        };
+        Self::usage(error).help(help)
     }
 }
 

@@ -11,7 +11,7 @@ use super::layout::Look;
 use super::plural;
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::text::{cell, code_span, printable, prose};
-use acp_registry_gate::bump::{Bumped, Held, Outcome, Trouble, Troubles, Update};
+use acp_registry_gate::bump::{Bumped, Finished, Held, Outcome, Trouble, Troubles, Update};
 use acp_registry_gate::propose::{Done, Proposal};
 use acp_registry_gate::verify::Row;
 
@@ -35,6 +35,22 @@ pub struct BumpReport<'a> {
     pub to_release: &'a [String],
     /// Whether updates were written into the manifests.
     pub is_applied: bool,
+}
+
+impl<'a> BumpReport<'a> {
+    /// The report on a run, and on the requests that were opened for it.
+    #[must_use]
+    pub fn new(finished: &'a Finished, proposals: &'a [Proposal]) -> Self {
+        Self {
+            bumped: &finished.bumped,
+            quarantined: &finished.quarantined,
+            proposals,
+            troubles: finished.troubles.as_ref(),
+            to_hold: &finished.to_hold,
+            to_release: &finished.to_release,
+            is_applied: finished.is_applied,
+        }
+    }
 }
 
 impl BumpReport<'_> {

@@ -65,8 +65,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "gate",
         "bump",
         &[
-            "check", "config", "digest", "finding", "json", "manifest", "net", "registry", "source", "survey", "sys",
-            "upstream",
+            "check", "config", "digest", "edit", "finding", "json", "manifest", "net", "registry", "source", "survey",
+            "sys", "upstream", "verify",
         ],
     ),
     (
@@ -77,7 +77,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
             "upstream",
         ],
     ),
-    ("gate", "propose", &["bump", "json", "manifest", "net", "sys", "text", "upstream"]),
+    ("gate", "propose", &["bump", "json", "manifest", "net", "registry", "source", "sys", "text", "upstream"]),
     ("publish", "diff", &["json", "manifest", "text"]),
     ("publish", "history", &["diff", "json", "sys", "text"]),
     ("publish", "site", &["check", "config", "digest", "history", "json", "manifest", "registry", "settings", "text"]),

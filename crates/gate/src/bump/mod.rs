@@ -6,9 +6,11 @@
 //!
 //! * [`Bumper`] asks the sources of one agent and works out its update; agents know nothing of each other
 //! * [`choose`]: which version it should be; a pure function of what sources [`Offer`]
+//! * [`Session`]: a run as a whole; updates are started and applied, and what lasts is recorded
 //! * [`Update`]: the changes, and why a person should look at them
 
 mod address;
+mod apply;
 mod asset;
 mod digest;
 mod error;
@@ -21,6 +23,8 @@ mod plan;
 mod prove;
 mod published;
 mod run;
+mod session;
+mod start;
 mod troubles;
 
 use std::time::Duration;
@@ -32,6 +36,8 @@ pub use newest::{Choice, Held, Policy, choose};
 pub use offer::{Flaw, Offer, Offers, SourceKind, version_of_tag};
 pub use plan::{Change, Outcome, Update};
 pub use run::Bumped;
+pub use session::{Finished, Order, Session, SessionError};
+pub use start::{Passed, Starts};
 pub use troubles::{Trouble, Troubles, TroublesError};
 
 use crate::check::Levels;

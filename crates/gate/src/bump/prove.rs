@@ -85,7 +85,7 @@ impl Bumper<'_> {
 }
 
 /// A registry with one agent, which has another manifest.
-fn alone(registry: &Registry, entry: &Entry, manifest: Manifest) -> Registry {
+pub(super) fn alone(registry: &Registry, entry: &Entry, manifest: Manifest) -> Registry {
     let icon = entry.icon.present().cloned().map_or(Loaded::Missing, Loaded::Present);
     Registry {
         root: registry.root.clone(),

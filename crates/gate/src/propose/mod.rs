@@ -3,10 +3,12 @@
 //! What is there is compared with what should be, and only the difference is done: a run that was interrupted is completed by
 //! the next one, and nothing is done twice. A branch whose newest commit is a person's is left alone.
 //!
+//! * [`Target`]: where requests are opened
 //! * [`Proposer`]: what it takes
 //! * [`Proposal`]: what became of one branch
 
 mod pulls;
+mod target;
 mod text;
 
 use crate::bump::Update;
@@ -17,6 +19,7 @@ use acp_registry_core::upstream::github::Github;
 
 pub use pulls::Slug;
 use pulls::{Pull, Pulls};
+pub use target::{Notes, Target, TargetError};
 
 /// What every branch of this program begins with.
 const PREFIX: &str = "bump/";
@@ -111,6 +114,18 @@ pub enum Error {
     /// The repository is not there for this token.
     #[error("GitHub has no repository {0}, or does not show it to this token")]
     NoRepository(Slug),
+}
+
+impl Error {
+    /// What helps, where that is known and not a matter of how the caller was asked.
+    #[must_use]
+    pub fn remedy(&self, github: &Github) -> Option<String> {
+        match self {
+            Self::Git(error) => error.remedy(),
+            Self::Github(error) => error.remedy(github),
+            Self::NoRepository(_) => None,
+        }
+    }
 }
 
 impl Proposer<'_> {

@@ -1,0 +1,33 @@
+//! Writes updates into the manifests.
+
+use super::{Bumped, ErrorKind, Outcome};
+use crate::edit;
+use acp_registry_core::registry::Registry;
+use acp_registry_core::source::Edit;
+
+impl Bumped {
+    /// The changes of the manifest's text; none where there is no update.
+    pub fn edits(&self) -> impl Iterator<Item = Edit> {
+        let update = match &self.result {
+            Ok(Outcome::Update(update)) => Some(update),
+            _ => None,
+        };
+        update.into_iter().flat_map(|update| update.edits.clone())
+    }
+}
+
+/// Writes the updates, agent by agent. What cannot be written becomes an error of its agent.
+pub(super) fn write(registry: &Registry, bumped: &mut [Bumped]) {
+    for of_agent in bumped.chunk_by_mut(|a, b| a.id == b.id) {
+        let edits: Vec<Edit> = of_agent.iter().flat_map(Bumped::edits).collect();
+        if edits.is_empty() {
+            continue;
+        }
+        let file = format!("{}/agent.json", of_agent[0].id);
+        if let Err(error) = edit::write(registry, &file, &edits) {
+            for one in of_agent.iter_mut().filter(|one| one.edits().next().is_some()) {
+                one.result = Err(ErrorKind::NotWritten.because(error.to_string()));
+            }
+        }
+    }
+}

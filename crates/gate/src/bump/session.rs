@@ -1,0 +1,162 @@
+//! A run as a whole: from what is wanted to updates, and to what becomes of the quarantine.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use time::OffsetDateTime;
+
+use super::{Bumped, Bumper, Troubles, TroublesError, apply};
+use crate::survey::needs;
+use acp_registry_core::manifest::Channel;
+use acp_registry_core::registry::{Entry, Loaded, Registry};
+use acp_registry_core::sys::fs::{PathError, check_writable, write_atomic};
+use acp_registry_core::upstream::Needs;
+
+/// What is wanted of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Order {
+    /// The agents to look at; empty for all that are not in quarantine.
+    pub ids: Vec<String>,
+    /// The channels to look at; empty for both.
+    pub channels: Vec<Channel>,
+    /// The file that records how long agents have had trouble.
+    pub state: Option<PathBuf>,
+    /// After how long a trouble is a reason for quarantine.
+    pub quarantine_after: Option<Duration>,
+    /// Whether updates are written into the manifests.
+    pub apply: bool,
+}
+
+/// Why a run was not begun.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The state cannot be written.
+    #[error(transparent)]
+    Unwritable(PathError),
+    /// The state of earlier runs cannot be used.
+    #[error(transparent)]
+    State(#[from] TroublesError),
+}
+
+/// A run that was begun.
+#[derive(Debug)]
+pub struct Session<'a> {
+    pub(super) registry: &'a Registry,
+    order: &'a Order,
+    entries: Vec<&'a Entry>,
+    quarantined: Vec<String>,
+    troubles: Option<Troubles>,
+}
+
+/// What a run has found and done.
+#[derive(Debug)]
+pub struct Finished {
+    /// One for each channel of each agent.
+    pub bumped: Vec<Bumped>,
+    /// Folders of agents that were passed over because they are in quarantine.
+    pub quarantined: Vec<String>,
+    /// How long agents have had trouble, if that is recorded.
+    pub troubles: Option<Troubles>,
+    /// Agents that should be put into quarantine, with the reason.
+    pub to_hold: Vec<(String, String)>,
+    /// Agents in quarantine that can be brought up to date again.
+    pub to_release: Vec<String>,
+    /// Whether updates were written into the manifests.
+    pub is_applied: bool,
+}
+
+impl<'a> Session<'a> {
+    /// Reads the state of earlier runs, and chooses the agents.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub fn begin(registry: &'a Registry, order: &'a Order) -> Result<Self, SessionError> {
+        if let Some(path) = &order.state {
+            check_writable(path).map_err(SessionError::Unwritable)?;
+        }
+        let troubles = order.state.as_deref().map(Troubles::read).transpose()?;
+        let (entries, quarantined) = entries(order, registry);
+        Ok(Self { registry, order, entries, quarantined, troubles })
+    }
+
+    /// How many agents are looked at.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Which package registries are asked.
+    #[must_use]
+    pub fn needs(&self) -> Needs {
+        let manifests = self.entries.iter().filter_map(|entry| entry.manifest.present());
+        needs(manifests.flat_map(|manifest| manifest.agent().releases()).map(|release| release.distribution))
+    }
+
+    /// Looks for newer versions, see [`Bumper::run`].
+    pub async fn look(&self, bumper: &Bumper<'_>, done: &(dyn Fn(&str) + Sync)) -> Vec<Bumped> {
+        let both = [Channel::Stable, Channel::Preview];
+        let channels = if self.order.channels.is_empty() { &both[..] } else { &self.order.channels };
+        bumper.run(self.registry, &self.entries, channels, done).await
+    }
+
+    /// Writes the state, judges what is in quarantine and what should be, and applies the updates if that is wanted. An update
+    /// that cannot be written becomes an error of its agent.
+    ///
+    /// # Errors
+    /// [`PathError`] when the state cannot be written; no manifest is changed then.
+    pub fn end(self, bumped: Vec<Bumped>, now: OffsetDateTime) -> Result<Finished, PathError> {
+        let Self { registry, order, quarantined, mut troubles, .. } = self;
+        if let (Some(troubles), Some(path)) = (&mut troubles, &order.state) {
+            troubles.update(&bumped, now);
+            troubles.keep(|id| registry.entry(id).is_some());
+            write_atomic(path, troubles.to_text().as_bytes())?;
+        }
+        let to_hold = to_hold(order, registry, troubles.as_ref(), now);
+        let (mut bumped, to_release) = released(order, registry, bumped);
+        if order.apply {
+            apply::write(registry, &mut bumped);
+        }
+        Ok(Finished { bumped, quarantined, troubles, to_hold, to_release, is_applied: order.apply })
+    }
+}
+
+/// The agents to look at, and those that are passed over: what is in quarantine, unless it is there since updates failed.
+fn entries<'a>(order: &Order, registry: &'a Registry) -> (Vec<&'a Entry>, Vec<String>) {
+    if !order.ids.is_empty() {
+        return (registry.entries.iter().filter(|entry| order.ids.contains(&entry.id)).collect(), Vec::new());
+    }
+    let is_passed_over =
+        |entry: &&Entry| held(registry, &entry.id).is_some_and(|reason| !Troubles::is_proposed(reason));
+    let (quarantined, entries): (Vec<&Entry>, Vec<&Entry>) = registry.entries.iter().partition(is_passed_over);
+    (entries, quarantined.into_iter().map(|entry| entry.id.clone()).collect())
+}
+
+/// Why an agent is in quarantine, if it is.
+fn held<'a>(registry: &'a Registry, id: &str) -> Option<&'a str> {
+    let Loaded::Present(quarantine) = &registry.quarantine else { return None };
+    quarantine.holds.get(id).map(|hold| hold.reason.as_str())
+}
+
+/// Agents that have had trouble for too long, and why that is to be written into the quarantine list.
+fn to_hold(
+    order: &Order,
+    registry: &Registry,
+    troubles: Option<&Troubles>,
+    now: OffsetDateTime,
+) -> Vec<(String, String)> {
+    let (Some(after), Some(troubles)) = (order.quarantine_after, troubles) else { return Vec::new() };
+    let free = registry.entries.iter().map(|entry| entry.id.as_str()).filter(|id| held(registry, id).is_none());
+    free.filter_map(|id| Some((id.to_owned(), troubles.reason(id, after, now)?))).collect()
+}
+
+/// Takes out of the result what is in quarantine, and names what can leave it.
+fn released(order: &Order, registry: &Registry, bumped: Vec<Bumped>) -> (Vec<Bumped>, Vec<String>) {
+    if !order.ids.is_empty() {
+        return (bumped, Vec::new());
+    }
+    let (held, free): (Vec<Bumped>, Vec<Bumped>) =
+        bumped.into_iter().partition(|one| held(registry, &one.id).is_some());
+    let works = |of: &[Bumped]| of.iter().all(|one| one.result.is_ok());
+    let released = held.chunk_by(|a, b| a.id == b.id).filter(|of| works(of)).map(|of| of[0].id.clone()).collect();
+    (free, released)
+}
