@@ -178,9 +178,11 @@ impl From<scaffold::Error> for Failure {
                 let remedy = remedy.clone();
                 Self::usage(error).help_if(remedy.as_deref())
             }
-            Error::Id { remedy, .. } => {
-                let remedy = remedy.clone();
-                Self::usage(error).help_if(remedy.as_deref())
+            Error::Id { remedy, near, .. } => {
+                let (remedy, near) = (remedy.clone(), near.clone());
+                let failure = Self::usage(error).help_if(remedy.as_deref());
+                let Some(near) = near else { return failure };
+                failure.help(format!("did you mean {}?", quote(&near))).suggest([&*near])
             }
             Error::Path(path) => {
                 let remedy = path.remedy();

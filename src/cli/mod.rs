@@ -54,7 +54,6 @@ mod serve;
 mod signals;
 mod signing;
 mod survey;
-mod todo;
 mod ui;
 mod uninstall;
 mod update;

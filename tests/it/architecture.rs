@@ -73,8 +73,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "gate",
         "scaffold",
         &[
-            "archive", "bump", "check", "config", "digest", "finding", "manifest", "net", "registry", "sys", "text",
-            "upstream",
+            "archive", "bump", "check", "config", "digest", "finding", "handshake", "install", "manifest", "net",
+            "registry", "sys", "text", "upstream", "verify",
         ],
     ),
     ("gate", "propose", &["bump", "json", "manifest", "net", "registry", "source", "sys", "text", "upstream"]),
@@ -93,7 +93,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "report",
         &[
             "bump", "check", "diff", "digest", "doctor", "finding", "handshake", "json", "login", "manifest",
-            "propose", "source", "text", "upload", "verify",
+            "propose", "publish", "scaffold", "source", "text", "verify",
         ],
     ),
 ];

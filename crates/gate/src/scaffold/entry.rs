@@ -16,6 +16,9 @@ use acp_registry_core::text::quote;
 /// What a source may say and a manifest can do without.
 const OPTIONAL: [&str; 5] = ["repository", "website", "authors", "license", "license_url"];
 
+/// The names of the files of an entry.
+pub const FILES: [&str; 2] = ["agent.json", "icon.svg"];
+
 /// The files of a new entry.
 #[derive(Debug, Clone)]
 pub struct Proposal {
@@ -44,7 +47,11 @@ pub fn check_id(id: &str, root: &Path, options: &Options<'_>) -> Result<(), Erro
         let remedy = format!(
             "use lower-case letters, digits and hyphens, begin with a letter, and write at most {ID_LIMIT} bytes"
         );
-        return Err(Error::Id { message: format!("{} is not a valid id", quote(id)), remedy: Some(remedy) });
+        return Err(Error::Id {
+            message: format!("{} is not a valid id", quote(id)),
+            remedy: Some(remedy),
+            near: None,
+        });
     }
     let value = json!({
         "id": id, "name": "x", "version": "1.0.0", "description": "x", "distribution": { "npx": { "package": "x@1.0.0" } },
@@ -52,7 +59,7 @@ pub fn check_id(id: &str, root: &Path, options: &Options<'_>) -> Result<(), Erro
     let findings = errors(id, root, &manifest::to_text(&value), options);
     let of_id = findings.into_iter().find(|finding| finding.pointer.as_deref() == Some("/id"));
     of_id.map_or(Ok(()), |finding| {
-        Err(Error::Id { message: format!("{}: {}", finding.rule, finding.message), remedy: finding.help })
+        Err(Error::Id { message: format!("{}: {}", finding.rule, finding.message), remedy: finding.help, near: None })
     })
 }
 
@@ -89,7 +96,7 @@ pub fn place(root: &Path, id: &str, proposal: &Proposal) -> Result<(), Error> {
         return Err(Error::Exists(folder));
     }
     let staging = Staging::beside(&folder)?;
-    for (name, text) in [("agent.json", &proposal.manifest_text), ("icon.svg", &proposal.icon)] {
+    for (name, text) in FILES.into_iter().zip([&proposal.manifest_text, &proposal.icon]) {
         let path = staging.path().join(name);
         fs::write(&path, text).map_err(PathError::at(&path))?;
     }

@@ -15,6 +15,8 @@ pub enum Error {
         message: String,
         /// What helps, where that is known.
         remedy: Option<String>,
+        /// A good id that was probably meant.
+        near: Option<String>,
     },
     /// There is something of this name in the registry.
     #[error("{} is there already; nothing was changed", .0.display())]

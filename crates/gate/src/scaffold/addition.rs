@@ -1,0 +1,97 @@
+//! A new agent as a whole: from its id to its folder, and to what is left to do.
+
+use super::todo::{of_start, put_right, similar};
+use super::{Draft, Error, Proposal, Todo, check_id, place, propose};
+use crate::check::Options;
+use crate::verify::Attempts;
+use acp_registry_core::manifest::Distribution;
+use acp_registry_core::registry::Registry;
+
+/// An agent that may be added to a registry.
+#[derive(Debug)]
+pub struct Addition<'a> {
+    id: &'a str,
+    registry: &'a Registry,
+    options: Options<'a>,
+}
+
+/// An agent that was added, or would be.
+#[derive(Debug)]
+pub struct Added {
+    /// The agent, with the arguments that start it.
+    pub draft: Draft,
+    /// What was found out about its start, if it was started.
+    pub attempts: Option<Attempts>,
+    /// Its files.
+    pub proposal: Proposal,
+    /// What a person has to do besides.
+    pub left: Vec<Todo>,
+}
+
+impl<'a> Addition<'a> {
+    /// Makes sure that a registry can take in an agent of this id.
+    ///
+    /// # Errors
+    /// [`Error::Id`], with the good id that is most like it, and [`Error::Exists`].
+    pub fn begin(id: &'a str, registry: &'a Registry, options: Options<'a>) -> Result<Self, Error> {
+        check_id(id, &registry.root, &options).map_err(|mut error| {
+            let like = id_of(id);
+            if let Error::Id { near, .. } = &mut error
+                && *like != *id
+                && check_id(&like, &registry.root, &options).is_ok()
+            {
+                *near = Some(like);
+            }
+            error
+        })?;
+        let folder = registry.root.join(id);
+        if folder.symlink_metadata().is_ok() {
+            return Err(Error::Exists(folder));
+        }
+        Ok(Self { id, registry, options })
+    }
+
+    /// Makes the files, and puts them into the registry if that is wanted. The agent gets the arguments that a person has named,
+    /// or those that the attempts have shown.
+    ///
+    /// # Errors
+    /// Those of [`place`].
+    pub fn end(
+        self,
+        mut draft: Draft,
+        named: Option<Vec<String>>,
+        attempts: Option<Attempts>,
+        is_written: bool,
+    ) -> Result<Added, Error> {
+        let mut left = similar(self.registry, &draft.agent);
+        let has_arguments = named.is_some();
+        let found = || attempts.as_ref().and_then(Attempts::best).map(|attempt| attempt.arguments.clone());
+        set_arguments(&mut draft.agent.distribution, &named.or_else(found).unwrap_or_default());
+        left.extend(draft.notes.drain(..).map(Todo::Note));
+        left.extend(of_start(has_arguments, attempts.as_ref()));
+        let proposal = propose(&draft, &self.registry.root, &self.options);
+        if is_written {
+            place(&self.registry.root, self.id, &proposal)?;
+        }
+        left.extend(proposal.left_out.iter().cloned().map(Todo::Note));
+        let errors = put_right(&proposal.errors, &left);
+        left.extend(errors);
+        Ok(Added { draft, attempts, proposal, left })
+    }
+}
+
+/// The id that is most like a text.
+fn id_of(text: &str) -> String {
+    let lower = text.trim().to_ascii_lowercase();
+    let plain: String = lower.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    plain.trim_start_matches(|c: char| !c.is_ascii_lowercase()).trim_end_matches('-').to_owned()
+}
+
+fn set_arguments(distribution: &mut Distribution, arguments: &[String]) {
+    for package in distribution.npx.iter_mut().chain(&mut distribution.uvx) {
+        package.args = arguments.to_vec();
+    }
+    for target in &mut distribution.binary {
+        target.args = arguments.to_vec();
+    }
+}

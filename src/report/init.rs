@@ -1,0 +1,70 @@
+//! A new registry, for people and for programs.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::layout::Look;
+use acp_registry_core::text::printable;
+use acp_registry_gate::scaffold::{GithubSpec, Layout, LayoutTodo};
+
+/// The files of a new registry.
+#[derive(Debug)]
+pub struct InitReport<'a> {
+    /// Where it is.
+    pub directory: &'a Path,
+    /// Its files.
+    pub layout: &'a Layout,
+    /// What only a person can do.
+    pub left: &'a [LayoutTodo],
+    /// Whether nothing was written.
+    pub is_dry_run: bool,
+}
+
+impl InitReport<'_> {
+    /// The document of the command-line contract.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let Layout { written, kept } = self.layout;
+        json!({
+            "schema": 1, "command": "init", "directory": self.directory.display().to_string(), "dry_run": self.is_dry_run,
+            "files": written, "kept": kept, "left_to_do": self.left.iter().map(sentence).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Which files were written, and what is left to do.
+    #[must_use]
+    pub fn human(&self, look: Look) -> String {
+        let Layout { written, kept } = self.layout;
+        let directory = self.directory.display().to_string();
+        let files = |names: &[&str]| names.iter().map(|file| format!("  {file}\n")).collect::<String>();
+        let verb = if self.is_dry_run { "would be created" } else { "was created" };
+        let mut text = match written.as_slice() {
+            [] => format!("{} has all files of a registry; nothing was changed\n", printable(&directory)),
+            written => format!("a registry {verb} in {}\n{}", printable(&directory), files(written)),
+        };
+        if !kept.is_empty() && !written.is_empty() {
+            text.push_str(&format!("\nfiles that exist stay as they are:\n{}", files(kept)));
+        }
+        let left = (1..).zip(self.left).map(|(at, item)| look.wrap(&format!("{at:>3}. {}", sentence(item)), 5));
+        let left: String = left.collect();
+        if left.is_empty() { text } else { text + "\nleft to do:\n" + &left }
+    }
+}
+
+fn sentence(todo: &LayoutTodo) -> String {
+    match todo {
+        LayoutTodo::NameProgram => "say in `.github/acp-registry.env` where releases of this program are".to_owned(),
+        LayoutTodo::Ignore => "have `/dist` and `/.*.new-*` in `.gitignore`".to_owned(),
+        LayoutTodo::SetBaseUrl(None) => "set `base-url` in `registry.toml`".to_owned(),
+        LayoutTodo::SetBaseUrl(Some(address)) => format!("set `base-url = \"{address}\"` in `registry.toml`"),
+        LayoutTodo::Deploy(GithubSpec { owner, name, .. }) => format!(
+            "let workflows deploy to GitHub Pages: `gh api --method POST repos/{owner}/{name}/pages --raw-field build_type=workflow`"
+        ),
+        LayoutTodo::Publish(GithubSpec { owner, name, .. }) => {
+            format!("publish there: `gh variable set PUBLISH_TO --repo {owner}/{name} --body pages`")
+        }
+        LayoutTodo::SetUp => "set up what the workflows need: `.github/SETUP.md` says what".to_owned(),
+        LayoutTodo::AddAgent => "add an agent: `acp-registry new ID --npm PACKAGE`".to_owned(),
+    }
+}

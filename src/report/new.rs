@@ -1,0 +1,153 @@
+//! A new agent, for people and for programs.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::layout::Look;
+use acp_registry_core::text::{printable, quote};
+use acp_registry_gate::scaffold::{Added, FILES, Todo};
+use acp_registry_gate::verify::{Attempt, Attempts};
+use acp_registry_protocol::handshake::Verdict;
+
+/// A new agent, and where it is.
+#[derive(Debug)]
+pub struct NewReport<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// The registry directory, from the working directory.
+    pub registry: &'a Path,
+    /// The flags that name the same registry in a command, each after a space.
+    pub flags: &'a str,
+    /// What was found out.
+    pub added: &'a Added,
+    /// Whether nothing was written.
+    pub is_dry_run: bool,
+}
+
+impl NewReport<'_> {
+    /// The document of the command-line contract.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let Added { draft, attempts, proposal, .. } = self.added;
+        let tried = |attempt: &Attempt| {
+            let Attempt { arguments, outcome } = attempt;
+            json!({ "args": arguments, "verdict": outcome.verdict, "reason": outcome.reason, "message": outcome.message })
+        };
+        let probe = attempts.as_ref().map(|attempts| {
+            let best = attempts.best();
+            json!({
+                "verdict": best.map(|attempt| attempt.outcome.verdict),
+                "args": best.map(|attempt| &attempt.arguments),
+                "tried": attempts.tried.iter().map(tried).collect::<Vec<_>>(),
+                "not_started": attempts.not_started.as_ref().map(|(reason, message)| json!({ "reason": reason, "message": message })),
+            })
+        });
+        let errors = proposal
+            .errors
+            .iter()
+            .map(|finding| json!({ "rule": finding.rule, "pointer": finding.pointer, "message": finding.message }));
+        json!({
+            "schema": 1, "command": "new", "id": self.id, "version": draft.agent.version, "dry_run": self.is_dry_run,
+            "files": FILES.map(|name| shown_path(Path::new("."), self.id, name)), "manifest": proposal.manifest,
+            "probe": probe, "errors": errors.collect::<Vec<_>>(), "left_to_do": self.left(),
+        })
+    }
+
+    /// What was written, how the agent starts, and what is left to do; the manifest, where it was not written.
+    #[must_use]
+    pub fn human(&self, look: Look) -> String {
+        let Added { draft, attempts, proposal, .. } = self.added;
+        let distribution = &draft.agent.distribution;
+        let packages =
+            distribution.packages().map(|(kind, package)| format!("{} {}", kind.as_str(), quote(&package.package)));
+        let platforms: Vec<&str> = distribution.binary.iter().map(|target| target.platform.as_str()).collect();
+        let binary = (!platforms.is_empty()).then(|| format!("binary for {}", platforms.join(", ")));
+        let ways: Vec<String> = packages.chain(binary).collect();
+        let start = match attempts.as_ref().and_then(Attempts::best) {
+            Some(attempt) => format!("started with {}: {}", arguments(&attempt.arguments), answer(attempt)),
+            None => "not seen to start".to_owned(),
+        };
+        let files = FILES.map(|name| shown_path(self.registry, self.id, name)).join(" and ");
+        let head = [
+            format!("{} {files}", if self.is_dry_run { "would write" } else { "wrote" }),
+            format!("  {} {}: {}", draft.agent.name, draft.agent.version, ways.join("; ")),
+            format!("  {start}"),
+        ];
+        let mut text: String = head.iter().map(|line| look.wrap(line, 4)).collect();
+        text.push_str("\nleft to do:\n");
+        for (at, item) in (1..).zip(self.left()) {
+            text.push_str(&look.wrap(&format!("{at:>3}. {}", printable(&item)), 5));
+        }
+        if self.is_dry_run {
+            let manifest = proposal.manifest_text.lines().map(|line| format!("{}\n", printable(line)));
+            text.push('\n');
+            text.extend(manifest);
+        }
+        text
+    }
+
+    /// What is left to do, one sentence each.
+    fn left(&self) -> Vec<String> {
+        let mut left: Vec<String> = self.added.left.iter().map(sentence).collect();
+        let icon = shown_path(self.registry, self.id, "icon.svg");
+        left.push(format!("draw `{icon}`, which is the initial letter now: 16×16, with currentColor"));
+        left.push(format!(
+            "run `acp-registry validate {} --all{}`, which is what the registry's own check runs",
+            self.id, self.flags
+        ));
+        left
+    }
+}
+
+/// Several lists of arguments in one sentence.
+#[must_use]
+pub fn ways(lists: &[Vec<String>]) -> String {
+    let shown: Vec<String> = lists.iter().map(|list| arguments(list)).collect();
+    match shown.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => shown.join(", "),
+    }
+}
+
+fn arguments(arguments: &[String]) -> String {
+    if arguments.is_empty() { "no arguments".to_owned() } else { quote(&arguments.join(" ")) }
+}
+
+fn sentence(todo: &Todo) -> String {
+    match todo {
+        Todo::Note(text) => text.clone(),
+        Todo::SamePackage(id) => format!("look at {}, which is the same package already in the registry", quote(id)),
+        Todo::SimilarId(id) => format!("look at {}, whose id is much alike: people must tell the two apart", quote(id)),
+        Todo::SeeWhetherItAnswers => {
+            "see whether it answers: `acp-registry verify` starts it as the manifest says".to_owned()
+        }
+        Todo::AddArguments => "add `args`, if it wants any to be started as an agent: nothing was tried".to_owned(),
+        Todo::NotStarted(message) => format!("find out why it could not be started here: {message}"),
+        Todo::SignIn { arguments: list, message } => {
+            format!("let people sign in: with {} it answers, but {message}", arguments(list))
+        }
+        Todo::SayArguments(causes) => {
+            let causes = causes.iter().map(|cause| format!("with {}, {}", ways(&cause.arguments), cause.message));
+            format!("say how it is started, in `args`: {}", causes.collect::<Vec<_>>().join("; "))
+        }
+        Todo::Correct { rule, message } => format!("correct it, as {rule} requires: {message}"),
+    }
+}
+
+/// The path of a file of the new agent, from the working directory.
+fn shown_path(registry: &Path, id: &str, name: &str) -> String {
+    let below = Path::new(id).join(name);
+    let path = if registry == Path::new(".") { below } else { registry.join(below) };
+    path.display().to_string().replace('\\', "/")
+}
+
+fn answer(attempt: &Attempt) -> String {
+    let methods = &attempt.outcome.handshake.auth_methods;
+    let methods: Vec<String> =
+        methods.iter().take(5).map(|method| format!("{} ({})", quote(&method.id), quote(&method.kind))).collect();
+    match attempt.outcome.verdict {
+        Verdict::Pass => format!("it answers, and people sign in by {}", methods.join(", ")),
+        _ => "it answers, but people cannot sign in".to_owned(),
+    }
+}
