@@ -80,6 +80,11 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("gate", "propose", &["bump", "json", "manifest", "net", "registry", "source", "sys", "text", "upstream"]),
     ("publish", "diff", &["json", "manifest", "text"]),
     ("publish", "history", &["diff", "json", "sys", "text"]),
+    (
+        "publish",
+        "tree",
+        &["check", "config", "digest", "finding", "json", "manifest", "registry", "sums", "sys", "text"],
+    ),
     ("publish", "site", &["check", "config", "digest", "history", "json", "manifest", "registry", "settings", "text"]),
     ("publish", "server", &["site"]),
     ("publish", "upload", &["digest", "json", "net", "site", "sums", "sys", "text"]),
@@ -93,7 +98,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "report",
         &[
             "bump", "check", "diff", "digest", "doctor", "finding", "handshake", "json", "login", "manifest",
-            "propose", "publish", "scaffold", "source", "text", "verify",
+            "propose", "scaffold", "source", "text", "upload", "verify",
         ],
     ),
 ];

@@ -30,3 +30,23 @@ pub fn write(registry: &Registry, file: &str, edits: &[Edit]) -> Result<(), Edit
     }
     Ok(write_atomic(&path, apply(text, edits).as_bytes())?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_has_changed_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a/agent.json");
+        fs::create_dir(folder.path().join("a")).unwrap();
+        fs::write(&file, "{}").unwrap();
+        let registry = Registry::load(folder.path()).unwrap();
+        fs::write(&file, "{ }").unwrap();
+        let error = write(&registry, "a/agent.json", &[]).unwrap_err();
+        assert!(error.to_string().ends_with("agent.json has changed meanwhile; run again"), "{error}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "{ }");
+    }
+}

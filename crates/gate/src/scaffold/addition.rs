@@ -95,3 +95,15 @@ fn set_arguments(distribution: &mut Distribution, arguments: &[String]) {
         target.args = arguments.to_vec();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_good_id_is_made_of_what_was_meant() {
+        for (text, id) in [("My Agent", "my-agent"), (" 1st.agent ", "st-agent"), ("fine", "fine"), ("__", "")] {
+            assert_eq!(id_of(text), id, "{text}");
+        }
+    }
+}

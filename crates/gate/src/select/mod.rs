@@ -28,6 +28,7 @@ pub enum Agents {
 
 impl Agents {
     /// The agents of these ids; without ids, those that have changed since a revision; without one, all.
+    #[must_use]
     pub fn new(ids: impl IntoIterator<Item = String>, changed_since: Option<String>) -> Self {
         let ids: Vec<String> = ids.into_iter().collect();
         match changed_since {
@@ -92,5 +93,57 @@ impl Selection {
     pub fn ids(&self, registry: &Registry) -> Option<BTreeSet<String>> {
         let ids = || registry.entries.iter().map(|entry| &entry.id).filter(|id| self.has_folder(id)).cloned().collect();
         if matches!(self, Self::All) { None } else { Some(ids()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::config::Config;
+
+    fn folder(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "{}").unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn agents_are_found_or_the_error_says_which_there_are() {
+        let folder = folder(&["alpha/agent.json", "beta/agent.json", "gamma/Agent.json"]);
+        let registry = load(folder.path()).unwrap();
+        let named = |id: &str| Agents::new([id.to_owned()], Some("HEAD".to_owned())).select(&registry);
+        let ids = |selection: Selection| selection.ids(&registry);
+        assert_eq!(ids(named("beta").unwrap()), Some(BTreeSet::from(["beta".to_owned()])));
+        assert_eq!(ids(Agents::new([], None).select(&registry).unwrap()), None);
+        let Err(Error::Unknown { near, known, .. }) = named("alpa") else { panic!() };
+        assert_eq!((near, known), (vec!["alpha".to_owned()], vec!["alpha".to_owned(), "beta".to_owned()]));
+        let Err(Error::NoManifest { misnamed, .. }) = named("gamma") else { panic!() };
+        assert_eq!(misnamed.as_deref(), Some("Agent.json"));
+    }
+
+    #[test]
+    fn only_a_folder_with_agents_or_a_configuration_is_a_registry() {
+        let empty = folder(&[]);
+        assert!(matches!(load(empty.path()), Err(Error::Empty(_))));
+        assert!(load(folder(&["registry.toml"]).path()).is_ok());
+    }
+
+    #[test]
+    fn nothing_is_started_of_a_registry_whose_quarantine_is_not_known() {
+        let config = Config { withdrawn: [("old".to_owned(), "gone".to_owned())].into(), ..Config::default() };
+        let files = ["new/agent.json", "old/agent.json"];
+        let active = |folder: &tempfile::TempDir, id: &str| load_active(folder.path(), &config, &[id.to_owned()]);
+        let good = folder(&files);
+        assert_eq!(active(&good, "new").unwrap().entries.len(), 1);
+        assert!(matches!(active(&good, "old"), Err(Error::Withdrawn(_))));
+        assert!(matches!(active(&good, "none"), Err(Error::Unknown { .. })));
+        fs::write(good.path().join("quarantine.json"), "[").unwrap();
+        assert!(matches!(active(&good, "new"), Err(Error::Quarantine)));
     }
 }

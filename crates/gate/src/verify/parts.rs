@@ -134,3 +134,26 @@ fn read(part: &PartFile, missing: &dyn Fn(&PartFile)) -> Result<Part, PartsError
     };
     Ok(Part { shard: part.shard, text })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_is_merged_once() {
+        let refused = |texts: &[&str]| {
+            let parts: Vec<PartFile> = texts.iter().map(|text| text.parse().unwrap()).collect();
+            refuse_incomplete(&parts).err().map(|error| error.to_string())
+        };
+        assert_eq!(refused(&["1/2=a", "2/2=b"]), None);
+        let mixed = Some("each part is merged once, and all are of the same number of parts");
+        for parts in [&[][..], &["1/2=a", "1/2=b"], &["1/2=a", "2/3=b"]] {
+            assert_eq!(refused(parts).as_deref(), mixed, "{parts:?}");
+        }
+        assert_eq!(refused(&["2/2=b"]).as_deref(), Some("not all parts are there: 1/2 is missing"));
+        let many = Some("not all parts are there: 2/9, 3/9, 4/9, 5/9, 6/9, … are missing");
+        assert_eq!(refused(&["1/9=a"]).as_deref(), many);
+        assert_eq!("1=a".parse::<PartFile>(), Err(PartFileError::Shard(ShardError)));
+        assert_eq!("1/1".parse::<PartFile>(), Err(PartFileError::Form));
+    }
+}

@@ -13,7 +13,9 @@ use super::{Row, State, Task, Turns, Verdict, Work};
 use acp_registry_client::install::{self, Installed, Installer, Kind, Progress, ScriptsNotRun, Source};
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::lock::mark_used;
-use acp_registry_core::sys::process::{Environment, INSTALLED, Isolation, Launch, Scratch, make_readable};
+use acp_registry_core::sys::process::{
+    Environment, INSTALLED, Isolation, Launch, Scratch, hide_from_agents, make_readable,
+};
 use acp_registry_protocol::handshake::{Options, Outcome, check, set_variables};
 
 /// Installs and checks agents.
@@ -283,6 +285,8 @@ impl Verifier {
         place: &Scratch,
         progress: &(dyn Fn(Progress) + Send + Sync),
     ) -> Result<Ready, Stop> {
+        // Install scripts run as the person, too.
+        hide_from_agents();
         let mut environment = self.environment.clone();
         let variables = source.variables().iter().map(|(name, value)| (name.as_str(), value.as_str()));
         set_variables(&mut environment, variables)
