@@ -1,31 +1,41 @@
 //! A badge to show elsewhere: "ACP" and the agent's version, drawn here.
 
-use askama::Template;
+use std::io;
 
 use super::listing::Listing;
-
-#[derive(Template)]
-#[template(path = "badge.svg")]
-struct Badge<'a> {
-    name: &'a str,
-    version: &'a str,
-    /// Widths in pixels, of the right part, of the whole and of the version's text.
-    right: usize,
-    whole: usize,
-    text: usize,
-    /// Middle of the right part.
-    middle: usize,
-}
+use super::xml::{self, Xml};
 
 /// Width of the left part, in pixels.
 const LEFT: usize = 38;
 
-pub(super) fn svg(listing: &Listing<'_>) -> Result<String, askama::Error> {
+/// The drawing. It says how wide the text is to be, whatever font there is.
+pub(super) fn svg(listing: &Listing<'_>) -> io::Result<Vec<u8>> {
     let version = if listing.version.is_empty() { "listed" } else { &listing.version };
-    // The drawing says how wide the text is to be, whatever font there is.
     let text = version.chars().map(width).sum::<usize>().div_ceil(10);
     let right = text + 16;
-    Badge { name: &listing.name, version, right, whole: LEFT + right, text, middle: LEFT + right / 2 }.render()
+    let (whole, middle) = ((LEFT + right).to_string(), (LEFT + right / 2).to_string());
+    let right_part = format!("M{LEFT} 0h{}a4 4 0 0 1 4 4v12a4 4 0 0 1-4 4H{LEFT}z", right - 4);
+    let mut svg = Xml::new(Vec::new());
+    let attributes = [("xmlns", "http://www.w3.org/2000/svg"), ("width", &whole), ("height", "20"), ("role", "img")];
+    svg.create_element("svg").with_attributes(attributes).write_inner_content(|svg| {
+        xml::text(svg, "title", &[], &format!("{}: ACP agent, version {version}", listing.name))?;
+        let rect = [("width", whole.as_str()), ("height", "20"), ("rx", "4"), ("fill", "#2f5d50")];
+        svg.create_element("rect").with_attributes(rect).write_empty()?;
+        let path = [("d", right_part.as_str()), ("fill", "#1f2423")];
+        svg.create_element("path").with_attributes(path).write_empty()?;
+        let font = [
+            ("fill", "#fff"),
+            ("font-family", "Verdana,DejaVu Sans,sans-serif"),
+            ("font-size", "11"),
+            ("text-anchor", "middle"),
+        ];
+        svg.create_element("g").with_attributes(font).write_inner_content(|svg| {
+            xml::text(svg, "text", &[("x", "19"), ("y", "14"), ("textLength", "24")], "ACP")?;
+            xml::text(svg, "text", &[("x", &middle), ("y", "14"), ("textLength", &text.to_string())], version)
+        })?;
+        Ok(())
+    })?;
+    Ok(svg.into_inner())
 }
 
 /// Tenths of a pixel that a character takes at 11 pixels, about.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 
+use super::feed::{ENTRIES, Feed};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::shown;
@@ -15,9 +16,6 @@ const PAGE: usize = 100;
 
 /// Pages of events; `history.json` has them all.
 const PAGES: usize = 20;
-
-/// Entries of a feed.
-const ENTRIES: usize = 50;
 
 /// An event as pages show it.
 pub(super) struct Change {
@@ -80,21 +78,6 @@ struct Changes<'a> {
     is_last: bool,
 }
 
-/// A feed, in the form of RFC 4287.
-#[derive(Template)]
-#[template(path = "feed.xml")]
-struct Feed<'a> {
-    base_url: &'a str,
-    /// Path of the feed.
-    path: String,
-    /// Path of the page with the same.
-    page: &'a str,
-    title: String,
-    /// Time of the newest event.
-    updated: String,
-    changes: Vec<Change>,
-}
-
 /// What a site needs to tell of changes.
 pub(super) struct Told<'a> {
     site: &'a Site,
@@ -152,15 +135,9 @@ impl<'a> Told<'a> {
         let Some(newest) = self.events.first() else { return Ok(Vec::new()) };
         let feed = |path: &str, title: &str, is_in: fn(&Kind) -> bool| -> Result<File, SiteError> {
             let events = self.events.iter().filter(|event| is_in(&event.kind)).take(ENTRIES);
-            let feed = Feed {
-                base_url: &self.site.base_url,
-                path: path.to_owned(),
-                page: "changes/",
-                title: title.to_owned(),
-                updated: newest.time.rfc3339(),
-                changes: events.map(|event| self.change(event)).collect(),
-            };
-            Ok((path.to_owned(), feed.render()?.into_bytes()))
+            let changes: Vec<Change> = events.map(|event| self.change(event)).collect();
+            let (base_url, updated) = (&self.site.base_url, &newest.time.rfc3339());
+            Feed { base_url, path, page: "changes/", title, updated, changes: &changes }.file()
         };
         Ok(vec![
             feed("new.atom", "New ACP agents", |kind| *kind == Kind::Added)?,
@@ -180,14 +157,13 @@ impl<'a> Told<'a> {
 pub(super) fn agent_feed(site: &Site, listing: &Listing<'_>) -> Result<Option<File>, SiteError> {
     let Some(newest) = listing.events.first() else { return Ok(None) };
     let page = format!("agents/{}/", listing.id);
-    let path = format!("{page}feed.atom");
     let feed = Feed {
         base_url: &site.base_url,
-        path: path.clone(),
+        path: &format!("{page}feed.atom"),
         page: &page,
-        title: format!("{}: versions", listing.name),
-        updated: newest.time.rfc3339(),
-        changes: Change::of(listing),
+        title: &format!("{}: versions", listing.name),
+        updated: &newest.time.rfc3339(),
+        changes: &Change::of(listing),
     };
-    Ok(Some((path, feed.render()?.into_bytes())))
+    feed.file().map(Some)
 }

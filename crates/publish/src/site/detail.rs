@@ -100,7 +100,7 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, Sit
         files.extend(agent_feed(site, listing)?);
     }
     if wanted.contains(&AgentFile::Badge) {
-        files.push((format!("{path}badge.svg"), badge::svg(listing)?.into_bytes()));
+        files.push((format!("{path}badge.svg"), badge::svg(listing)?));
     }
     Ok(files)
 }

@@ -1,35 +1,13 @@
 //! Files for search engines, browsers, hosts and language models.
 
-use askama::Template;
+use std::io;
 
 use super::guides::GUIDES;
 use super::listing::Listing;
 use super::pages::Site;
-use super::{CSP, File, ICON_CSP, SiteError, text};
+use super::xml::{self, empty_line, text_line};
+use super::{CSP, File, ICON_CSP, SiteError, sitemap, text};
 use acp_registry_gate::config::AgentFile;
-
-/// How many addresses one sitemap may have.
-const SITEMAP: usize = 50_000;
-
-#[derive(Template)]
-#[template(path = "sitemap.xml")]
-struct Sitemap<'a> {
-    base_url: &'a str,
-    paths: &'a [String],
-}
-
-#[derive(Template)]
-#[template(path = "sitemap-index.xml")]
-struct SitemapIndex<'a> {
-    base_url: &'a str,
-    parts: usize,
-}
-
-#[derive(Template)]
-#[template(path = "opensearch.xml")]
-struct OpenSearch<'a> {
-    base_url: &'a str,
-}
 
 /// All of them. `pages` are the names of the pages' files.
 pub(super) fn files<'a>(
@@ -41,9 +19,9 @@ pub(super) fn files<'a>(
         pages.filter_map(|name| name.strip_suffix("index.html")).map(ToOwned::to_owned).collect();
     paths.sort_unstable();
     let robots = format!("User-agent: *\nAllow: /\nSitemap: {}/sitemap.xml\n", site.base_url);
-    let mut files = sitemaps(&site.base_url, &paths, SITEMAP)?;
+    let mut files = sitemap::files(&site.base_url, &paths)?;
     files.extend([
-        ("opensearch.xml".to_owned(), OpenSearch { base_url: &site.base_url }.render()?.into_bytes()),
+        ("opensearch.xml".to_owned(), open_search(&site.base_url)?),
         ("robots.txt".to_owned(), robots.into_bytes()),
         ("llms.txt".to_owned(), llms(site, listings).into_bytes()),
         ("_headers".to_owned(), headers().into_bytes()),
@@ -51,16 +29,15 @@ pub(super) fn files<'a>(
     Ok(files)
 }
 
-fn sitemaps(base_url: &str, paths: &[String], limit: usize) -> Result<Vec<File>, SiteError> {
-    if paths.len() <= limit {
-        return Ok(vec![("sitemap.xml".to_owned(), Sitemap { base_url, paths }.render()?.into_bytes())]);
-    }
-    let parts = paths.len().div_ceil(limit);
-    let mut files = vec![("sitemap.xml".to_owned(), SitemapIndex { base_url, parts }.render()?.into_bytes())];
-    for (at, paths) in paths.chunks(limit).enumerate() {
-        files.push((format!("sitemap-{}.xml", at + 1), Sitemap { base_url, paths }.render()?.into_bytes()));
-    }
-    Ok(files)
+/// What lets a browser search the catalog from its address bar.
+fn open_search(base_url: &str) -> io::Result<Vec<u8>> {
+    xml::document("OpenSearchDescription", "http://a9.com/-/spec/opensearch/1.1/", |xml| {
+        text_line(xml, "ShortName", "ACP agents")?;
+        text_line(xml, "Description", "Agents that speak the Agent Client Protocol")?;
+        text_line(xml, "InputEncoding", "UTF-8")?;
+        let template = format!("{base_url}/?q={{searchTerms}}");
+        empty_line(xml, "Url", &[("type", "text/html"), ("method", "get"), ("template", &template)])
+    })
 }
 
 fn llms(site: &Site, listings: &[Listing<'_>]) -> String {
@@ -97,24 +74,4 @@ fn headers() -> String {
          /*.svg\n  ! Content-Security-Policy\n  Content-Security-Policy: {ICON_CSP}\n\
          /assets/*\n  Cache-Control: public, max-age=31536000, immutable\n"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sitemap_that_would_be_too_long_is_divided() {
-        let paths: Vec<String> = (0..5).map(|number| format!("p{number}/")).collect();
-        let names = |limit| {
-            let files = sitemaps("https://example.com", &paths, limit).unwrap();
-            files.into_iter().map(|(name, bytes)| (name, String::from_utf8(bytes).unwrap())).collect::<Vec<_>>()
-        };
-        assert_eq!(names(5).len(), 1);
-        let files = names(2);
-        let listed: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(listed, ["sitemap.xml", "sitemap-1.xml", "sitemap-2.xml", "sitemap-3.xml"]);
-        assert_eq!(files[0].1.matches("<loc>https://example.com/sitemap-").count(), 3);
-        assert_eq!(files[1..].iter().map(|(_, text)| text.matches("<loc>").count()).sum::<usize>(), 5);
-    }
 }

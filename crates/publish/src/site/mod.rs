@@ -4,9 +4,9 @@
 //! * [`Capabilities`]: the snapshot
 //! * [`CONTENTS`]: what is in a published tree
 //!
-//! Pages are templates in `templates/`; style and scripts are plain files in `src/site/assets/`, and scripts are served without
-//! their comments. Links are relative, so that the site works below any path. What manifests say is bounded and escaped; nothing on
-//! a page comes from another host.
+//! Pages are templates in `templates/`; XML is written element by element (`xml`). Style and scripts are plain files in
+//! `src/site/assets/`, and scripts are served without their comments. Links are relative, so that the site works below any
+//! path. What manifests say is bounded and escaped; nothing on a page comes from another host.
 
 mod assets;
 mod badge;
@@ -18,6 +18,7 @@ mod contents;
 mod detail;
 mod editors;
 mod facets;
+mod feed;
 mod guides;
 mod install;
 mod listing;
@@ -27,7 +28,9 @@ mod markdown;
 mod pages;
 mod rules;
 mod schemas;
+mod sitemap;
 mod text;
+mod xml;
 
 use std::collections::BTreeMap;
 
@@ -81,6 +84,9 @@ pub enum SiteError {
     /// A template fails.
     #[error("a page cannot be rendered: {0}")]
     Template(#[from] askama::Error),
+    /// A feed, a sitemap or a badge fails.
+    #[error("an XML file cannot be written: {0}")]
+    Xml(#[from] std::io::Error),
 }
 
 /// A file of the site: its path and its content.

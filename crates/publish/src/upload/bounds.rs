@@ -7,6 +7,8 @@ use object_store::client::{
     HttpService,
 };
 
+use super::answer::text_of;
+
 /// The largest answer, in bytes.
 pub(super) const ANSWER: usize = 256 << 20;
 
@@ -63,7 +65,8 @@ fn said(error: Box<dyn std::error::Error + Send + Sync>, limit: usize) -> HttpEr
 /// A page that says that there are more, but not how to ask for them, would be taken for the last one.
 fn refuse_half(page: &[u8]) -> Result<(), HttpError> {
     let text = String::from_utf8_lossy(page);
-    if text.contains("<IsTruncated>true</IsTruncated>") && !text.contains("<NextContinuationToken>") {
+    let goes_on = text_of(&text, "IsTruncated").as_deref() == Some("true");
+    if goes_on && text_of(&text, "NextContinuationToken").is_none_or(|token| token.is_empty()) {
         let wrong = Wrong("its list goes on, but does not say where (no NextContinuationToken)".to_owned());
         return Err(HttpError::new(HttpErrorKind::Decode, wrong));
     }

@@ -15,6 +15,7 @@
 //! not there: files are sent before those that name them, and what nothing names any more stays for a while. Before anything
 //! is changed, the state says what is about to be, so that an interrupted run is verified again.
 
+mod answer;
 mod bounds;
 mod directory;
 mod error;

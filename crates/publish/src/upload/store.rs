@@ -14,6 +14,7 @@ use object_store::{
 use url::{Host, Url};
 
 use super::Error;
+use super::answer::text_of;
 use super::bounds::Connector;
 use super::form::Headers;
 use acp_registry_core::net::{self, AllowedHosts};
@@ -260,9 +261,7 @@ fn check(endpoint: Url, allowed: &AllowedHosts) -> Result<Url, Error> {
 
 /// What the store calls the trouble.
 fn code(error: &object_store::Error) -> Option<String> {
-    let text = chain(error);
-    let (_, rest) = text.split_once("<Code>")?;
-    let (code, _) = rest.split_once("</Code>")?;
+    let code = text_of(&chain(error), "Code")?;
     Some(printable(&code.chars().take(60).collect::<String>()).into_owned())
 }
 
