@@ -14,7 +14,6 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use tower_http::compression::CompressionLayer;
 
 use crate::site::{CSP, ICON_CSP, media_type};
 
@@ -42,9 +41,9 @@ impl Preview {
     }
 }
 
-/// The server's answers, compressed where the browser takes that.
+/// The server's answers. They are not compressed: they do not leave this machine.
 pub fn router(preview: Arc<Preview>) -> Router {
-    Router::new().fallback(answer).with_state(preview).layer(CompressionLayer::new())
+    Router::new().fallback(answer).with_state(preview)
 }
 
 async fn answer(State(preview): State<Arc<Preview>>, request: Request) -> Response {
