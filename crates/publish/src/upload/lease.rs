@@ -17,7 +17,7 @@ use acp_registry_core::text::printable;
 const LEASE: &str = ".acp-registry/lease.json";
 
 /// The largest lease that is read, in bytes.
-const LIMIT: u64 = 1 << 16;
+const LEASE_LIMIT: u64 = 1 << 16;
 
 /// How often another one's lease is looked at.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -63,7 +63,7 @@ impl<'a> Lease<'a> {
                 Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => {}
                 Err(error) => return Err(lease.fail(&error)),
             }
-            let Some((bytes, version)) = store.get_with_version(LEASE, LIMIT).await? else { continue };
+            let Some((bytes, version)) = store.get_with_version(LEASE, LEASE_LIMIT).await? else { continue };
             let words: Option<Words> = serde_json::from_slice(&bytes).ok();
             // The answer to an attempt that succeeded may be lost, and the next attempt then finds its own lease.
             if words.as_ref().is_some_and(|words| words.token == lease.token) && lease.settle(notice).await? {
@@ -128,7 +128,7 @@ impl<'a> Lease<'a> {
     }
 
     async fn is_mine(&mut self) -> Result<bool, Error> {
-        let Some((bytes, version)) = self.store.get_with_version(LEASE, LIMIT).await? else { return Ok(false) };
+        let Some((bytes, version)) = self.store.get_with_version(LEASE, LEASE_LIMIT).await? else { return Ok(false) };
         let is_mine = serde_json::from_slice::<Words>(&bytes).is_ok_and(|words| words.token == self.token);
         if is_mine {
             self.version = version;

@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 use time::macros::format_description;
 
 /// How many characters a revision has at most.
-const LIMIT: usize = 64;
+const REVISION_LIMIT: usize = 64;
 
 /// How many characters [`other_name`] adds.
 const OTHER: usize = 9;
@@ -36,7 +36,7 @@ impl FromStr for Revision {
 }
 
 fn is_revision(text: &str) -> bool {
-    text.len() <= LIMIT && is_plain(text)
+    text.len() <= REVISION_LIMIT && is_plain(text)
 }
 
 fn is_plain(text: &str) -> bool {
@@ -68,7 +68,7 @@ fn day(now: i64) -> String {
 pub(super) fn end_of_day(name: &str) -> Option<i64> {
     let (day, rest) = name.strip_prefix('v')?.split_at_checked(10)?;
     let revision = rest.strip_prefix('-')?;
-    if !is_plain(revision) || revision.len() > LIMIT + OTHER {
+    if !is_plain(revision) || revision.len() > REVISION_LIMIT + OTHER {
         return None;
     }
     let date = time::Date::parse(day, format_description!("[year]-[month]-[day]")).ok()?;

@@ -14,7 +14,7 @@ use acp_registry_core::text::{printable, quote};
 pub(super) const STATE: &str = ".acp-registry/state.json";
 
 /// The largest state that is read, in bytes: of some 400,000 files.
-const LIMIT: u64 = 64 << 20;
+const STATE_LIMIT: u64 = 64 << 20;
 
 /// What lies at a target.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl State {
     pub(super) async fn load(target: &Target) -> Result<Self, Error> {
         let place = target.shown(STATE);
         let wrong = |message: &str| Error::State { place: place.clone(), message: printable(message).into_owned() };
-        if let Some(bytes) = target.get(STATE, LIMIT).await? {
+        if let Some(bytes) = target.get(STATE, STATE_LIMIT).await? {
             let state: Self = json::whole(&bytes).map_err(|error| wrong(&error.to_string()))?;
             if state.schema != 1 {
                 return Err(wrong("another version of this program wrote it"));

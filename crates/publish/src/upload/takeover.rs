@@ -19,7 +19,7 @@ use acp_registry_core::text::printable;
 const INDEX: &str = "registry.json";
 
 /// The largest index that is read, in bytes.
-const LIMIT: u64 = 64 << 20;
+const INDEX_LIMIT: u64 = 64 << 20;
 
 /// How many agents of an index are looked at.
 const AGENTS: usize = 250_000;
@@ -105,7 +105,7 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
 
 /// The text of an index in `latest/`.
 async fn index(target: &Target, name: &str) -> Result<Option<Vec<u8>>, Error> {
-    target.get(&format!("{LATEST}/{name}"), LIMIT).await
+    target.get(&format!("{LATEST}/{name}"), INDEX_LIMIT).await
 }
 
 /// The names of the icons that the agents of an index have; `None` for what is not one, or has too many agents.

@@ -13,7 +13,7 @@ use acp_registry_core::sums::{self, SUMS, SUMS_LIMIT};
 use acp_registry_core::sys::fs::{ReadError, linked_folder, read_bounded};
 
 /// The largest file that is published, in bytes.
-const LIMIT: u64 = 256 << 20;
+const FILE_LIMIT: u64 = 256 << 20;
 
 /// The file that a tree must have to be one.
 const INDEX: &str = "registry.json";
@@ -83,7 +83,7 @@ impl Tree {
         if let Some(link) = linked_folder(&self.root, name) {
             return Err(read_error(&link, ReadError::Outside));
         }
-        let bytes = read_bounded(&path, &self.root, LIMIT).map_err(|error| read_error(&path, error))?;
+        let bytes = read_bounded(&path, &self.root, FILE_LIMIT).map_err(|error| read_error(&path, error))?;
         if self.files.get(name).is_some_and(|digest| *digest == digest_of(&bytes)) {
             Ok(bytes)
         } else {
