@@ -9,8 +9,8 @@
 //!
 //! ```text
 //! validate   registry ── (survey, verify ──) check ── report
-//! build      registry ── check ── tree ── (history ──) site
-//! serve      registry ── check ── tree ── (history ──) site ── server
+//! build      registry ── check ── tree ── (history ──) site (all in `build`) ── report
+//! serve      registry ── check ── tree ── (history ──) site (all in `build`) ── server
 //! verify     registry ── install ── handshake ── report
 //! report     report (documents of validate and verify)
 //! probe      handshake ── report
@@ -51,6 +51,7 @@
 //! | [`propose`] | PROPOSE: updates as pull requests on GitHub |
 //! | [`finding`] | what a check says: the one type between checks and reports |
 //! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
+//! | [`build`] | BUILD: a registry to its tree with the site and the history, in one call |
 //! | [`tree`] | AGGREGATE: agents to the published tree, and the swap into place |
 //! | [`history`] | LOAD: when agents came, changed and went, from git or a file |
 //! | [`settings`] | SETTINGS: a program to what a client of the protocol reads to start it |
@@ -92,7 +93,7 @@ pub use acp_registry_client::{doctor, index, install, lockfile, login, resolve, 
 pub use acp_registry_core::{archive, cause, digest, json, manifest, net, registry, source, sums, sys, text, upstream};
 pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffold, select, survey, verify};
 pub use acp_registry_protocol::handshake;
-pub use acp_registry_publish::{diff, history, server, site, tree, upload};
+pub use acp_registry_publish::{build, diff, history, server, site, tree, upload};
 
 /// The examples of the documentation are compiled and run.
 #[cfg(doctest)]

@@ -12,14 +12,11 @@ use acp_registry::registry::LoadError;
 use acp_registry::resolve;
 use acp_registry::scaffold;
 use acp_registry::session;
-use acp_registry::site::SiteError;
 use acp_registry::store;
 use acp_registry::sys::fs::{PathError, ReadError};
 use acp_registry::sys::git;
 use acp_registry::sys::process::IsolationError;
 use acp_registry::text::quote;
-use acp_registry::tree::{BuildError, PublishedError, TreeError};
-use acp_registry::upload;
 use acp_registry::verify::{MergeError, SnapshotError};
 
 use super::code::Code;
@@ -212,20 +209,6 @@ impl From<UnknownRule> for Failure {
     }
 }
 
-impl From<upload::Error> for Failure {
-    fn from(error: upload::Error) -> Self {
-        let help = remedy::of_publish(&error);
-        let failure = if error.is_of_integrity() {
-            Self::refused(error)
-        } else if error.is_of_usage() {
-            Self::usage(error)
-        } else {
-            Self::unable(error)
-        };
-        failure.help(help)
-    }
-}
-
 impl From<git::Error> for Failure {
     fn from(error: git::Error) -> Self {
         let help = error.remedy();
@@ -243,25 +226,6 @@ impl From<PathError> for Failure {
     fn from(error: PathError) -> Self {
         let help = error.remedy();
         Self::unable(error).help_if(help)
-    }
-}
-
-impl From<PublishedError> for Failure {
-    fn from(error: PublishedError) -> Self {
-        Self::unable(error).help(remedy::PREVIOUS)
-    }
-}
-
-impl From<BuildError> for Failure {
-    fn from(error: BuildError) -> Self {
-        let help = remedy::of_build(&error);
-        let failure = match error {
-            BuildError::Findings { .. } | BuildError::NoPrevious { .. } => Self::findings(error),
-            BuildError::Empty(_) | BuildError::View { .. } => Self::usage(error),
-            BuildError::Schema { .. } => Self::usage(error).code(Code::InvalidConfiguration),
-            BuildError::Previous(_) => Self::unable(error),
-        };
-        failure.help(help)
     }
 }
 
@@ -303,23 +267,6 @@ impl From<TroublesError> for Failure {
 impl From<ReservedVariable> for Failure {
     fn from(error: ReservedVariable) -> Self {
         Self::usage(error)
-    }
-}
-
-impl From<SiteError> for Failure {
-    fn from(error: SiteError) -> Self {
-        Self::unable(error).help(remedy::SITE)
-    }
-}
-
-impl From<TreeError> for Failure {
-    fn from(error: TreeError) -> Self {
-        let help = remedy::of_tree(&error);
-        let failure = match error {
-            TreeError::Path(_) => Self::unable(error),
-            _ => Self::usage(error),
-        };
-        failure.help(help)
     }
 }
 

@@ -13,6 +13,9 @@ pub(super) const ERRORS: &str = "correct the errors; `acp-registry validate` lis
 /// Where the tree that `--previous` names cannot be read.
 pub(super) const PREVIOUS: &str = "name another published tree with --previous";
 
+/// Where the history cannot be continued from the tree that `--previous` names.
+pub(super) const HISTORY: &str = "name another tree with --previous, or a history with --history";
+
 /// Where pages cannot be rendered, which no index should lead to.
 pub(super) const SITE: &str = "leave the site out with --no-site, and report this as a bug of acp-registry";
 
@@ -39,8 +42,7 @@ pub(super) fn of_build(error: &BuildError) -> &'static str {
         }
         BuildError::NoPrevious { .. } => "name a tree with a registry.json with --previous, or correct the errors",
         BuildError::Empty(_) => "name the registry with --registry-dir, or add an agent with `acp-registry new`",
-        BuildError::View { .. } => "correct the `[[view]]` in registry.toml",
-        BuildError::Schema { .. } => "correct `[schemas]` in registry.toml",
+        BuildError::View { .. } | BuildError::Schema { .. } => error.remedy(),
         BuildError::Previous(_) => PREVIOUS,
     }
 }
@@ -91,6 +93,7 @@ mod tests {
     use std::io;
     use std::path::{Path, PathBuf};
 
+    use acp_registry::build;
     use acp_registry::sys::fs::ReadError;
     use acp_registry::tree::PublishedError;
 
@@ -102,7 +105,9 @@ mod tests {
         let text = || "x".to_owned();
         let path = || PathBuf::from("x");
         let at = || PathError::at(Path::new("x"))(io::Error::other("no"));
-        let failures: [Failure; 31] = [
+        let failures: [Failure; 33] = [
+            build::Error::History { file: "history.json", message: text() }.into(),
+            build::PlaceError::Address { place: text(), message: text() }.into(),
             BuildError::Findings { agents: vec![] }.into(),
             BuildError::Findings { agents: vec![text()] }.into(),
             BuildError::NoPrevious { agents: vec![text()] }.into(),

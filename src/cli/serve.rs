@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use acp_registry::check::{Options as CheckOptions, Selection, check};
+use acp_registry::build::{Build, Error, Request, Site, build};
+use acp_registry::check::Options as CheckOptions;
 use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
-use acp_registry::report::plural;
+use acp_registry::report::{build_errors, plural};
 use acp_registry::server::{Preview, fingerprint, router};
 use acp_registry::tree::{self, BuildError};
 use tokio::net::TcpListener;
 
-use super::build::{Knowledge, show_errors, with_site};
 use super::exit::{Exit, Failure};
 use super::global::{Global, configured_levels};
 use super::remedy;
@@ -108,23 +108,28 @@ fn update(
 ) -> Result<usize, Failure> {
     let (config, allowed_hosts) = (global.config_of(directory)?, global.allowed_hosts()?);
     let levels = configured_levels(&config)?;
-    let knowledge = Knowledge::read(args.capabilities.as_deref(), args.history.as_deref(), directory)?;
     let registry = Registry::load(directory)?;
-    let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
-    let checked = check(&registry, &options, &Selection::All);
-    show_errors(&registry, &checked, ui);
-    let options = tree::Options { base_url: Some(base_url), check: &options, previous: None };
-    let built = tree::build(&registry, &checked, &options).map_err(|error| {
+    let check = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+    let site = Site {
+        directory,
+        capabilities: args.capabilities.as_deref(),
+        history: args.history.as_deref(),
+        published: Some(config.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL)),
+    };
+    let request =
+        Request { registry: &registry, check: &check, base_url: Some(base_url), earlier: None, site: Some(site) };
+    let Build { checked, result } = build(&request);
+    if let Some(errors) = build_errors(&registry, &checked, ui.look_of_notes()) {
+        ui.show(&errors);
+    }
+    let built = result.map_err(|error| {
         // Nothing is published here, and no earlier form could be kept.
-        let BuildError::Findings { agents } = &error else { return Failure::from(error) };
+        let Error::Tree(BuildError::Findings { agents }) = &error else { return Failure::from(error) };
         let place = if agents.is_empty() { "the registry".to_owned() } else { tree::brief_list(agents) };
         Failure::findings(format!("errors in {place}")).help(remedy::ERRORS)
     })?;
-    let count = built.with(tree::Outcome::is_in_tree).count();
-    let published = config.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL);
-    let tree = with_site(built.tree, base_url, published, &config, &knowledge)?;
     let files: BTreeMap<String, Vec<u8>> =
-        tree.files().map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).collect();
+        built.tree.files().map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).collect();
     preview.replace(files);
-    Ok(count)
+    Ok(built.with(tree::Outcome::is_in_tree).count())
 }

@@ -80,6 +80,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("gate", "propose", &["bump", "json", "manifest", "net", "registry", "source", "sys", "text", "upstream"]),
     ("publish", "diff", &["json", "manifest", "text"]),
     ("publish", "history", &["diff", "json", "sys", "text"]),
+    ("publish", "build", &["check", "config", "diff", "history", "net", "registry", "site", "sys", "tree"]),
     (
         "publish",
         "tree",
@@ -98,7 +99,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "report",
         &[
             "bump", "check", "diff", "digest", "doctor", "finding", "handshake", "json", "login", "manifest",
-            "propose", "scaffold", "source", "text", "upload", "verify",
+            "propose", "registry", "source", "text", "tree", "upload", "verify",
         ],
     ),
 ];

@@ -43,6 +43,12 @@ impl Built<'_> {
     pub fn with(&self, is: fn(Outcome) -> bool) -> impl Iterator<Item = &str> {
         self.agents.iter().filter(move |agent| is(agent.outcome)).map(|agent| agent.id.as_str())
     }
+
+    /// Whether no agent keeps an earlier form or is left out because of its errors.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.with(|outcome| matches!(outcome, Outcome::Kept | Outcome::LeftOut(_))).next().is_none()
+    }
 }
 
 /// An agent and what became of it.
@@ -135,6 +141,21 @@ pub enum BuildError {
     /// The earlier tree cannot be read.
     #[error(transparent)]
     Previous(#[from] PublishedError),
+}
+
+impl BuildError {
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Findings { .. } => "correct the errors",
+            Self::NoPrevious { .. } => "correct the errors, or use an earlier tree with a registry.json",
+            Self::Empty(_) => "add an agent",
+            Self::View { .. } => "correct the `[[view]]` in registry.toml",
+            Self::Schema { .. } => "correct `[schemas]` in registry.toml",
+            Self::Previous(_) => "use another published tree",
+        }
+    }
 }
 
 /// How many agents a message names.

@@ -1,0 +1,49 @@
+//! Why a registry is not built.
+
+use super::knowledge::KnowledgeError;
+use crate::diff;
+use crate::site::SiteError;
+use crate::tree::{BuildError, PublishedError};
+
+/// Why a registry is not built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The capability snapshot or the history cannot be used.
+    #[error(transparent)]
+    Knowledge(#[from] KnowledgeError),
+    /// There is no tree.
+    #[error(transparent)]
+    Tree(#[from] BuildError),
+    /// The earlier tree cannot be read.
+    #[error(transparent)]
+    Previous(#[from] PublishedError),
+    /// The history cannot be continued from what the earlier tree holds.
+    #[error("{file} of the previous tree {message}")]
+    History {
+        /// Its file.
+        file: &'static str,
+        /// What is wrong with it, as the rest of a sentence.
+        message: String,
+    },
+    /// The new index cannot be compared with the earlier one.
+    #[error("the new registry.json {0}")]
+    Index(diff::FormError),
+    /// The site cannot be rendered.
+    #[error(transparent)]
+    Site(#[from] SiteError),
+}
+
+impl Error {
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Knowledge(error) => error.remedy(),
+            Self::Tree(error) => error.remedy(),
+            Self::Previous(_) => "use another published tree",
+            Self::History { .. } => "use another published tree, or a history in a file",
+            Self::Index(_) | Self::Site(_) => "leave the site out, and report this as a bug of acp-registry",
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What is known of agents besides their entries: their capabilities and their history.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use acp_registry_core::sys::fs::read_bounded;
+
+use super::{Earlier, Error, Site};
+use crate::diff;
+use crate::history::{Extent, History};
+use crate::site::Capabilities;
+
+/// The largest snapshot or history that is read, in bytes.
+const DOCUMENT_LIMIT: u64 = 64 << 20;
+
+/// A capability snapshot or a history cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{why}", path.display())]
+pub struct KnowledgeError {
+    /// Which of the two.
+    pub part: Part,
+    /// Its file.
+    pub path: PathBuf,
+    /// What is wrong with it, as what follows the path.
+    why: String,
+}
+
+/// What is read from files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The capability snapshot.
+    Capabilities,
+    /// The history.
+    History,
+}
+
+impl KnowledgeError {
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        "correct the file, or use another"
+    }
+}
+
+/// What is known of agents.
+pub(super) struct Knowledge {
+    pub(super) capabilities: Capabilities,
+    pub(super) history: History,
+    /// Whether the history is that of git, so that it may be continued from what was published.
+    is_from_git: bool,
+}
+
+impl Knowledge {
+    /// Reads the files that are named, or those in the registry if they exist; the history, if there is no file, from git.
+    pub(super) fn read(site: &Site<'_>) -> Result<Self, KnowledgeError> {
+        let file = |named: Option<&Path>, usual: &str| {
+            let in_registry = || Some(site.directory.join(usual)).filter(|path| path.is_file());
+            named.map(ToOwned::to_owned).or_else(in_registry)
+        };
+        let capabilities = match file(site.capabilities, "capabilities.json") {
+            Some(path) => document(path, Part::Capabilities, Capabilities::parse)?,
+            None => Capabilities::default(),
+        };
+        let written = file(site.history, "history.json");
+        let is_from_git = written.is_none();
+        let history = match written {
+            Some(path) => document(path, Part::History, History::parse)?,
+            None => History::of_registry(site.directory),
+        };
+        Ok(Self { capabilities, history, is_from_git })
+    }
+
+    /// Continues the history of the earlier tree up to `index`, where git does not know the whole.
+    pub(super) fn continue_history(&mut self, earlier: &Earlier<'_>, index: &[u8]) -> Result<(), Error> {
+        if !self.is_from_git || *self.history.extent() == Extent::Whole {
+            return Ok(());
+        }
+        let failed = |file, error: &dyn Display| Error::History { file, message: error.to_string() };
+        let Some(before) = earlier.tree.read("registry.json")? else { return Ok(()) };
+        let before = diff::Index::parse(&before).map_err(|error| failed("registry.json", &error))?;
+        let now = diff::Index::parse(index).map_err(Error::Index)?;
+        let told = earlier.tree.read("history.json")?.map(|bytes| History::parse(&bytes)).transpose();
+        let told = told.map_err(|error| failed("history.json", &error))?;
+        let changes = diff::compare(&before, &now);
+        self.history = History::continued(told, &changes, &self.history, earlier.now);
+        Ok(())
+    }
+}
+
+fn document<T, E: Display>(
+    path: PathBuf,
+    part: Part,
+    parse: impl FnOnce(&[u8]) -> Result<T, E>,
+) -> Result<T, KnowledgeError> {
+    let read = || {
+        let real = path.canonicalize().map_err(|error| format!(": {error}"))?;
+        let bytes = read_bounded(&real, &real, DOCUMENT_LIMIT).map_err(|error| format!(": {error}"))?;
+        parse(&bytes).map_err(|error| format!(" {error}"))
+    };
+    read().map_err(|why| KnowledgeError { part, path, why })
+}

@@ -1,0 +1,194 @@
+//! BUILD: a registry to what is published of it: its tree, with the catalog site and the history.
+//!
+//! * [`build()`]: a [`Request`] to a [`Build`], in memory; [`Tree::write`] puts it on disk
+//! * [`Place`]: where an earlier tree is, in a directory or on the web
+//!
+//! [`Tree::write`]: crate::tree::Tree::write
+
+mod error;
+mod knowledge;
+mod place;
+
+use std::path::Path;
+
+use acp_registry_core::registry::{DEFAULT_BASE_URL, Registry};
+use acp_registry_gate::check::{self, Checked, Selection, check};
+
+pub use error::Error;
+pub use knowledge::{KnowledgeError, Part};
+pub use place::{Place, PlaceError};
+
+use self::knowledge::Knowledge;
+use crate::history::Moment;
+use crate::site;
+use crate::tree::{self, Built, Published, Tree};
+
+/// What is built, and how.
+pub struct Request<'a> {
+    /// The registry.
+    pub registry: &'a Registry,
+    /// How it is checked, with its configuration.
+    pub check: &'a check::Options<'a>,
+    /// Address under which the tree will be found, instead of the configured one.
+    pub base_url: Option<&'a str>,
+    /// The tree that was published before.
+    pub earlier: Option<Earlier<'a>>,
+    /// The catalog site; without it, the tree has the indexes, icons and schemas only.
+    pub site: Option<Site<'a>>,
+}
+
+/// The tree that was published before: agents with errors keep their form from there, and where git does not know the whole
+/// history, that of the tree is continued.
+#[derive(Clone, Copy)]
+pub struct Earlier<'a> {
+    /// Its files.
+    pub tree: &'a dyn Published,
+    /// The time of this publication, at which everything happened whose time is not known.
+    pub now: Moment,
+}
+
+/// What the site shows beside the entries.
+#[derive(Debug, Clone, Copy)]
+pub struct Site<'a> {
+    /// The registry's directory, as messages name it.
+    pub directory: &'a Path,
+    /// A capability snapshot; by default `capabilities.json` in the registry, if it exists.
+    pub capabilities: Option<&'a Path>,
+    /// A history; by default `history.json` in the registry, else its git commits.
+    pub history: Option<&'a Path>,
+    /// Address of the tree that the commands on the pages name, where it is not the one under which the pages are found, as
+    /// in a preview.
+    pub published: Option<&'a str>,
+}
+
+/// The result of [`build()`].
+pub struct Build<'a> {
+    /// The findings, with which the tree was made or refused.
+    pub checked: Checked,
+    /// The tree and the outcome of each agent, or why there is no tree.
+    pub result: Result<Built<'a>, Error>,
+}
+
+/// Checks a registry and builds its tree in memory. The same request and the same files give the same bytes.
+#[must_use]
+pub fn build<'a>(request: &Request<'a>) -> Build<'a> {
+    let (checked, knowledge) = rayon::join(
+        || check(request.registry, request.check, &Selection::All),
+        || request.site.as_ref().map(Knowledge::read).transpose(),
+    );
+    let result = knowledge.map_err(Error::from).and_then(|knowledge| with_knowledge(request, &checked, knowledge));
+    Build { checked, result }
+}
+
+fn with_knowledge<'a>(
+    request: &Request<'a>,
+    checked: &Checked,
+    knowledge: Option<Knowledge>,
+) -> Result<Built<'a>, Error> {
+    let previous = request.earlier.map(|earlier| earlier.tree);
+    let options = tree::Options { base_url: request.base_url, check: request.check, previous };
+    let mut built = tree::build(request.registry, checked, &options)?;
+    if let (Some(site), Some(mut knowledge)) = (&request.site, knowledge) {
+        if let Some(earlier) = &request.earlier {
+            knowledge.continue_history(earlier, built.tree.file("registry.json").unwrap_or(b"{}"))?;
+        }
+        built.tree = with_site(built.tree, request, site, &knowledge)?;
+    }
+    Ok(built)
+}
+
+/// The tree with the site for the agents of its main index.
+fn with_site<'a>(
+    tree: Tree<'a>,
+    request: &Request<'_>,
+    site: &Site<'_>,
+    knowledge: &Knowledge,
+) -> Result<Tree<'a>, Error> {
+    let config = request.check.config;
+    let base_url = request.base_url.or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
+    let published = site.published.unwrap_or(base_url).trim_end_matches('/');
+    let registry_url = (published != DEFAULT_BASE_URL).then(|| format!("{published}/registry.json"));
+    let files = site::render(&site::Options {
+        index: tree.file("registry.json").unwrap_or(b"{}"),
+        base_url,
+        registry_url: registry_url.as_deref(),
+        config: &config.site,
+        capabilities: &knowledge.capabilities,
+        history: &knowledge.history,
+        has_icon: &|id| tree.file(&format!("{id}.svg")).is_some(),
+    })?;
+    Ok(tree.with(files))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::tree::Directory;
+    use acp_registry_core::net::AllowedHosts;
+    use acp_registry_gate::check::Levels;
+    use acp_registry_gate::config::Config;
+
+    const ICON: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16"><path fill="currentColor" d="M0 0h16v16H0z"/></svg>"#;
+
+    fn write_agent(registry: &Path, version: &str) {
+        let manifest = serde_json::json!({
+            "id": "a", "name": "A", "version": version, "description": "An agent", "authors": ["A"],
+            "license": "MIT", "distribution": { "npx": { "package": format!("a@{version}") } },
+        });
+        fs::create_dir_all(registry.join("a")).unwrap();
+        fs::write(registry.join("a/agent.json"), manifest.to_string()).unwrap();
+        fs::write(registry.join("a/icon.svg"), ICON).unwrap();
+    }
+
+    /// Builds below `folder`: with a site, and after the tree `earlier`.
+    fn build_to(folder: &Path, out: &str, earlier: Option<&str>) -> Result<Vec<String>, Error> {
+        let directory = folder.join("r");
+        let registry = Registry::load(&directory).unwrap();
+        let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
+        let check = check::Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+        let earlier = earlier.map(|earlier| Directory(folder.join(earlier)));
+        let now = Moment::from_unix(1_000_000_000).unwrap();
+        let request = Request {
+            registry: &registry,
+            check: &check,
+            base_url: Some("https://example.com/r/"),
+            earlier: earlier.as_ref().map(|tree| Earlier { tree, now }),
+            site: Some(Site { directory: &directory, capabilities: None, history: None, published: None }),
+        };
+        let built = build(&request).result?;
+        built.tree.write(&folder.join(out), &registry.root).unwrap();
+        Ok(built.tree.files().map(|(name, _)| name.to_owned()).collect())
+    }
+
+    #[test]
+    fn one_call_gives_the_tree_with_its_site_and_the_history_after_an_earlier_tree() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        write_agent(&root.join("r"), "1.0.0");
+        let files = build_to(root, "one", None).unwrap();
+        assert!(files.contains(&"agents/a/index.html".to_owned()) && !files.contains(&"history.json".to_owned()));
+        write_agent(&root.join("r"), "1.1.0");
+        build_to(root, "two", Some("one")).unwrap();
+        let history = fs::read_to_string(root.join("two/history.json")).unwrap();
+        assert!(history.contains("2001-09-09T01:46:40Z") && history.contains("updated"), "{history}");
+        let page = fs::read_to_string(root.join("two/agents/a/index.html")).unwrap();
+        assert!(page.contains("https://example.com/r/registry.json"), "{page}");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_named_with_a_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        write_agent(&root.join("r"), "1.0.0");
+        build_to(root, "one", None).unwrap();
+        fs::write(root.join("one/history.json"), "{}").unwrap();
+        let error = build_to(root, "two", Some("one")).unwrap_err();
+        assert!(matches!(&error, Error::History { file: "history.json", .. }), "{error}");
+        fs::write(root.join("r/capabilities.json"), "{").unwrap();
+        let error = build_to(root, "two", None).unwrap_err();
+        assert!(matches!(&error, Error::Knowledge(error) if error.part == Part::Capabilities), "{error}");
+        assert!(error.to_string().contains("capabilities.json is not JSON") && !error.remedy().is_empty());
+    }
+}

@@ -1,0 +1,123 @@
+//! Where an earlier tree is: in a directory or on the web.
+
+use std::io;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use acp_registry_core::net::{Client, Problem, Settings};
+use tokio::runtime::Runtime;
+use url::Url;
+
+use crate::tree::{Directory, Published, PublishedError};
+
+/// The largest file that is fetched, in bytes.
+const FILE_LIMIT: u64 = 64 << 20;
+
+/// Where a published tree is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// In a directory.
+    Directory(PathBuf),
+    /// Below an address, which ends in a slash.
+    Web(Url),
+}
+
+/// Why a published tree cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// The text is not an address.
+    #[error("the previous tree {place}: {message}")]
+    Address {
+        /// The text.
+        place: String,
+        /// Why not.
+        message: String,
+    },
+    /// There is no HTTP client.
+    #[error(transparent)]
+    Client(#[from] Problem),
+    /// The system cannot wait for answers.
+    #[error(transparent)]
+    Runtime(#[from] io::Error),
+}
+
+impl PlaceError {
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Address { .. } => Some("write the address or the directory of a published tree"),
+            Self::Client(problem) => problem.remedy(),
+            Self::Runtime(_) => None,
+        }
+    }
+}
+
+impl FromStr for Place {
+    type Err = PlaceError;
+
+    fn from_str(place: &str) -> Result<Self, PlaceError> {
+        let Some((scheme, _)) = place.split_once("://") else { return Ok(Self::Directory(place.into())) };
+        let wrong = |message: String| PlaceError::Address { place: place.to_owned(), message };
+        let base =
+            Url::parse(&format!("{}/", place.trim_end_matches('/'))).map_err(|error| wrong(error.to_string()))?;
+        if scheme == "file" {
+            return base.to_file_path().map(Self::Directory).map_err(|()| wrong("no path".to_owned()));
+        }
+        Ok(Self::Web(base))
+    }
+}
+
+impl Place {
+    /// Opens the tree, which is read when it is needed. It waits for the web by itself, so that it must not be read inside an
+    /// async runtime. `settings` says how the web is used, if it is.
+    ///
+    /// # Errors
+    /// [`PlaceError`] when there is no HTTP client.
+    pub fn open(self, settings: impl FnOnce() -> Result<Settings, Problem>) -> Result<Box<dyn Published>, PlaceError> {
+        Ok(match self {
+            Self::Directory(path) => Box::new(Directory(path)),
+            Self::Web(base) => {
+                let client = settings().and_then(Client::new)?;
+                Box::new(Remote { base, client, runtime: Runtime::new()? })
+            }
+        })
+    }
+}
+
+struct Remote {
+    base: Url,
+    client: Client,
+    runtime: Runtime,
+}
+
+impl Published for Remote {
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PublishedError> {
+        let failed = |message: String| PublishedError { file: name.to_owned(), message };
+        let url = self.base.join(name).map_err(|error| failed(error.to_string()))?;
+        self.runtime.block_on(self.client.get(&url, FILE_LIMIT)).map_err(|error| failed(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_directory_or_an_address() {
+        let web = |url: &str| Place::Web(Url::parse(url).unwrap());
+        let directory = |path: &str| Place::Directory(path.into());
+        for (text, expected) in [
+            ("https://example.com/r", web("https://example.com/r/")),
+            ("https://example.com/r//", web("https://example.com/r/")),
+            ("dist", directory("dist")),
+            ("", directory("")),
+        ] {
+            assert_eq!(text.parse::<Place>().unwrap(), expected);
+        }
+        for wrong in ["http://", "https://a b/"] {
+            let error = wrong.parse::<Place>().unwrap_err();
+            assert!(matches!(error, PlaceError::Address { .. }) && error.remedy().is_some(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Errors of building, serving and publishing as failures of a command: exit code, code and remedy.
+
+use acp_registry::build::{self, KnowledgeError, Part, PlaceError};
+use acp_registry::site::SiteError;
+use acp_registry::tree::{BuildError, PublishedError, TreeError};
+use acp_registry::upload;
+
+use super::code::Code;
+use super::exit::Failure;
+use super::remedy;
+
+impl From<build::Error> for Failure {
+    fn from(error: build::Error) -> Self {
+        use build::Error;
+        match error {
+            Error::Knowledge(error) => error.into(),
+            Error::Tree(error) => error.into(),
+            Error::Previous(error) => error.into(),
+            Error::Site(error) => error.into(),
+            Error::History { .. } => Self::unable(error).help(remedy::HISTORY),
+            error => Self::unable(error).help(remedy::SITE),
+        }
+    }
+}
+
+impl From<KnowledgeError> for Failure {
+    fn from(error: KnowledgeError) -> Self {
+        let flag = match error.part {
+            Part::Capabilities => "--capabilities",
+            Part::History => "--history",
+        };
+        Self::usage(error).help(format!("correct the file, or name another with {flag}"))
+    }
+}
+
+impl From<PlaceError> for Failure {
+    fn from(error: PlaceError) -> Self {
+        let help = error.remedy();
+        let failure = match error {
+            PlaceError::Address { .. } => Self::usage(error),
+            PlaceError::Client(_) | PlaceError::Runtime(_) => Self::unable(error),
+        };
+        failure.help_if(help)
+    }
+}
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Self {
+        let help = remedy::of_build(&error);
+        let failure = match error {
+            BuildError::Findings { .. } | BuildError::NoPrevious { .. } => Self::findings(error),
+            BuildError::Empty(_) | BuildError::View { .. } => Self::usage(error),
+            BuildError::Schema { .. } => Self::usage(error).code(Code::InvalidConfiguration),
+            BuildError::Previous(_) => Self::unable(error),
+        };
+        failure.help(help)
+    }
+}
+
+impl From<PublishedError> for Failure {
+    fn from(error: PublishedError) -> Self {
+        Self::unable(error).help(remedy::PREVIOUS)
+    }
+}
+
+impl From<SiteError> for Failure {
+    fn from(error: SiteError) -> Self {
+        Self::unable(error).help(remedy::SITE)
+    }
+}
+
+impl From<TreeError> for Failure {
+    fn from(error: TreeError) -> Self {
+        let help = remedy::of_tree(&error);
+        let failure = match error {
+            TreeError::Path(_) => Self::unable(error),
+            _ => Self::usage(error),
+        };
+        failure.help(help)
+    }
+}
+
+impl From<upload::Error> for Failure {
+    fn from(error: upload::Error) -> Self {
+        let help = remedy::of_publish(&error);
+        let failure = if error.is_of_integrity() {
+            Self::refused(error)
+        } else if error.is_of_usage() {
+            Self::usage(error)
+        } else {
+            Self::unable(error)
+        };
+        failure.help(help)
+    }
+}

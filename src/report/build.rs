@@ -1,0 +1,258 @@
+//! What was built of a registry.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Look, Report, finding_json, plural};
+use acp_registry_core::registry::Registry;
+use acp_registry_core::text::printable;
+use acp_registry_gate::check::Checked;
+use acp_registry_gate::finding::{Finding, Level};
+use acp_registry_publish::tree::{Built, BuiltAgent, Difference, Outcome, Reason};
+
+/// The rule about folders without a manifest.
+const STRAY_ENTRY: &str = "registry/stray-entry";
+
+/// The result of `build`.
+pub struct BuildReport<'a> {
+    /// The directory of the tree.
+    pub out: &'a Path,
+    /// Whether the tree was only compared with the directory.
+    pub is_check: bool,
+    /// The findings.
+    pub checked: &'a Checked,
+    /// The tree, or the `error` of the document.
+    pub built: Result<&'a Built<'a>, Value>,
+    /// How the directory differs.
+    pub differences: &'a [Difference],
+    /// How many files were written anew.
+    pub changed: Option<usize>,
+    /// The earlier tree.
+    pub previous: Option<&'a str>,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// Something that a person should know of a build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BuildNotice {
+    /// Something is not published as the registry says.
+    Warning(String),
+    /// Something is as it is meant to be.
+    Note(String),
+}
+
+impl BuildReport<'_> {
+    /// A line for people, after one for each difference.
+    #[must_use]
+    pub fn human(&self) -> String {
+        let out = printable(&self.out.display().to_string()).into_owned();
+        let is_missing = self.is_check && !self.out.exists();
+        let mut text = if is_missing { format!("{out} does not exist\n") } else { String::new() };
+        // Of a directory that does not exist, every file would be missing.
+        for difference in self.differences.iter().filter(|_| !is_missing) {
+            let (kind, name) = name_of(difference);
+            text.push_str(&format!("{kind} {}\n", printable(name)));
+        }
+        let verb = match (self.is_check, self.differences.is_empty()) {
+            (false, _) => "wrote",
+            (true, true) => "unchanged:",
+            (true, false) => "differs:",
+        };
+        let built = self.built.as_ref().ok();
+        let agents = built.map_or(0, |built| built.with(Outcome::is_in_tree).count());
+        let files = built.map_or(0, |built| built.tree.files().count());
+        let changed = self.changed.filter(|changed| *changed < files);
+        let changed = changed.map_or_else(String::new, |changed| format!(", {changed} of them new or changed"));
+        let warnings = match self.checked.count(Level::Warning) {
+            0 => String::new(),
+            count => format!("; {}, see `validate`", plural(count, "warning")),
+        };
+        let (agents, files) = (plural(agents, "agent"), plural(files, "file"));
+        text + &format!("{verb} {out} ({agents}, {files}{changed}{warnings})\n")
+    }
+
+    /// The document of `build --json`.
+    #[must_use]
+    pub fn document(&self) -> String {
+        let built = self.built.as_ref().ok().copied();
+        let ids = |is: fn(Outcome) -> bool| built.iter().flat_map(|built| built.with(is)).collect::<Vec<&str>>();
+        let (kept, left_out) = (ids(is_kept), ids(is_left_out));
+        let agents = built.iter().flat_map(|built| &built.agents);
+        let files = built.iter().flat_map(|built| built.tree.files());
+        let missing = built.iter().flat_map(|built| &built.missing);
+        let differences = self.differences.iter().map(name_of);
+        acp_registry_core::json::to_string(&Document {
+            schema: 1,
+            command: "build",
+            out: self.out.display().to_string(),
+            written: built.is_some() && !self.is_check,
+            changed_files: self.changed,
+            findings: self.checked.findings.iter().map(|found| finding_json(&as_published(found, &kept))).collect(),
+            agents: agents.map(|agent| Agent { id: &agent.id, status: agent.outcome.as_str() }).collect(),
+            kept_icons: built.map_or(&[], |built| &built.kept_icons),
+            files: files.map(|(name, bytes)| File { name, size: bytes.len() }).collect(),
+            missing: missing.map(|(id, file)| Missing { id, file }).collect(),
+            differences: differences.map(|(kind, file)| Different { kind, file }).collect(),
+            summary: Summary {
+                agents: self.checked.agents.len(),
+                kept: kept.len(),
+                left_out: left_out.len(),
+                errors: self.checked.count(Level::Error),
+                warnings: self.checked.count(Level::Warning),
+                duration_seconds: self.duration.as_secs_f64(),
+            },
+            kept,
+            left_out,
+            previous: built.map(|_| self.previous),
+            error: self.built.as_ref().err(),
+        })
+    }
+}
+
+/// The errors that stop agents from being published, for people; warnings are left to `validate`.
+#[must_use]
+pub fn build_errors(registry: &Registry, checked: &Checked, look: Look) -> Option<String> {
+    let errors = checked.findings.iter().filter(|finding| finding.level == Level::Error);
+    let findings = errors.cloned().collect::<Vec<_>>();
+    if findings.is_empty() {
+        return None;
+    }
+    let errors = Checked { findings, agents: checked.agents.clone(), notes: Vec::new() };
+    let text = |file: &str| registry.text(file);
+    Some(Report { checked: &errors, duration: Duration::ZERO, text: &text, prefix: "", look }.findings())
+}
+
+/// Names the agents that are not published as their folders say.
+#[must_use]
+pub fn build_notices(built: &Built<'_>, registry: &Registry) -> Vec<BuildNotice> {
+    let of_agent = |agent: &BuiltAgent| {
+        let id = printable(&agent.id);
+        Some(match agent.outcome {
+            Outcome::Published => return None,
+            Outcome::Withdrawn => {
+                return Some(BuildNotice::Note(format!("{id} is not published: registry.toml names it as withdrawn")));
+            }
+            Outcome::Kept => format!("{id} keeps its last published form: {}", why_kept(&agent.id, registry)),
+            Outcome::LeftOut(Reason::NeverPublished) => {
+                format!("{id} is left out: it has errors and was never published")
+            }
+            Outcome::LeftOut(Reason::Unsafe(rule)) => {
+                format!("{id} is left out: it has errors, and its published form breaks {rule}")
+            }
+        })
+        .map(BuildNotice::Warning)
+    };
+    let missing = built.missing.iter();
+    let missing =
+        missing.map(|(id, view)| format!("{id} is missing from {view}: it has errors, and no earlier form there"));
+    let icons = built.kept_icons.iter();
+    let icons = icons.map(|id| format!("{id} has no icon.svg: it keeps the icon that was published before"));
+    let unknown = built.unknown_icons.iter();
+    let unknown = unknown.map(|error| format!("agents without an icon.svg are published without an icon: {error}"));
+    let of_agents = built.agents.iter().filter_map(of_agent);
+    of_agents.chain(missing.chain(icons).chain(unknown).map(BuildNotice::Warning)).collect()
+}
+
+fn why_kept(id: &str, registry: &Registry) -> &'static str {
+    if registry.entry(id).is_some() {
+        "it has errors"
+    } else if registry.strays.iter().any(|stray| stray.name == id) {
+        "its folder has no agent.json"
+    } else {
+        "its folder has another name now"
+    }
+}
+
+fn is_kept(outcome: Outcome) -> bool {
+    outcome == Outcome::Kept
+}
+
+fn is_left_out(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::LeftOut(_))
+}
+
+fn name_of(difference: &Difference) -> (&'static str, &str) {
+    match difference {
+        Difference::Missing(name) => ("missing", name),
+        Difference::Changed(name) => ("changed", name),
+        Difference::Extra(name) => ("extra", name),
+    }
+}
+
+/// A finding that a folder is not published, with the outcome of its agent: an agent that was published from there keeps its
+/// last form.
+fn as_published<'a>(finding: &'a Finding, kept: &[&str]) -> Cow<'a, Finding> {
+    if finding.rule != STRAY_ENTRY || !kept.contains(&finding.file.as_str()) {
+        return Cow::Borrowed(finding);
+    }
+    let mut finding = finding.clone();
+    "the folder has no agent.json; its agent keeps its last published form".clone_into(&mut finding.message);
+    let is_misnamed = finding.help.as_deref().is_some_and(|help| help.starts_with("rename "));
+    if !is_misnamed {
+        finding.help = Some(
+            "restore agent.json; to stop publishing the agent, name it below `[withdrawn]` in registry.toml".to_owned(),
+        );
+    }
+    Cow::Owned(finding)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u8,
+    command: &'static str,
+    out: String,
+    written: bool,
+    changed_files: Option<usize>,
+    findings: Vec<Value>,
+    agents: Vec<Agent<'a>>,
+    kept: Vec<&'a str>,
+    left_out: Vec<&'a str>,
+    kept_icons: &'a [String],
+    files: Vec<File<'a>>,
+    missing: Vec<Missing<'a>>,
+    differences: Vec<Different<'a>>,
+    summary: Summary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a Value>,
+}
+
+#[derive(Serialize)]
+struct Agent<'a> {
+    id: &'a str,
+    status: &'static str,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    name: &'a str,
+    size: usize,
+}
+
+#[derive(Serialize)]
+struct Missing<'a> {
+    id: &'a str,
+    file: &'a str,
+}
+
+#[derive(Serialize)]
+struct Different<'a> {
+    kind: &'static str,
+    file: &'a str,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    agents: usize,
+    kept: usize,
+    left_out: usize,
+    errors: usize,
+    warnings: usize,
+    duration_seconds: f64,
+}
