@@ -104,10 +104,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             let is_of_tree = matches!(error, Error::Tree(_));
             // The earlier tree, if one is named, has none of these agents, either.
             let has_no_form = place.is_some() && matches!(error, Error::Tree(BuildError::Findings { .. }));
-            let mut failure = Failure::from(error);
-            if has_no_form {
-                failure = failure.help(remedy::ERRORS);
-            }
+            let failure = Failure::from(error);
+            let failure = if has_no_form { failure.help(remedy::ERRORS) } else { failure };
             if !(is_json && is_of_tree) {
                 return Err(failure);
             }

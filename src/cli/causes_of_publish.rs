@@ -59,7 +59,8 @@ impl From<BuildError> for Failure {
 
 impl From<PublishedError> for Failure {
     fn from(error: PublishedError) -> Self {
-        Self::unable(error).help(remedy::PREVIOUS)
+        let help = error.remedy.unwrap_or(remedy::PREVIOUS);
+        Self::unable(error).help(help)
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn of_build(error: &BuildError) -> &'static str {
         BuildError::NoPrevious { .. } => "name a tree with a registry.json with --previous, or correct the errors",
         BuildError::Empty(_) => "name the registry with --registry-dir, or add an agent with `acp-registry new`",
         BuildError::View { .. } | BuildError::Schema { .. } => error.remedy(),
-        BuildError::Previous(_) => PREVIOUS,
+        BuildError::Previous(error) => error.remedy.unwrap_or(PREVIOUS),
     }
 }
 
@@ -114,8 +114,8 @@ mod tests {
             BuildError::Empty(text()).into(),
             BuildError::View { file: text(), message: text() }.into(),
             BuildError::Schema { path: text(), message: text() }.into(),
-            BuildError::Previous(PublishedError { file: text(), message: text() }).into(),
-            PublishedError { file: text(), message: text() }.into(),
+            BuildError::Previous(PublishedError::new("x", &"no")).into(),
+            PublishedError::new("x", &"no").into(),
             TreeError::Path(at()).into(),
             TreeError::Foreign(path(), text()).into(),
             TreeError::NoName(path()).into(),

@@ -129,6 +129,9 @@ fn module_of(path: &Path, root: &Path) -> String {
 
 /// The modules of the crates that a text names: `crate::module` and `acp_registry_name::module`.
 fn named(text: &str) -> BTreeSet<String> {
+    // Examples in comments are programs of their own.
+    let is_of_example = |line: &str| ["//! use ", "/// use "].iter().any(|start| line.trim_start().starts_with(start));
+    let text = text.lines().filter(|line| !is_of_example(line)).collect::<Vec<_>>().join("\n");
     let modules = text.match_indices("::").filter_map(|(at, _)| {
         let before = text[..at].rsplit(|c: char| !c.is_ascii_lowercase() && c != '_').next()?;
         (before == "crate" || before.starts_with("acp_registry_"))

@@ -41,7 +41,7 @@ impl Error {
         match self {
             Self::Knowledge(error) => error.remedy(),
             Self::Tree(error) => error.remedy(),
-            Self::Previous(_) => "use another published tree",
+            Self::Previous(error) => error.remedy.unwrap_or("use another published tree"),
             Self::History { .. } => "use another published tree, or a history in a file",
             Self::Index(_) | Self::Site(_) => "leave the site out, and report this as a bug of acp-registry",
         }

@@ -93,9 +93,10 @@ struct Remote {
 
 impl Published for Remote {
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PublishedError> {
-        let failed = |message: String| PublishedError { file: name.to_owned(), message };
-        let url = self.base.join(name).map_err(|error| failed(error.to_string()))?;
-        self.runtime.block_on(self.client.get(&url, FILE_LIMIT)).map_err(|error| failed(error.to_string()))
+        let url = self.base.join(name).map_err(|error| PublishedError::new(name, &error))?;
+        self.runtime
+            .block_on(self.client.get(&url, FILE_LIMIT))
+            .map_err(|error| PublishedError { remedy: error.problem.remedy(), ..PublishedError::new(name, &error) })
     }
 }
 

@@ -153,7 +153,7 @@ impl BuildError {
             Self::Empty(_) => "add an agent",
             Self::View { .. } => "correct the `[[view]]` in registry.toml",
             Self::Schema { .. } => "correct `[schemas]` in registry.toml",
-            Self::Previous(_) => "use another published tree",
+            Self::Previous(error) => error.remedy.unwrap_or("use another published tree"),
         }
     }
 }

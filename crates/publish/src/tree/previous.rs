@@ -1,6 +1,7 @@
 //! An earlier published tree.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -33,6 +34,16 @@ pub struct PublishedError {
     pub file: String,
     /// Why.
     pub message: String,
+    /// What to do about it, where that is known.
+    pub remedy: Option<&'static str>,
+}
+
+impl PublishedError {
+    /// An error without a remedy of its own.
+    #[must_use]
+    pub fn new(file: &str, why: &dyn Display) -> Self {
+        Self { file: file.to_owned(), message: why.to_string(), remedy: None }
+    }
 }
 
 /// A published tree in a directory.
@@ -41,8 +52,7 @@ pub struct Directory(pub PathBuf);
 
 impl Published for Directory {
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PublishedError> {
-        let failed =
-            |error: &dyn std::fmt::Display| PublishedError { file: name.to_owned(), message: error.to_string() };
+        let failed = |error: &dyn Display| PublishedError::new(name, error);
         let root = self.0.canonicalize().map_err(|error| failed(&format_args!("{}: {error}", self.0.display())))?;
         match read_bounded(&root.join(name), &root, INDEX_LIMIT) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -143,11 +153,11 @@ impl<'a> Earlier<'a> {
 /// The entries of an index; `None` where there is no such file.
 fn entries(tree: &dyn Published, file: &str) -> Result<Option<Vec<Value>>, PublishedError> {
     let Some(bytes) = tree.read(file)? else { return Ok(None) };
-    let failed = |message: String| PublishedError { file: file.to_owned(), message };
-    let mut index: Value = json::whole(&bytes).map_err(|error| failed(error.to_string()))?;
+    let failed = |why: &dyn Display| PublishedError::new(file, why);
+    let mut index: Value = json::whole(&bytes).map_err(|error| failed(&error))?;
     match index.get_mut("agents").map(Value::take) {
         Some(Value::Array(agents)) => Ok(Some(agents)),
-        _ => Err(failed("it has no array `agents`".to_owned())),
+        _ => Err(failed(&"it has no array `agents`")),
     }
 }
 
