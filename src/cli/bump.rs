@@ -144,22 +144,22 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         progress.step();
         ui.detail(&format!("{id}: looked at"));
     };
-    let bumped = signals::run_and_forget(session.look(&bumper, &done));
+    let looked = signals::run_and_forget(session.look(&bumper, &done));
     progress.clear();
-    let mut bumped = bumped?;
+    let mut results = looked?;
     let mut notes = Notes::new();
     if args.verify {
         let limits = config.archive_limits.limits();
         let settings = Settings { allowed: &allowed, limits, probes: true, use_cache: !args.no_cache };
-        let mut starts = session.starts(&bumped);
+        let mut starts = session.starts(&results);
         let tasks = std::mem::take(&mut starts.tasks);
         let rows = live::run(&args.live, settings, tasks.into(), &|_| (), ui)?.rows;
-        for Passed { row, before } in starts.judge(&mut bumped, rows) {
+        for Passed { row, before } in starts.judge(&mut results, rows) {
             let text = handshake_notes(&row, before.as_ref());
             notes.entry((row.id, row.channel)).or_default().push_str(&text);
         }
     }
-    let finished = session.end(bumped, now)?;
+    let finished = session.end(results, now)?;
     let proposals = if args.propose.pull_requests {
         propose::run(&args.propose, &registry, &finished.bumped, &notes, &client, &sources.github)?
     } else {
@@ -175,12 +175,12 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         report.human(ui.look())
     })?;
     ui.detail(&format!("answers from the network: {}", client.answers()));
-    let bumped = &finished.bumped;
+    let results = &finished.bumped;
     let is_unable = |count: usize, errors: usize| count > 0 && count == errors;
-    let errors = bumped.iter().filter(|one| one.result.is_err()).count();
+    let errors = results.iter().filter(|one| one.result.is_err()).count();
     let not_proposed = proposals.iter().filter(|proposal| proposal.result.is_err()).count();
-    let has_update = bumped.iter().any(|one| matches!(one.result, Ok(Outcome::Update(_))));
-    Ok(if is_unable(proposals.len(), not_proposed) || is_unable(bumped.len(), errors) {
+    let has_update = results.iter().any(|one| matches!(one.result, Ok(Outcome::Update(_))));
+    Ok(if is_unable(proposals.len(), not_proposed) || is_unable(results.len(), errors) {
         Exit::Unable
     } else if has_update && !args.apply && !args.propose.pull_requests {
         Exit::Findings

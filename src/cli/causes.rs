@@ -96,7 +96,7 @@ impl From<session::Error> for Failure {
             Error::Index(error) => error.into(),
             Error::Entry(error) => error.into(),
             Error::Resolve(error) => error.into(),
-            Error::Store(error) => error.into(),
+            Error::Store(error) => (*error).into(),
             Error::Client(error) => error.into(),
             Error::Setup(error) => error.into(),
             Error::Path(error) => error.into(),

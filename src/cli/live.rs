@@ -75,6 +75,7 @@ impl LiveArgs {
 }
 
 /// What else is wanted of a run.
+#[derive(Clone, Copy)]
 pub(super) struct Settings<'a> {
     pub(super) allowed: &'a AllowedHosts,
     pub(super) limits: Limits,
@@ -98,18 +99,18 @@ pub(super) fn run(
     let jobs = args.jobs.map_or_else(usual_jobs, usize::from);
     ui.detail(&format!("{} to check, {jobs} at once", job.tasks().len()));
     let shown = progress.clone();
-    let (verified, hidden) = beside_agents(jobs, async {
+    let (result, hidden) = beside_agents(jobs, async {
         Ok(job.run(verifier, jobs, Arc::new(move |event| shown.show(event)), finished).await?)
     });
     progress.clear();
-    let verified = verified?;
-    for error in verified.rows.iter().filter_map(|row| row.left.as_ref()) {
+    let result = result?;
+    for error in result.rows.iter().filter_map(|row| row.left.as_ref()) {
         ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
     }
     if hidden > 0 {
         ui.warning(&format!("agents had hidden processes, which were ended as well: {hidden}"));
     }
-    Ok(verified)
+    Ok(result)
 }
 
 /// Runs work that starts agents, and says how many processes had hidden, which were ended as well.

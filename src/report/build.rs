@@ -108,7 +108,7 @@ impl BuildReport<'_> {
             },
             kept,
             left_out,
-            previous: built.map(|_| self.previous),
+            previous: built.map(|_| self.previous.into()),
             error: self.built.as_ref().err(),
         })
     }
@@ -132,7 +132,7 @@ pub fn build_errors(registry: &Registry, checked: &Checked, look: Look) -> Optio
 pub fn build_notices(built: &Built<'_>, registry: &Registry) -> Vec<BuildNotice> {
     let of_agent = |agent: &BuiltAgent| {
         let id = printable(&agent.id);
-        Some(match agent.outcome {
+        let warning = match agent.outcome {
             Outcome::Published => return None,
             Outcome::Withdrawn => {
                 return Some(BuildNotice::Note(format!("{id} is not published: registry.toml names it as withdrawn")));
@@ -144,8 +144,8 @@ pub fn build_notices(built: &Built<'_>, registry: &Registry) -> Vec<BuildNotice>
             Outcome::LeftOut(Reason::Unsafe(rule)) => {
                 format!("{id} is left out: it has errors, and its published form breaks {rule}")
             }
-        })
-        .map(BuildNotice::Warning)
+        };
+        Some(BuildNotice::Warning(warning))
     };
     let missing = built.missing.iter();
     let missing =
@@ -218,7 +218,7 @@ struct Document<'a> {
     differences: Vec<Different<'a>>,
     summary: Summary,
     #[serde(skip_serializing_if = "Option::is_none")]
-    previous: Option<Option<&'a str>>,
+    previous: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a Value>,
 }

@@ -99,7 +99,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "report",
         &[
             "bump", "check", "diff", "digest", "doctor", "finding", "handshake", "json", "login", "manifest",
-            "propose", "registry", "source", "text", "tree", "upload", "verify",
+            "propose", "registry", "scaffold", "source", "text", "tree", "upload", "verify",
         ],
     ),
 ];

@@ -33,7 +33,7 @@ pub enum Error {
     Resolve(#[from] resolve::Error),
     /// It cannot be installed, or what is installed cannot be used.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Store(Box<store::Error>),
     /// There is no HTTP client.
     #[error(transparent)]
     Client(#[from] Problem),
@@ -91,4 +91,10 @@ pub enum Error {
     /// A directory cannot be read or written.
     #[error(transparent)]
     Path(#[from] PathError),
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        Self::Store(Box::new(error))
+    }
 }

@@ -34,6 +34,7 @@ impl fmt::Debug for Variables {
 
 /// What a session works with.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that a caller sets by name")]
 #[non_exhaustive]
 pub struct Options {
     /// Where the index is: by default, that of the public registry.

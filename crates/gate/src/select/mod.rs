@@ -1,6 +1,6 @@
 //! SELECT: the registry that a run is about, and which of its agents.
 //!
-//! * [`load`], [`load_active`]: a registry that has agents
+//! * [`load()`], [`load_active`]: a registry that has agents
 //! * [`Agents`]: what a caller asks for; a registry turns it into a [`Selection`]
 
 mod error;

@@ -116,8 +116,8 @@ fn refuse_incomplete(parts: &[PartFile]) -> Result<(), PartsError> {
         return Ok(());
     }
     let more = if missing.len() > SHOWN { ", …" } else { "" };
-    let names = format!("{}{more}", missing[..missing.len().min(SHOWN)].join(", "));
-    Err(PartsError::Missing { names, is_one: missing.len() == 1 })
+    let listed = format!("{}{more}", missing[..missing.len().min(SHOWN)].join(", "));
+    Err(PartsError::Missing { names: listed, is_one: missing.len() == 1 })
 }
 
 fn read(part: &PartFile, missing: &dyn Fn(&PartFile)) -> Result<Part, PartsError> {
