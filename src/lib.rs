@@ -3,26 +3,56 @@
 //! It prints nothing, and of the environment it uses only the proxies, for HTTP; the command line in `main.rs` and
 //! `cli/` is one user of it.
 //!
+//! # Crates
+//!
+//! The command line in `src/cli` reads flags, calls a crate, and prints what [`report`] makes of the result. This library names
+//! the modules of all crates, so that a program can depend on it alone; one that only uses agents depends on
+//! `acp-registry-client`. What a crate may use is in its `Cargo.toml`, what a module may use in `tests/it/architecture.rs`.
+//!
+//! | crate | what it is for | its modules |
+//! |---|---|---|
+//! | `crates/core` | what every part needs | [`archive`], [`cause`], [`digest`], [`json`], [`manifest`], [`net`], [`registry`], [`source`], [`sums`], [`sys`], [`text`], [`upstream`] |
+//! | `crates/protocol` | speak the protocol to an agent | [`handshake`] |
+//! | `crates/client` | use agents | [`session`], [`index`], [`resolve`], [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`] |
+//! | `crates/gate` | keep a registry | [`config`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
+//! | `crates/publish` | what readers see | [`build`], [`tree`], [`history`], [`diff`], [`site`], [`server`], [`upload`] |
+//!
+//! # Words
+//!
+//! | word | meaning |
+//! |---|---|
+//! | registry | a directory with a folder for each agent: `<id>/agent.json` and `icon.svg` |
+//! | manifest | one `agent.json` |
+//! | index | `registry.json`, which clients read: [`index`] reads it, [`tree`] writes it |
+//! | tree | all published files: indexes, icons, schemas, the catalog |
+//! | catalog | the website in a tree |
+//! | view | an index with a part of the agents, or of a channel |
+//! | snapshot | `capabilities.json`, what agents can do; in [`upload`], one published tree that stays |
+//! | plan | which version of an agent is installed, for which platform, from where |
+//! | receipt | what was installed, written beside it |
+//! | finding | what a rule reports about a file |
+//! | survey | the answers of package registries and hosts about everything that manifests name |
+//!
 //! # Modules
 //!
-//! Data flows one way; a later stage never calls an earlier one, and a test holds the edges.
+//! Data flows one way; a later stage never calls an earlier one.
 //!
 //! ```text
-//! validate   registry ── (survey, verify ──) check ── report
-//! build      registry ── check ── tree ── (history ──) site (all in `build`) ── report
-//! serve      registry ── check ── tree ── (history ──) site (all in `build`) ── server
-//! verify     registry ── install ── handshake ── report
+//! validate   registry ── select ── (survey, verify ──) check ── report
+//! build      registry ── check ── tree ── (history ──) site ── report
+//! serve      registry ── check ── tree ── (history ──) site ── server
+//! verify     registry ── select ── install ── handshake ── report
 //! report     report (documents of validate and verify)
 //! probe      handshake ── report
 //! doctor     store ── handshake ── doctor ── report
 //! login      store ── handshake ── login ── report
-//! install    index ── resolve ── install ── store
-//! update     index ── update ── install ── store
+//! install    session: index ── resolve ── install ── store
+//! update     session: index ── update ── install ── store
 //! config     index, store ── settings
 //! diff       diff ── report
 //! publish    upload ── report
 //! bump       registry ── bump ── (propose ──) report
-//! new, init  scaffold ── (verify)
+//! new, init  scaffold ── (verify ──) report
 //! ```
 //!
 //! | module | what it does |
