@@ -15,65 +15,13 @@ use url::{Host as UrlHost, Url};
 
 use super::document::Memo;
 use super::error::{FetchError, NO_HOST, Problem, shown};
-use super::host::{HostLimits, Hosts};
+use super::host::Hosts;
 use super::resolve::{Guard, Open, Resolver};
-use super::{AllowedHosts, Cache, Credentials, addr, name, proxy, retry};
+use super::settings::Settings;
+use super::{addr, name, proxy, retry};
 
 /// How many redirects are followed.
 const HOP_LIMIT: usize = 10;
-
-/// How a [`Client`] behaves.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Hosts that need be neither public nor reached by https.
-    pub allowed: AllowedHosts,
-    /// Names of the proxies that the environment names, which may be anywhere.
-    pub proxy_hosts: Vec<String>,
-    /// Package registries and the like that a person has configured: need be neither public nor reached by https, and get
-    /// their secrets. Only questions to these sources themselves ([`Client::document`]) profit from that: no address in a
-    /// manifest can borrow it.
-    pub sources: AllowedHosts,
-    /// The secrets of the sources, each for its host.
-    pub credentials: Credentials,
-    /// Where answers are kept from one run to the next.
-    pub cache: Option<Cache>,
-    /// How much is asked of one host.
-    pub host_limits: HostLimits,
-    /// How long it may take until a connection is open.
-    pub connect_timeout: Duration,
-    /// How long a host may send nothing at all.
-    pub idle_timeout: Duration,
-    /// For how long a download may be slower than 16 KiB/s.
-    pub slow_timeout: Duration,
-    /// How long an answer may take, with its body; downloads of archives have [`Settings::download_timeout`].
-    pub total_timeout: Duration,
-    /// How long a download may take.
-    pub download_timeout: Duration,
-    /// How often a request is sent at most, when the trouble may pass.
-    pub attempts: u32,
-    /// The wait before the second attempt; it doubles with each further one.
-    pub backoff: Duration,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            allowed: AllowedHosts::default(),
-            proxy_hosts: Vec::new(),
-            sources: AllowedHosts::default(),
-            credentials: Credentials::default(),
-            cache: None,
-            host_limits: HostLimits::default(),
-            connect_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(30),
-            slow_timeout: Duration::from_secs(30),
-            total_timeout: Duration::from_mins(2),
-            download_timeout: Duration::from_mins(30),
-            attempts: 3,
-            backoff: Duration::from_millis(500),
-        }
-    }
-}
 
 /// Fetches from public hosts by https, and from hosts that a person has allowed by name.
 ///

@@ -25,11 +25,12 @@ mod proxy;
 mod resolve;
 mod retry;
 mod revalidate;
+mod settings;
 
 pub use allowed::{AllowedHosts, HostError};
 pub use cache::Cache;
 pub use change::ChangeKind;
-pub use client::{Client, Settings, plain_client};
+pub use client::{Client, plain_client};
 pub use credentials::{Credentials, Secret};
 pub use document::{Document, Fetched, Understood};
 pub use download::{Downloaded, Sink};
@@ -38,3 +39,4 @@ pub use host::HostLimits;
 pub use probe::Answer;
 pub use proxy::{Proxies, VARIABLES as PROXY_VARIABLES, proxy_host, proxy_hosts, proxy_problem};
 pub use revalidate::{Revalidated, Validators};
+pub use settings::Settings;

@@ -1,0 +1,59 @@
+//! How the client behaves.
+
+use std::time::Duration;
+
+use super::host::HostLimits;
+use super::{AllowedHosts, Cache, Credentials};
+
+/// How a [`Client`](super::Client) behaves.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Hosts that need be neither public nor reached by https.
+    pub allowed: AllowedHosts,
+    /// Names of the proxies that the environment names, which may be anywhere.
+    pub proxy_hosts: Vec<String>,
+    /// Package registries and the like that a person has configured: need be neither public nor reached by https, and get
+    /// their secrets. Only questions to these sources themselves ([`Client::document`](super::Client::document)) profit from that: no address in a
+    /// manifest can borrow it.
+    pub sources: AllowedHosts,
+    /// The secrets of the sources, each for its host.
+    pub credentials: Credentials,
+    /// Where answers are kept from one run to the next.
+    pub cache: Option<Cache>,
+    /// How much is asked of one host.
+    pub host_limits: HostLimits,
+    /// How long it may take until a connection is open.
+    pub connect_timeout: Duration,
+    /// How long a host may send nothing at all.
+    pub idle_timeout: Duration,
+    /// For how long a download may be slower than 16 KiB/s.
+    pub slow_timeout: Duration,
+    /// How long an answer may take, with its body; downloads of archives have [`Settings::download_timeout`].
+    pub total_timeout: Duration,
+    /// How long a download may take.
+    pub download_timeout: Duration,
+    /// How often a request is sent at most, when the trouble may pass.
+    pub attempts: u32,
+    /// The wait before the second attempt; it doubles with each further one.
+    pub backoff: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            allowed: AllowedHosts::default(),
+            proxy_hosts: Vec::new(),
+            sources: AllowedHosts::default(),
+            credentials: Credentials::default(),
+            cache: None,
+            host_limits: HostLimits::default(),
+            connect_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(30),
+            slow_timeout: Duration::from_secs(30),
+            total_timeout: Duration::from_mins(2),
+            download_timeout: Duration::from_mins(30),
+            attempts: 3,
+            backoff: Duration::from_millis(500),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Replacing files that programs read, as a whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What is at a path is not what this program makes there, and is not followed or overwritten.
+#[derive(Debug, thiserror::Error)]
+#[error("it is {0}")]
+pub(in crate::sys) struct InTheWay(pub(in crate::sys) &'static str);
+
+/// A path with the error that the operating system gave for it.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {error}", path.display())]
+pub struct PathError {
+    /// The path that was being worked on.
+    pub path: PathBuf,
+    /// What the operating system said.
+    #[source]
+    pub error: io::Error,
+}
+
+impl PathError {
+    /// Whether nothing more can be written to the disk.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        matches!(self.error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+
+    /// What to do about it, where that is the same whatever the path is for.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&'static str> {
+        if self.is_full() {
+            return Some("free space on that disk");
+        }
+        self.error.get_ref()?.is::<InTheWay>().then_some("remove it")
+    }
+
+    /// For use with `map_err`.
+    pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |error| Self { path: path.to_owned(), error }
+    }
+}
+
+/// Writes a file so that every reader sees either the old or the new content, whole. A symbolic link is followed; into a
+/// device or a FIFO the bytes are written as they come.
+///
+/// # Errors
+/// [`PathError`]; the old file is then still there.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if real.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        let write = || OpenOptions::new().write(true).open(&real)?.write_all(bytes);
+        return write().map_err(PathError::at(&real));
+    }
+    write_atomic_from(parent_of(&real), &real, bytes)
+}
+
+/// Finds out whether [`write_atomic`] could write a file now, before the work whose result goes there.
+///
+/// # Errors
+/// [`PathError`] when it could not.
+pub fn check_writable(path: &Path) -> Result<(), PathError> {
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match real.metadata() {
+        Ok(metadata) if metadata.is_dir() => Err(PathError::at(path)(io::ErrorKind::IsADirectory.into())),
+        // Opening a FIFO would wait for its reader.
+        Ok(metadata) if !metadata.is_file() => Ok(()),
+        _ => temporary_in(parent_of(&real)).map(drop).map_err(PathError::at(path)),
+    }
+}
+
+/// A temporary file, private to its owner. Its name is not in the error: it says nothing to the person.
+fn temporary_in(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
+    tempfile::Builder::new().prefix(".tmp-").make_in(directory, |path| {
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.read(true).write(true).create_new(true).open(path)
+    })
+}
+
+/// Makes a file in the directory `making`, and then moves it to `path`, so that every reader sees either the old or the new
+/// content, whole. Both are on the same file system.
+///
+/// # Errors
+/// [`PathError`]; the old file is then still there.
+pub fn write_atomic_from(making: &Path, path: &Path, bytes: &[u8]) -> Result<(), PathError> {
+    let write = || -> io::Result<()> {
+        let mut file = temporary_in(making)?;
+        file.write_all(bytes)?;
+        match path.metadata() {
+            Ok(old) => fs::set_permissions(file.path(), old.permissions())?,
+            Err(_) => make_readable(file.path())?,
+        }
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    write().map_err(PathError::at(path))
+}
+
+/// Writes a file where nothing is yet: what a program has put there, such as a link to another file, stays as it is.
+///
+/// # Errors
+/// [`PathError`], also when there is something.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
+    File::create_new(path).and_then(|mut file| file.write_all(bytes)).map_err(PathError::at(path))
+}
+
+/// Temporary files are private to their owner; published ones are for everybody.
+#[cfg(unix)]
+pub(super) fn make_readable(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mode = if path.is_dir() { 0o755 } else { 0o644 };
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the same signature as on Unix")]
+pub(super) fn make_readable(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+pub(super) fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_keeps_its_mode() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        write_atomic(&path, b"new").unwrap();
+        assert_eq!(mode(), 0o644);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        write_atomic(&path, b"newer").unwrap();
+        assert_eq!(mode(), 0o600);
+    }
+
+    #[test]
+    fn a_failed_write_keeps_the_old_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        write_atomic(&path, b"old").unwrap();
+        fs::create_dir(folder.path().join("dir")).unwrap();
+        fs::write(folder.path().join("dir/x"), "x").unwrap();
+        assert!(write_atomic(&folder.path().join("dir"), b"new").is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+}
