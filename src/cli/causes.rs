@@ -37,14 +37,14 @@ impl From<index::Error> for Failure {
             _ => Code::IndexUnavailable,
         };
         let help = error.remedy();
-        Self::unable(error).code(code).help_if(help)
+        Self::unable(error).code(code).help_if(help.as_deref())
     }
 }
 
 impl From<FetchError> for Failure {
     fn from(error: FetchError) -> Self {
-        let help = error.problem.remedy();
-        Self::unable(error).help_if(help)
+        let help = error.remedy();
+        Self::unable(error).help_if(help.as_deref())
     }
 }
 
@@ -134,7 +134,7 @@ impl From<store::Error> for Failure {
             Error::NotInstalled(_) => Code::NotInstalled,
             Error::Path(_) | Error::Link(_) => Code::Failed,
         };
-        let help = error.remedy();
+        let (help, without_id) = (error.remedy(), error.without_id());
         let versions_instead = match &error {
             Error::Install { error: install::Error::NoVersion { newest, .. }, .. } => {
                 Some(newest.clone().into_iter().collect())
@@ -146,7 +146,7 @@ impl From<store::Error> for Failure {
             _ if error.is_of_integrity() => Self::refused(error),
             _ => Self::unable(error),
         };
-        failure.code(code).help_if(help.as_deref()).versions_instead(versions_instead)
+        failure.code(code).help_if(help.as_deref()).without_id(without_id).versions_instead(versions_instead)
     }
 }
 

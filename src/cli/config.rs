@@ -208,7 +208,8 @@ fn notes(args: &Args, answer: &Answer) -> Vec<String> {
     notes.extend((!client.path_note.is_empty() && !has_path).then(|| client.path_note.to_owned()));
     match answer.form {
         Form::Program => notes.push(format!(
-            "this starts {id} {} whatever is installed later; without --direct, the current version is started",
+            "this starts {} {} whatever is installed later; without --direct, the current version is started",
+            args.agent.id,
             answer.version.as_deref().unwrap_or_default()
         )),
         Form::Package => notes.push(format!(

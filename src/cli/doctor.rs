@@ -78,6 +78,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if args.fix && !named.is_empty() {
         failed.extend(reinstall(args, &mut agents, &session)?);
     }
+    let errors: Vec<_> = failed.iter().map(|(id, failure)| failure.of_agent(id)).collect();
     for agent in &mut agents {
         let refusal = || repair::refusal(agent, &session).filter(|_| agent.status == Status::Error);
         if let Some(failure) = failed.remove(&agent.id).or_else(refusal) {
@@ -85,7 +86,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
     }
     let text = if args.format.is_json() {
-        let document = json!({ "schema": 1, "command": "doctor", "checks": checks, "agents": agents });
+        let document =
+            json!({ "schema": 1, "command": "doctor", "checks": checks, "agents": agents, "errors": errors });
         acp_registry::json::to_string(&document)
     } else {
         acp_registry::report::doctor(&checks, &agents, ui.look())
@@ -132,7 +134,7 @@ async fn repair_if_needed(
 }
 
 fn not_repaired(id: &str, failure: &Failure, session: &Session<'_>) {
-    session.ui().warning(&format!("{id} was not repaired: {}", failure.in_one_line()));
+    session.ui().warning_of(&format!("{id} was not repaired"), failure);
 }
 
 /// Installs packages again that do not answer although nothing is known to be damaged, and starts them once more.

@@ -54,6 +54,8 @@ pub(super) struct Failure {
     pub(super) exit: Exit,
     code: Code,
     message: String,
+    /// The message for a place that names the agent already, where it is another one.
+    without_id: Option<String>,
     /// One thing to do.
     help: Option<String>,
     /// Names that were probably meant, the nearest first.
@@ -64,7 +66,15 @@ pub(super) struct Failure {
 
 impl Failure {
     fn new(exit: Exit, code: Code, message: impl fmt::Display) -> Self {
-        Self { exit, code, message: message.to_string(), help: None, suggestions: Vec::new(), versions_instead: None }
+        Self {
+            exit,
+            code,
+            message: message.to_string(),
+            without_id: None,
+            help: None,
+            suggestions: Vec::new(),
+            versions_instead: None,
+        }
     }
 
     pub(super) fn usage(message: impl fmt::Display) -> Self {
@@ -92,6 +102,17 @@ impl Failure {
     pub(super) fn help_if(mut self, help: Option<&str>) -> Self {
         self.help = help.map(ToOwned::to_owned).or(self.help);
         self
+    }
+
+    /// Adds the message for a place that names the agent already.
+    pub(super) fn without_id(mut self, message: Option<String>) -> Self {
+        self.without_id = message;
+        self
+    }
+
+    /// The message for a place that names the agent already.
+    pub(super) fn reason(&self) -> &str {
+        self.without_id.as_deref().unwrap_or(&self.message)
     }
 
     /// Adds the versions that the package registry has instead of the one of the agent's package.
@@ -137,11 +158,6 @@ impl Failure {
     pub(super) fn advice(&self) -> Option<String> {
         let meant = || self.suggestions.first().map(|name| format!("did you mean {}?", quote(name)));
         self.help.clone().or_else(meant)
-    }
-
-    /// The message with what to do about it, for a warning.
-    pub(super) fn in_one_line(&self) -> String {
-        self.advice().map_or_else(|| self.message.clone(), |advice| format!("{}; {advice}", self.message))
     }
 
     /// The same failure of work with an agent in the person's own home, some of which is the person's.

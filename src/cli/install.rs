@@ -248,7 +248,15 @@ pub(super) async fn install_one(session: &Session<'_>, request: &Request, bars: 
         Event::Progress(progress) => bar.show(progress),
         event => session.waits(&event),
     };
-    Ok(session.install(request, &on_event).await?)
+    session.install(request, &on_event).await.map_err(|error| {
+        let mut failure = Failure::from(error);
+        // Of what is there and damaged, nothing else comes back.
+        if failure.is_of_download() && session.store.holds(&request.plan) {
+            let id = quote(&request.plan.id);
+            failure.or_help(format!("remove it with `acp-registry uninstall {}`", id.trim_matches('`')));
+        }
+        failure
+    })
 }
 
 fn report(results: &[Outcome], index: Option<Value>, args: &Args, session: &Session<'_>) -> Result<Exit, Failure> {

@@ -98,7 +98,7 @@ pub(super) fn agents(store: &Store) -> Result<Installed, Failure> {
 
 fn warn(damaged: &BTreeMap<String, Failure>, ui: &Ui) {
     for failure in damaged.values() {
-        ui.warning(&failure.in_one_line());
+        ui.warning_of("", failure);
     }
 }
 
@@ -202,7 +202,7 @@ fn list_installed(
             let mut members = match launch::installed(&agent.current, session) {
                 Ok(members) => members,
                 Err(failure) => {
-                    ui.warning(&failure.in_one_line());
+                    ui.warning_of("", &failure);
                     errors.push(failure.of_agent(&agent.id));
                     continue;
                 }

@@ -14,7 +14,7 @@ use acp_registry::session::{self, Event};
 use acp_registry::store::{Agent, Store};
 use acp_registry::sys::fs::PathError;
 use acp_registry::sys::process::{Environment, hide_from_agents};
-use acp_registry::text::{quote, suggestions};
+use acp_registry::text::{mistyped, quote, suggestions};
 use clap::ValueEnum;
 use etcetera::BaseStrategy as _;
 
@@ -254,9 +254,10 @@ impl<'a> Session<'a> {
         self.all_with(named, |id| self.not_installed(id))
     }
 
-    /// The same for a command that removes agents: an installation is of no use to it.
+    /// The same for a command that removes agents: an installation is of no use to it, and the name of another agent would
+    /// do harm.
     pub(super) fn removable(&self, named: &[String]) -> Result<Vec<String>, Failure> {
-        self.all_with(named, |id| self.absent(id))
+        self.all_with(named, |id| self.absent(id, |known| mistyped(id, known.iter().map(String::as_str))))
     }
 
     fn all_with(&self, named: &[String], missing: impl Fn(&str) -> Failure) -> Result<Vec<String>, Failure> {
@@ -276,7 +277,7 @@ impl<'a> Session<'a> {
 
     /// The agent is not installed. An agent of the index is to be installed; other ids are taken for mistyped ones.
     pub(super) fn not_installed(&self, id: &str) -> Failure {
-        let failure = self.absent(id);
+        let failure = self.absent(id, |known| suggestions(id, known.iter().map(String::as_str)));
         let is_offered = |index: Index| matches!(index.agent(id), Ok(Some(_)));
         if self.index_at_hand().is_some_and(is_offered) {
             failure.help(format!("run `acp-registry install {}`", quote(id).trim_matches('`')))
@@ -285,12 +286,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The agent is not installed, and need not be.
-    fn absent(&self, id: &str) -> Failure {
+    /// The agent is not installed, and need not be. `near` finds the ids that were probably meant.
+    fn absent(&self, id: &str, near: impl Fn(&[String]) -> Vec<&str>) -> Failure {
         let root = self.store.root().display();
         let failure = Failure::usage(format!("{} is not installed in {root}", quote(id))).code(Code::NotInstalled);
         let known = self.store.ids().unwrap_or_default();
-        match suggestions(id, known.iter().map(String::as_str)) {
+        match near(&known) {
             near if near.is_empty() => failure.help("`acp-registry list --installed` shows what is installed"),
             near => failure.suggest(near),
         }

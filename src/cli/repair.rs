@@ -72,7 +72,7 @@ pub(super) async fn repair(
 }
 
 /// Says what to do instead, where the bytes of a version were replaced and it cannot be installed again.
-fn instead(mut failure: Failure, version: &Version, session: &Session<'_>) -> Failure {
+pub(super) fn instead(failure: Failure, version: &Version, session: &Session<'_>) -> Failure {
     if !failure.is_of_other_bytes() {
         return failure;
     }
@@ -83,9 +83,6 @@ fn instead(mut failure: Failure, version: &Version, session: &Session<'_>) -> Fa
     if let Some(other) = offered.map(|agent| agent.version).filter(|other| *other != receipt.version) {
         let other = quote(&other);
         return failure.help(format!("run `acp-registry install {id}@{}`", other.trim_matches('`')));
-    }
-    if failure.is_of_download() {
-        failure.or_help(format!("remove it with `acp-registry uninstall {id}`"));
     }
     failure
 }

@@ -17,6 +17,7 @@ use super::install::{explain, install_one};
 use super::launch;
 use super::place::{Dist, PlaceArgs, Session};
 use super::progress::Installs;
+use super::repair;
 use super::resolve::plan;
 use super::signals;
 use super::ui::Ui;
@@ -65,7 +66,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let version = match session.find_version(&args.agent, args.dist.map(Kind::from))? {
             Some(version) if version.is_whole() => version,
             Some(version) => {
-                ui.warning(&format!("{} is damaged, and is installed again", args.agent));
+                if !session.options().is_offline {
+                    ui.warning(&format!("{} is damaged, and will be installed again", args.agent));
+                }
                 install(args, Some(&version), &session)?
             }
             None => install(args, None, &session)?,
@@ -96,7 +99,9 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
             session.store.refuse_changed(&plan)?;
             return Ok(version);
         }
-        session.ui().note(&format!("installing {} {}", plan.id, plan.version));
+        if !session.options().is_offline {
+            session.ui().note(&format!("installing {} {}", plan.id, plan.version));
+        }
         let bars = Installs::new(session.ui());
         let mut request = Request::new(plan);
         request.start = start;
@@ -104,6 +109,10 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
         if let (Err(failure), Some(index)) = (&mut done, &index) {
             explain(failure, &request.plan, &args.agent, index, "run");
         }
+        let done = done.map_err(|failure| match damaged {
+            Some(version) => repair::instead(failure, version, session),
+            None => failure,
+        });
         Ok::<_, Failure>(done?.version)
     })??;
     Ok(done)

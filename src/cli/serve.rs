@@ -74,7 +74,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
                     match update(&preview_of_watcher, directory, &base_url, args, global, ui) {
                         Ok(count) => ui.note(&format!("the registry has changed: {}", plural(count, "agent"))),
                         Err(failure) => {
-                            ui.warning(&format!("the site stays as it was: {}", failure.in_one_line()));
+                            ui.warning_of("the site stays as it was", &failure);
                         }
                     }
                 }

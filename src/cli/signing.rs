@@ -229,6 +229,11 @@ enum Picked {
     None,
 }
 
+/// The ids of methods, as far as they are shown.
+fn names(methods: &[AuthMethod]) -> impl Iterator<Item = &str> {
+    methods.iter().take(METHODS).map(|method| method.id.as_str())
+}
+
 fn pick(handshake: &Handshake, wanted: Option<&str>) -> Result<Picked, Failure> {
     let methods = &handshake.auth_methods;
     let Some(wanted) = wanted else {
@@ -241,6 +246,14 @@ fn pick(handshake: &Handshake, wanted: Option<&str>) -> Result<Picked, Failure> 
     if let Some(method) = methods.iter().find(|method| method.id == wanted) {
         return Ok(Picked::One(method.clone()));
     }
-    let near = suggestions(wanted, methods.iter().take(METHODS).map(|method| method.id.as_str()));
-    Err(Failure::usage(format!("there is no method {}; there is {}", quote(wanted), list(methods))).suggest(near))
+    let near = suggestions(wanted, names(methods));
+    let failure = Failure::usage(format!("there is no method {}; there is {}", quote(wanted), list(methods)));
+    Err(match (near.is_empty(), &methods[..]) {
+        (true, [only]) => {
+            let help = format!("run it with `--method {}`", quote(&only.id).trim_matches('`'));
+            failure.help(help).suggest([only.id.as_str()])
+        }
+        (true, [_, ..]) => failure.help("name one with --method").suggest(names(methods)),
+        _ => failure.suggest(near),
+    })
 }

@@ -173,6 +173,23 @@ impl Ui {
             return send_event("error", failure.document());
         }
         self.error(&failure.to_string());
+        self.help(failure);
+    }
+
+    /// Says that something has failed without which the command goes on, and what to do. `before` stands before the message,
+    /// and names the agent.
+    pub(super) fn warning_of(&self, before: &str, failure: &Failure) {
+        let message = if before.is_empty() { failure.to_string() } else { format!("{before}: {}", failure.reason()) };
+        if self.sends_events() {
+            return send_event("warning", json!({ "message": message, "help": failure.advice() }));
+        }
+        self.warning(&message);
+        if !self.quiet {
+            self.help(failure);
+        }
+    }
+
+    fn help(&self, failure: &Failure) {
         if let Some(advice) = failure.advice() {
             self.write(&format!("{} {}\n", self.head("help:", "36"), clean(&advice)));
         }
@@ -180,12 +197,22 @@ impl Ui {
 
     /// Says why agents failed, with what to do; what is the same for many of them once.
     pub(super) fn failures(&self, failures: &[(&str, &Failure)]) {
+        self.failures_in(failures, |_, failure| failure.to_string());
+    }
+
+    /// The same with the id before each message, for agents that are installed already.
+    pub(super) fn failures_by_id(&self, failures: &[(&str, &Failure)]) {
+        self.failures_in(failures, |id, failure| format!("{id}: {}", failure.reason()));
+    }
+
+    fn failures_in(&self, failures: &[(&str, &Failure)], message: impl Fn(&str, &Failure) -> String) {
         if self.sends_events() {
-            return failures.iter().for_each(|(_, failure)| self.failure(failure));
+            return failures.iter().for_each(|(id, failure)| send_event("error", failure.of_agent(id)));
         }
-        let messages: Vec<(&str, String)> = failures.iter().map(|(id, failure)| (*id, failure.to_string())).collect();
+        let messages: Vec<(&str, String)> = failures.iter().map(|(id, failure)| (*id, message(id, failure))).collect();
         for shown in alike(&messages) {
-            self.failure(failures[shown.at].1);
+            self.error(&messages[shown.at].1);
+            self.help(failures[shown.at].1);
             if let Some(others) = shown.others {
                 self.write(&format!("  {others}\n"));
             }

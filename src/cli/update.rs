@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 
 use acp_registry::index::Index;
 use acp_registry::net::Client;
-use acp_registry::report::alike;
 use acp_registry::resolve::{Offer, Plan};
 use acp_registry::session::{Named, Request};
 use acp_registry::store::{Agent, Version};
@@ -250,12 +249,8 @@ async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
 }
 
 fn show(report: &Report, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
-    let messages: Vec<(&str, String)> =
-        report.errors.iter().map(|(id, failure)| (id.as_str(), format!("{id}: {}", failure.in_one_line()))).collect();
-    for shown in alike(&messages) {
-        let others = shown.others.map_or_else(String::new, |others| format!("\n  {others}"));
-        ui.error(&format!("{}{others}", messages[shown.at].1));
-    }
+    let failures: Vec<_> = report.errors.iter().map(|(id, failure)| (id.as_str(), failure)).collect();
+    ui.failures_by_id(&failures);
     let worst = Failure::worst(report.errors.iter().map(|(_, failure)| failure));
     if args.format.is_json() {
         let mut document = document(report);

@@ -43,10 +43,13 @@ pub(super) fn only(named: &[Named], session: &Session<'_>) -> Result<Vec<String>
         if let Some(other) = other {
             let (id, other) = (quote(&one.id), quote(&other.receipt.version));
             let message = format!("{id} is removed with all its versions, and {other} is installed as well");
-            let help = format!(
-                "`acp-registry gc` removes versions that are not in use; `acp-registry uninstall {}` removes all",
-                one.id
-            );
+            let is_current =
+                session.store.agent(&one.id)?.is_some_and(|agent| is_same(&agent.current.receipt.version, &wanted));
+            let help = if is_current {
+                format!("run `acp-registry uninstall {}` to remove all its versions", one.id)
+            } else {
+                "run `acp-registry gc` to remove versions that are not in use".to_owned()
+            };
             return Err(Failure::usage(message).help(help));
         }
     }

@@ -42,7 +42,13 @@ fn what_was_not_installed_is_named_and_stays() {
     assert_eq!((gc.code, gc.stdout.as_str()), (0, "nothing to remove\n"));
     assert_eq!(gc.stderr.matches("was not made by this program, and stays").count(), 3, "{}", gc.stderr);
     assert_eq!(people.left(), before);
-    assert!(people.run(&["uninstall", "work"]).stderr.contains("`work` is not installed"));
+    let other = people.run(&["uninstall", "work"]);
+    assert!(other.stderr.contains("`work` is not installed"), "{}", other.stderr);
+    assert!(
+        other.stderr.ends_with("help: `acp-registry list --installed` shows what is installed\n"),
+        "{}",
+        other.stderr
+    );
 
     let (code, document) = people.json(&["uninstall", "--all"]);
     assert_eq!((code, &document["ids"]), (0, &json!(["a"])));
@@ -91,10 +97,22 @@ fn a_damaged_version_is_repaired_as_it_was_and_stays_pinned() {
         harm(&program(&folder)).unwrap();
         let which = people.run(&["which", "a"]);
         assert_eq!(which.code, 3, "{}", which.stdout);
-        assert!(which.stderr.contains("`acp-registry install a` repairs it"), "{}", which.stderr);
+        assert!(which.stderr.contains("`acp-registry doctor --fix a` repairs it"), "{}", which.stderr);
+        // Nothing is announced that cannot begin.
+        let offline = people.run(&["run", "a", "--offline"]);
+        let told = "error: a 1.0.0 is damaged, and repairing it needs the network (--offline)\n";
+        assert!(offline.code == 3 && offline.stderr.starts_with(told), "{}", offline.stderr);
         let run = people.run(&["run", "a"]);
         assert_eq!(run.stdout, "a-1.0.0 acp\n", "{}", run.stderr);
+        assert!(run.stderr.starts_with("warning: a is damaged, and will be installed again\n"), "{}", run.stderr);
     }
+    // What helps is true whatever the index has.
+    people.publish(&[people.agent("b", "1.0.0")]);
+    assert_eq!(people.run(&["list", "--refresh"]).code, 0);
+    fs::write(program(&folder), "short").unwrap();
+    assert!(people.run(&["doctor"]).stdout.contains("`acp-registry doctor --fix a` repairs it"));
+    let fixed = people.run(&["doctor", "--fix", "a"]);
+    assert!(fixed.stderr.contains("repaired a: files were missing or changed"), "{}", fixed.stderr);
     let (_, which) = people.json(&["which", "a"]);
     assert_eq!((&which["version"], &which["pinned"]), (&json!("1.0.0"), &json!(true)));
 }
@@ -154,6 +172,37 @@ fn a_damaged_agent_whose_archive_was_replaced_has_a_remedy_that_is_true() {
     assert_eq!(people.run(&["install", "a@2.0.0"]).code, 0);
 }
 
+#[test]
+fn a_replaced_archive_of_a_damaged_agent_is_told_in_the_same_way_by_all_commands() {
+    let (people, folder) = installed();
+    fs::write(program(&folder), "broken").unwrap();
+    people.serve("/1.0.0/a.tar.gz", archive("other"));
+    let help = "help: tell the agent's publisher that its archive is not the one that was published; or remove it with \
+                `acp-registry uninstall a`\n";
+    for (arguments, begin) in [
+        (&["install", "a"][..], "error: `a` was not installed: the archive has the SHA-256 "),
+        (&["run", "a"], "error: `a` was not installed: the archive has the SHA-256 "),
+        (&["update"], "error: a: the archive has the SHA-256 "),
+        (&["doctor", "--fix"], "warning: a was not repaired: the archive has the SHA-256 "),
+    ] {
+        let run = people.run(arguments);
+        assert!(run.code != 0 && run.stderr.contains(begin) && run.stderr.contains(help), "{}", run.stderr);
+    }
+    let (code, document) = people.json(&["doctor", "--fix"]);
+    let error = &document["errors"][0];
+    assert_eq!((code, &error["id"], &error["code"]), (1, &json!("a"), &json!("digest_mismatch")), "{document}");
+    for arguments in [["--progress", "json", "install", "a"].as_slice(), &["--progress", "json", "update"]] {
+        let run = people.run(arguments);
+        let events = run.stderr.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let failed: Vec<Value> = events.filter(|event| event["event"] == "error").collect();
+        assert_eq!(
+            (failed.len(), &failed[0]["id"], &failed[0]["code"]),
+            (1, &json!("a"), &error["code"]),
+            "{failed:?}"
+        );
+    }
+}
+
 /// To open a FIFO waits until another process opens it for writing.
 #[test]
 fn nothing_waits_where_an_agent_has_put_something_else() {
@@ -190,7 +239,7 @@ fn damaged_records_are_repaired_by_an_installation() {
             if name != "files.json" {
                 let run = people.run(&["run", "a"]);
                 assert_eq!(run.code, 3, "{name} {text}: {}", run.stdout);
-                assert!(run.stderr.contains(name) && run.stderr.contains("`acp-registry install a` repairs it"));
+                assert!(run.stderr.contains(name) && run.stderr.contains("`acp-registry doctor --fix a` repairs it"));
             }
             let run = people.run(&["install", "a"]);
             assert_eq!(run.code, 0, "{name} {text}: {}", run.stderr);
@@ -208,7 +257,7 @@ fn damaged_records_are_repaired_by_an_installation() {
         for (arguments, code) in [(&["update"][..], 3), (&["update", "--dry-run"], 3), (&["list", "--installed"], 0)] {
             let run = people.run(arguments);
             assert_eq!(run.code, code, "{part}: {} {}", run.stdout, run.stderr);
-            let is_told = run.stderr.contains(part) && run.stderr.contains("`acp-registry install a` repairs it");
+            let is_told = run.stderr.contains(part) && run.stderr.contains("`acp-registry doctor --fix a` repairs it");
             assert!(is_told && !run.stdout.contains("up to date"), "{part}: {} {}", run.stdout, run.stderr);
         }
         assert_eq!(people.run(&["install", "a"]).code, 0);
@@ -232,7 +281,7 @@ fn one_damaged_agent_keeps_no_other_from_its_turn() {
     let run = people.run(&["update", "a"]);
     assert_eq!(run.code, 3, "{}", run.stdout);
     assert!(
-        run.stderr.contains("current") && run.stderr.contains("`acp-registry install a` repairs it"),
+        run.stderr.contains("current") && run.stderr.contains("`acp-registry doctor --fix a` repairs it"),
         "{}",
         run.stderr
     );
@@ -283,7 +332,7 @@ fn a_receipt_that_this_program_would_not_write_is_damaged() {
             let run = people.run(&arguments);
             assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{arguments:?} {receipt}");
             assert!(run.stderr.contains(part) && run.stderr.contains("receipt.json is damaged ("), "{}", run.stderr);
-            assert!(run.stderr.contains("`acp-registry install a` repairs it"), "{}", run.stderr);
+            assert!(run.stderr.contains("`acp-registry doctor --fix a` repairs it"), "{}", run.stderr);
             assert!(!run.stderr.contains(['\u{1b}', '\u{9b}', '\u{7}', '\r']), "{:?}", run.stderr);
         }
         let run = people.run(&["install", "a"]);

@@ -160,7 +160,7 @@ fn what_is_damaged_is_named_with_what_helps() {
         );
         assert!(check["message"].as_str().unwrap().contains(part), "{part}: {check}");
         assert!(!check["message"].as_str().unwrap().contains("`acp-registry"), "{check}");
-        assert!(check["help"].as_str().unwrap().ends_with("`acp-registry install a` repairs it"), "{check}");
+        assert!(check["help"].as_str().unwrap().ends_with("`acp-registry doctor --fix a` repairs it"), "{check}");
         // Nobody starts what is damaged, nor is it changed.
         assert_eq!(
             (names(&agent["checks"]).last(), &agent["handshake"]),

@@ -277,6 +277,13 @@ fn of_several_methods_one_must_be_named_or_chosen() {
     assert_eq!(run.code, 2);
     let part = "there is no method `logim`; there is `other` (env_var), `login` (agent)\nhelp: did you mean `login`?";
     assert!(run.stderr.contains(part), "{}", run.stderr);
+    let (_, far) = person.json(&["login", "a", "--method", "zzz"]);
+    assert_eq!(far["error"]["help"], "name one with --method", "{far}");
+    assert_eq!(far["error"]["suggestions"], json!(["other", "login"]));
+    let (_, only) =
+        Person::of("ok", &offering(&json!([{ "id": "key", "name": "Key" }]))).json(&["login", "a", "--method", "zzz"]);
+    assert_eq!(only["error"]["help"], "run it with `--method key`", "{only}");
+    assert_eq!(only["error"]["suggestions"], json!(["key"]));
     assert!(!person.is_signed_in());
     assert_eq!(person.run(&["login", "a", "--method", "login"]).code, 0);
     assert!(person.is_signed_in());

@@ -37,7 +37,7 @@ fn a_changed_program_of_the_same_size_and_time_is_not_started() {
         let run = people.run(&arguments);
         assert_eq!((run.code, run.stdout.as_str()), (4, ""), "{arguments:?} {}", run.stderr);
         assert!(run.stderr.contains("has other content than was installed"), "{}", run.stderr);
-        assert!(run.stderr.contains("`acp-registry install a` repairs it"), "{}", run.stderr);
+        assert!(run.stderr.contains("`acp-registry doctor --fix a` repairs it"), "{}", run.stderr);
     }
     assert_eq!(people.run(&["install", "a"]).code, 0);
     assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");

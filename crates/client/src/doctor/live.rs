@@ -34,8 +34,8 @@ pub async fn start(
             examined.handshake = Some(outcome);
             if examined.may_miss_files() {
                 // As long as the scripts are forbidden, the same would be installed again.
-                let fix = version.receipt.unrun_scripts().remedy(&examined.id).unwrap_or_else(|| fix(&examined.id));
-                check.help = Some(check.help.map_or_else(|| fix.clone(), |help| format!("{help}; {fix}")));
+                let of_scripts = version.receipt.unrun_scripts().remedy(&examined.id);
+                check.help = of_scripts.or_else(|| Some(fix(&examined.id)));
             }
             examined.add(check);
         }
@@ -159,9 +159,7 @@ fn words(reason: Reason) -> (&'static str, &'static str) {
             "it was started, but did not answer in time",
             "try again with a longer --timeout; if it waits for the network, see whether the network is there",
         ),
-        Reason::Exited => {
-            ("it was started, but ended at once", "what it wrote to stderr may say why; if it does not, update it")
-        }
+        Reason::Exited => ("it was started, but ended at once", "update it"),
         Reason::InvalidResponse => (
             "it was started, but what it wrote is not the answer of an ACP agent",
             "see with `acp-registry which` whether its arguments start it as one, and update it",

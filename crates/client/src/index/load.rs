@@ -83,15 +83,16 @@ pub enum Error {
 impl Error {
     /// What to do about it, where that is known.
     #[must_use]
-    pub fn remedy(&self) -> Option<&'static str> {
-        match self {
+    pub fn remedy(&self) -> Option<String> {
+        let known = match self {
             Self::Read { .. } | Self::Checkout(_) | Self::Form { .. } | Self::Unasked(_) => Some(ANOTHER),
             Self::Text(error) => error.remedy(),
             Self::Fetch(error) if error.problem.is_answer() => Some(ANOTHER),
-            Self::Fetch(error) => error.problem.remedy(),
+            Self::Fetch(error) => return error.remedy(),
             Self::Offline(_) => Some("leave out --offline once"),
             Self::Client(problem) => problem.remedy(),
-        }
+        };
+        known.map(ToOwned::to_owned)
     }
 }
 

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::failure::{SLOW, ToolFailure};
+use super::failure::{ToolFailure, longer, slow};
 use super::{Shortfall, Verified, remedy};
 use acp_registry_core::archive::{self, CmdNotFound, Mismatch, Misnamed};
 use acp_registry_core::manifest::{Platform, SpecError};
@@ -220,8 +220,8 @@ impl Error {
         match self {
             Self::Tool(failure) => failure.remedy(),
             Self::NoPackage { failure, .. } | Self::NoVersion { failure, newest: None, .. } => failure.other_registry(),
-            Self::Slow(_) => Some(SLOW.to_owned()),
-            Self::Fetch(error) => error.problem.remedy().map(ToOwned::to_owned),
+            Self::Slow(limit) => Some(slow(*limit)),
+            Self::Fetch(error) => error.remedy(),
             Self::RuntimeTooOld(too_old) => Some(remedy::newer(&too_old.shortfall)),
             Self::MissingRuntime { remedy, .. } => Some((*remedy).to_owned()),
             Self::NeedsBuild { .. } => Some("if you trust that package, allow it with --allow-build".to_owned()),
@@ -229,6 +229,16 @@ impl Error {
             Self::NoLoader { .. } => Some("name another distribution, if there is one, with --dist".to_owned()),
             Self::CmdNotFound(error) => Some(format!("in the manifest, set `cmd` to {}", quote(&error.suggestion()?))),
             Self::Path(error) | Self::Archive(archive::Error::Write(error)) => error.remedy().map(ToOwned::to_owned),
+            _ => None,
+        }
+    }
+
+    /// How many minutes are to be given to the next attempt, where the time was too short.
+    #[must_use]
+    pub fn wanted_minutes(&self) -> Option<u64> {
+        match self {
+            Self::Slow(limit) => Some(longer(*limit)),
+            Self::Tool(failure) if failure.full.is_none() && failure.exit.is_none() => Some(longer(failure.limit)),
             _ => None,
         }
     }

@@ -8,6 +8,7 @@ use url::Url;
 use acp_registry_core::cause;
 use acp_registry_core::net::remedy;
 use acp_registry_core::sys::process::Exit;
+use acp_registry_core::text::quote;
 use acp_registry_core::upstream::NamedRegistry;
 
 /// What npm's codes are where it has not reached its registry, or something on the way has answered.
@@ -29,9 +30,15 @@ const NO_NETWORK: [&str; 9] = [
 const FULL: [&str; 5] =
     ["ENOSPC", "EDQUOT", "No space left on device", "no space left on device", "Disk quota exceeded"];
 
-/// What helps where an installation takes too long.
-pub(super) const SLOW: &str =
-    "if the network is slow, give it more time: `install`, `update` and `verify` take --install-timeout";
+/// What helps where an installation takes longer than this limit.
+pub(super) fn slow(limit: Duration) -> String {
+    format!("run it again with `--install-timeout {}m`", longer(limit))
+}
+
+/// A longer limit, in minutes.
+pub(super) fn longer(limit: Duration) -> u64 {
+    limit.as_secs().div_ceil(60).saturating_mul(2).max(5)
+}
 
 /// How a package manager has failed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -125,7 +132,10 @@ impl ToolFailure {
             return Some(format!("free space on the disk of {}", full.display()));
         }
         if self.exit.is_none() {
-            return Some(SLOW.to_owned());
+            return Some(slow(self.limit));
+        }
+        if self.wrong_address().is_some() {
+            return Some(remedy::VARIABLE.to_owned());
         }
         if self.wants_credentials()
             && let Some(asked) = self.asked()
@@ -188,6 +198,23 @@ impl ToolFailure {
         ["401 Unauthorized", "403 Forbidden"].iter().any(|status| text.contains(status)) && self.proxy.is_none()
     }
 
+    /// Whether uv has found nothing because its index wants to know who asks, which it only adds as a hint.
+    fn is_index_closed(&self) -> bool {
+        let text = unfolded(&self.stderr);
+        self.program == "uv" && text.contains("No solution found when resolving") && text.contains("401 Unauthorized")
+    }
+
+    /// Whether npm only tells that it was ended, which happened because its time was up.
+    fn is_of_end(&self, cause: &str) -> bool {
+        self.exit.is_none() && (cause.contains("process terminated") || cause.contains("signal SIG"))
+    }
+
+    /// The registry that is configured with a text that is no address.
+    fn wrong_address(&self) -> Option<&NamedRegistry> {
+        let is_told = self.program == "npm" && self.code() == Some("ERR_INVALID_URL");
+        self.asked.as_ref().filter(|asked| is_told && Url::parse(&asked.address).is_err())
+    }
+
     /// Whether something else than a registry has answered npm.
     fn is_garbled(&self) -> bool {
         self.program == "npm" && self.own_lines().any(|line| line.contains("invalid json response body at "))
@@ -196,7 +223,7 @@ impl ToolFailure {
     /// Whether it has not reached its registry, or something on the way has answered.
     fn is_of_network(&self) -> bool {
         if self.program == "npm" {
-            return self.code().is_some_and(|code| CODES.contains(&code));
+            return self.code().is_some_and(|code| CODES.contains(&code) || is_server_error(code));
         }
         self.unfetched().is_some() || self.is_refused()
     }
@@ -264,7 +291,13 @@ impl ToolFailure {
                 format!("did not end within {} s{phase}", self.limit.as_secs_f64())
             }
         };
-        if let Some(cause) = cause::quoted(&self.stderr) {
+        if let Some(asked) = self.wrong_address() {
+            text.push_str(&format!(": {} is {}, which is not an address", asked.setting, quote(&asked.address)));
+            return text;
+        }
+        if self.is_index_closed() {
+            text.push_str(": the package index wants a name and a password (401 Unauthorized)");
+        } else if let Some(cause) = cause::quoted(&self.stderr).filter(|cause| !self.is_of_end(cause)) {
             text.push_str(": ");
             text.push_str(&cause);
         }
@@ -274,10 +307,15 @@ impl ToolFailure {
             text.push_str(&format!("; it asked {}, as {} says", asked.address, asked.setting));
         }
         if let Some(proxy) = self.proxy.as_ref().filter(|_| self.is_of_network()) {
-            text.push_str(&format!("; it was asked through the proxy {proxy}"));
+            text.push_str(&format!("; {} asked through the proxy {proxy}", self.program));
         }
         text
     }
+}
+
+/// Whether npm's code is that of an answer by which a server says that it has failed.
+fn is_server_error(code: &str) -> bool {
+    code.strip_prefix("E5").is_some_and(|rest| rest.len() == 2 && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The words of uv, which breaks long lines.
@@ -306,7 +344,11 @@ mod tests {
                       npm error command sh -c x\nnpm error node is too old\nnpm error A complete log of this: /b\n";
         let slow = ToolFailure { exit: None, ..failure("npm", script) };
         assert_eq!(slow.to_string(), "npm did not end within 300 s: `node is too old`");
-        assert_eq!(slow.remedy().as_deref(), Some(SLOW));
+        assert_eq!(slow.remedy().as_deref(), Some("run it again with `--install-timeout 10m`"));
+        let ended = "npm error process terminated\nnpm error signal SIGTERM\n";
+        let ended = ToolFailure { exit: None, limit: Duration::from_secs(1), ..failure("npm", ended) };
+        assert_eq!(ended.to_string(), "npm did not end within 1 s");
+        assert_eq!(ended.remedy().as_deref(), Some("run it again with `--install-timeout 5m`"));
         let slow = ToolFailure { exit: None, phase: Some("fetching packages: 9".to_owned()), ..failure("npm", "") };
         assert_eq!(slow.to_string(), "npm did not end within 300 s (fetching packages: 9)");
         let chain = failure("uv", "Resolved\nerror: no\n  cause: y\n").to_string();
@@ -345,7 +387,9 @@ mod tests {
             assert_eq!(failure.remedy().as_deref(), direct, "{name}");
             failure.proxy = Some("http://proxy.example:3128".to_owned());
             assert_eq!(failure.remedy().as_deref(), through.then_some(remedy::PROXY), "{name}");
-            let is_named = failure.to_string().ends_with("`; it was asked through the proxy http://proxy.example:3128");
+            let is_named = failure
+                .to_string()
+                .ends_with(&format!("`; {program} asked through the proxy http://proxy.example:3128"));
             assert_eq!(is_named, through, "{name}: {failure}");
             assert_eq!(failure.addresses().next().is_some(), through || name == "npm-e404.txt", "{name}");
             assert!(!failure.is_of_disk());
@@ -364,6 +408,9 @@ mod tests {
         let index = format!(
             "error: No solution found when resolving: x\n\nhint: An index ({base}) returned a 403 Forbidden error\n"
         );
+        let broken = format!("npm error code E500\nnpm error 500 Internal Server Error - GET {base}p - no\n");
+        let closed = index.replace("403 Forbidden", "401 Unauthorized");
+        let answers = "correct SETTING, or see whether that address answers";
         let other = "correct SETTING if that is not where the package is";
         let token = "give npm its token, with `//127.0.0.1:9/:_authToken=TOKEN` in ~/.npmrc, or correct SETTING";
         let netrc = "give uv its name and password, with a line for 127.0.0.1 in ~/.netrc, or correct SETTING";
@@ -374,16 +421,25 @@ mod tests {
             ("npm", who, Some(token)),
             ("npm", &page, Some(other)),
             ("npm", &down, Some(&network)),
+            ("npm", &broken, Some(answers)),
             ("npm", SCRIPT, None),
             ("npm", "npm error code 1\nnpm error path /a\n", None),
             ("uv", &index, Some(netrc)),
+            ("uv", &closed, Some(netrc)),
         ] {
             let asked = Some(NamedRegistry { address: base.to_owned(), setting: "SETTING".to_owned() });
             let failure = ToolFailure { asked, ..failure(program, stderr) };
             assert_eq!(failure.remedy().as_deref(), expected, "{stderr}");
             let is_named = failure.to_string().contains("; it asked http://127.0.0.1:9/, as SETTING says");
             assert_eq!(is_named, expected.is_some(), "{failure}");
+            let is_closed = failure.to_string().contains(": the package index wants a name and a password (401");
+            assert_eq!(is_closed, stderr.contains("401 Unauth"), "{failure}");
         }
+        let asked = Some(NamedRegistry { address: "nonsense".to_owned(), setting: "SETTING".to_owned() });
+        let wrong = "npm error code ERR_INVALID_URL\nnpm error Invalid URL\n";
+        let wrong = ToolFailure { asked, ..failure("npm", wrong) };
+        let told = "npm failed (exit code 1): SETTING is `nonsense`, which is not an address";
+        assert_eq!((wrong.to_string().as_str(), wrong.remedy().as_deref()), (told, Some(remedy::VARIABLE)));
     }
 
     #[test]

@@ -106,12 +106,27 @@ impl Error {
         }
     }
 
+    /// The message for a place that names the agent already, where it is another one.
+    #[must_use]
+    pub fn without_id(&self) -> Option<String> {
+        match self {
+            Self::Install { error, .. } => Some(error.to_string()),
+            Self::Changed { version, change, .. } => Some(format!("{version} is refused: {change}")),
+            _ => None,
+        }
+    }
+
     /// What to do about it, where that is known. Printable.
     #[must_use]
     pub fn remedy(&self) -> Option<String> {
         match self {
             Self::Install { error: install::Error::DigestMismatch { .. }, .. } => {
                 Some("tell the agent's publisher that its archive is not the one that was published".to_owned())
+            }
+            Self::Install { id, error } if error.wanted_minutes().is_some() => {
+                let minutes = error.wanted_minutes()?;
+                let id = quote(id);
+                Some(format!("run `acp-registry install {} --install-timeout {minutes}m`", id.trim_matches('`')))
             }
             Self::Install { error, .. } => error.remedy().map(|remedy| printable(&remedy).into_owned()),
             Self::Path(error) => Some(elsewhere(error)),
@@ -126,10 +141,10 @@ impl Error {
     }
 }
 
-/// What helps where an agent is not what was installed. Printable.
+/// What helps where an agent is not what was installed, whatever the index has now. Printable.
 #[must_use]
 pub fn remedy(id: &str) -> String {
-    format!("`acp-registry install {}` repairs it", quote(id).trim_matches('`'))
+    format!("`acp-registry doctor --fix {}` repairs it", quote(id).trim_matches('`'))
 }
 
 fn elsewhere(error: &PathError) -> String {

@@ -81,11 +81,14 @@ mod tests {
 
     #[test]
     fn what_says_nothing_has_no_cause() {
-        for text in ["", " \n\n", "Visit https://h.example/docs\n", "-----\n", "npm warn x\n", "    at a (b:1:2)\n"] {
+        for text in [
+            "", " \n\n", "Visit https://h.example/docs\n", "-----\n", " ----w |\n", "(oo)\\_________\n",
+            "npm warn x\n", "    at a (b:1:2)\n",
+        ] {
             assert_eq!(of(text), None, "{text:?}");
         }
         assert_eq!(of("\u{1b}boom").as_deref(), Some("boom"));
-        assert_eq!(quoted("x`\u{202e}y").as_deref(), Some("`x'\\u{202e}y`"));
+        assert_eq!(quoted("xx`\u{202e}yy").as_deref(), Some("`xx'\\u{202e}yy`"));
     }
 
     #[test]

@@ -110,8 +110,12 @@ fn level(text: &str) -> Option<Level> {
     })
 }
 
+/// Whether a line has words, and is not a drawing: letters that stand together, and not too much around them.
 fn says_something(text: &str) -> bool {
-    text.chars().any(char::is_alphanumeric)
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1);
+    let letters: usize = words.map(|word| word.chars().count()).sum();
+    let signs = text.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace()).count();
+    letters > 0 && letters * 4 >= signs
 }
 
 fn is_address(text: &str) -> bool {

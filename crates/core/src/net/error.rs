@@ -18,6 +18,20 @@ pub struct FetchError {
     pub problem: Problem,
 }
 
+impl FetchError {
+    /// What to do about it, where that is the same whatever was asked for.
+    #[must_use]
+    pub fn remedy(&self) -> Option<String> {
+        let known = self.problem.remedy()?;
+        let url = Url::parse(&self.url).ok().filter(|_| known == remedy::ALLOW);
+        let host = url.as_ref().and_then(Url::host_str);
+        Some(host.map_or_else(
+            || known.to_owned(),
+            |host| format!("if you trust its host, run it again with `--allow-host {host}`"),
+        ))
+    }
+}
+
 /// Why an address without a host is refused.
 pub(super) const NO_HOST: &str = "it has no host";
 
@@ -238,6 +252,19 @@ fn causes(error: &dyn Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refused_host_is_named_as_it_would_be_allowed() {
+        let refused = |url: &str| FetchError {
+            url: url.to_owned(),
+            hops: Vec::new(),
+            problem: Problem::Refused("it does not begin with https://"),
+        };
+        let told = Some("if you trust its host, run it again with `--allow-host 127.0.0.1`".to_owned());
+        assert_eq!(refused("http://127.0.0.1:9/a?…").remedy(), told);
+        assert_eq!(refused("x").remedy().as_deref(), Some(remedy::ALLOW));
+        assert_eq!(FetchError { problem: Problem::Timeout, ..refused("http://h.example/") }.remedy(), None);
+    }
 
     #[test]
     fn secrets_are_not_shown() {

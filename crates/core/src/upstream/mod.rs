@@ -67,7 +67,7 @@ impl SourceError {
     #[must_use]
     pub fn remedy(&self, github: &github::Github) -> Option<String> {
         let Self::Fetch(fetch) = self else { return None };
-        github.remedy(fetch).or_else(|| fetch.problem.remedy().map(ToOwned::to_owned))
+        github.remedy(fetch).or_else(|| fetch.remedy())
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "errors are handed over")]
