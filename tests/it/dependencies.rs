@@ -140,7 +140,7 @@ fn an_agent_that_does_not_answer_is_installed_again() {
         let bad = scene.doctor(&[id]);
         assert!(bad.len() == 1 && bad[0].0 == "handshake" && bad[0].1.contains("Cannot find module 'dep'"), "{bad:?}");
         let told = scene.run(&["doctor", id]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(told.contains(&format!("; `acp-registry doctor --fix {id}` installs it again")), "{told}");
+        assert!(told.contains(&format!("help: `acp-registry doctor --fix {id}` installs it again")), "{told}");
         let run = scene.run(&["doctor", "--fix", id]);
         assert!(run.code == 0 && run.stderr.contains(&format!("repaired {id}: it did not answer")), "{}", run.stderr);
         assert_eq!(fs::read_to_string(scene.file()).unwrap(), "good\n");

@@ -88,7 +88,8 @@ fn commands_for_the_current_version_refuse_another_one() {
         (&["update", "a@1.2.0"][..], "`update` moves to the version in the index", "acp-registry install a@1.2.0"),
         (&["doctor", "a@1.0.0"], "version `1.1.0` of `a` is the one that is started", "acp-registry install a@1.0.0"),
         (&["login", "a@1.0.0"], "version `1.1.0` of `a` is the one that is started", "acp-registry install a@1.0.0"),
-        (&["uninstall", "a@1.0.0"], "`1.1.0` is installed as well", "acp-registry uninstall a"),
+        (&["uninstall", "a@1.0.0"], "`1.1.0` is installed as well", "help: run `acp-registry gc` to remove versions"),
+        (&["uninstall", "a@1.1.0"], "`1.0.0` is installed as well", "help: run `acp-registry uninstall a` to remove"),
         (&["which", "a@1.2.0"], "version `1.2.0` of `a` is not installed", "acp-registry install a@1.2.0"),
     ] {
         let run = people.run(arguments);

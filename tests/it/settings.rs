@@ -232,6 +232,8 @@ fn what_was_printed_directly_survives_updates_and_the_garbage() {
 
     // A repair knows it still.
     assert_eq!(people.run(&["config", "zed", "a", "--direct"]).code, 0);
+    let latest = people.run(&["config", "zed", "a@latest", "--direct"]);
+    assert!(latest.code == 0 && latest.stderr.contains("this starts a 1.2.0 whatever"), "{}", latest.stderr);
     std::fs::write(people.json(&["which", "a"]).1["program"].as_str().unwrap(), "broken").unwrap();
     assert_eq!(people.run(&["install", "a"]).code, 0);
     people.publish(&[people.agent("a", "1.3.0")]);
