@@ -114,9 +114,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             return Ok(failure.exit);
         }
     };
-    for notice in build_notices(&built, &registry) {
+    for notice in build_notices(&built, &registry, place) {
         match notice {
-            BuildNotice::Warning(text) => ui.warning(&text),
+            BuildNotice::Incomplete(text) if args.strict => ui.error(&text),
+            BuildNotice::Incomplete(text) | BuildNotice::Warning(text) => ui.warning(&text),
             BuildNotice::Note(text) => ui.note(&text),
         }
     }

@@ -203,9 +203,9 @@ impl From<ConfigError> for Failure {
 
 impl From<UnknownRule> for Failure {
     fn from(error: UnknownRule) -> Self {
-        let near = error.suggestion;
+        let near = error.suggestion.clone();
         let failure = Self::usage(error).code(Code::UnknownRule);
-        if near.is_none() { failure.help(remedy::RULES) } else { failure.suggest(near) }
+        if near.is_none() { failure.help(remedy::RULES) } else { failure.suggest(near.as_deref()) }
     }
 }
 

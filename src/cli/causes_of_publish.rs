@@ -49,7 +49,7 @@ impl From<BuildError> for Failure {
         let help = remedy::of_build(&error);
         let failure = match error {
             BuildError::Findings { .. } | BuildError::NoPrevious { .. } => Self::findings(error),
-            BuildError::Empty(_) | BuildError::View { .. } => Self::usage(error),
+            BuildError::Empty(_) | BuildError::Withdrawn(_) | BuildError::View { .. } => Self::usage(error),
             BuildError::Schema { .. } => Self::usage(error).code(Code::InvalidConfiguration),
             BuildError::Previous(_) => Self::unable(error),
         };

@@ -1,6 +1,6 @@
 //! `acp-registry explain`
 
-use acp_registry::check::{Example, Rule, UnknownRule, find};
+use acp_registry::check::{Example, RULES, Rule, UnknownRule, find};
 use acp_registry::report::terminal;
 use serde_json::{Value, json};
 
@@ -20,10 +20,18 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
-    let rule = find(&args.rule).ok_or_else(|| UnknownRule::new(&args.rule))?;
+    let rule = find(&args.rule).ok_or_else(|| unknown(&args.rule))?;
     let text = if args.format.is_json() { as_json(rule) } else { terminal(&as_markdown(rule), ui.look()) };
     ui.result(&text)?;
     Ok(Exit::Success)
+}
+
+/// A group has several explanations, of which one is to be named.
+fn unknown(name: &str) -> Failure {
+    let group = name.strip_suffix("/*").unwrap_or(name);
+    let rules: Vec<&str> = RULES.iter().filter(|rule| rule.group() == group).map(|rule| rule.name).collect();
+    let failure = Failure::from(UnknownRule::new(name));
+    if rules.is_empty() { failure } else { failure.help(format!("name a rule of the group: {}", rules.join(", "))) }
 }
 
 fn as_markdown(rule: &Rule) -> String {

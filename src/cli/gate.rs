@@ -38,7 +38,9 @@ impl From<Error> for Failure {
                     None => "add one, which `acp-registry new` writes, or name another agent".to_owned(),
                 })
             }
-            Error::Quarantine => Self::unable(error).help("`acp-registry validate` says why"),
+            Error::Quarantine(_) => {
+                Self::unable(error).help("correct the file; `acp-registry validate` shows what it may hold")
+            }
             Error::Git(error) => {
                 let is_elsewhere = matches!(error, git::Error::NoRepository);
                 let help = "leave out --changed-since, or run it in a clone of the registry's repository";

@@ -150,6 +150,6 @@ impl Global {
 pub(super) fn configured_levels(config: &Config) -> Result<Levels, Failure> {
     Levels::configured(config).map_err(|error| {
         let failure = Failure::usage(format!("in the configuration: {error}"));
-        failure.code(Code::InvalidConfiguration).suggest(error.suggestion)
+        failure.code(Code::InvalidConfiguration).suggest(error.suggestion.as_deref())
     })
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_registry::handshake::{Options, Outcome, Verdict, check};
+use acp_registry::handshake::{Options, Outcome, Reason, Verdict, check};
 use acp_registry::sys::process::{self, Environment, Isolation, Launch, Orphans};
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -100,6 +100,9 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
         acp_registry::report::outcome(&outcome, &name, ui.look())
     };
     ui.result(&text)?;
+    if outcome.reason == Some(Reason::SpawnFailed) && args.command.len() == 1 && name.contains(' ') {
+        ui.note("the whole command is one word here: write it without quotes");
+    }
     Ok(if outcome.verdict == Verdict::Pass { Exit::Success } else { Exit::Findings })
 }
 

@@ -1,7 +1,10 @@
 //! What helps where a registry cannot be built, served or published: one remedy for each error.
 
+use std::path::Path;
+
 use acp_registry::config::ConfigError;
 use acp_registry::sys::fs::PathError;
+use acp_registry::text::{nearest, quote};
 use acp_registry::tree::{BuildError, TreeError};
 use acp_registry::upload;
 
@@ -30,6 +33,9 @@ pub(super) fn unwritable(error: PathError, flag: &str) -> Failure {
 
 /// What helps where something cannot be written: what is usual, or what helps against the trouble itself; or another place.
 fn of_path(error: &PathError, usual: &str, what: &str, flag: &str) -> String {
+    // Nothing makes a file writable as a directory.
+    let is_file = what == "directory" && error.path.is_file();
+    let usual = if is_file { "remove the file" } else { usual };
     format!("{}, or name another {what} with {flag}", error.remedy().unwrap_or(usual))
 }
 
@@ -41,7 +47,14 @@ pub(super) fn of_build(error: &BuildError) -> &'static str {
             "correct the errors, or name a published tree with --previous, from which agents keep their last form"
         }
         BuildError::NoPrevious { .. } => "name a tree with a registry.json with --previous, or correct the errors",
+        // A registry that has just been laid out is known by its configuration.
+        BuildError::Empty(root) if Path::new(root).join("registry.toml").is_file() => {
+            "add an agent with `acp-registry new`"
+        }
         BuildError::Empty(_) => "name the registry with --registry-dir, or add an agent with `acp-registry new`",
+        BuildError::Withdrawn(_) => {
+            "add an agent with `acp-registry new`, or remove an entry below `[withdrawn]` in registry.toml"
+        }
         BuildError::View { .. } | BuildError::Schema { .. } => error.remedy(),
         BuildError::Previous(error) => error.remedy.unwrap_or(PREVIOUS),
     }
@@ -63,8 +76,29 @@ pub(super) fn of_tree(error: &TreeError) -> String {
 pub(super) fn of_config(error: &ConfigError) -> String {
     match error {
         ConfigError::Read { .. } => "name a file that can be read with --config".to_owned(),
-        ConfigError::Syntax { path, .. } | ConfigError::Invalid { path, .. } => format!("correct {}", path.display()),
+        ConfigError::Syntax { path, message } => {
+            of_toml(message).unwrap_or_else(|| format!("correct {}", path.display()))
+        }
+        ConfigError::Invalid { path, .. } => format!("correct {}", path.display()),
     }
+}
+
+/// What helps against a usual mistake that a parser of TOML reports.
+fn of_toml(message: &str) -> Option<String> {
+    if let Some((_, rest)) = message.split_once("unknown field `") {
+        let (field, known) = rest.split_once('`')?;
+        let known = known.split('`').skip(1).step_by(2);
+        return nearest(field, known).map(|near| format!("did you mean {}?", quote(near)));
+    }
+    let is_number = message.contains("expected u64") && message.contains("invalid type: string");
+    if is_number {
+        return Some("write a whole number, without quotes and units".to_owned());
+    }
+    // The line with the mistake is shown behind its number.
+    let line = message.lines().filter_map(|line| line.split_once(" | ")).map(|(_, line)| line.trim());
+    let mut keys = line.filter_map(|line| Some(line.split_once('=')?.0.trim()));
+    let unquoted = keys.find(|key| key.contains('/') && !key.contains(['"', '\'']))?;
+    Some(format!("quote the key: \"{unquoted}\""))
 }
 
 /// What helps where a tree is not published.
@@ -91,7 +125,7 @@ pub(super) fn of_publish(error: &upload::Error) -> String {
 #[cfg(test)]
 mod tests {
     use std::io;
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
 
     use acp_registry::build;
     use acp_registry::sys::fs::ReadError;
@@ -105,13 +139,14 @@ mod tests {
         let text = || "x".to_owned();
         let path = || PathBuf::from("x");
         let at = || PathError::at(Path::new("x"))(io::Error::other("no"));
-        let failures: [Failure; 33] = [
+        let failures: [Failure; 34] = [
             build::Error::History { file: "history.json", message: text() }.into(),
             build::PlaceError::Address { place: text(), message: text() }.into(),
             BuildError::Findings { agents: vec![] }.into(),
             BuildError::Findings { agents: vec![text()] }.into(),
             BuildError::NoPrevious { agents: vec![text()] }.into(),
             BuildError::Empty(text()).into(),
+            BuildError::Withdrawn(text()).into(),
             BuildError::View { file: text(), message: text() }.into(),
             BuildError::Schema { path: text(), message: text() }.into(),
             BuildError::Previous(PublishedError::new("x", &"no")).into(),

@@ -4,6 +4,7 @@ use acp_registry::check::Selection;
 use acp_registry::config::Config;
 use acp_registry::net::AllowedHosts;
 use acp_registry::registry::Registry;
+use acp_registry::select;
 use acp_registry::survey::{self, Scope, Survey, Surveyor};
 
 use super::exit::Failure;
@@ -41,6 +42,11 @@ pub(super) struct SurveyArgs {
 }
 
 impl SurveyArgs {
+    /// Whether agents are started.
+    pub(super) fn starts_agents(&self) -> bool {
+        self.handshake || self.all
+    }
+
     /// Whether archives are fetched.
     pub(super) fn looks_into_archives(&self) -> bool {
         self.archives || self.all
@@ -56,7 +62,7 @@ pub(super) fn run(
     allowed: &AllowedHosts,
     ui: &Ui,
 ) -> Result<Option<Survey>, Failure> {
-    let wants_handshake = args.handshake || args.all;
+    let wants_handshake = args.starts_agents();
     if args.live.is_set() && !wants_handshake {
         return Err(Failure::usage(
             "--jobs, --timeout, --install-timeout, --sandbox and --allow-build need --handshake or --all",
@@ -80,7 +86,8 @@ pub(super) fn run(
     }
     if wants_handshake {
         let Some(tasks) = survey::tasks(registry, selection, config) else {
-            let note = "no agent was started, for quarantine.json cannot be read".to_owned();
+            let problem = select::quarantine_problem(registry).unwrap_or_default();
+            let note = format!("no agent was started, for the quarantine list cannot be read: {problem}");
             ui.warning(&note);
             survey.notes.push(note);
             return Ok(Some(survey));
@@ -88,7 +95,9 @@ pub(super) fn run(
         let settings = Settings { allowed, limits, probes: true, use_cache: !args.no_cache };
         let finished = live::steps(tasks.len(), ui);
         let verified = live::run(&args.live, settings, tasks.into(), &finished, ui)?;
-        for note in survey.take_rows(verified.rows) {
+        let withdrawn = survey::not_started(registry, selection, config);
+        survey.notes.extend(withdrawn.clone());
+        for note in withdrawn.into_iter().chain(survey.take_rows(verified.rows)) {
             ui.note(&note);
         }
     }

@@ -8,7 +8,7 @@ use acp_registry::check::{Levels, Options, check, fix};
 use acp_registry::config::LevelSetting;
 use acp_registry::finding::Level;
 use acp_registry::report::{Format, Look, Report, plural};
-use acp_registry::select::{self, Agents};
+use acp_registry::select::{self, Agents, Selection};
 use acp_registry::sys::fs::{check_writable, write_atomic};
 use clap::ArgMatches;
 
@@ -89,6 +89,12 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     let directory = global.registry_dir();
     let registry = select::load(&directory)?;
     let selection = agents(args).select(&registry)?;
+    // Findings about the list are among those of the whole registry only.
+    if !args.survey.starts_agents()
+        && let (Selection::Agents(_), Some(problem)) = (&selection, select::quarantine_problem(&registry))
+    {
+        ui.warning(&format!("the quarantine list cannot be read: {problem}"));
+    }
     if registry.entries.is_empty() && registry.strays.is_empty() {
         ui.note("the registry has no agents yet; `acp-registry new` adds one");
     }

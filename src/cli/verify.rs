@@ -7,7 +7,7 @@ use acp_registry::registry::Registry;
 use acp_registry::report;
 use acp_registry::select::{Agents, load_active};
 use acp_registry::verify::{
-    Job, Order, PartFile, Row, Selection, Shard, Verified, lacks_package_managers, merge_files, sources_down,
+    Job, Nothing, Order, PartFile, Row, Selection, Shard, Verified, lacks_package_managers, merge_files, sources_down,
 };
 use clap::ValueEnum;
 
@@ -123,6 +123,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     };
     let finished = live::steps(job.tasks().len(), ui);
     let Verified { rows, unwritten, nothing } = live::run(&args.live, settings, job, &finished, ui)?;
+    let has_withdrawn = || Registry::load(&global.registry_dir()).is_ok_and(|registry| !registry.entries.is_empty());
+    let nothing = nothing.map(|nothing| match nothing {
+        Nothing::NoAgents if has_withdrawn() => Nothing::Withdrawn,
+        other => other,
+    });
 
     let duration = started.elapsed();
     ui.result(&if args.is_json() {

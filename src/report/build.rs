@@ -40,6 +40,8 @@ pub struct BuildReport<'a> {
 /// Something that a person should know of a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BuildNotice {
+    /// An agent is not published as its folder says, which is an error for those who want all of them.
+    Incomplete(String),
     /// Something is not published as the registry says.
     Warning(String),
     /// Something is as it is meant to be.
@@ -127,9 +129,9 @@ pub fn build_errors(registry: &Registry, checked: &Checked, look: Look) -> Optio
     Some(Report { checked: &errors, duration: Duration::ZERO, text: &text, prefix: "", look }.findings())
 }
 
-/// Names the agents that are not published as their folders say.
+/// Names the agents that are not published as their folders say; `previous` is the place of the earlier tree.
 #[must_use]
-pub fn build_notices(built: &Built<'_>, registry: &Registry) -> Vec<BuildNotice> {
+pub fn build_notices(built: &Built<'_>, registry: &Registry, previous: Option<&str>) -> Vec<BuildNotice> {
     let of_agent = |agent: &BuiltAgent| {
         let id = printable(&agent.id);
         let warning = match agent.outcome {
@@ -145,8 +147,13 @@ pub fn build_notices(built: &Built<'_>, registry: &Registry) -> Vec<BuildNotice>
                 format!("{id} is left out: it has errors, and its published form breaks {rule}")
             }
         };
-        Some(BuildNotice::Warning(warning))
+        Some(BuildNotice::Incomplete(warning))
     };
+    let place = previous.filter(|_| built.nothing_published);
+    let place = place.map(|place| {
+        let place = printable(place);
+        BuildNotice::Incomplete(format!("nothing is published at {place}: no agent keeps an earlier form"))
+    });
     let missing = built.missing.iter();
     let missing =
         missing.map(|(id, view)| format!("{id} is missing from {view}: it has errors, and no earlier form there"));
@@ -155,7 +162,7 @@ pub fn build_notices(built: &Built<'_>, registry: &Registry) -> Vec<BuildNotice>
     let unknown = built.unknown_icons.iter();
     let unknown = unknown.map(|error| format!("agents without an icon.svg are published without an icon: {error}"));
     let of_agents = built.agents.iter().filter_map(of_agent);
-    of_agents.chain(missing.chain(icons).chain(unknown).map(BuildNotice::Warning)).collect()
+    place.into_iter().chain(of_agents).chain(missing.chain(icons).chain(unknown).map(BuildNotice::Warning)).collect()
 }
 
 fn why_kept(id: &str, registry: &Registry) -> &'static str {

@@ -117,6 +117,10 @@ fn arguments(arguments: &[String]) -> String {
 fn sentence(todo: &Todo) -> String {
     match todo {
         Todo::Note(text) => text.clone(),
+        Todo::Withdrawn(id) => format!(
+            "remove {} below `[withdrawn]` in `registry.toml`: agents that it names are not published",
+            quote(id)
+        ),
         Todo::SamePackage(id) => format!("look at {}, which is the same package already in the registry", quote(id)),
         Todo::SimilarId(id) => format!("look at {}, whose id is much alike: people must tell the two apart", quote(id)),
         Todo::SeeWhetherItAnswers => {

@@ -58,6 +58,7 @@ pub fn verify_json(rows: &[Row], duration: Duration) -> Value {
 pub fn nothing_to_verify(nothing: &Nothing) -> String {
     let why = match nothing {
         Nothing::NoAgents => "the registry has none; `acp-registry new` adds one".to_owned(),
+        Nothing::Withdrawn => "registry.toml names all of them as withdrawn".to_owned(),
         Nothing::Unchanged(revision) => format!("none has changed since {}", quote(revision)),
         Nothing::OtherKinds { kinds, is_of_changed } => {
             let of = if *is_of_changed { "none of those that have changed" } else { "none" };

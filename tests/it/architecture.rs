@@ -38,12 +38,15 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ),
     ("gate", "finding", &["source"]),
     ("gate", "config", &["archive", "manifest", "net", "registry", "sys"]),
-    ("gate", "select", &["config", "registry", "sys", "text"]),
+    ("gate", "select", &["config", "manifest", "registry", "source", "sys", "text"]),
     ("gate", "edit", &["registry", "source", "sys"]),
     (
         "gate",
         "survey",
-        &["archive", "config", "digest", "manifest", "net", "registry", "select", "sys", "text", "upstream", "verify"],
+        &[
+            "archive", "check", "config", "digest", "manifest", "net", "registry", "select", "sys", "text", "upstream",
+            "verify",
+        ],
     ),
     (
         "gate",

@@ -343,7 +343,7 @@ fn an_empty_registry() {
     assert!(run.stderr.contains("r holds no agents"), "{}", run.stderr);
     let run = env.run(&["build", "--out", "out"]);
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("holds no agents; nothing is published"), "{}", run.stderr);
+    assert!(run.stderr.contains("holds no agents\nhelp: name the registry"), "{}", run.stderr);
     assert_eq!(env.read("out/registry.json"), "old");
 }
 

@@ -189,9 +189,13 @@ fn nothing_but_a_published_tree_is_ever_replaced() {
         assert_eq!(env.run(&["build", "--out", out]).code, 2, "{out}");
         assert!(env.path("r/a/agent.json").exists() && !env.path("new").exists());
     }
+    let mut inside = env.command(&["build", "--registry-dir", ".", "--out", "new"]);
+    let run = crate::support::Run::of(inside.current_dir(env.path("r")));
+    assert!(run.code == 2 && !env.path("r/new").exists(), "{}", run.stderr);
     assert_eq!(env.run(&["build", "--out", "r/dist"]).code, 0);
     env.write("file", "x");
-    assert_eq!(env.run(&["build", "--out", "file"]).code, 3);
+    let run = env.run(&["build", "--out", "file"]);
+    assert!(run.code == 3 && run.stderr.contains("help: remove the file, or name another"), "{}", run.stderr);
     assert_eq!(env.read("file"), "x");
 }
 

@@ -307,6 +307,9 @@ fn nothing_that_is_there_is_overwritten() {
     let (_, again) = new.json(&["agent-yy", "--npm", "flag", "--no-probe"]);
     assert!(!left(&document).contains("look at"), "{document}");
     assert!(left(&again).contains("look at `agent-y`, which is the same package"), "{again}");
+    new.verify.env.write("r/registry.toml", "[withdrawn]\nagent-w = \"gone\"\n");
+    let (_, withdrawn) = new.json(&["agent-w", "--npm", "flag", "--no-probe"]);
+    assert!(left(&withdrawn).contains("remove `agent-w` below `[withdrawn]`"), "{withdrawn}");
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn what_a_repository_does_not_offer_is_said() {
         ("o/agent@v4.0", 2, "answers 404 (and 1 more file)\nhelp: publish the files of this release, or name another"),
         ("o/new", 2, "`o/new` has no releases\nhelp: publish a release"),
         ("o/next", 2, "names a version\nhelp: for the newest other release, write `o/next@v2.0.0-rc.1`"),
-        ("o/refused", 3, "answers 401\nhelp: GitHub refused GITHUB_TOKEN: correct or unset it"),
+        ("o/refused", 3, "answers 401\nhelp: GitHub wants a valid token: set GITHUB_TOKEN to one, or unset it"),
         ("o/limited", 3, "\nhelp: GitHub's rate limit is used up for another 30 min: wait, or set GITHUB_TOKEN"),
         ("o/agent@nightly", 2, "names no version"),
         ("o", 2, "OWNER/REPO is wanted"),

@@ -206,6 +206,10 @@ fn a_new_agent_with_errors_holds_up_nobody() {
     );
     assert!(run.stderr.contains("b keeps its last published form: it has errors\n"), "{}", run.stderr);
     assert!(run.stdout.contains("wrote new (2 agents, "), "{}", run.stdout);
+    // Where these count, they are errors, and stay in a quiet run.
+    let run = env.run(&["-q", "build", "--out", "new", "--no-site", "--previous", "old", "--strict"]);
+    let reasons = ["error: b keeps its last published form", "error: new is left out"];
+    assert!(run.code == 1 && reasons.iter().all(|reason| run.stderr.contains(reason)), "{}", run.stderr);
     // A script that wants to know by the exit code can; the tree is the same.
     std::fs::remove_dir_all(env.path("new")).unwrap();
     assert_eq!(env.json(&["build", "--out", "new", "--no-site", "--previous", "old", "--strict"]).0, 1);
@@ -261,6 +265,23 @@ fn a_manifest_that_is_lost_or_renamed_withdraws_nothing() {
     ] {
         assert!(run.stderr.contains(why), "{}", run.stderr);
     }
+    // Nor does a place that holds no tree: a folder is refused, and what is not published yet is named.
+    std::fs::rename(env.path("r/d"), env.path("d")).unwrap();
+    std::fs::rename(env.path("r/c-renamed"), env.path("c")).unwrap();
+    env.write("else/old/registry.json", env.read("old/registry.json"));
+    let run = env.run(&["build", "--out", "other", "--no-site", "--previous", "else"]);
+    assert!(run.code == 3 && run.stderr.contains("else: there is no registry.json in this folder"), "{}", run.stderr);
+    assert!(!env.path("other").exists());
+    let server = Server::with_files(Vec::new());
+    let address = format!("http://{}/r", server.host);
+    let first = ["--allow-host", &server.host, "build", "--out", "other", "--no-site", "--previous", &address];
+    let warned = format!("nothing is published at {address}: no agent keeps an earlier form");
+    let run = env.run(&first);
+    assert!(run.code == 0 && run.stderr.contains(&format!("warning: {warned}")), "{}", run.stderr);
+    let run = env.run(&[&first[..], &["--strict"]].concat());
+    assert!(run.code == 1 && run.stderr.contains(&format!("error: {warned}")), "{}", run.stderr);
+    std::fs::rename(env.path("d"), env.path("r/d")).unwrap();
+    std::fs::rename(env.path("c"), env.path("r/c-renamed")).unwrap();
     // Nor does a registry of which only folders are left.
     for id in ["c-renamed", "d", "f", "notes"] {
         std::fs::remove_dir_all(env.path(&format!("r/{id}"))).unwrap();
@@ -292,12 +313,20 @@ fn an_agent_is_withdrawn_by_its_folder_or_by_the_configuration() {
         "{}",
         run.stderr
     );
+    // Its errors are nobody's concern in a check of the whole registry; by its name it is checked.
+    let (code, report) = env.json(&["validate"]);
+    assert_eq!((code, &report["notes"]), (0, &json!(["not checked, for they are withdrawn: 1 (`c`)"])));
+    assert_eq!(report["agents"][1], json!({ "id": "c", "status": "skipped" }));
+    assert_eq!(env.run(&["validate", "c"]).code, 1);
     env.write("r/c/agent.json", manifest("c"));
     assert_eq!(env.json(&["build", "--out", "new", "--no-site"]).1["agents"][1]["status"], "withdrawn");
     assert_eq!(published(&env), ["a 1.0.0"]);
     // Nothing is left to publish.
     env.write("r/registry.toml", "[withdrawn]\na = \"x\"\nb = \"x\"\nc = \"x\"\n");
-    assert_eq!(env.run(&["build", "--out", "new", "--no-site"]).code, 2);
+    let run = env.run(&["build", "--out", "new", "--no-site"]);
+    assert!(run.code == 2 && run.stderr.contains("are withdrawn; nothing is published"), "{}", run.stderr);
+    let run = env.run(&["verify"]);
+    assert!(run.stdout.contains("registry.toml names all of them as withdrawn"), "{}{}", run.stdout, run.stderr);
     assert_eq!(env.run(&["build", "--out", "new", "--no-site", "--previous", "old"]).code, 2);
     assert_eq!(published(&env), ["a 1.0.0"]);
 }

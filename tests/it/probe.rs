@@ -88,6 +88,8 @@ fn a_program_that_is_not_there_is_a_result_too() {
         assert!(document["message"].as_str().unwrap().contains(hint), "{}", document["message"]);
         assert_eq!(document["exit"], Value::Null);
     }
+    let quoted = env.run(&["probe", "--", "./text --acp"]);
+    assert!(quoted.code == 1 && quoted.stderr.contains("write it without quotes"), "{}", quoted.stderr);
 }
 
 #[test]

@@ -202,6 +202,14 @@ fn github_says_what_a_release_has_instead() {
             Some(json!({ "assets": [asset("quite-another-thing.tar.gz")] })),
             "has 1 files, such as `quite-another-thing.tar.gz`",
         ),
+        (
+            Some(json!({ "assets": [asset("linux-x64.zip"), asset("linux-arm64.zip")] })),
+            "did you mean `linux-x64.zip`?",
+        ),
+        (
+            Some(json!({ "assets": [asset("linux-arm64.zip"), asset("linux-aarch64.zip")] })),
+            "has 2 files, such as `linux-arm64.zip`",
+        ),
         (Some(json!({ "assets": [] })), "the release has no files"),
         (None, "no public release with the tag `v1.0.0`"),
     ] {

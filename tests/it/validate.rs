@@ -65,6 +65,33 @@ fn a_broken_configuration_is_shown_with_its_line() {
         "{}",
         run.stderr
     );
+    for (text, help) in [
+        ("baseurl = \"x\"\n", "did you mean `base-url`?"),
+        ("[[views]]\nfile = \"registry.json\"\n", "did you mean `view`?"),
+        ("[rules]\nicon/size = \"deny\"\n", "quote the key: \"icon/size\""),
+        ("[archive-limits]\ncompressed = \"2GB\"\n", "write a whole number, without quotes and units"),
+        ("base-url = 1\n", "correct r/registry.toml"),
+    ] {
+        env.write("r/registry.toml", text);
+        let run = env.run(&["validate"]);
+        assert!(run.code == 2 && run.stderr.ends_with(&format!("help: {help}\n")), "{text}: {}", run.stderr);
+    }
+    // An id below `[withdrawn]` that is a mistake, and what is none.
+    let withdrawn = "\"Aaaa\" = \"x\"\naaab = \"x\"\naaaa-old = \"x\"\nelse = \" \"\n";
+    env.write("r/registry.toml", format!("[withdrawn]\n{withdrawn}"));
+    fs::rename(env.path("r/a"), env.path("r/aaaa")).unwrap();
+    let (_, report) = env.json(&["validate"]);
+    let findings = report["findings"].as_array().unwrap();
+    let own = findings.iter().filter(|finding| finding["rule"] == "registry/config");
+    let told: Vec<String> = own.map(|finding| format!("{}; {}", finding["message"], finding["help"])).collect();
+    let expected = [
+        r#""`[withdrawn]` gives no reason for `else`"; "write why the agent is not published any more""#,
+        r#""`[withdrawn]` names `Aaaa`, which is not a valid id"; "did you mean `aaaa`?""#,
+        r#""`[withdrawn]` names `aaab`, but there is no such agent"; "did you mean `aaaa`?""#,
+    ];
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(expected.iter().all(|text| told.iter().any(|told| told == text)), "{told:?}");
+    fs::rename(env.path("r/aaaa"), env.path("r/a")).unwrap();
     let run = env.run(&["--config", "nowhere.toml", "validate"]);
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("nowhere.toml: there is no such file"), "{}", run.stderr);

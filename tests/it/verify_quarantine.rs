@@ -20,10 +20,18 @@ fn quarantined_agents_are_skipped_unless_they_are_named() {
     verify.env.write("r/quarantine.json", r#"{ "held": { "reason": "crashes", "until": "9999-12-31" } }"#);
     let (code, document) = verify.json(&["held"]);
     assert_eq!((code, rows(&document)), (1, vec![("held", "fail", "exited")]));
-    for broken in ["[]", "{"] {
+    for (broken, cause) in
+        [("[]", "quarantine.json:1:1: not a JSON object"), ("{", "quarantine.json:1:1: not valid JSON: ")]
+    {
         verify.env.write("r/quarantine.json", broken);
         let run = verify.run(&[]);
-        assert!(run.code == 3 && run.stderr.contains("quarantine.json"), "{}", run.stderr);
+        assert!(run.code == 3 && run.stderr.contains(cause), "{}", run.stderr);
+        let run = verify.env.run(&["validate", "good"]);
+        assert!(
+            run.stderr.contains(&format!("warning: the quarantine list cannot be read: {cause}")),
+            "{}",
+            run.stderr
+        );
     }
 }
 

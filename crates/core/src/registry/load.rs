@@ -24,6 +24,14 @@ pub const ICON_LIMIT: u64 = 1 << 20;
 /// Folders of a registry checkout that hold no agent, besides those whose names begin with a dot.
 const SKIPPED: &[&str] = &["__pycache__", "dist"];
 
+/// Whether a text is a valid id, as the schema defines it: ids become file names.
+#[must_use]
+pub fn is_id(text: &str) -> bool {
+    text.len() <= ID_LIMIT
+        && text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
 /// A registry directory, read into memory.
 #[derive(Debug)]
 pub struct Registry {

@@ -147,6 +147,18 @@ pub fn mistyped<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -
     near.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
+/// Whether one word is the other with one mistake: a letter more, less or other, or two that changed places. Names that differ
+/// in a digit are different names.
+#[must_use]
+pub fn is_mistyped(word: &str, candidate: &str) -> bool {
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    word.len().min(candidate.len()) > 3
+        && word.len().abs_diff(candidate.len()) <= 1
+        && word.len() <= QUOTE_LIMIT
+        && digits(word) == digits(candidate)
+        && strsim::osa_distance(word, candidate) == 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,6 +202,22 @@ mod tests {
     fn a_quote_is_bounded_and_keeps_its_own_delimiters() {
         assert_eq!(quote("x`y\n"), "`x'y\\u{a}`");
         assert_eq!(quote(&"é".repeat(5000)).chars().count(), QUOTE_LIMIT + 3);
+    }
+
+    #[test]
+    fn a_mistyped_word_has_one_mistake() {
+        for (word, candidate, expected) in [
+            ("pi-acpp", "pi-acp", true),
+            ("pi-apc", "pi-acp", true),
+            ("pi-xcp", "pi-acp", true),
+            ("pi-acp", "pi-acp", false),
+            ("agent-1", "agent-2", false),
+            ("agent2", "agent", false),
+            ("abc", "abd", false),
+            ("claude-code", "claude-code-acp", false),
+        ] {
+            assert_eq!(is_mistyped(word, candidate), expected, "{word} {candidate}");
+        }
     }
 
     #[test]

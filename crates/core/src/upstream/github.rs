@@ -115,7 +115,7 @@ impl Github {
                 Some(format!("GitHub's rate limit is used up for another {minutes} min: {token}"))
             }
             Problem::Status(429) => Some(format!("GitHub's rate limit is used up: {token}")),
-            Problem::Status(401) => Some("GitHub refused GITHUB_TOKEN: correct or unset it".to_owned()),
+            Problem::Status(401) => Some("GitHub wants a valid token: set GITHUB_TOKEN to one, or unset it".to_owned()),
             Problem::Status(403) => {
                 Some("GitHub refused the request: set GITHUB_TOKEN to a token that may read the repository".to_owned())
             }

@@ -30,7 +30,7 @@ pub struct UnknownRule {
     /// The name as given, without control characters.
     pub name: String,
     /// What was probably meant.
-    pub suggestion: Option<&'static str>,
+    pub suggestion: Option<String>,
 }
 
 impl UnknownRule {
@@ -41,11 +41,31 @@ impl UnknownRule {
     }
 }
 
-/// The rule that is spelled alike, with its group or without.
-fn suggest(name: &str) -> Option<&'static str> {
+/// The rule that is spelled alike, with its group or without, or the group.
+fn suggest(name: &str) -> Option<String> {
+    let groups = || RULES.iter().map(|rule| rule.group());
+    if name == "warning" {
+        return Some("warnings".to_owned());
+    }
+    if let Some(group) = groups().find(|group| *group == name) {
+        return Some(format!("{group}/*"));
+    }
+    if let Some(group) = name.strip_suffix("/*") {
+        return nearest(group, groups()).map(|group| format!("{group}/*"));
+    }
     let bare = |rule: &&&'static Rule| rule.name.split('/').nth(1) == Some(name);
-    let whole = nearest(name, RULES.iter().map(|rule| rule.name));
-    if name == "warning" { Some("warnings") } else { RULES.iter().find(bare).map(|rule| rule.name).or(whole) }
+    // In a group that there is, its name makes no rule more alike than another.
+    let in_group = |(group, bare): (&str, &str)| {
+        let rules = RULES.iter().filter(|rule| rule.group() == group).filter_map(|rule| rule.name.split('/').nth(1));
+        nearest(bare, rules).map(|bare| format!("{group}/{bare}"))
+    };
+    match name.split_once('/') {
+        Some(parts) if groups().any(|group| group == parts.0) => in_group(parts),
+        _ => {
+            let whole = nearest(name, RULES.iter().map(|rule| rule.name));
+            RULES.iter().find(bare).map(|rule| rule.name).or(whole).map(ToOwned::to_owned)
+        }
+    }
 }
 
 impl Levels {
@@ -165,9 +185,17 @@ mod tests {
         levels.set("icon/comment", LevelSetting::Deny).unwrap();
         assert_eq!(levels.of(rule, None), Level::Error);
         let error = levels.set("icon/coment", LevelSetting::Warn).unwrap_err();
-        assert_eq!(error.suggestion, Some("icon/comment"));
-        assert_eq!(UnknownRule::new("size").suggestion, Some("icon/size"));
-        assert_eq!(UnknownRule::new("warning").suggestion, Some("warnings"));
+        assert_eq!(error.suggestion.as_deref(), Some("icon/comment"));
+        for (name, suggestion) in [
+            ("size", Some("icon/size")),
+            ("warning", Some("warnings")),
+            ("icon", Some("icon/*")),
+            ("icons/*", Some("icon/*")),
+            ("icons/size", Some("icon/size")),
+            ("icon/nosuch", None),
+        ] {
+            assert_eq!(UnknownRule::new(name).suggestion.as_deref(), suggestion, "{name}");
+        }
         assert!(levels.set("icons/*", LevelSetting::Warn).is_err());
         assert!(levels.set("warnings", LevelSetting::Allow).is_err());
     }

@@ -15,6 +15,10 @@ use crate::survey::Survey;
 use acp_registry_core::manifest::{Manifest, SyntaxError};
 use acp_registry_core::net::AllowedHosts;
 use acp_registry_core::registry::{Entry, Loaded, Registry};
+use acp_registry_core::text::quote;
+
+/// How many agents a note names.
+const NOTED: usize = 10;
 
 /// How a check is done.
 #[derive(Debug)]
@@ -27,6 +31,12 @@ pub struct Options<'a> {
     pub config: &'a Config,
     /// What the world outside says; without it the rules that hang on that do not run.
     pub survey: Option<&'a Survey>,
+}
+
+/// Whether an agent is checked: of the whole registry, those that are withdrawn are not, for they are not published.
+fn is_checked(id: &str, selection: &Selection, options: &Options<'_>) -> bool {
+    let is_passed_over = matches!(selection, Selection::All) && options.config.withdrawn.contains_key(id);
+    selection.has_folder(id) && !is_passed_over
 }
 
 /// Whether a finding is about what was selected.
@@ -46,7 +56,7 @@ pub enum Status {
     Ok,
     /// At least one finding is an error.
     Failed,
-    /// The agent was not selected.
+    /// The agent was not selected, or is withdrawn.
     Skipped,
 }
 
@@ -100,7 +110,8 @@ impl Checked {
 #[must_use]
 pub fn check(registry: &Registry, options: &Options<'_>, selection: &Selection) -> Checked {
     let active: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| options.levels.is_active(rule)).collect();
-    let selected: Vec<&Entry> = registry.entries.iter().filter(|entry| selection.has_folder(&entry.id)).collect();
+    let selected: Vec<&Entry> =
+        registry.entries.iter().filter(|entry| is_checked(&entry.id, selection, options)).collect();
     let per_entry = selected.par_iter().map(|entry| check_entry(entry, &active, options));
     let mut findings: Vec<Finding> = per_entry.flatten_iter().collect();
     let mut around = Vec::new();
@@ -109,7 +120,9 @@ pub fn check(registry: &Registry, options: &Options<'_>, selection: &Selection) 
             look(registry, options, &mut Reporter::new(rule, options.levels, About::default(), &mut around));
         }
     }
-    findings.extend(around.into_iter().filter(|finding| has(selection, finding)));
+    let is_checked = |id: &str| is_checked(id, selection, options);
+    let is_wanted = |finding: &Finding| has(selection, finding) && finding.agent.as_deref().is_none_or(is_checked);
+    findings.extend(around.into_iter().filter(is_wanted));
     findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
 
     let failed: BTreeSet<&str> = findings
@@ -118,7 +131,7 @@ pub fn check(registry: &Registry, options: &Options<'_>, selection: &Selection) 
         .filter_map(|finding| finding.agent.as_deref())
         .collect();
     let status = |id: &str| {
-        if !selection.has_folder(id) {
+        if !is_checked(id) {
             Status::Skipped
         } else if failed.contains(id) {
             Status::Failed
@@ -127,8 +140,19 @@ pub fn check(registry: &Registry, options: &Options<'_>, selection: &Selection) 
         }
     };
     let agents = registry.entries.iter().map(|entry| AgentStatus { id: entry.id.clone(), status: status(&entry.id) });
-    let notes = options.survey.map_or_else(Vec::new, |survey| survey.notes.clone());
+    let mut notes = options.survey.map_or_else(Vec::new, |survey| survey.notes.clone());
+    let withdrawn =
+        registry.entries.iter().map(|entry| &entry.id).filter(|id| selection.has_folder(id) && !is_checked(id));
+    let withdrawn: Vec<String> = withdrawn.map(|id| quote(id)).collect();
+    notes.extend(note_of("checked", &withdrawn, "withdrawn"));
     Checked { agents: agents.collect(), findings, notes }
+}
+
+/// A note that these agents are not checked, or not started; `None` where there are none.
+pub(crate) fn note_of(work: &str, ids: &[String], why: &str) -> Option<String> {
+    let (count, more) = (ids.len(), if ids.len() > NOTED { ", …" } else { "" });
+    let named = ids[..count.min(NOTED)].join(", ");
+    (count > 0).then(|| format!("not {work}, for they are {why}: {count} ({named}{more})"))
 }
 
 fn check_entry(entry: &Entry, rules: &[&'static Rule], options: &Options<'_>) -> Vec<Finding> {

@@ -63,7 +63,9 @@ impl<'a> Addition<'a> {
         attempts: Option<Attempts>,
         is_written: bool,
     ) -> Result<Added, Error> {
+        let is_withdrawn = self.options.config.withdrawn.contains_key(self.id);
         let mut left = similar(self.registry, &draft.agent);
+        left.extend(is_withdrawn.then(|| Todo::Withdrawn(self.id.to_owned())));
         let has_arguments = named.is_some();
         let found = || attempts.as_ref().and_then(Attempts::best).map(|attempt| attempt.arguments.clone());
         set_arguments(&mut draft.agent.distribution, &named.or_else(found).unwrap_or_default());

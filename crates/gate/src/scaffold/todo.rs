@@ -14,6 +14,8 @@ use acp_registry_protocol::handshake::Verdict;
 pub enum Todo {
     /// What this sentence says.
     Note(String),
+    /// Publish the agent of this id again: the configuration withdraws it.
+    Withdrawn(String),
     /// Look at the agent of this id, which is the same package.
     SamePackage(String),
     /// Look at the agent of this id, which is much alike.

@@ -37,8 +37,8 @@ pub enum Error {
         misnamed: Option<String>,
     },
     /// The list of agents in quarantine cannot be read.
-    #[error("quarantine.json cannot be read")]
-    Quarantine,
+    #[error("the quarantine list cannot be read: {0}")]
+    Quarantine(String),
     /// Git does not say what has changed.
     #[error(transparent)]
     Git(#[from] git::Error),

@@ -9,7 +9,7 @@ mod load;
 use std::collections::BTreeSet;
 
 pub use error::Error;
-pub use load::{knows_quarantine, load, load_active};
+pub use load::{knows_quarantine, load, load_active, quarantine_problem};
 
 use acp_registry_core::registry::Registry;
 use acp_registry_core::sys::git;
@@ -144,6 +144,6 @@ mod tests {
         assert!(matches!(active(&good, "old"), Err(Error::Withdrawn(_))));
         assert!(matches!(active(&good, "none"), Err(Error::Unknown { .. })));
         fs::write(good.path().join("quarantine.json"), "[").unwrap();
-        assert!(matches!(active(&good, "new"), Err(Error::Quarantine)));
+        assert!(matches!(active(&good, "new"), Err(Error::Quarantine(_))));
     }
 }

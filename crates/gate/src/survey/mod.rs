@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub use archives::{Archive, Inspection};
 pub use surveyor::{Event, Scope, Surveyor};
-pub use wanted::{needs, tasks};
+pub use wanted::{needs, not_started, tasks};
 
 use crate::verify::Row;
 use acp_registry_core::net::{Answer, FetchError};

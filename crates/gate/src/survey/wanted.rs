@@ -1,6 +1,7 @@
 //! From a registry to what is asked.
 
 use super::{Scope, Survey, Surveyor};
+use crate::check::note_of;
 use crate::config::Config;
 use crate::select::{Selection, knows_quarantine};
 use crate::verify::{self, Row, Task};
@@ -8,9 +9,6 @@ use acp_registry_core::manifest::{Agent, Distribution, Platform};
 use acp_registry_core::registry::{Entry, Registry};
 use acp_registry_core::text::quote;
 use acp_registry_core::upstream::Needs;
-
-/// How many agents a note names.
-const SHOWN: usize = 10;
 
 impl Scope {
     /// Whether nothing is asked.
@@ -68,6 +66,15 @@ pub fn tasks(registry: &Registry, selection: &Selection, config: &Config) -> Opt
     Some(verify::plan(registry, &wanted, None))
 }
 
+/// Says which of the selected agents are not started because they are withdrawn, if there are any.
+#[must_use]
+pub fn not_started(registry: &Registry, selection: &Selection, config: &Config) -> Option<String> {
+    let ids = registry.entries.iter().map(|entry| &entry.id);
+    let is_withdrawn = |id: &&String| selection.has_folder(id) && config.withdrawn.contains_key(*id);
+    let ids: Vec<String> = ids.filter(is_withdrawn).map(|id| quote(id)).collect();
+    note_of("started", &ids, "withdrawn")
+}
+
 impl Survey {
     /// Puts the result of starting agents beside the rest. Which ones were not started is noted; these notes are also returned.
     pub fn take_rows(&mut self, rows: Vec<Row>) -> Vec<String> {
@@ -76,11 +83,7 @@ impl Survey {
         for (reason, why) in [("quarantined", "in quarantine"), ("unsupported_platform", "not made for this machine")] {
             let ids: Vec<String> =
                 rows.iter().filter(|row| row.reason() == Some(reason)).map(|row| quote(&row.id)).collect();
-            if !ids.is_empty() {
-                let (count, more) = (ids.len(), if ids.len() > SHOWN { ", …" } else { "" });
-                let ids = ids[..count.min(SHOWN)].join(", ");
-                notes.push(format!("not started, for they are {why}: {count} ({ids}{more})"));
-            }
+            notes.extend(note_of("started", &ids, why));
         }
         self.notes.extend(notes.iter().cloned());
         for row in rows {

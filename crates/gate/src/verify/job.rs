@@ -30,6 +30,8 @@ pub struct Job {
 pub enum Nothing {
     /// The registry has no agents.
     NoAgents,
+    /// The registry has no agents but those that its configuration withdraws.
+    Withdrawn,
     /// No agent has changed since this revision.
     Unchanged(String),
     /// No agent has a distribution of these kinds.

@@ -34,6 +34,9 @@ pub struct Built<'a> {
     pub missing: Vec<(String, String)>,
     /// Agents without an icon of their own that keep the one that was published with them before.
     pub kept_icons: Vec<String>,
+    /// Whether nothing is published at the earlier tree's place, where the earlier forms of folders without a manifest were
+    /// looked for.
+    pub nothing_published: bool,
     /// Why it is not known whether agents without an icon had one before.
     pub unknown_icons: Option<PublishedError>,
 }
@@ -44,10 +47,11 @@ impl Built<'_> {
         self.agents.iter().filter(move |agent| is(agent.outcome)).map(|agent| agent.id.as_str())
     }
 
-    /// Whether no agent keeps an earlier form or is left out because of its errors.
+    /// Whether no agent keeps an earlier form or is left out because of its errors, as far as the earlier tree tells.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.with(|outcome| matches!(outcome, Outcome::Kept | Outcome::LeftOut(_))).next().is_none()
+        let is_other = |outcome| matches!(outcome, Outcome::Kept | Outcome::LeftOut(_));
+        !self.nothing_published && self.with(is_other).next().is_none()
     }
 }
 
@@ -120,8 +124,11 @@ pub enum BuildError {
         agents: Vec<String>,
     },
     /// There are no agents.
-    #[error("{0} holds no agents; nothing is published")]
+    #[error("{0} holds no agents")]
     Empty(String),
+    /// There are no agents but those that the configuration withdraws.
+    #[error("all agents of {0} are withdrawn; nothing is published")]
+    Withdrawn(String),
     /// What the configuration adds to a view is not what clients read.
     #[error("the view {file} cannot be published: {message}")]
     View {
@@ -151,6 +158,7 @@ impl BuildError {
             Self::Findings { .. } => "correct the errors",
             Self::NoPrevious { .. } => "correct the errors, or use an earlier tree with a registry.json",
             Self::Empty(_) => "add an agent",
+            Self::Withdrawn(_) => "add an agent, or remove an entry below `[withdrawn]` in registry.toml",
             Self::View { .. } => "correct the `[[view]]` in registry.toml",
             Self::Schema { .. } => "correct `[schemas]` in registry.toml",
             Self::Previous(error) => error.remedy.unwrap_or("use another published tree"),
@@ -192,7 +200,7 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
     let own_agent = own(&config.schemas.agent).transpose()?;
     let own_registry = own(&config.schemas.registry).transpose()?;
     let chosen = choose(registry, checked, options.check, options.previous, &views)?;
-    let Chosen { sources, agents, icons: kept_icons, no_icons: unknown_icons } = chosen;
+    let Chosen { sources, agents, icons: kept_icons, nothing_published, no_icons: unknown_icons } = chosen;
 
     let base_url = options.base_url.or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
     let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
@@ -227,7 +235,7 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
             }
         }
     }
-    Ok(Built { tree: Tree::new(files), agents, missing, kept_icons, unknown_icons })
+    Ok(Built { tree: Tree::new(files), agents, missing, kept_icons, nothing_published, unknown_icons })
 }
 
 /// Kept agents that a view should have, but whose earlier tree did not.

@@ -236,7 +236,9 @@ fn refuse_loss(directory: &Path, registry: &Path) -> Result<(), TreeError> {
 
 /// A tree inside the registry would be an entry of it the next time, unless loading passes it over.
 fn refuse_registry(directory: &Path, registry: &Path) -> Result<(), TreeError> {
-    let parent = directory.parent().and_then(|parent| parent.canonicalize().ok()).unwrap_or_default();
+    // The parent of a name alone is the working directory, which an empty path does not open.
+    let parent = directory.parent().map(|parent| Path::new(".").join(parent));
+    let parent = parent.and_then(|parent| parent.canonicalize().ok()).unwrap_or_default();
     let is_passed_over = directory.file_name().and_then(|name| name.to_str()).is_some_and(Registry::passes_over);
     if parent.starts_with(registry) && !(parent == registry && is_passed_over) {
         return Err(TreeError::InRegistry(directory.to_owned()));

@@ -17,6 +17,9 @@ use acp_registry_gate::finding::Level;
 /// The largest index that is read, in bytes.
 const INDEX_LIMIT: u64 = 64 << 20;
 
+/// The index that every published tree has.
+const INDEX: &str = "registry.json";
+
 /// A published tree whose files can be read by name.
 pub trait Published: Sync {
     /// The content of a file of the tree; `None` when there is no such file.
@@ -24,6 +27,12 @@ pub trait Published: Sync {
     /// # Errors
     /// [`PublishedError`] when it cannot be told whether there is one.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PublishedError>;
+
+    /// Why this is not a published tree, where that is certain without a request. A place on the web may still wait for its
+    /// first publication.
+    fn refusal(&self) -> Option<PublishedError> {
+        None
+    }
 }
 
 /// Why a published tree cannot be used.
@@ -59,6 +68,15 @@ impl Published for Directory {
             Err(ReadError::NotFound) => Ok(None),
             Err(error) => Err(failed(&error)),
         }
+    }
+
+    fn refusal(&self) -> Option<PublishedError> {
+        if self.0.join(INDEX).exists() {
+            return None;
+        }
+        let why = format_args!("{}: there is no {INDEX} in this folder", self.0.display());
+        let remedy = Some("name the folder of a published tree, which `acp-registry build` makes");
+        Some(PublishedError { remedy, ..PublishedError::new(INDEX, &why) })
     }
 }
 
@@ -100,7 +118,7 @@ impl<'a> Earlier<'a> {
     pub(super) fn load(tree: &'a dyn Published, views: &[View]) -> Result<Self, PublishedError> {
         let read = |view: &View| Ok((view.file.clone(), entries(tree, &view.file)?));
         let found: BTreeMap<String, Option<Vec<Value>>> = views.iter().map(read).collect::<Result<_, _>>()?;
-        let is_tree = found.get("registry.json").is_some_and(Option::is_some);
+        let is_tree = found.get(INDEX).is_some_and(Option::is_some);
         let views = found.into_iter().map(|(file, entries)| (file, entries.unwrap_or_default())).collect();
         Ok(Self { tree, is_tree, views })
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::build::{BuildError, BuiltAgent, Outcome, Reason};
 use super::previous::{Earlier, Found, Kept, Published, PublishedError};
-use acp_registry_core::registry::{Entry, ID_LIMIT, Registry};
+use acp_registry_core::registry::{Entry, Registry, is_id};
 use acp_registry_core::text::printable;
 use acp_registry_gate::check::{self, Checked};
 use acp_registry_gate::config::View;
@@ -50,6 +50,8 @@ pub(super) struct Chosen<'a> {
     pub(super) agents: Vec<BuiltAgent>,
     /// Agents that keep their earlier icon.
     pub(super) icons: Vec<String>,
+    /// Whether earlier forms were looked for where nothing is published.
+    pub(super) nothing_published: bool,
     /// Why an earlier icon could not be looked for.
     pub(super) no_icons: Option<PublishedError>,
 }
@@ -106,6 +108,9 @@ pub(super) fn choose<'a>(
         }
     }
     keep(registry, &broken, &previous, options, &mut chosen)?;
+    if let Some(error) = tree.and_then(Published::refusal) {
+        return Err(error.into());
+    }
     chosen.sources.sort_by(|a, b| a.id().cmp(b.id()));
     chosen.agents.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(chosen)
@@ -137,10 +142,10 @@ fn own<'a>(
     options: &check::Options<'_>,
     chosen: &mut Chosen<'_>,
 ) -> Result<Option<Source<'a>>, PublishedError> {
-    // Without a manifest there is nothing to publish, whatever the levels of the rules are.
+    // Without a manifest there is nothing to publish, and an id becomes a file name, whatever the levels of the rules are.
     let manifest =
         entry.manifest.present().map(acp_registry_core::manifest::Manifest::value).filter(|value| value.is_object());
-    let Some(manifest) = manifest.filter(|_| is_file_name(&entry.id) && !errors.others) else { return Ok(None) };
+    let Some(manifest) = manifest.filter(|_| is_id(&entry.id) && !errors.others) else { return Ok(None) };
     let links_icon = manifest.get("icon").and_then(Value::as_str).is_some_and(|icon| icon.starts_with("https://"));
     let lacks_icon = entry.icon.present().is_none() && !links_icon;
     if !lacks_icon && !errors.missing_icon {
@@ -177,13 +182,16 @@ fn keep(
     let names = || broken.iter().map(|entry| printable(&entry.id).into_owned()).collect::<Vec<_>>();
     // A folder that has lost its manifest can only be told from any other folder by the earlier tree.
     let lost: BTreeSet<&str> = lost(registry, broken);
-    let can_be_kept = |id: &str| is_file_name(id) && !options.config.withdrawn.contains_key(id);
+    let can_be_kept = |id: &str| is_id(id) && !options.config.withdrawn.contains_key(id);
     let earlier = if broken.is_empty() && !lost.iter().any(|id| can_be_kept(id)) { None } else { previous.get()? };
     let earlier = match earlier {
         Some(earlier) if earlier.is_tree => Some(earlier),
         Some(_) if !broken.is_empty() => return Err(BuildError::NoPrevious { agents: names() }),
         None if !broken.is_empty() => return Err(BuildError::Findings { agents: names() }),
-        _ => None,
+        not_a_tree => {
+            chosen.nothing_published = not_a_tree.is_some();
+            None
+        }
     };
     if let Some(earlier) = earlier {
         let broken_ids = broken.iter().map(|entry| entry.id.as_str());
@@ -203,7 +211,9 @@ fn keep(
         }
     }
     if chosen.sources.is_empty() {
-        return Err(if broken.is_empty() {
+        return Err(if broken.is_empty() && !chosen.agents.is_empty() {
+            BuildError::Withdrawn(registry.root.display().to_string())
+        } else if broken.is_empty() {
             BuildError::Empty(registry.root.display().to_string())
         } else {
             BuildError::Findings { agents: names() }
@@ -218,11 +228,4 @@ fn lost<'a>(registry: &'a Registry, broken: &[&'a Entry]) -> BTreeSet<&'a str> {
     let has_folder = |id: &str| registry.entry(id).is_some();
     let renamed = broken.iter().filter_map(|entry| Some(entry.manifest.present()?.agent().id.as_str()));
     strays.chain(renamed.filter(|id| !has_folder(id))).collect()
-}
-
-/// Ids become file names: only what the schema allows may do so, whatever the levels of the rules are.
-fn is_file_name(id: &str) -> bool {
-    id.len() <= ID_LIMIT
-        && id.starts_with(|c: char| c.is_ascii_lowercase())
-        && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }

@@ -4,6 +4,7 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
+use acp_registry_core::manifest::platform_of;
 use acp_registry_core::text::{nearest, quote};
 use acp_registry_core::upstream::github::{Asset, Release, ReleaseId};
 
@@ -55,7 +56,9 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
             continue;
         }
         let names: Vec<&str> = found.assets.iter().map(|asset| asset.name.as_str()).collect();
-        let near = nearest(file, names.iter().copied());
+        // A program for another platform is not what was meant.
+        let fits = |name: &&str| platform_of(name).is_none_or(|platform| platform.as_str() == target.platform);
+        let near = nearest(file, names.iter().copied().filter(fits));
         let help = match near {
             Some(near) => format!("did you mean {}?", quote(near)),
             None if names.is_empty() => "the release has no files".to_owned(),

@@ -3,8 +3,8 @@ use crate::check::rule::{Check, Example, Rule};
 use crate::check::run::Options;
 use crate::config::{Schemas, View};
 use crate::finding::Level;
-use acp_registry_core::registry::Registry;
-use acp_registry_core::text::{nearest, quote};
+use acp_registry_core::registry::{Registry, is_id};
+use acp_registry_core::text::{is_mistyped, nearest, quote};
 
 pub(crate) static RULE: Rule = Rule {
     name: "registry/config",
@@ -26,6 +26,9 @@ fn check(registry: &Registry, options: &Options<'_>, report: &mut Reporter<'_>) 
             let message = format!("`[agents]` speaks of {}, but there is no such agent", quote(id));
             suggest(registry, id, report.file(message));
         });
+    }
+    for (id, reason) in &options.config.withdrawn {
+        report.about(config(), |report| check_withdrawn(registry, id, reason, report));
     }
     let schemas = &options.config.schemas;
     for (key, path) in [("agent", &schemas.agent), ("registry", &schemas.registry)] {
@@ -49,6 +52,30 @@ fn suggest(registry: &Registry, id: &str, draft: Draft<'_>) {
         Some(near) => draft.help(format!("did you mean `{near}`?")),
         None => draft.help("remove the id"),
     };
+}
+
+/// An id without a folder is usual: folders of withdrawn agents may go. It is a mistake where it cannot be an id, or where
+/// one letter makes it that of a folder.
+fn check_withdrawn(registry: &Registry, id: &str, reason: &str, report: &mut Reporter<'_>) {
+    if reason.trim().is_empty() {
+        report
+            .file(format!("`[withdrawn]` gives no reason for {}", quote(id)))
+            .help("write why the agent is not published any more");
+    }
+    let has_folder = registry.entry(id).is_some() || registry.strays.iter().any(|stray| stray.name == id);
+    if has_folder {
+        return;
+    }
+    if !is_id(id) {
+        let message = format!("`[withdrawn]` names {}, which is not a valid id", quote(id));
+        let lower = id.to_ascii_lowercase();
+        let meant = registry.entry(&lower).map_or(id, |_| &lower);
+        suggest(registry, meant, report.file(message));
+    } else if let Some(near) = registry.entries.iter().find(|entry| is_mistyped(id, &entry.id)) {
+        report
+            .file(format!("`[withdrawn]` names {}, but there is no such agent", quote(id)))
+            .help(format!("did you mean {}?", quote(&near.id)));
+    }
 }
 
 fn check_view(registry: &Registry, view: &View, report: &mut Reporter<'_>) {

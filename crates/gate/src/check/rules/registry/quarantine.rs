@@ -27,6 +27,8 @@ const FORM: &str = "the file is one object: { \"<id>\": \"<reason>\" }";
 
 const ENTRY: &str = "write \"<reason>\", or { \"reason\": \"<reason>\", \"until\": \"YYYY-MM-DD\" }";
 
+const REASON: &str = "write why the agent is neither started nor updated";
+
 const MEMBERS: [&str; 2] = ["reason", "until"];
 
 fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>) {
@@ -75,7 +77,12 @@ fn check_members(registry: &Registry, quarantine: &Quarantine, report: &mut Repo
 fn check_entry(id: &str, entry: &Value, pointer: &str, report: &mut Reporter<'_>) {
     let id = quote(id);
     let members = match entry {
-        Value::String(_) => return,
+        Value::String(reason) => {
+            if reason.trim().is_empty() {
+                report.value(pointer, format!("the reason for {id} is empty")).help(REASON);
+            }
+            return;
+        }
         Value::Object(members) => members,
         _ => {
             report.value(pointer, format!("the entry of {id} is neither a string nor an object")).grave().help(ENTRY);
@@ -83,7 +90,11 @@ fn check_entry(id: &str, entry: &Value, pointer: &str, report: &mut Reporter<'_>
         }
     };
     match members.get("reason") {
-        Some(Value::String(_)) => {}
+        Some(Value::String(reason)) => {
+            if reason.trim().is_empty() {
+                report.value(format!("{pointer}/reason"), format!("the reason for {id} is empty")).help(REASON);
+            }
+        }
         Some(_) => {
             let message = format!("the reason for {id} is not a string");
             report.value(format!("{pointer}/reason"), message).grave().help(ENTRY);
@@ -152,6 +163,8 @@ mod tests {
         for (entry, level, marks, message) in [
             ("7", Level::Error, "7", "the entry of `held` is neither a string nor an object"),
             ("{}", Level::Error, "{}", "the entry of `held` has no reason"),
+            ("\"\"", Level::Warning, "\"\"", "the reason for `held` is empty"),
+            (r#"{ "reason": " " }"#, Level::Warning, r#"" ""#, "the reason for `held` is empty"),
             (r#"{ "reason": 7 }"#, Level::Error, "7", "the reason for `held` is not a string"),
             (
                 r#"{ "reason": "x", "until": "2026-02-30" }"#,
