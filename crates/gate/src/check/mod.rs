@@ -20,7 +20,6 @@ pub use fix::{Fixed, fix};
 pub use levels::{Levels, UnknownRule};
 pub use rule::{Example, Online, Rule};
 pub use rules::{RULES, find};
-pub(crate) use run::note_of;
 pub use run::{AgentStatus, Checked, Options, Status, check};
 
 pub use crate::select::Selection;

@@ -11,14 +11,11 @@ use super::{Levels, RULES, Rule};
 use crate::config::Config;
 use crate::finding::{Finding, Level};
 use crate::select::Selection;
-use crate::survey::Survey;
+use crate::survey::{Survey, note_of};
 use acp_registry_core::manifest::{Manifest, SyntaxError};
 use acp_registry_core::net::AllowedHosts;
 use acp_registry_core::registry::{Entry, Loaded, Registry};
 use acp_registry_core::text::quote;
-
-/// How many agents a note names.
-const NOTED: usize = 10;
 
 /// How a check is done.
 #[derive(Debug)]
@@ -146,13 +143,6 @@ pub fn check(registry: &Registry, options: &Options<'_>, selection: &Selection) 
     let withdrawn: Vec<String> = withdrawn.map(|id| quote(id)).collect();
     notes.extend(note_of("checked", &withdrawn, "withdrawn"));
     Checked { agents: agents.collect(), findings, notes }
-}
-
-/// A note that these agents are not checked, or not started; `None` where there are none.
-pub(crate) fn note_of(work: &str, ids: &[String], why: &str) -> Option<String> {
-    let (count, more) = (ids.len(), if ids.len() > NOTED { ", …" } else { "" });
-    let named = ids[..count.min(NOTED)].join(", ");
-    (count > 0).then(|| format!("not {work}, for they are {why}: {count} ({named}{more})"))
 }
 
 fn check_entry(entry: &Entry, rules: &[&'static Rule], options: &Options<'_>) -> Vec<Finding> {

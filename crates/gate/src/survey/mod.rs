@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 pub use archives::{Archive, Inspection};
 pub use surveyor::{Event, Scope, Surveyor};
+pub(crate) use wanted::note_of;
 pub use wanted::{needs, not_started, tasks};
 
 use crate::verify::Row;

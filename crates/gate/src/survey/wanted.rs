@@ -1,7 +1,6 @@
 //! From a registry to what is asked.
 
 use super::{Scope, Survey, Surveyor};
-use crate::check::note_of;
 use crate::config::Config;
 use crate::select::{Selection, knows_quarantine};
 use crate::verify::{self, Row, Task};
@@ -9,6 +8,9 @@ use acp_registry_core::manifest::{Agent, Distribution, Platform};
 use acp_registry_core::registry::{Entry, Registry};
 use acp_registry_core::text::quote;
 use acp_registry_core::upstream::Needs;
+
+/// How many agents a note names.
+const NOTED: usize = 10;
 
 impl Scope {
     /// Whether nothing is asked.
@@ -73,6 +75,13 @@ pub fn not_started(registry: &Registry, selection: &Selection, config: &Config) 
     let is_withdrawn = |id: &&String| selection.has_folder(id) && config.withdrawn.contains_key(*id);
     let ids: Vec<String> = ids.filter(is_withdrawn).map(|id| quote(id)).collect();
     note_of("started", &ids, "withdrawn")
+}
+
+/// A note that these agents are not checked, or not started; `None` where there are none.
+pub(crate) fn note_of(work: &str, ids: &[String], why: &str) -> Option<String> {
+    let (count, more) = (ids.len(), if ids.len() > NOTED { ", …" } else { "" });
+    let named = ids[..count.min(NOTED)].join(", ");
+    (count > 0).then(|| format!("not {work}, for they are {why}: {count} ({named}{more})"))
 }
 
 impl Survey {
