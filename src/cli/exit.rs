@@ -55,7 +55,7 @@ pub(super) struct Failure {
     code: Code,
     message: String,
     /// The message for a place that names the agent already, where it is another one.
-    without_id: Option<String>,
+    without_id: Option<Box<str>>,
     /// One thing to do.
     help: Option<String>,
     /// Names that were probably meant, the nearest first.
@@ -106,7 +106,7 @@ impl Failure {
 
     /// Adds the message for a place that names the agent already.
     pub(super) fn without_id(mut self, message: Option<String>) -> Self {
-        self.without_id = message;
+        self.without_id = message.map(String::into_boxed_str);
         self
     }
 

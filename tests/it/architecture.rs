@@ -43,10 +43,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "gate",
         "survey",
-        &[
-            "archive", "check", "config", "digest", "manifest", "net", "registry", "select", "sys", "text", "upstream",
-            "verify",
-        ],
+        &["archive", "config", "digest", "manifest", "net", "registry", "select", "sys", "text", "upstream", "verify"],
     ),
     (
         "gate",
