@@ -10,11 +10,9 @@ const INITIALIZE: &[u8] =
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [index, agent, hosts @ ..] = arguments.as_slice() else {
-        return Err("an index and an agent are wanted".into());
-    };
+    let (index, agent) = (arguments.first().ok_or("no index")?, arguments.get(1).ok_or("no agent")?);
     let mut options = Options::new("agents-of-the-example", std::env::vars_os());
-    (options.index, options.allowed_hosts) = (index.parse()?, AllowedHosts::parse(hosts)?);
+    (options.index, options.allowed_hosts) = (index.parse()?, AllowedHosts::parse(&arguments[2..])?);
     let session = Session::open(options)?;
     let plan = session.plan(&agent.parse::<Named>()?, None, &session.index().await?.index)?;
     let version = session.install(&Request::new(plan), &|event| println!("{event:?}")).await?.version;

@@ -21,7 +21,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("protocol", "handshake", &["cause", "manifest", "sys", "text"]),
     ("client", "install", &["archive", "cause", "digest", "json", "manifest", "net", "sys", "text", "upstream"]),
     ("client", "index", &["digest", "json", "manifest", "net", "registry", "sys", "text"]),
-    ("client", "resolve", &["digest", "index", "install", "manifest", "sys", "text"]),
+    ("client", "resolve", &["digest", "install", "manifest", "sys", "text"]),
     ("client", "store", &["digest", "install", "json", "manifest", "resolve", "sys", "text"]),
     ("client", "lockfile", &["digest", "install", "json", "manifest", "net", "resolve", "store", "sys", "text"]),
     ("client", "doctor", &["handshake", "install", "store", "sys", "text"]),

@@ -316,7 +316,7 @@ fn tls() -> Result<rustls::ClientConfig, Problem> {
     Ok(config)
 }
 
-/// Without user info, which would be sent as a secret: secrets come from [`Credentials`] only.
+/// Without user info, which would be sent as a secret: secrets come from [`Credentials`](super::Credentials) only.
 fn bare(url: &Url) -> Url {
     let mut url = url.clone();
     // Both fail only for addresses that can have no user info.
