@@ -71,7 +71,8 @@ fn pages_come_with_their_headers_and_follow_changes() {
     // A broken registry changes nothing; a good one is there soon, and pages learn of it.
     let before = served.get("/-/version", "127.0.0.1").1;
     env.write("r/two/agent.json", "{");
-    served.wait_for("the site stays as it was: errors in two; correct the errors");
+    served.wait_for("the site stays as it was: errors in two");
+    served.wait_for("help: correct the errors");
     assert_eq!(served.get("/-/version", "127.0.0.1").1, before);
     env.write("r/two/icon.svg", crate::support::ICON);
     env.write("r/two/agent.json", manifest("two"));
