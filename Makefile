@@ -27,8 +27,9 @@ demo: setup ## validate the bundled registry and build its published tree
 	cargo run --quiet -- build --out $(OUT)
 	@echo "The published tree is in $(OUT)/: registry.json is what clients read, index.html what people do."
 
+# With the whole program, so that dependencies have the features that they are already compiled with.
 quick: setup ## run the unit tests of one crate: CRATE=gate, see crates/
-	cargo test --quiet --package acp-registry-$(CRATE)
+	cargo test --quiet --package acp-registry --package acp-registry-$(CRATE) --lib
 
 test: tools ## run all tests
 	cargo test --all-features
