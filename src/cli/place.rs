@@ -14,7 +14,7 @@ use acp_registry::session::{self, Event};
 use acp_registry::store::{Agent, Store};
 use acp_registry::sys::fs::PathError;
 use acp_registry::sys::process::{Environment, hide_from_agents};
-use acp_registry::text::{mistyped, quote, suggestions};
+use acp_registry::text::{is_mistyped, quote, suggestions};
 use clap::ValueEnum;
 use etcetera::BaseStrategy as _;
 
@@ -257,7 +257,10 @@ impl<'a> Session<'a> {
     /// The same for a command that removes agents: an installation is of no use to it, and the name of another agent would
     /// do harm.
     pub(super) fn removable(&self, named: &[String]) -> Result<Vec<String>, Failure> {
-        self.all_with(named, |id| self.absent(id, |known| mistyped(id, known.iter().map(String::as_str))))
+        let near = |id: &str| {
+            self.absent(id, |known| known.iter().map(String::as_str).filter(|known| is_mistyped(id, known)).collect())
+        };
+        self.all_with(named, near)
     }
 
     fn all_with(&self, named: &[String], missing: impl Fn(&str) -> Failure) -> Result<Vec<String>, Failure> {

@@ -313,7 +313,7 @@ fn an_agent_is_withdrawn_by_its_folder_or_by_the_configuration() {
         "{}",
         run.stderr
     );
-    // Its errors are nobody's concern in a check of the whole registry; by its name it is checked.
+    // A check of the whole registry passes over its errors; a check by its id reports them.
     let (code, report) = env.json(&["validate"]);
     assert_eq!((code, &report["notes"]), (0, &json!(["not checked, for they are withdrawn: 1 (`c`)"])));
     assert_eq!(report["agents"][1], json!({ "id": "c", "status": "skipped" }));
