@@ -16,7 +16,7 @@ use crate::guides::NOT_RUN;
 use crate::people::{People, entry, host};
 use crate::publish_s3::{Moto, bucket};
 use crate::server::{not_found, ok, write};
-use crate::support::{PROGRAM, Run, skipped};
+use crate::support::{PROGRAM, Run, missing};
 
 /// Documents that show what real agents print, which are not here.
 const OTHERS: [&str; 3] = ["docs/verifying.md", "docs/installing.md", "docs/bumping.md"];
@@ -265,7 +265,7 @@ impl World {
                 continue;
             }
             if self.moto.is_none() && script.contains("s3://") {
-                skipped(path, "the block with a bucket: there is no store");
+                missing(path, "the block with a bucket: there is no store");
                 continue;
             }
             before(self, &block);

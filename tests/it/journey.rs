@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::publish_s3::{Moto, ask, bucket};
 use crate::real::{is_there, people};
 use crate::server::Server;
-use crate::support::{Env, PROGRAM, Run, skipped};
+use crate::support::{Env, PROGRAM, Run, missing};
 
 /// The program in the folder of the new registry.
 fn maintainer(env: &Env, arguments: &[&str]) -> Command {
@@ -26,7 +26,7 @@ fn json(command: &mut Command) -> Value {
 fn an_empty_folder_becomes_a_registry_from_which_agents_are_installed() {
     const TEST: &str = "an_empty_folder_becomes_a_registry_from_which_agents_are_installed";
     if !is_there("npm") || !is_there("uv") {
-        return skipped(TEST, "npm or uv is not installed");
+        return missing(TEST, "npm or uv is not installed");
     }
     let Some(moto) = Moto::shared(TEST) else { return };
     bucket(&moto, "journey");
@@ -49,7 +49,7 @@ fn an_empty_folder_becomes_a_registry_from_which_agents_are_installed() {
     {
         let run = Run::of(&mut maintainer(&env, &["new", id, source, package]));
         if run.code == 3 {
-            return skipped(TEST, &format!("{package} cannot be reached: {}", run.stderr));
+            return missing(TEST, &format!("{package} cannot be reached: {}", run.stderr));
         }
         assert_eq!(run.code, 0, "{}", run.stderr);
         assert!(run.stdout.contains("it answers, and people sign in by"), "{}", run.stdout);

@@ -30,16 +30,16 @@ mod dry_runs;
 mod extensions;
 #[cfg(unix)]
 mod git;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "world"))]
 mod guides;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "world"))]
 mod guides_world;
 mod handshake;
 mod history;
 mod index;
 mod init;
 mod isolation;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "world"))]
 mod journey;
 mod library;
 mod locks;
@@ -67,15 +67,17 @@ mod publish_order;
 mod publish_prune;
 mod publish_reader;
 mod publish_refused;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "world"))]
 mod publish_s3;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "world"))]
 mod publish_s3_reader;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "world"))]
 mod publish_s3_takeover;
 mod publish_takeover;
 mod published;
+#[cfg(feature = "world")]
 mod real;
+#[cfg(feature = "world")]
 mod real_npm;
 mod report;
 mod reports;

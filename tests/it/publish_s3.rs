@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::publish::{build, changed};
 use crate::publish_reader::ending;
 use crate::server::{Asked, Server, write};
-use crate::support::{Env, ICON, Run, manifest, skipped, tree};
+use crate::support::{Env, ICON, Run, manifest, missing, tree};
 
 /// The server, for as long as a test uses it.
 pub(crate) struct Moto {
@@ -33,7 +33,7 @@ impl Moto {
         let moto = shared.upgrade().or_else(|| Self::start().map(Arc::new));
         match &moto {
             Some(moto) => *shared = Arc::downgrade(moto),
-            None => skipped(test, "uv is not installed, or cannot fetch moto"),
+            None => missing(test, "uv is not installed, or cannot fetch moto"),
         }
         moto
     }

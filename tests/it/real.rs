@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::server::{Server, ok, status};
-use crate::support::{Env, ICON, Run, skipped};
+use crate::support::{Env, ICON, Run, missing, skipped};
 
 /// Whether a program answers, as a sign that it is there.
 pub(crate) fn is_there(program: &str) -> bool {
@@ -45,7 +45,7 @@ fn validate(env: &Env, arguments: &[&str]) -> Option<Vec<(String, String)>> {
 fn real_npm_packages_have_the_versions_they_have() {
     const TEST: &str = "real_npm_packages_have_the_versions_they_have";
     if !is_there("npm") {
-        return skipped(TEST, "npm is not installed");
+        return missing(TEST, "npm is not installed");
     }
     let env = Env::empty();
     for (id, package) in [
@@ -60,7 +60,7 @@ fn real_npm_packages_have_the_versions_they_have() {
         agent(&env, id, version, &json!({ "npx": { "package": package } }));
     }
     let Some(findings) = validate(&env, &["--urls"]) else {
-        return skipped(TEST, "the npm registry cannot be reached");
+        return missing(TEST, "the npm registry cannot be reached");
     };
     let expected = [("npm/version-not-found", "missing-version"), ("npm/ambiguous-bin", "no-command")];
     assert_eq!(findings, expected.map(|(rule, agent)| (rule.to_owned(), agent.to_owned())));
@@ -70,7 +70,7 @@ fn real_npm_packages_have_the_versions_they_have() {
 fn real_python_packages_have_the_versions_they_have() {
     const TEST: &str = "real_python_packages_have_the_versions_they_have";
     if !is_there("uv") {
-        return skipped(TEST, "uv is not installed");
+        return missing(TEST, "uv is not installed");
     }
     let env = Env::empty();
     for (id, package) in
@@ -80,7 +80,7 @@ fn real_python_packages_have_the_versions_they_have() {
         agent(&env, id, version, &json!({ "uvx": { "package": package } }));
     }
     let Some(findings) = validate(&env, &["--urls"]) else {
-        return skipped(TEST, "the Python index cannot be reached");
+        return missing(TEST, "the Python index cannot be reached");
     };
     assert_eq!(findings, [("pypi/version-not-found".to_owned(), "missing-version".to_owned())]);
 }
@@ -89,11 +89,11 @@ fn real_python_packages_have_the_versions_they_have() {
 fn a_real_program_from_npm_is_found_in_its_archive() {
     const TEST: &str = "a_real_program_from_npm_is_found_in_its_archive";
     if !is_there("npm") {
-        return skipped(TEST, "npm is not installed");
+        return missing(TEST, "npm is not installed");
     }
     let env = Env::empty();
     let Some(archive) = pack("@zed-industries/codex-acp-linux-x64@0.9.2", &env.path("")) else {
-        return skipped(TEST, "the npm registry cannot be reached");
+        return missing(TEST, "the npm registry cannot be reached");
     };
     // A program for Linux on Intel, of 24 MB, whose archive does not mark it as executable.
     let server = Server::answering(
@@ -136,11 +136,11 @@ fn verify(env: &Env, global: &[&str], arguments: &[&str]) -> Value {
 fn a_real_native_program_is_started_from_its_archive() {
     const TEST: &str = "a_real_native_program_is_started_from_its_archive";
     if !is_there("npm") || !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        return skipped(TEST, "npm is not installed, or this is no Linux on Intel");
+        return skipped(TEST, "npm is not installed, or this is not Linux on Intel");
     }
     let env = Env::empty();
     let Some(archive) = pack("@zed-industries/codex-acp-linux-x64@0.9.2", &env.path("")) else {
-        return skipped(TEST, "the npm registry cannot be reached");
+        return missing(TEST, "the npm registry cannot be reached");
     };
     let digest = crate::archives::sha256(&archive);
     let server = Server::answering(move |_| ok(archive.clone()));
@@ -174,11 +174,11 @@ fn agents_on_bun_start_every_time_on_a_busy_machine() {
         }
     "#;
     if !is_there("npm") {
-        return skipped(TEST, "npm is not installed");
+        return missing(TEST, "npm is not installed");
     }
     let env = Env::empty();
     let Some(archive) = pack("@oven/bun-linux-x64-baseline@1.4.5", &env.path("")) else {
-        return skipped(TEST, "the npm registry cannot be reached");
+        return missing(TEST, "the npm registry cannot be reached");
     };
     env.write("bun.tgz", archive);
     let unpacked = Command::new("tar").args(["-xzf", "bun.tgz"]).current_dir(env.path("")).status().unwrap();
@@ -217,7 +217,7 @@ fn the_agents_of_the_bundled_registry_answer() {
         return skipped(TEST, "it takes minutes and gigabytes; `make test-real` runs it");
     }
     if !is_there("npm") || !is_there("uv") {
-        return skipped(TEST, "npm or uv is not installed");
+        return missing(TEST, "npm or uv is not installed");
     }
     let env = Env::empty();
     let registry = Path::new(env!("CARGO_MANIFEST_DIR")).join("registry");
@@ -239,7 +239,7 @@ fn the_agents_of_the_bundled_registry_answer() {
     // A mirror may lack what another one has.
     let not_had = |row: &Value| row["reason"] == "install_failed" || row["reason"] == "package_not_found";
     if passed.is_empty() && rows.iter().all(not_had) {
-        return skipped(TEST, "no package registry can be reached");
+        return missing(TEST, "no package registry can be reached");
     }
     assert!(of("npx") >= 10, "{} of npm pass", of("npx"));
     let lacks_python = rows.iter().any(|row| row["stderr_tail"].as_str().unwrap().contains("does not satisfy Python"));
@@ -290,13 +290,13 @@ fn real_agents_are_installed_and_answer() {
         expected.push("minion-code");
     }
     if expected.is_empty() {
-        return skipped(TEST, "neither npm nor uv is installed");
+        return missing(TEST, "neither npm nor uv is installed");
     }
     let document = verify(&env, &[], &[]);
     for id in expected {
         let row = document["results"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap();
         if row["reason"] == "install_failed" || row["reason"] == "package_not_found" {
-            skipped(TEST, &format!("{id} could not be installed: {}", row["message"]));
+            missing(TEST, &format!("{id} could not be installed: {}", row["message"]));
             continue;
         }
         assert_eq!(row["verdict"], "pass", "{id}: {} {}", row["message"], row["stderr_tail"]);
@@ -309,11 +309,11 @@ fn real_agents_are_installed_and_answer() {
 fn a_real_native_program_is_installed_and_answers_through_run() {
     const TEST: &str = "a_real_native_program_is_installed_and_answers_through_run";
     if !is_there("npm") || acp_registry::manifest::Platform::host().is_none_or(|host| host.as_str() != "linux-x86_64") {
-        return skipped(TEST, "npm is not installed, or this is no Linux on Intel");
+        return skipped(TEST, "npm is not installed, or this is not Linux on Intel");
     }
     let env = Env::empty();
     let Some(archive) = pack("@zed-industries/codex-acp-linux-x64@0.9.2", &env.path("")) else {
-        return skipped(TEST, "the npm registry cannot be reached");
+        return missing(TEST, "the npm registry cannot be reached");
     };
     let digest = crate::archives::sha256(&archive);
     let server = Server::answering(move |_| ok(archive.clone()));
@@ -358,12 +358,12 @@ fn real_agents_are_installed_locked_run_and_removed() {
         expected.push("minion-code");
     }
     if expected.is_empty() {
-        return skipped(TEST, "neither npm nor uv is installed");
+        return missing(TEST, "neither npm nor uv is installed");
     }
     let arguments = [&["install", "--lock", "x.lock", "--json"][..], &expected].concat();
     let run = Run::of(&mut people(&env, &arguments));
     if run.code == 3 {
-        return skipped(TEST, &format!("an agent could not be installed: {}", run.stderr));
+        return missing(TEST, &format!("an agent could not be installed: {}", run.stderr));
     }
     assert_eq!((run.code, run.stderr.contains("warning:")), (0, false), "{}", run.stderr);
     // The same from the lock file, in another place.
@@ -418,7 +418,7 @@ const SET_BACK: [(&str, &str); 5] = [
 fn real_newer_versions_take_the_place_of_older_ones() {
     const TEST: &str = "real_newer_versions_take_the_place_of_older_ones";
     if !is_there("npm") || !is_there("uv") {
-        return skipped(TEST, "npm or uv is not installed");
+        return missing(TEST, "npm or uv is not installed");
     }
     let env = Env::empty();
     let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("registry");
@@ -440,7 +440,7 @@ fn real_newer_versions_take_the_place_of_older_ones() {
     let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error} {}", run.stderr));
     let errors = report["errors"].as_array().unwrap();
     if !errors.is_empty() && errors.iter().all(|error| error["kind"] == "source_unavailable") {
-        return skipped(TEST, "the package registries cannot be reached");
+        return missing(TEST, "the package registries cannot be reached");
     }
     assert_eq!(report["updates"].as_array().unwrap().len(), SET_BACK.len(), "{report:#}");
     for ((id, old), before) in SET_BACK.iter().zip(older) {
@@ -451,6 +451,6 @@ fn real_newer_versions_take_the_place_of_older_ones() {
         assert_eq!(update["edits"].as_array().unwrap().len(), 2, "{update:#}");
         assert_eq!(env.read(&format!("r/{id}/agent.json")), before.replace(from, to));
     }
-    let Some(findings) = validate(&env, &["--urls"]) else { return skipped(TEST, "validation reaches nothing") };
+    let Some(findings) = validate(&env, &["--urls"]) else { return missing(TEST, "validation reaches nothing") };
     assert!(!findings.iter().any(|(rule, _)| rule.starts_with("npm/") || rule.starts_with("pypi/")), "{findings:?}");
 }

@@ -9,7 +9,7 @@ use crate::agent::fake_agent;
 use crate::archives::{gz, tar};
 use crate::real::{is_there, people};
 use crate::server::{Server, not_found, ok};
-use crate::support::{Env, ICON, Run, skipped};
+use crate::support::{Env, ICON, Run, missing};
 
 /// Puts the agent in the place of the stub that the package comes with.
 const SCRIPT: &str = "require('fs').writeFileSync('cli.sh', '#!/bin/sh\\nexec \"AGENT\" ok\\n');\n";
@@ -79,7 +79,7 @@ fn a_registry_that_answers_nothing_of_use_is_named_with_its_setting() {
             [("npm", "of-npm", "npm_config_registry", of_npm), ("uv", "of-python", "UV_DEFAULT_INDEX", of_python)]
         {
             if !is_there(program) {
-                skipped(TEST, &format!("{program} is not installed"));
+                missing(TEST, &format!("{program} is not installed"));
                 continue;
             }
             let mut command = people(&env, &["install", "--no-cache", "--no-check", id]);
@@ -97,7 +97,7 @@ fn a_registry_that_answers_nothing_of_use_is_named_with_its_setting() {
 fn the_install_script_of_an_agent_runs_under_every_npm() {
     const TEST: &str = "the_install_script_of_an_agent_runs_under_every_npm";
     if !is_there("npm") {
-        return skipped(TEST, "npm is not installed");
+        return missing(TEST, "npm is not installed");
     }
     let server = registry();
     for version in ["10", "11", "12"] {
@@ -108,7 +108,7 @@ fn the_install_script_of_an_agent_runs_under_every_npm() {
             .output()
             .unwrap();
         if !fetched.status.success() {
-            return skipped(TEST, "the npm registry cannot be reached");
+            return missing(TEST, "the npm registry cannot be reached");
         }
         let manifest = json!({ "id": "stubbed", "name": "Stubbed", "version": "1.0.0", "description": "An agent",
                                "license": "MIT", "distribution": { "npx": { "package": "stubbed@1.0.0" } } });

@@ -181,6 +181,13 @@ pub(crate) fn skipped(test: &str, why: &str) {
     told(&format!("SKIPPED {test}: {why}"));
 }
 
+/// Says that something from outside is missing, so that a test does not run: a failure where `CI` is set.
+#[cfg(feature = "world")]
+pub(crate) fn missing(test: &str, what: &str) {
+    assert!(std::env::var_os("CI").is_none_or(|value| value.is_empty()), "{test} cannot run: {what}");
+    skipped(test, what);
+}
+
 /// Says what a test has found out, past the test runner, which would keep it to itself.
 pub(crate) fn told(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
