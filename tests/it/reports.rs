@@ -1,8 +1,5 @@
 //! The forms of a report, as pictures, and SARIF against its own schema.
 
-use std::fs;
-use std::process::Command;
-
 use serde_json::Value;
 
 use crate::support::{Env, ICON, manifest};
@@ -91,6 +88,8 @@ fn for_code_scanning() {
 #[cfg(feature = "world")]
 #[test]
 fn sarif_obeys_its_schema() {
+    use std::{fs, process::Command};
+
     let env = hostile();
     let pack = Command::new("npm")
         .args(["pack", "--silent", "@microsoft/jest-sarif@1.0.0-beta.0"])

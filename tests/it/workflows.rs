@@ -84,7 +84,10 @@ fn workflows_are_well_formed_and_have_no_weak_places() {
     };
     for tool in ["zizmor", "check-jsonschema"] {
         if !run(&[tool, "--version"]).is_some_and(|(is_there, _)| is_there) {
-            return crate::support::missing(TEST, &format!("{tool}: uv is not installed, or the Python index cannot be reached"));
+            return crate::support::missing(
+                TEST,
+                &format!("{tool}: uv is not installed, or the Python index cannot be reached"),
+            );
         }
     }
     let config = own(".github/zizmor.yml");
