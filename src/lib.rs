@@ -105,7 +105,7 @@
 //! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents came, changed and went |
 //! | `~/.cache/acp-registry` | [`net::Cache`] | answers of earlier runs |
 //! | `~/.cache/acp-registry/npm`, `uv` | [`install::PackageCache`] | what npm and uv have fetched |
-//! | `~/.cache/acp-registry/indexes` | [`index::Copies`] | indexes as they were fetched last, and what was found in large ones |
+//! | `~/.cache/acp-registry/indexes` | [`index::Copies`] | indexes as they were fetched last |
 //! | `~/.local/share/acp-registry` | [`store`] | installed agents |
 //! | `acp-registry.lock` | [`lockfile::LockFile`] | versions with all their digests |
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`tree`] (published) | the contracts |

@@ -32,7 +32,7 @@ impl From<LoadError> for Failure {
 impl From<index::Error> for Failure {
     fn from(error: index::Error) -> Self {
         let code = match &error {
-            index::Error::Form { .. } | index::Error::Text(_) => Code::InvalidIndex,
+            index::Error::Form { .. } => Code::InvalidIndex,
             index::Error::Offline(_) => Code::Offline,
             _ => Code::IndexUnavailable,
         };
@@ -55,10 +55,9 @@ impl From<Problem> for Failure {
     }
 }
 
-impl From<index::TextError> for Failure {
-    fn from(error: index::TextError) -> Self {
-        let help = error.remedy();
-        Self::unable(error).code(Code::InvalidIndex).help_if(help)
+impl From<index::EntryError> for Failure {
+    fn from(error: index::EntryError) -> Self {
+        Self::unable(error).code(Code::InvalidIndex)
     }
 }
 
@@ -341,7 +340,6 @@ mod tests {
             index::Error::Form { place: text(), error: index::Index::parse(text()).unwrap_err() }.into(),
             index::Error::Offline(text()).into(),
             index::Error::Unasked(text()).into(),
-            index::TextError::Changed(path()).into(),
             Problem::Refused("it is an address of a private network").into(),
             lockfile::Error::Read { path: path(), error: NotFound }.into(),
             lockfile::Error::Form { path: path(), message: text() }.into(),

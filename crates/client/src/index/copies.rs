@@ -9,18 +9,17 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use url::Url;
 
+use super::Index;
 use super::load::LIMIT;
-use super::summary::Summary;
-use super::text::Text;
 use acp_registry_core::digest::hex;
 use acp_registry_core::net::{Validators, shown};
-use acp_registry_core::sys::fs::{PathError, open_bounded, read_bounded, write_atomic_from};
+use acp_registry_core::sys::fs::{PathError, open_bounded, write_atomic_from};
 use acp_registry_core::sys::private::make_private;
 
 /// For how long a copy is taken without asking when its host says nothing.
 const USUAL: Duration = Duration::from_mins(5);
 
-/// For how long unused copies and summaries are kept.
+/// For how long unused copies are kept.
 const KEPT: Duration = Duration::from_hours(30 * 24);
 
 /// How much of the digest of a place is in the name of its files.
@@ -32,7 +31,7 @@ const HEAD: u64 = 1 << 16;
 /// The longest time for which a host is believed that nothing will change.
 const LONGEST: Duration = Duration::from_hours(1);
 
-/// A directory of copies, and of summaries of large indexes. What is damaged in it counts as not there.
+/// A directory of copies. What is damaged in it counts as not there.
 #[derive(Debug, Clone)]
 pub struct Copies {
     directory: PathBuf,
@@ -42,7 +41,7 @@ pub struct Copies {
 #[derive(Debug)]
 pub(super) struct Copy {
     pub(super) head: Head,
-    pub(super) text: Text,
+    pub(super) text: String,
     /// When its host last said that it holds; the time of the file.
     pub(super) checked: SystemTime,
 }
@@ -54,17 +53,11 @@ pub(super) struct Head {
     pub(super) url: String,
     pub(super) validators: Validators,
     pub(super) max_age_seconds: Option<u64>,
+    /// Of the text after this line.
     pub(super) sha256: String,
-    /// Of the text behind this line, in bytes.
-    pub(super) length: u64,
 }
 
 impl Copy {
-    /// Whether it is what its host had sent.
-    pub(super) fn is_whole(&self) -> bool {
-        self.text.sha256().is_ok_and(|sha256| sha256 == self.head.sha256)
-    }
-
     /// Whether its host need not be asked.
     pub(super) fn is_fresh(&self) -> bool {
         let time = self.head.max_age_seconds.map_or(USUAL, Duration::from_secs).min(LONGEST);
@@ -85,34 +78,33 @@ impl Copies {
         let checked = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok()?;
         let directory = self.directory.canonicalize().ok()?;
         let (file, length) = open_bounded(&path, &directory, LIMIT + HEAD).ok()?;
+        let mut reader = BufReader::new(file.take(LIMIT + HEAD));
         let mut line = Vec::new();
-        BufReader::new(&file).take(HEAD).read_until(b'\n', &mut line).ok()?;
+        reader.by_ref().take(HEAD).read_until(b'\n', &mut line).ok()?;
         let head: Head = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
-        let start = line.len() as u64;
-        let is_whole = length == start + head.length;
-        (head.url == shown(url) && is_whole).then(|| Copy {
-            head,
-            text: Text::behind(path, file, start..length),
-            checked,
-        })
+        let mut text = String::with_capacity(usize::try_from(length).ok()?);
+        reader.read_to_string(&mut text).ok()?;
+        let is_whole = hex(&Sha256::digest(&text)) == head.sha256;
+        (head.url == shown(url) && is_whole).then_some(Copy { head, text, checked })
     }
 
     /// Keeps a copy that was just fetched.
     pub(super) fn keep(
         &self,
         url: &Url,
-        text: &str,
+        index: &Index,
         validators: Validators,
         max_age: Option<Duration>,
-    ) -> Result<Head, PathError> {
+    ) -> Result<(), PathError> {
         let max_age_seconds = max_age.map(|age| age.as_secs());
-        let sha256 = hex(&Sha256::digest(text));
-        let head = Head { url: shown(url), validators, max_age_seconds, sha256, length: text.len() as u64 };
+        let head = Head { url: shown(url), validators, max_age_seconds, sha256: index.sha256().to_owned() };
         let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
         bytes.push(b'\n');
-        bytes.extend_from_slice(text.as_bytes());
-        self.replace(&self.path(url), &bytes)?;
-        Ok(head)
+        bytes.extend_from_slice(index.text().as_bytes());
+        make_private(&self.directory).map_err(PathError::at(&self.directory))?;
+        write_atomic_from(&self.directory, &self.path(url), &bytes)?;
+        self.forget();
+        Ok(())
     }
 
     /// Notes that the host was asked, and that the copy holds.
@@ -121,47 +113,23 @@ impl Copies {
         let _ = File::options().write(true).open(self.path(url)).and_then(|file| file.set_modified(SystemTime::now()));
     }
 
-    /// What an earlier run has found in this text, which was in this place.
-    pub(super) fn summary(&self, place: &str, of: &str) -> Option<Summary> {
-        let directory = self.directory.canonicalize().ok()?;
-        let bytes = read_bounded(&self.file(place, "entries"), &directory, LIMIT).ok()?;
-        Summary::parse(&bytes, of)
-    }
-
-    pub(super) fn keep_summary(&self, place: &str, summary: &Summary) -> Result<(), PathError> {
-        self.replace(&self.file(place, "entries"), &summary.to_bytes())
-    }
-
-    /// Writes a file in the place of whatever is there, and removes what was not used for long.
-    fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), PathError> {
-        make_private(&self.directory).map_err(PathError::at(&self.directory))?;
-        write_atomic_from(&self.directory, path, bytes)?;
-        self.forget();
-        Ok(())
-    }
-
-    /// Removes what was written before [`KEPT`]. Whatever stays does no harm.
+    /// Removes what was written before [`KEPT`], and the summaries of indexes that earlier versions of this program kept
+    /// here. A file that cannot be removed does no harm.
     fn forget(&self) {
         for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            let stem =
-                name.to_str().and_then(|name| name.strip_suffix(".index").or_else(|| name.strip_suffix(".entries")));
-            let is_ours =
-                stem.is_some_and(|stem| stem.len() == STEM && stem.bytes().all(|byte| byte.is_ascii_hexdigit()));
+            let Some((stem, ending)) = name.to_str().and_then(|name| name.split_once('.')) else { continue };
+            let is_ours = stem.len() == STEM && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
             let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-            let age = modified.and_then(|modified| modified.elapsed().ok());
-            if is_ours && age.is_some_and(|age| age > KEPT) {
+            let is_old = modified.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age > KEPT);
+            if is_ours && (ending == "entries" || ending == "index" && is_old) {
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
 
     fn path(&self, url: &Url) -> PathBuf {
-        self.file(url.as_str(), "index")
-    }
-
-    fn file(&self, place: &str, suffix: &str) -> PathBuf {
-        self.directory.join(format!("{}.{suffix}", &hex(&Sha256::digest(place))[..STEM]))
+        self.directory.join(format!("{}.index", &hex(&Sha256::digest(url.as_str()))[..STEM]))
     }
 }
 
@@ -169,13 +137,19 @@ impl Copies {
 mod tests {
     use super::*;
 
+    const TEXT: &str = r#"{"agents":[],"x":"é"}"#;
+
+    fn keep(copies: &Copies, url: &Url, max_age: Option<Duration>) {
+        copies.keep(url, &Index::parse(TEXT.to_owned()).unwrap(), Validators::default(), max_age).unwrap();
+    }
+
     #[test]
     fn passwords_of_registries_are_not_kept_and_copies_are_private() {
         let folder = tempfile::tempdir().unwrap();
         let copies = Copies::at(&folder.path().join("new"));
         let [one, two] = ["https://u:one-secret@h.example/r.json?t=1", "https://u:two-secret@h.example/r.json?t=1"]
             .map(|url| Url::parse(url).unwrap());
-        copies.keep(&one, "{}", Validators::default(), None).unwrap();
+        keep(&copies, &one, None);
         assert!(copies.find(&one).is_some() && copies.find(&two).is_none());
         for item in fs::read_dir(folder.path().join("new")).unwrap() {
             let text = fs::read_to_string(item.unwrap().path()).unwrap();
@@ -201,18 +175,25 @@ mod tests {
             file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
             copies.find(&url).unwrap().is_fresh()
         };
-        copies.keep(&url, "é", Validators::default(), None).unwrap();
-        assert_eq!(copies.find(&url).unwrap().text.whole().unwrap(), "é".as_bytes());
+        keep(&copies, &url, None);
+        assert_eq!(copies.find(&url).unwrap().text, TEXT);
         assert_eq!((age(200), age(400)), (true, false));
-        copies.keep(&url, "text", Validators::default(), Some(Duration::from_mins(15))).unwrap();
+        keep(&copies, &url, Some(Duration::from_mins(15)));
         assert_eq!((age(800), age(1000)), (true, false));
-        copies.keep(&url, "text", Validators::default(), Some(Duration::from_hours(1000))).unwrap();
+        keep(&copies, &url, Some(Duration::from_hours(1000)));
         assert!(!age(3700));
         copies.confirm(&url);
         assert!(copies.find(&url).unwrap().is_fresh());
-        let bytes = fs::read(copies.path(&url)).unwrap();
-        fs::write(copies.path(&url), &bytes[..bytes.len() - 1]).unwrap();
-        assert!(copies.find(&url).is_none());
+        let whole = fs::read_to_string(copies.path(&url)).unwrap();
+        let changed =
+            [whole.replace("\"x\"", "\"y\""), whole.replace('é', "\u{0}"), format!("{whole} "), String::new()];
+        for damaged in changed.iter().map(String::as_str).chain([&whole[..whole.len() - 1]]) {
+            fs::write(copies.path(&url), damaged).unwrap();
+            assert!(copies.find(&url).is_none(), "{damaged}");
+        }
+        // Earlier versions wrote the length of the text as well.
+        fs::write(copies.path(&url), whole.replacen('{', "{\"length\":22,", 1)).unwrap();
+        assert!(copies.find(&url).is_some());
         assert!(copies.find(&Url::parse("https://h.example/other").unwrap()).is_none());
     }
 
@@ -221,19 +202,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let copies = Copies::at(folder.path());
         let [old, new] = ["https://h.example/old", "https://h.example/new"].map(|url| Url::parse(url).unwrap());
-        copies.keep(&old, "text", Validators::default(), None).unwrap();
+        keep(&copies, &old, None);
         let others = ["notes.index", "0123.entries", "0123456789abcdef0123456789abcdeg.index"]
             .map(|name| folder.path().join(name));
         for path in &others {
             fs::write(path, "mine").unwrap();
         }
+        let summary = folder.path().join("0123456789abcdef0123456789abcdef.entries");
+        fs::write(&summary, "of an earlier version").unwrap();
         for path in others.iter().chain([&copies.path(&old)]) {
             let file = File::options().write(true).open(path).unwrap();
             file.set_modified(SystemTime::now() - KEPT - Duration::from_mins(1)).unwrap();
         }
         assert!(copies.find(&old).is_some());
-        copies.keep(&new, "text", Validators::default(), None).unwrap();
+        keep(&copies, &new, None);
         assert!(copies.find(&old).is_none() && copies.find(&new).is_some());
-        assert!(others.iter().all(|path| path.exists()));
+        assert!(others.iter().all(|path| path.exists()) && !summary.exists());
     }
 }

@@ -29,7 +29,7 @@ impl FormError {
 }
 
 /// What an entry says, or why it is passed over, and where in the text it is.
-pub(super) type Read = (Result<Entry, String>, Range<u64>);
+pub(super) type Read = (Result<Entry, String>, Range<usize>);
 
 #[derive(Deserialize)]
 struct Form<'a> {
@@ -38,8 +38,9 @@ struct Form<'a> {
 }
 
 /// Reads all entries of an index, in their order.
-pub(super) fn entries(text: &[u8]) -> Result<Vec<Read>, FormError> {
-    let json = str::from_utf8(without_mark(text)).map_err(|error| FormError::of(&error))?;
+pub(super) fn entries(text: &str) -> Result<Vec<Read>, FormError> {
+    // Some editors begin every file with a byte order mark.
+    let json = text.strip_prefix('\u{feff}').unwrap_or(text);
     let form: Form<'_> = serde_json::from_str(json).map_err(|error| match error.classify() {
         Category::Data => FormError("it is not an object with a list `agents`".to_owned()),
         _ => FormError(error.to_string()),
@@ -48,15 +49,10 @@ pub(super) fn entries(text: &[u8]) -> Result<Vec<Read>, FormError> {
         return Err(FormError(format!("it has more than {MOST} entries")));
     }
     let read = form.agents.items.par_iter().map(|raw| {
-        let start = (raw.get().as_ptr().addr() - text.as_ptr().addr()) as u64;
-        (Entry::parse(raw.get()), start..start + raw.get().len() as u64)
+        let start = raw.get().as_ptr().addr() - text.as_ptr().addr();
+        (Entry::parse(raw.get()), start..start + raw.get().len())
     });
     Ok(read.collect())
-}
-
-/// Some editors begin every file with a byte order mark.
-fn without_mark(text: &[u8]) -> &[u8] {
-    text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -64,10 +60,6 @@ mod tests {
     use super::*;
 
     const GOOD: &str = r#"{"id":"a","version":"1.0.0","distribution":{"npx":{}},"x":["}]{\"",{"y":"\\"}]}"#;
-
-    fn part<'a>(json: &'a str, place: &Range<u64>) -> &'a str {
-        &json[usize::try_from(place.start).unwrap()..usize::try_from(place.end).unwrap()]
-    }
 
     #[test]
     fn broken_entries_are_told_apart_from_broken_indexes() {
@@ -98,11 +90,11 @@ mod tests {
             (r#"{"x":01}"#, None),
         ] {
             let json = format!(" {{ \"agents\" : [\n{GOOD}\t,\r{entry} , {GOOD} ] }}\n");
-            match (entries(json.as_bytes()), note) {
+            match (entries(&json), note) {
                 (Ok(read), Some(note)) => {
                     assert!(read.len() == 3 && read[0].0.is_ok() && read[2].0.is_ok(), "{entry}");
                     assert!(read[1].0.as_ref().unwrap_err().starts_with(note), "{entry}");
-                    assert_eq!([part(&json, &read[1].1), part(&json, &read[2].1)], [entry, GOOD]);
+                    assert_eq!([1, 2].map(|at| &json[read[at].1.clone()]), [entry, GOOD]);
                 }
                 (Err(error), None) => assert!(error.to_string().contains(" at line "), "{entry}: {error}"),
                 (read, _) => panic!("{entry}: {read:?}"),
@@ -113,8 +105,8 @@ mod tests {
     #[test]
     fn a_list_is_not_longer_than_it_may_be() {
         let of = |count: usize| format!(r#"{{"agents":[{}]}}"#, vec!["1"; count].join(","));
-        assert_eq!(entries(of(MOST).as_bytes()).unwrap().len(), MOST);
-        let error = entries(of(MOST + 1).as_bytes()).unwrap_err().to_string();
+        assert_eq!(entries(&of(MOST)).unwrap().len(), MOST);
+        let error = entries(&of(MOST + 1)).unwrap_err().to_string();
         assert_eq!(error, "is not a registry index: it has more than 250000 entries");
     }
 
@@ -125,7 +117,7 @@ mod tests {
             format!(r#"{{"agents":[{GOOD}],"x":{{"agents":[{{}}]}}}}"#),
             format!(r#"{{"\u0061gents":[{GOOD}]}}"#),
         ] {
-            let read = entries(json.as_bytes()).unwrap();
+            let read = entries(&json).unwrap();
             assert!(read.len() == 1 && read[0].0.is_ok(), "{read:?}");
         }
         for (json, place) in [
@@ -136,7 +128,7 @@ mod tests {
             (format!(r#"{{7:1,"agents":[{GOOD}]}}"#), " at line 1"),
             (format!(r#"["agents":[{GOOD}]]"#), ""),
         ] {
-            let error = entries(json.as_bytes()).unwrap_err().to_string();
+            let error = entries(&json).unwrap_err().to_string();
             assert!(error.starts_with("is not a registry index: ") && error.contains(place), "{json}: {error}");
         }
     }

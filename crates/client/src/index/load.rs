@@ -7,13 +7,10 @@ use std::time::SystemTime;
 use url::Url;
 
 use super::copies::Copy;
-use super::known::{self, Known};
-use super::summary::LARGE;
-use super::text::{Text, TextError};
 use super::{Copies, FormError, Index, Origin, Place};
 use acp_registry_core::net::{Client, FetchError, Problem, shown};
 use acp_registry_core::registry::{LoadError, Registry};
-use acp_registry_core::sys::fs::ReadError;
+use acp_registry_core::sys::fs::{ReadError, read_bounded};
 
 /// The largest index that is read, in bytes.
 pub(super) const LIMIT: u64 = 64 << 20;
@@ -21,11 +18,11 @@ pub(super) const LIMIT: u64 = 64 << 20;
 /// How an index is read.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Where copies of indexes, and what was found in large ones, are kept; nowhere when this is `None`.
+    /// Where copies of indexes are kept; nowhere when this is `None`.
     pub copies: Option<Copies>,
     /// Whether nothing may be sent.
     pub is_offline: bool,
-    /// Whether the host is asked although the copy is fresh, and all of the index is read.
+    /// Whether the host is asked although the copy is fresh.
     pub refresh: bool,
 }
 
@@ -63,9 +60,6 @@ pub enum Error {
         /// What is wrong.
         error: FormError,
     },
-    /// The file cannot be read to its end, or changes meanwhile.
-    #[error(transparent)]
-    Text(#[from] TextError),
     /// It was not fetched, and there is no copy.
     #[error("the registry index was not fetched, and there is no copy of an earlier one: {0}")]
     Fetch(#[from] FetchError),
@@ -86,7 +80,6 @@ impl Error {
     pub fn remedy(&self) -> Option<String> {
         let known = match self {
             Self::Read { .. } | Self::Checkout(_) | Self::Form { .. } | Self::Unasked(_) => Some(ANOTHER),
-            Self::Text(error) => error.remedy(),
             Self::Fetch(error) if error.problem.is_answer() => Some(ANOTHER),
             Self::Fetch(error) => return error.remedy(),
             Self::Offline(_) => Some("leave out --offline once"),
@@ -111,7 +104,7 @@ pub async fn load(
     let origin = |fetched_at, is_stale| Origin { source: place.to_string(), fetched_at: Some(fetched_at), is_stale };
     let url = match place {
         Place::Path(path) => {
-            let mut index = from_path(path, options)?;
+            let mut index = from_path(path)?;
             let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified());
             index.origin = origin(changed.unwrap_or_else(|_| SystemTime::now()), false);
             return Ok(Loaded { index, warning: None });
@@ -120,8 +113,8 @@ pub async fn load(
     };
     let of_copy = |copy: Copy, checked: SystemTime, warning: Option<String>| {
         let is_stale = warning.is_some() || (options.is_offline && !copy.is_fresh());
-        let known = Known { place: url.as_str(), of: Some(copy.head.sha256.clone()), sha256: Some(copy.head.sha256) };
-        let mut index = known.read(copy.text, options).map_err(|problem| problem.of(place))?;
+        let form = |error| Error::Form { place: place.to_string(), error };
+        let mut index = Index::with_digest(copy.text, copy.head.sha256).map_err(form)?;
         index.origin = origin(checked, is_stale);
         Ok(Loaded { index, warning })
     };
@@ -139,11 +132,9 @@ pub async fn load(
         let checked = fresh.checked;
         match of_copy(fresh, checked, None) {
             Ok(loaded) => return Ok(loaded),
-            Err(error) => tracing::debug!("the copy is damaged: {error}"),
+            Err(error) => tracing::debug!("the copy is not used: {error}"),
         }
     }
-    // What its host confirms must be what it has sent.
-    let copy = copy.filter(Copy::is_whole);
     let client = client().map_err(Error::Client)?;
     match fetch(&client, url, options.copies.as_ref(), copy.as_ref()).await {
         Ok(Some(mut index)) => {
@@ -184,23 +175,22 @@ async fn fetch(
         }
         return Ok(None);
     };
-    let place = || shown(url);
-    let text = String::from_utf8(body).map_err(|error| Error::Form { place: place(), error: FormError::of(&error) })?;
     // Only what can be read is kept.
-    let index = Index::parse(text.clone()).map_err(|error| Error::Form { place: place(), error })?;
-    let is_large = text.len() as u64 >= LARGE;
-    if let Some(copies) = copies {
-        match copies.keep(url, &text, answer.validators, answer.max_age) {
-            Ok(head) if is_large => known::keep(copies, url.as_str(), head.sha256, &index),
-            Ok(_) => {}
-            Err(error) => tracing::debug!("no copy of {} is kept: {error}", place()),
-        }
+    let index = of_bytes(body, &shown(url))?;
+    if let Some(copies) = copies
+        && let Err(error) = copies.keep(url, &index, answer.validators, answer.max_age)
+    {
+        tracing::debug!("no copy of {} is kept: {error}", shown(url));
     }
     Ok(Some(index))
 }
 
-fn from_path(path: &Path, options: &Options) -> Result<Index, Error> {
-    let place = path.display();
+fn of_bytes(bytes: Vec<u8>, place: &str) -> Result<Index, Error> {
+    let text = String::from_utf8(bytes).map_err(|error| FormError::of(&error));
+    text.and_then(Index::parse).map_err(|error| Error::Form { place: place.to_owned(), error })
+}
+
+fn from_path(path: &Path) -> Result<Index, Error> {
     let published = path.join("registry.json");
     let file = if !path.is_dir() {
         path
@@ -209,13 +199,15 @@ fn from_path(path: &Path, options: &Options) -> Result<Index, Error> {
     } else {
         return from_checkout(path);
     };
-    let open = || {
-        let real = file.canonicalize().map_err(ReadError::from)?;
-        Text::open(&real, &real, LIMIT).map(|text| (text, real))
+    let place = path.display().to_string();
+    let read = || {
+        let real = file.canonicalize()?;
+        read_bounded(&real, &real, LIMIT)
     };
-    let (text, real) = open().map_err(|error| Error::Read { place: place.to_string(), error })?;
-    let known = Known { place: &real.to_string_lossy(), of: text.state(), sha256: None };
-    known.read(text, options).map_err(|problem| problem.of(&place))
+    match read() {
+        Ok(bytes) => of_bytes(bytes, &place),
+        Err(error) => Err(Error::Read { place, error }),
+    }
 }
 
 /// Reads the manifests of a registry as the index that would be built from them.

@@ -6,9 +6,6 @@
 //! registry checkout ─────────────────────────┘
 //! ```
 //!
-//! Of a large index that is in a file, what was found is kept for the next run, which then reads of the file itself only the
-//! agents that it is asked for.
-//!
 //! * [`Place`]: where an index is
 //! * [`load()`]: from there to an [`Index`], with copies kept from one run to the next
 //! * [`Index`]: the entries that can be used, and notes about those that cannot
@@ -28,13 +25,10 @@
 mod copies;
 mod entries;
 mod entry;
-mod known;
 mod load;
 mod place;
 mod read;
 mod search;
-mod summary;
-mod text;
 mod usable;
 
 pub use copies::Copies;
@@ -42,6 +36,5 @@ pub use entries::FormError;
 pub use entry::{Entry, is_id};
 pub use load::{Error, Loaded, Options, load};
 pub use place::{Place, WrongPlace};
-pub use read::{Index, Origin};
+pub use read::{EntryError, Index, Origin};
 pub use search::Query;
-pub use text::TextError;

@@ -1,14 +1,13 @@
 //! The text of an index as an [`Index`].
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::time::SystemTime;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::entries::entries;
-use super::summary::{Found, Summary};
-use super::text::{Text, TextError};
 use super::usable::keep_usable;
 use super::{Entry, FormError};
 use acp_registry_core::digest::hex;
@@ -18,17 +17,34 @@ use acp_registry_core::text::{nearest, quote};
 /// How many notes about broken entries there are at most; the last one then counts the rest.
 const NOTES: usize = 20;
 
-/// An index that was read. One of which an earlier run left a summary keeps its file open, and reads there what is asked of an
-/// agent.
+/// An index. Its text stays in memory: what lists do not show of an agent is read from there when it is asked for.
 #[derive(Debug, Clone)]
 pub struct Index {
-    text: Text,
+    text: String,
     entries: Vec<Found>,
     /// What cannot be used, and why; ready to be shown.
     pub notes: Vec<String>,
     /// Where it came from, and how old it may be.
     pub origin: Origin,
     sha256: String,
+}
+
+/// An entry, and where in the text it is.
+#[derive(Debug, Clone)]
+struct Found {
+    entry: Entry,
+    place: Range<usize>,
+}
+
+/// An agent's entry is JSON, and cannot be represented.
+#[derive(Debug, thiserror::Error)]
+#[error("what the registry index says of {} cannot be read: {error}", quote(id))]
+pub struct EntryError {
+    /// The agent.
+    pub id: String,
+    /// What is wrong.
+    #[source]
+    pub error: serde_json::Error,
 }
 
 /// Where an index came from.
@@ -48,10 +64,12 @@ impl Index {
     /// # Errors
     /// [`FormError`] when it is not JSON, or has no array `agents`.
     pub fn parse(text: String) -> Result<Self, FormError> {
-        Self::of_bytes(text.into_bytes())
+        let sha256 = hex(&Sha256::digest(&text));
+        Self::with_digest(text, sha256)
     }
 
-    pub(super) fn of_bytes(text: Vec<u8>) -> Result<Self, FormError> {
+    /// Reads an index whose digest is known.
+    pub(super) fn with_digest(text: String, sha256: String) -> Result<Self, FormError> {
         let read = entries(&text)?;
         let mut ids = HashSet::with_capacity(read.len());
         let is_first: Vec<bool> =
@@ -72,19 +90,12 @@ impl Index {
             notes.truncate(NOTES);
             notes.push(format!("and {more} more entries are passed over"));
         }
-        let sha256 = hex(&Sha256::digest(&text));
-        Ok(Self { text: text.into(), entries, notes, sha256, origin: Origin::default() })
+        Ok(Self { text, entries, notes, sha256, origin: Origin::default() })
     }
 
-    /// What an earlier run has found in this text.
-    pub(super) fn of_summary(text: Text, summary: Summary) -> Self {
-        let Summary { of: _, sha256, notes, entries } = summary;
-        Self { text, entries, notes, sha256, origin: Origin::default() }
-    }
-
-    /// What was found in this text.
-    pub(super) fn summary(&self, of: String) -> Summary {
-        Summary { of, sha256: self.sha256.clone(), notes: self.notes.clone(), entries: self.entries.clone() }
+    /// All of the text.
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     /// SHA-256 of the index, in lower-case hexadecimal.
@@ -101,24 +112,19 @@ impl Index {
     /// Everything that the index says of an agent; `None` when it has none of this id.
     ///
     /// # Errors
-    /// [`TextError`] when the entry cannot be represented (numbers and depth have limits), or is in a file that is not what it was.
-    pub fn value(&self, id: &str) -> Result<Option<Value>, TextError> {
+    /// [`EntryError`] when the entry cannot be represented: numbers and depth have limits.
+    pub fn value(&self, id: &str) -> Result<Option<Value>, EntryError> {
         let Some(found) = self.entries.iter().find(|found| found.entry.id == id) else { return Ok(None) };
-        let text = self.text.part(found.place.clone())?;
-        let is_same =
-            str::from_utf8(&text).is_ok_and(|text| Entry::parse(text).is_ok_and(|entry| entry == found.entry));
-        if !is_same {
-            return Err(self.text.changed());
-        }
-        serde_json::from_slice(&text).map(Some).map_err(|error| TextError::Entry { id: id.to_owned(), error })
+        let value = serde_json::from_str(&self.text[found.place.clone()]);
+        value.map(Some).map_err(|error| EntryError { id: id.to_owned(), error })
     }
 
     /// An agent, without the archives and packages of which the index says something unreadable; `None` when the index has
     /// none of this id.
     ///
     /// # Errors
-    /// [`TextError`] when the entry cannot be represented (numbers and depth have limits), or is in a file that is not what it was.
-    pub fn agent(&self, id: &str) -> Result<Option<Agent>, TextError> {
+    /// [`EntryError`] when the entry cannot be represented: numbers and depth have limits.
+    pub fn agent(&self, id: &str) -> Result<Option<Agent>, EntryError> {
         let Some(mut value) = self.value(id)? else { return Ok(None) };
         keep_usable(&mut value);
         Ok(Some(Agent::from_json(&value)))
@@ -127,8 +133,8 @@ impl Index {
     /// What [`Index::agent`] leaves out of an agent, and why; as sentences, printable once they are quoted.
     ///
     /// # Errors
-    /// [`TextError`] when the entry cannot be represented (numbers and depth have limits), or is in a file that is not what it was.
-    pub fn left_out(&self, id: &str) -> Result<Vec<String>, TextError> {
+    /// [`EntryError`] when the entry cannot be represented: numbers and depth have limits.
+    pub fn left_out(&self, id: &str) -> Result<Vec<String>, EntryError> {
         Ok(self.value(id)?.map(|mut value| keep_usable(&mut value)).unwrap_or_default())
     }
 

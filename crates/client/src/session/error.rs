@@ -1,6 +1,6 @@
 use std::io;
 
-use crate::index::TextError;
+use crate::index::EntryError;
 use crate::{index, resolve, store};
 use acp_registry_core::net::Problem;
 use acp_registry_core::sys::fs::PathError;
@@ -16,7 +16,7 @@ pub enum Error {
     Index(#[from] index::Error),
     /// An entry of the index cannot be read.
     #[error(transparent)]
-    Entry(#[from] TextError),
+    Entry(#[from] EntryError),
     /// The index has no such agent.
     #[error("there is no agent {} in the registry index", quote(id))]
     UnknownAgent {
