@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::Index;
-use super::load::LIMIT;
+use super::load::INDEX_LIMIT;
 use acp_registry_core::digest::hex;
 use acp_registry_core::net::{Validators, shown};
 use acp_registry_core::sys::fs::{PathError, open_bounded, write_atomic_from};
@@ -77,8 +77,8 @@ impl Copies {
         let path = self.path(url);
         let checked = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok()?;
         let directory = self.directory.canonicalize().ok()?;
-        let (file, length) = open_bounded(&path, &directory, LIMIT + HEAD).ok()?;
-        let mut reader = BufReader::new(file.take(LIMIT + HEAD));
+        let (file, length) = open_bounded(&path, &directory, INDEX_LIMIT + HEAD).ok()?;
+        let mut reader = BufReader::new(file.take(INDEX_LIMIT + HEAD));
         let mut line = Vec::new();
         reader.by_ref().take(HEAD).read_until(b'\n', &mut line).ok()?;
         let head: Head = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;

@@ -13,7 +13,7 @@ use acp_registry_core::registry::{LoadError, Registry};
 use acp_registry_core::sys::fs::{ReadError, read_bounded};
 
 /// The largest index that is read, in bytes.
-pub(super) const LIMIT: u64 = 64 << 20;
+pub(super) const INDEX_LIMIT: u64 = 64 << 20;
 
 /// How an index is read.
 #[derive(Debug, Clone, Default)]
@@ -168,7 +168,7 @@ async fn fetch(
     copies: Option<&Copies>,
     copy: Option<&Copy>,
 ) -> Result<Option<Index>, Error> {
-    let answer = client.revalidate(url, LIMIT, copy.map(|copy| &copy.head.validators)).await?;
+    let answer = client.revalidate(url, INDEX_LIMIT, copy.map(|copy| &copy.head.validators)).await?;
     let Some(body) = answer.body else {
         if let Some(copies) = copies {
             copies.confirm(url);
@@ -202,7 +202,7 @@ fn from_path(path: &Path) -> Result<Index, Error> {
     let place = path.display().to_string();
     let read = || {
         let real = file.canonicalize()?;
-        read_bounded(&real, &real, LIMIT)
+        read_bounded(&real, &real, INDEX_LIMIT)
     };
     match read() {
         Ok(bytes) => of_bytes(bytes, &place),

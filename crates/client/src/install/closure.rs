@@ -12,7 +12,7 @@ use acp_registry_core::manifest::Package;
 use acp_registry_core::sys::fs::{PathError, read_bounded};
 
 /// The longest list that is read, in bytes: a lock file has many of them.
-const LIMIT: u64 = 8 << 20;
+const LIST_LIMIT: u64 = 8 << 20;
 
 /// How many packages of a list are looked at.
 const PACKAGES: usize = 100_000;
@@ -135,7 +135,7 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {
 fn read(path: &Path) -> Result<String, Error> {
     let failed = |error: String| PathError::at(path)(std::io::Error::other(error));
     let folder = path.parent().unwrap_or(path).canonicalize().map_err(PathError::at(path))?;
-    let bytes = read_bounded(path, &folder, LIMIT).map_err(|error| failed(error.to_string()))?;
+    let bytes = read_bounded(path, &folder, LIST_LIMIT).map_err(|error| failed(error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| failed(error.to_string()).into())
 }
 

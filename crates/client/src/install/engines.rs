@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const CANDIDATES: usize = 8;
 
 /// The longest range that is read, in bytes.
-const LIMIT: usize = 1000;
+const RANGE_LIMIT: usize = 1000;
 
 /// A runtime that is not of the versions that a package asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,7 @@ fn version_of(program: &Path) -> Option<String> {
 
 /// Whether a version is in a range of npm: `>=20`, `^18.2 || >=20.1.0`, `18 - 22`, `22.x`; `None` for what is neither.
 fn is_met(range: &str, version: &str) -> Option<bool> {
-    if range.len() > LIMIT {
+    if range.len() > RANGE_LIMIT {
         return None;
     }
     let version = whole(version)?;

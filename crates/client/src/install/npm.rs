@@ -19,7 +19,7 @@ use acp_registry_core::text::quote;
 use acp_registry_core::upstream::npm::{Bin, commands, file_of_command};
 
 /// The largest `package.json` that is read, in bytes.
-const LIMIT: u64 = 8 << 20;
+const PACKAGE_FILE_LIMIT: u64 = 8 << 20;
 
 /// How npm is told to install. At this level of words, whatever the person has configured, it names the scripts that it has
 /// not run, and each answer, which says how far it is.
@@ -201,7 +201,7 @@ fn integrity(name: &str, directory: &Path) -> Option<String> {
 /// npm's own notes of what it has installed.
 fn notes(directory: &Path) -> Option<Vec<u8>> {
     let directory = directory.canonicalize().ok()?;
-    read_bounded(&directory.join("node_modules/.package-lock.json"), &directory, LIMIT).ok()
+    read_bounded(&directory.join("node_modules/.package-lock.json"), &directory, PACKAGE_FILE_LIMIT).ok()
 }
 
 /// What is asked of a package's `package.json`.
@@ -227,7 +227,7 @@ fn package_json(name: &str, directory: &Path) -> Result<Own, String> {
     let path = directory.join("node_modules").join(name).join("package.json");
     let directory = directory.canonicalize().map_err(|error| unreadable(&error))?;
     let path = resolve_below(&path, &directory).map_err(|error| unreadable(&error))?;
-    let text = read_bounded(&path, &directory, LIMIT).map_err(|error| unreadable(&error))?;
+    let text = read_bounded(&path, &directory, PACKAGE_FILE_LIMIT).map_err(|error| unreadable(&error))?;
     let [bin, engines] = json::members(&text, ["bin", "engines"]).map_err(|error| unreadable(&error))?;
     let owned = |part: Option<&RawValue>| part.map(ToOwned::to_owned);
     Ok(Own { bin: owned(bin), engines: owned(engines) })

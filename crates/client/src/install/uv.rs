@@ -13,7 +13,7 @@ use acp_registry_core::text::quote;
 use acp_registry_core::upstream::pypi::normalized;
 
 /// The largest file of entry points that is read, in bytes.
-const LIMIT: u64 = 1 << 20;
+const ENTRY_POINTS_LIMIT: u64 = 1 << 20;
 
 /// Installs a package with uv into an environment of its own.
 pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed, Error> {
@@ -190,10 +190,9 @@ fn commands(directory: &Path, package: &str) -> Result<Vec<String>, Error> {
             stem.is_some_and(|stem| normalized(stem) == normalized(package))
         };
         if let Some(own) = list(&packages)?.iter().find(is_own) {
-            let notes = packages
-                .canonicalize()
-                .ok()
-                .and_then(|packages| read_bounded(&packages.join(own).join("entry_points.txt"), &packages, LIMIT).ok());
+            let notes = packages.canonicalize().ok().and_then(|packages| {
+                read_bounded(&packages.join(own).join("entry_points.txt"), &packages, ENTRY_POINTS_LIMIT).ok()
+            });
             return Ok(console_scripts(&String::from_utf8_lossy(&notes.unwrap_or_default())));
         }
     }

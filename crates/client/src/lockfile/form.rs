@@ -18,7 +18,7 @@ use acp_registry_core::text::quote;
 pub const NAME: &str = "acp-registry.lock";
 
 /// The largest lock file that is read, in bytes.
-const LIMIT: u64 = 32 << 20;
+const LOCK_FILE_LIMIT: u64 = 32 << 20;
 
 /// How many keys and values it has at most: those of some 10,000 agents.
 const SIGNS: usize = 200_000;
@@ -147,7 +147,7 @@ impl LockFile {
     pub fn read(path: &Path) -> Result<Self, Error> {
         let failed = |error| Error::Read { path: path.to_owned(), error };
         let real = path.canonicalize().map_err(|error| failed(error.into()))?;
-        let bytes = read_bounded(&real, &real, LIMIT).map_err(failed)?;
+        let bytes = read_bounded(&real, &real, LOCK_FILE_LIMIT).map_err(failed)?;
         Self::parse(&bytes).map_err(|message| Error::Form { path: path.to_owned(), message })
     }
 
@@ -179,9 +179,10 @@ impl LockFile {
     /// [`PathError`], also when it would be larger than what is read; the old file is then still there.
     pub fn write(&self, path: &Path) -> Result<(), PathError> {
         let text = self.text();
-        if text.len() as u64 > LIMIT {
-            let error =
-                io::Error::other(format!("it would be larger than {LIMIT} bytes; lock fewer agents in one file"));
+        if text.len() as u64 > LOCK_FILE_LIMIT {
+            let error = io::Error::other(format!(
+                "it would be larger than {LOCK_FILE_LIMIT} bytes; lock fewer agents in one file"
+            ));
             return Err(PathError { path: path.to_owned(), error });
         }
         write_atomic(path, text.as_bytes())

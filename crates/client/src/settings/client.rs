@@ -1,7 +1,7 @@
 //! Clients of the protocol.
 
 use super::text::{agent_shell, avante, code_companion, command_line, named, zed};
-use super::{LIMIT, Launch};
+use super::{Launch, SETTINGS_LIMIT};
 
 /// A client of the protocol, the same for every agent.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ struct Files {
 /// Why there are no settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unwritable {
-    /// They would be longer than [`LIMIT`].
+    /// They would be longer than [`SETTINGS_LIMIT`].
     #[error(transparent)]
     TooLong(#[from] TooLong),
     /// A shell has no readable form for a word of the command.
@@ -43,9 +43,9 @@ pub enum Unwritable {
     Hidden,
 }
 
-/// Settings longer than [`LIMIT`].
+/// Settings longer than [`SETTINGS_LIMIT`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the settings would have {0} bytes; {LIMIT} are the limit")]
+#[error("the settings would have {0} bytes; {SETTINGS_LIMIT} are the limit")]
 pub struct TooLong(pub usize);
 
 impl Client {
@@ -71,7 +71,7 @@ impl Client {
     /// [`Unwritable`].
     pub fn settings(&self, launch: &Launch) -> Result<String, Unwritable> {
         let text = (self.settings)(launch).ok_or(Unwritable::Hidden)?;
-        if text.len() > LIMIT {
+        if text.len() > SETTINGS_LIMIT {
             return Err(TooLong(text.len()).into());
         }
         Ok(format!("{}\n", text.trim_end()))
@@ -196,8 +196,10 @@ mod tests {
         for client in &CLIENTS {
             assert_eq!(find(client.id).map(|client| client.title), Some(client.title));
             assert_eq!(client.file().is_none(), client.id == "cli");
-            let long = Launch::of_run("a", "A", &[&"x".repeat(LIMIT)]);
-            assert!(matches!(client.settings(&long), Err(Unwritable::TooLong(TooLong(bytes))) if bytes > LIMIT));
+            let long = Launch::of_run("a", "A", &[&"x".repeat(SETTINGS_LIMIT)]);
+            assert!(
+                matches!(client.settings(&long), Err(Unwritable::TooLong(TooLong(bytes))) if bytes > SETTINGS_LIMIT)
+            );
             let text = client.settings(&Launch::of_run("a", "A", &[])).unwrap();
             assert!(text.ends_with('\n') && text.contains("run"), "{text}");
         }

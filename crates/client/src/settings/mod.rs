@@ -22,7 +22,7 @@ pub use text::zed_registry;
 pub const NAME_LIMIT: usize = 80;
 
 /// Longer settings are not for people to copy, in bytes.
-pub const LIMIT: usize = 16 << 10;
+pub const SETTINGS_LIMIT: usize = 16 << 10;
 
 /// Whether a shell takes the text as the name of a variable.
 fn is_variable(name: &str) -> bool {

@@ -21,7 +21,7 @@ use acp_registry_core::sys::fs::{PathError, open_file, read_bounded, write_new};
 use acp_registry_core::sys::walk::files_below;
 
 /// The largest list that is read, in bytes. It names at most a million files.
-const LIMIT: u64 = 128 << 20;
+const DIGESTS_LIMIT: u64 = 128 << 20;
 
 /// How many sizes are kept. Of a package with more files, only the program is compared.
 const SIZES: usize = 500_000;
@@ -146,7 +146,7 @@ impl Version {
     }
 
     fn digests(&self) -> Result<Digests, Error> {
-        let bytes = read_bounded(&self.directory.join(DIGESTS), &self.directory, LIMIT);
+        let bytes = read_bounded(&self.directory.join(DIGESTS), &self.directory, DIGESTS_LIMIT);
         let bytes = bytes.map_err(|error| self.damaged_digests(error.to_string()))?;
         json::whole(&bytes).map_err(|error| self.damaged_digests(error.to_string()))
     }

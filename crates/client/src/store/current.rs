@@ -11,7 +11,7 @@ use acp_registry_core::sys::fs::{PathError, ReadError, read_bounded};
 use acp_registry_core::sys::rename::write_durable;
 
 /// The largest such file that is read, in bytes.
-const LIMIT: u64 = 1 << 16;
+const CURRENT_LIMIT: u64 = 1 << 16;
 
 /// What to do with the mark that keeps an agent at its version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Current {
         let path = agent.join(CURRENT);
         let id = agent.file_name().unwrap_or_default().to_string_lossy();
         let damaged = |message: String| Error::Damaged { id: id.clone().into_owned(), path: path.clone(), message };
-        let bytes = match read_bounded(&path, agent, LIMIT) {
+        let bytes = match read_bounded(&path, agent, CURRENT_LIMIT) {
             Ok(bytes) => bytes,
             Err(ReadError::NotFound) => return Ok(None),
             Err(ReadError::Io(error)) => return Err(PathError { path, error }.into()),

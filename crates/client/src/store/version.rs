@@ -16,7 +16,7 @@ use acp_registry_core::sys::process::{Environment, is_executable};
 use acp_registry_core::sys::rename::write_durable;
 
 /// The largest file about a version that is read, in bytes.
-const LIMIT: u64 = 16 << 20;
+const FILE_LIMIT: u64 = 16 << 20;
 
 /// An installed version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Version {
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, Error> {
         let path = directory.join(RECEIPT);
         let id = directory.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
-        let bytes = match read_bounded(&path, directory, LIMIT) {
+        let bytes = match read_bounded(&path, directory, FILE_LIMIT) {
             Ok(bytes) => bytes,
             Err(ReadError::NotFound) => return Ok(None),
             Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
@@ -171,7 +171,7 @@ impl Version {
         }
         // The program lies beside the interpreter of its environment.
         let settings = self.program().parent()?.parent()?.join("pyvenv.cfg");
-        let text = String::from_utf8(read_bounded(&settings, &self.directory, LIMIT).ok()?).ok()?;
+        let text = String::from_utf8(read_bounded(&settings, &self.directory, FILE_LIMIT).ok()?).ok()?;
         let version =
             text.lines().filter_map(|line| line.split_once('=')).find(|(name, _)| name.trim() == "version_info");
         let mut parts = version?.1.trim().split('.');

@@ -21,7 +21,7 @@ use crate::text::printable;
 
 /// The longest cause, in Unicode scalar values. A longer one loses its middle: what failed is at its beginning, and why is
 /// at its end.
-const LIMIT: usize = 600;
+const CAUSE_LIMIT: usize = 600;
 
 /// The cause in a text, as one line without terminal escapes; `None` when no line of it says anything.
 ///
@@ -44,11 +44,11 @@ fn in_lines(lines: &[&str]) -> Option<String> {
 
 fn bounded(text: String) -> String {
     let count = text.chars().count();
-    if count <= LIMIT {
+    if count <= CAUSE_LIMIT {
         return text;
     }
-    let tail = LIMIT / 2;
-    let head: String = text.chars().take(LIMIT - tail).collect();
+    let tail = CAUSE_LIMIT / 2;
+    let head: String = text.chars().take(CAUSE_LIMIT - tail).collect();
     let end: String = text.chars().skip(count - tail).collect();
     format!("{head} … {end}")
 }
@@ -96,7 +96,7 @@ mod tests {
         let text = format!("error: cannot start {}: Permission denied", "x".repeat(100_000));
         let found = of(&text).unwrap();
         assert!(found.starts_with("cannot start xxx") && found.ends_with(": Permission denied"), "{found}");
-        assert_eq!(found.chars().count(), LIMIT + 3);
+        assert_eq!(found.chars().count(), CAUSE_LIMIT + 3);
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
         for piece in
             ["error: a\n  cause: b\n", "npm error code 1\nnpm error command x\n", "Error: a\n", "         [stderr]\n"]
         {
-            assert!(of(&piece.repeat(3000)).is_some_and(|found| found.chars().count() <= LIMIT + 3), "{piece}");
+            assert!(of(&piece.repeat(3000)).is_some_and(|found| found.chars().count() <= CAUSE_LIMIT + 3), "{piece}");
         }
     }
 }

@@ -9,7 +9,7 @@ use super::client::{Client, Request, headers};
 use super::error::{FetchError, Problem};
 
 /// The largest answer that is read, in bytes.
-const LIMIT: u64 = 2 << 20;
+const ANSWER_LIMIT: u64 = 2 << 20;
 
 /// How something is to be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +45,8 @@ impl Client {
         }
         let mut text = Vec::new();
         while let Some(piece) = reply.response.chunk().await.map_err(|error| reply.fail(Problem::of(&error)))? {
-            if (text.len() + piece.len()) as u64 > LIMIT {
-                return Err(reply.fail(Problem::TooLarge { limit: LIMIT }));
+            if (text.len() + piece.len()) as u64 > ANSWER_LIMIT {
+                return Err(reply.fail(Problem::TooLarge { limit: ANSWER_LIMIT }));
             }
             text.extend_from_slice(&piece);
         }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The longest answer that is read, in bytes.
-const LIMIT: u64 = 1 << 16;
+const OUTPUT_LIMIT: u64 = 1 << 16;
 
 /// Runs a program of this machine with an empty standard input, and returns what it writes to its standard output; `None`
 /// when it is not there, fails, or takes longer than `timeout`.
@@ -65,7 +65,7 @@ fn read(child: &mut Child, timeout: Duration) -> Option<String> {
     // The thread ends with the output, at the latest when everybody who holds it has ended.
     thread::spawn(move || {
         let mut text = String::new();
-        let is_text = output.take(LIMIT).read_to_string(&mut text).is_ok();
+        let is_text = output.take(OUTPUT_LIMIT).read_to_string(&mut text).is_ok();
         // After the time is over, the answer is not read any more.
         let _ = send.send(is_text.then_some(text));
     });

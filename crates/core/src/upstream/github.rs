@@ -43,7 +43,7 @@ const ASSETS_OF_ALL: usize = 200_000;
 const LIST_LIMIT: u64 = 32 << 20;
 
 /// The largest other answer that is read, in bytes.
-const LIMIT: u64 = 8 << 20;
+const ANSWER_LIMIT: u64 = 8 << 20;
 
 /// The longest tag or name of a file that is looked at, in bytes.
 const NAME: usize = 255;
@@ -203,7 +203,7 @@ impl Github {
         let path = format!("repos/{}/{}/releases/tags/{tag}", segment(&id.owner), segment(&id.repository));
         let url = Url::parse(&format!("{}{path}", self.api))
             .map_err(|error| SourceError::malformed(&self.api, EXPECTED, error))?;
-        super::ask(client, &url, ACCEPT, LIMIT, EXPECTED, |document| Release::parse(&document.body)).await
+        super::ask(client, &url, ACCEPT, ANSWER_LIMIT, EXPECTED, |document| Release::parse(&document.body)).await
     }
 }
 
@@ -223,11 +223,11 @@ impl Github {
                 .map_err(|error| error.to_string())
         };
         let (page, license) = (url("")?, url("/license")?);
-        let about = super::ask(client, &page, ACCEPT, LIMIT, EXPECTED_REPOSITORY, |document| {
+        let about = super::ask(client, &page, ACCEPT, ANSWER_LIMIT, EXPECTED_REPOSITORY, |document| {
             raw(&document).map(|repository| About::of_github(&repository))
         });
         let Some(about) = about.await? else { return Ok(None) };
-        let license = super::ask(client, &license, ACCEPT, LIMIT, EXPECTED_REPOSITORY, |document| {
+        let license = super::ask(client, &license, ACCEPT, ANSWER_LIMIT, EXPECTED_REPOSITORY, |document| {
             raw(&document).map(|license| license_url(&license))
         });
         let license_url = license.await?.and_then(|url| Option::clone(&url));

@@ -24,7 +24,7 @@ const ACCEPT_FULL: &str = "application/json";
 const EXPECTED: &str = "a package's versions";
 
 /// The largest answer that is read, in bytes: some packages have thousands of versions.
-const LIMIT: u64 = 64 << 20;
+const ANSWER_LIMIT: u64 = 64 << 20;
 
 /// How many versions a package may have.
 const VERSIONS: usize = 100_000;
@@ -99,7 +99,8 @@ impl Registry {
     /// [`SourceError`] when the registry cannot be asked, or does not answer like one.
     pub async fn packument(&self, client: &Client, name: &str) -> Result<Option<Arc<Packument>>, SourceError> {
         let url = self.url(name)?;
-        super::ask(client, &url, ACCEPT, LIMIT, EXPECTED, |document| Packument::parse(&document.body, name)).await
+        super::ask(client, &url, ACCEPT, ANSWER_LIMIT, EXPECTED, |document| Packument::parse(&document.body, name))
+            .await
     }
 
     /// Asks for the full form, which tells when each version came out, and may be many times larger.
@@ -108,7 +109,8 @@ impl Registry {
     /// As [`Self::packument`].
     pub async fn packument_in_full(&self, client: &Client, name: &str) -> Result<Option<Arc<Packument>>, SourceError> {
         let url = self.url(name)?;
-        super::ask(client, &url, ACCEPT_FULL, LIMIT, EXPECTED, |document| Packument::parse(&document.body, name)).await
+        super::ask(client, &url, ACCEPT_FULL, ANSWER_LIMIT, EXPECTED, |document| Packument::parse(&document.body, name))
+            .await
     }
 
     /// Asks for the full form with what publishers say.
@@ -117,7 +119,8 @@ impl Registry {
     /// As [`Self::packument`].
     pub async fn described(&self, client: &Client, name: &str) -> Result<Option<Arc<Described>>, SourceError> {
         let url = self.url(name)?;
-        super::ask(client, &url, ACCEPT_FULL, LIMIT, EXPECTED, |document| Described::parse(&document.body, name)).await
+        super::ask(client, &url, ACCEPT_FULL, ANSWER_LIMIT, EXPECTED, |document| Described::parse(&document.body, name))
+            .await
     }
 
     fn url(&self, name: &str) -> Result<Url, SourceError> {

@@ -22,7 +22,7 @@ const ACCEPT: &str = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.
 const EXPECTED: &str = "a project's files";
 
 /// The largest answer that is read, in bytes.
-const LIMIT: u64 = 32 << 20;
+const ANSWER_LIMIT: u64 = 32 << 20;
 
 /// How many files a project may have.
 pub(super) const FILES: usize = 200_000;
@@ -81,7 +81,7 @@ impl Index {
     pub async fn project(&self, client: &Client, name: &str) -> Result<Option<Arc<Project>>, SourceError> {
         let url = format!("{}{}/", self.base, segment(&normalized(name)));
         let url = Url::parse(&url).map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
-        super::ask(client, &url, ACCEPT, LIMIT, EXPECTED, |document| {
+        super::ask(client, &url, ACCEPT, ANSWER_LIMIT, EXPECTED, |document| {
             let is_json = document.media_type.ends_with("json");
             if is_json { Project::from_json(&document.body) } else { Project::from_html(&document.body) }
         })
@@ -105,7 +105,7 @@ impl Index {
         for path in [format!("{name}/{}", segment(version)), name] {
             let url = Url::parse(&format!("{root}pypi/{path}/json"))
                 .map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
-            let about = super::ask(client, &url, "application/json", LIMIT, EXPECTED, |document| {
+            let about = super::ask(client, &url, "application/json", ANSWER_LIMIT, EXPECTED, |document| {
                 // A mirror may have something else there.
                 let form: Form<'_> = serde_json::from_slice(&document.body).unwrap_or_default();
                 Ok(form.info.map(About::of_pypi).unwrap_or_default())

@@ -9,7 +9,7 @@ use acp_registry_core::digest::hex;
 use acp_registry_core::net::{Sink, address};
 
 /// The largest archive that is fetched for its digest, in bytes.
-const LIMIT: u64 = 2 << 30;
+const ARCHIVE_LIMIT: u64 = 2 << 30;
 
 /// Takes a download for its digest alone.
 struct Hash(Sha256);
@@ -28,7 +28,7 @@ impl Bumper<'_> {
     pub(super) async fn digest(&self, url: &str) -> Result<String, Error> {
         let url = address::parse(url).map_err(|error| ErrorKind::AssetMissing.because(format!("{url:?} {error}")))?;
         let mut hash = Hash(Sha256::new());
-        self.client.download(&url, LIMIT, &mut hash).await?;
+        self.client.download(&url, ARCHIVE_LIMIT, &mut hash).await?;
         Ok(hex(&hash.0.finalize()))
     }
 }

@@ -12,7 +12,7 @@ use acp_registry_core::manifest::Channel;
 use acp_registry_core::sys::fs::{ReadError, read_bounded};
 
 /// The largest file that is read, in bytes.
-const LIMIT: u64 = 16 << 20;
+const STATE_LIMIT: u64 = 16 << 20;
 
 /// What begins the reason of a quarantine that [`Troubles::reason`] proposes, so that it is known again.
 const REASON: &str = "updates have failed since ";
@@ -67,7 +67,7 @@ impl Troubles {
     pub fn read(path: &Path) -> Result<Self, TroublesError> {
         let shown = || path.display().to_string();
         let bytes = match path.canonicalize() {
-            Ok(real) => read_bounded(&real, Path::new("/"), LIMIT),
+            Ok(real) => read_bounded(&real, Path::new("/"), STATE_LIMIT),
             Err(error) => Err(error.into()),
         };
         match bytes {

@@ -10,7 +10,7 @@ use acp_registry_core::source::{Edit, Span};
 use acp_registry_core::text::printable;
 
 /// How many findings of one rule about one file are kept: a hostile file must not fill a report.
-const LIMIT: usize = 50;
+const FINDING_LIMIT: usize = 50;
 
 /// Takes the findings of one rule, and adds what all findings need: rule, level, agent, file and place.
 pub(super) struct Reporter<'a> {
@@ -96,7 +96,7 @@ impl<'a> Reporter<'a> {
         }
         self.count += 1;
         // Before the place is worked out: in a hostile file that alone could take very long.
-        if self.count > LIMIT {
+        if self.count > FINDING_LIMIT {
             return Draft { finding: None, grave };
         }
         let (span, pointer) = self.resolve(place);
@@ -144,7 +144,7 @@ impl<'a> Reporter<'a> {
     }
 
     fn note_what_was_left_out(&mut self) {
-        if let Some(more) = self.count.checked_sub(LIMIT).filter(|&more| more > 0)
+        if let Some(more) = self.count.checked_sub(FINDING_LIMIT).filter(|&more| more > 0)
             && let Some(last) = self.findings.last_mut()
         {
             last.message.push_str(&format!(" (and {more} more of this kind in this file)"));

@@ -18,7 +18,7 @@ const PER_PAGE: usize = 100;
 const PAGES: usize = 50;
 
 /// The largest answer that is read, in bytes.
-const LIMIT: u64 = 32 << 20;
+const ANSWER_LIMIT: u64 = 32 << 20;
 
 /// The largest pull request that is read, in bytes: GitHub's text may have 256 KiB, which JSON may write six times as long.
 const LARGEST: usize = 2 << 20;
@@ -134,7 +134,7 @@ impl Pulls<'_> {
 
     async fn list(&self, url: &Url) -> Result<Option<Arc<Page>>, SourceError> {
         let slug = self.slug.to_string();
-        let answer = self.client.understand(url, "application/vnd.github+json", LIMIT, |document| {
+        let answer = self.client.understand(url, "application/vnd.github+json", ANSWER_LIMIT, |document| {
             let list: List<'_, PER_PAGE> = serde_json::from_slice(&document.body).map_err(|error| error.to_string())?;
             // A page has a few pull requests, and one is bounded in size: it may be taken apart as a whole.
             let small = list.items.iter().filter(|item| item.get().len() <= LARGEST);

@@ -7,7 +7,7 @@ use super::{GithubSpec, Layout, pages_address};
 use acp_registry_core::sys::fs::read_bounded;
 
 /// The largest file that is looked at, in bytes.
-const LIMIT: u64 = 1 << 20;
+const FILE_LIMIT: u64 = 1 << 20;
 
 /// What `.gitignore` should have.
 const IGNORED: [&str; 2] = ["/dist", "/.*.new-*"];
@@ -37,7 +37,7 @@ impl Layout {
     pub fn left_to_do(&self, directory: &Path, pages: Option<&GithubSpec>) -> Vec<LayoutTodo> {
         let lines = |file: &str| {
             let root = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-            let text = read_bounded(&root.join(file), &root, LIMIT).unwrap_or_default();
+            let text = read_bounded(&root.join(file), &root, FILE_LIMIT).unwrap_or_default();
             String::from_utf8_lossy(&text).lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
         };
         let mut left = Vec::new();

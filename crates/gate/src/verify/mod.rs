@@ -43,6 +43,6 @@ pub use plan::{Earlier, Selection, Shard, ShardError, Task, WhenHeld, Work, plan
 pub use row::{Row, State, Summary, Verdict};
 pub use run::{Event, Verifier};
 pub use setup::{Machine, Manner, usual_jobs};
-pub use snapshot::{LIMIT as SNAPSHOT_LIMIT, SCHEMA, Snapshot, SnapshotError};
+pub use snapshot::{SCHEMA, SNAPSHOT_LIMIT, Snapshot, SnapshotError};
 pub use sources::{Origin, Sources};
 pub use turns::Turns;

@@ -20,7 +20,7 @@ use acp_registry_core::sys::fs::{ReadError, read_bounded};
 pub const SCHEMA: &str = include_str!("../../../../schemas/capabilities.schema.json");
 
 /// The largest file that is read, in bytes.
-pub const LIMIT: u64 = 64 << 20;
+pub const SNAPSHOT_LIMIT: u64 = 64 << 20;
 
 /// Members of a handshake that a snapshot has, in this order.
 const KEPT: [&str; 10] = [
@@ -66,7 +66,7 @@ impl Snapshot {
     pub fn read(path: &Path) -> Result<Self, SnapshotError> {
         let failed = |error| SnapshotError::Read { path: path.to_owned(), error };
         let real = path.canonicalize().map_err(|error| failed(ReadError::from(error)))?;
-        let bytes = read_bounded(&real, Path::new("/"), LIMIT).map_err(failed)?;
+        let bytes = read_bounded(&real, Path::new("/"), SNAPSHOT_LIMIT).map_err(failed)?;
         Self::parse(&bytes).map_err(|message| SnapshotError::Form { path: path.to_owned(), message })
     }
 

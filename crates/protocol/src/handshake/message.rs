@@ -165,12 +165,12 @@ impl RpcError {
 
     /// The agent's own words on one line: its message and what the data adds.
     pub(super) fn words(&self) -> String {
-        const LIMIT: usize = 2000;
+        const SHOWN_LIMIT: usize = 2000;
         let plain = |text: &str| text.lines().map(acp_registry_core::cause::plain).collect::<Vec<_>>().join(" ");
-        let mut text = acp_registry_core::text::shown(&plain(&self.message), LIMIT);
+        let mut text = acp_registry_core::text::shown(&plain(&self.message), SHOWN_LIMIT);
         let details = ["details", "message", "error", "reason"].iter().find_map(|name| self.data.get(name)?.as_str());
         if let Some(more) = details.or_else(|| self.data.as_str()).filter(|more| !text.contains(more)) {
-            text = acp_registry_core::text::shown(&format!("{text}: {}", plain(more)), LIMIT);
+            text = acp_registry_core::text::shown(&format!("{text}: {}", plain(more)), SHOWN_LIMIT);
         }
         text
     }

@@ -1,7 +1,9 @@
 //! How an agent is set up, client by client.
 
 use super::listing::Listing;
-use acp_registry_client::settings::{CLIENTS, Client, LIMIT, Launch, PROGRAM, powershell, shell, zed_registry};
+use acp_registry_client::settings::{
+    CLIENTS, Client, Launch, PROGRAM, SETTINGS_LIMIT, powershell, shell, zed_registry,
+};
 
 /// A client with what to copy for one agent.
 pub(super) struct Setup {
@@ -24,7 +26,7 @@ const RUN: &str =
     "acp-registry fetches the version in the registry, checks its digest where one is stated, and starts it.";
 
 fn snippet(title: &str, text: &str) -> Option<Snippet> {
-    (text.len() <= LIMIT).then(|| Snippet { title: title.to_owned(), text: text.trim_end().to_owned() })
+    (text.len() <= SETTINGS_LIMIT).then(|| Snippet { title: title.to_owned(), text: text.trim_end().to_owned() })
 }
 
 /// How an agent is set up in every client. `index` is the address that `acp-registry` must be given, if any.

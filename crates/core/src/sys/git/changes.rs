@@ -12,7 +12,7 @@ use super::{Error, Repository, blobs_of};
 use crate::sys::fs::{open_bounded, read_bounded};
 
 /// Files above this size, in bytes, are compared by their digests.
-const LIMIT: u64 = 1 << 20;
+const COMPARED_LIMIT: u64 = 1 << 20;
 
 /// A file of the index.
 struct Tracked<'a> {
@@ -62,7 +62,7 @@ pub fn changed_paths(directory: &Path, revision: &str) -> Result<BTreeSet<String
     }
     let names: BTreeSet<&str> = by_blob.keys().copied().collect();
     if !names.is_empty() {
-        blobs_of(&repository, &names, LIMIT, |blob, bytes| {
+        blobs_of(&repository, &names, COMPARED_LIMIT, |blob, bytes| {
             let same = |tracked: &Tracked<'_>| is_same(repository.directory(), tracked, bytes);
             if let Some(all) = by_blob.get_mut(blob) {
                 all.retain(|tracked| !same(tracked));
@@ -88,7 +88,7 @@ fn differs_at_once(repository: &Repository, tracked: &Tracked<'_>) -> Result<boo
         // Without symbolic links, git writes where they lead into files.
         "120000" => !metadata.is_symlink() && (cfg!(unix) || !metadata.is_file()),
         _ if !metadata.is_file() => true,
-        _ if metadata.len() > LIMIT => {
+        _ if metadata.len() > COMPARED_LIMIT => {
             let Ok((file, _)) = open_bounded(&path, repository.top(), u64::MAX) else { return Ok(true) };
             digest(repository, file)? != tracked.blob
         }
@@ -99,7 +99,7 @@ fn differs_at_once(repository: &Repository, tracked: &Tracked<'_>) -> Result<boo
 /// Whether the file is still to be compared with its blob.
 fn is_compared(repository: &Repository, tracked: &Tracked<'_>) -> bool {
     let length = || fs::symlink_metadata(repository.directory().join(&tracked.path)).map(|metadata| metadata.len());
-    tracked.mode != "160000" && length().is_ok_and(|length| length <= LIMIT)
+    tracked.mode != "160000" && length().is_ok_and(|length| length <= COMPARED_LIMIT)
 }
 
 /// The name of the blob that a file would be, as its bytes are.
@@ -115,7 +115,7 @@ fn is_same(directory: &Path, tracked: &Tracked<'_>, blob: &[u8]) -> bool {
     {
         return target.as_os_str().as_encoded_bytes() == blob;
     }
-    let read: io::Result<Vec<u8>> = read_bounded(&path, directory, LIMIT).map_err(io::Error::other);
+    let read: io::Result<Vec<u8>> = read_bounded(&path, directory, COMPARED_LIMIT).map_err(io::Error::other);
     read.is_ok_and(|bytes| bytes == blob || (!blob.contains(&b'\r') && with_unix_lines(&bytes) == blob))
 }
 

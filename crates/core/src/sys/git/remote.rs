@@ -8,7 +8,7 @@ use super::runner::{Call, Reach};
 use super::{Error, Repository};
 
 /// The longest answer that is read, in bytes.
-const LIMIT: u64 = 64 << 20;
+const OUTPUT_LIMIT: u64 = 64 << 20;
 
 /// Who makes commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -210,7 +210,7 @@ impl Remote {
         input: &[u8],
         variables: &[(&str, &str)],
     ) -> Result<Vec<u8>, Error> {
-        Call { variables, reach: self.reach, ..self.repository.call(command, arguments) }.output(input, LIMIT)
+        Call { variables, reach: self.reach, ..self.repository.call(command, arguments) }.output(input, OUTPUT_LIMIT)
     }
 }
 

@@ -11,7 +11,7 @@ use super::runner::{Call, Reach};
 use crate::sys::fs::{PathError, read_bounded};
 
 /// The longest answer that is read, in bytes.
-const LIMIT: u64 = 256 << 20;
+const OUTPUT_LIMIT: u64 = 256 << 20;
 
 /// The largest `.git` file that is read, in bytes.
 const LINK_LIMIT: u64 = 1 << 16;
@@ -89,7 +89,7 @@ impl Repository {
 
     /// What a call without input writes.
     pub(super) fn output(&self, command: &'static str, arguments: &[&str]) -> Result<Vec<u8>, Error> {
-        self.call(command, arguments).output(io::empty(), LIMIT)
+        self.call(command, arguments).output(io::empty(), OUTPUT_LIMIT)
     }
 
     /// Shows `read` what a call with this input writes.

@@ -15,7 +15,7 @@ const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix/store", "/run/systemd/resolve"];
 
 /// How much of what bubblewrap says is read, in bytes.
-const LIMIT: u64 = 4096;
+const STDERR_LIMIT: u64 = 4096;
 
 /// What keeps a program apart from the host, beyond its environment and its directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Isolation {
         let mut text = Vec::new();
         if let Some(stderr) = child.stderr.take() {
             // What cannot be read, and what is beyond the first lines, is not needed.
-            let _ = stderr.take(LIMIT).read_to_end(&mut text).await;
+            let _ = stderr.take(STDERR_LIMIT).read_to_end(&mut text).await;
         }
         if child.wait().await.map_err(IsolationError::Start)?.success() {
             return Ok(());

@@ -13,7 +13,7 @@ use super::launcher::read_report;
 use super::sandbox::REPORT;
 
 /// The longest report, in bytes.
-const LIMIT: usize = 100;
+const REPORT_LIMIT: usize = 100;
 
 /// A FIFO that the launcher opens before the program begins, and that closes with the launcher: by then it has said why
 /// the program was not started, or nothing.
@@ -45,7 +45,7 @@ impl Report {
     /// # Errors
     /// Why it has not, as the system says of the program.
     pub(super) async fn read(&mut self) -> io::Result<()> {
-        while self.text.len() < LIMIT && self.receiver.read_buf(&mut self.text).await? > 0 {}
+        while self.text.len() < REPORT_LIMIT && self.receiver.read_buf(&mut self.text).await? > 0 {}
         read_report(&self.text)
     }
 
@@ -56,7 +56,7 @@ impl Report {
     pub(super) fn read_rest(&mut self) -> io::Result<()> {
         let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(&self.path)?;
         // When nobody has ever opened it, there is nothing to be read.
-        let _ = file.take(LIMIT as u64).read_to_end(&mut self.text);
+        let _ = file.take(REPORT_LIMIT as u64).read_to_end(&mut self.text);
         read_report(&self.text)
     }
 }

@@ -1,7 +1,7 @@
 //! The end of a long text.
 
 /// How much is kept, in bytes.
-const LIMIT: usize = 64 << 10;
+const TAIL_LIMIT: usize = 64 << 10;
 
 /// Keeps the end of what a program writes, 64 KiB.
 #[derive(Debug, Default)]
@@ -15,13 +15,13 @@ impl Tail {
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         // Not at every byte that is too much, which would move the whole each time.
-        if self.bytes.len() > 2 * LIMIT {
+        if self.bytes.len() > 2 * TAIL_LIMIT {
             self.cut();
         }
     }
 
     fn cut(&mut self) {
-        if let Some(surplus) = self.bytes.len().checked_sub(LIMIT).filter(|surplus| *surplus > 0) {
+        if let Some(surplus) = self.bytes.len().checked_sub(TAIL_LIMIT).filter(|surplus| *surplus > 0) {
             self.bytes.drain(..surplus);
             self.is_cut = true;
         }
@@ -54,10 +54,10 @@ mod tests {
         let mut tail = Tail::default();
         for number in 0..100_000 {
             tail.push(format!("line {number}\n").as_bytes());
-            assert!(tail.bytes.len() <= 2 * LIMIT + 20);
+            assert!(tail.bytes.len() <= 2 * TAIL_LIMIT + 20);
         }
         let text = tail.text();
-        assert!(text.len() <= LIMIT && text.len() > LIMIT - 20);
+        assert!(text.len() <= TAIL_LIMIT && text.len() > TAIL_LIMIT - 20);
         assert!(text.starts_with("line ") && text.ends_with("line 99999\n"));
     }
 }

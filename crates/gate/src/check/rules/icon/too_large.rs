@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 /// The size, in bytes, from which an icon is too large.
-const LIMIT: usize = 32 * 1024;
+const SIZE_LIMIT: usize = 32 * 1024;
 
 /// An icon whose path is padded with zeros: 33 KiB in all, without filling the documentation.
 const LARGE: &str = {
@@ -46,7 +46,7 @@ const LARGE: &str = {
 
 fn check(icon: &IconFile<'_>, report: &mut Reporter<'_>) {
     let length = icon.loaded.present().map_or(0, String::len);
-    if length > LIMIT {
-        report.file(format!("{length} bytes are more than {LIMIT}")).help("simplify the drawing");
+    if length > SIZE_LIMIT {
+        report.file(format!("{length} bytes are more than {SIZE_LIMIT}")).help("simplify the drawing");
     }
 }

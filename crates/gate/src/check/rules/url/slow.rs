@@ -35,12 +35,12 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 /// How long a host may take until the headers of its answer are there.
-const LIMIT: Duration = Duration::from_secs(5);
+const WAIT_LIMIT: Duration = Duration::from_secs(5);
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (pointer, url, asked) in archives(subject, survey) {
         if let Ok(Answer { hops, elapsed, .. }) = asked
-            && *elapsed > LIMIT
+            && *elapsed > WAIT_LIMIT
         {
             let way = by_way_of(hops);
             let message = format!("{}{way} took {:.1} s to answer", quote(url), elapsed.as_secs_f64());
