@@ -1,4 +1,4 @@
-//! EDIT: changing a file of a registry, unless another program has changed it meanwhile.
+//! Writes files of a registry, unless another program has changed them since they were read.
 
 use std::path::PathBuf;
 
@@ -6,25 +6,26 @@ use acp_registry_core::registry::Registry;
 use acp_registry_core::source::{Edit, apply};
 use acp_registry_core::sys::fs::{PathError, read_bounded, write_atomic};
 
-/// Why a file was not changed.
+/// Why a file was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// It is not what was read.
+    /// The file changed since it was read.
     #[error("{} has changed meanwhile; run again", .0.display())]
     Changed(PathBuf),
-    /// It cannot be written.
+    /// The file could not be written.
     #[error(transparent)]
     Path(#[from] PathError),
 }
 
-/// Writes a file of a registry anew with these changes of the text that was loaded.
+/// Applies `edits` to the loaded text of `file`, and replaces the file with the result.
 ///
 /// # Errors
-/// [`EditError`]; the file is then as it was.
+/// Returns [`EditError::Changed`] if the file on disk is no longer the loaded text, and [`EditError::Path`] if writing
+/// fails. In both cases the file is left unchanged.
 pub fn write(registry: &Registry, file: &str, edits: &[Edit]) -> Result<(), EditError> {
     let path = registry.root.join(file);
     let text = registry.text(file).unwrap_or_default();
-    // Between reading and now another program may have changed it.
+    // Another program may have changed the file since it was loaded.
     if read_bounded(&path, &registry.root, text.len() as u64).ok().as_deref() != Some(text.as_bytes()) {
         return Err(EditError::Changed(path));
     }

@@ -1,17 +1,17 @@
-//! What a check says about a registry: the one type that every rule makes and every renderer reads.
+//! Findings: rules create them, renderers print them.
 
 use std::fmt;
 
 use acp_registry_core::source::{Edit, Span};
 
-/// How much a finding weighs, or whether a rule runs.
+/// The severity of a finding, or of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// The rule does not run.
     Allow,
-    /// Reported; the command still succeeds.
+    /// Reported; does not change the exit code.
     Warning,
-    /// Reported; the command fails with exit code 1.
+    /// Reported; the command exits with code 1.
     Error,
 }
 
@@ -33,34 +33,34 @@ impl fmt::Display for Level {
     }
 }
 
-/// One thing that is wrong, and where.
+/// One problem, and its place.
 ///
-/// `message` and `help` hold no control, bidirectional or zero-width characters, whatever the checked file holds;
-/// `file`, `agent` and `pointer` are the names as they are and must be escaped for the medium.
+/// `message` and `help` never contain control, bidirectional or zero-width characters, even if the checked file does.
+/// `file`, `agent` and `pointer` are not escaped: renderers must escape them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// Name of the rule, such as `icon/size`.
     pub rule: &'static str,
     /// [`Level::Warning`] or [`Level::Error`].
     pub level: Level,
-    /// Folder name of the agent concerned; `None` for the registry as a whole.
+    /// Folder name of the agent; `None` for findings about the whole registry.
     pub agent: Option<String>,
-    /// Path relative to the registry directory, with `/` between its parts.
+    /// Path relative to the registry directory, with `/` as the separator.
     pub file: String,
-    /// Place in the file; `None` where the file as a whole is meant.
+    /// Position in the file; `None` if the finding is about the whole file.
     pub span: Option<Span>,
-    /// JSON pointer (RFC 6901) of the value concerned; only for findings about a manifest.
+    /// JSON pointer (RFC 6901) of the value; only set in findings about manifests.
     pub pointer: Option<String>,
     /// What is wrong: a sentence fragment without a full stop.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it, as text.
     pub help: Option<String>,
-    /// The same as a change to the file that a program can make.
+    /// How to fix it, as an edit that `--fix` can apply.
     pub fix: Option<Edit>,
 }
 
 impl Finding {
-    /// The order of every report: file, line, column, rule, and then whatever tells two findings apart.
+    /// The sort key of all reports: file, position, rule, message.
     #[must_use]
     pub fn sort_key(&self) -> impl Ord + '_ {
         (self.file.as_str(), self.span, self.rule, self.message.as_str())

@@ -2,16 +2,16 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`config`] | LOAD: what `registry.toml` says |
-//! | [`select`] | SELECT: the registry that a run is about, and which of its agents |
-//! | [`finding`] | what a check says: the one type between checks and reports |
-//! | [`edit`] | EDIT: changing a file of a registry, unless another program has changed it meanwhile |
-//! | [`survey`] | GATHER: what the world outside says of everything that manifests name, each thing asked for once; and, put in beside it, how agents behave |
-//! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry, and a survey if there is one, to findings |
-//! | [`verify`] | VERIFY: all agents of a registry, installed and checked, some at once; the capability snapshot |
-//! | [`bump`] | BUMP: what the sources of an agent offer, the version it should move to, and the smallest change that takes it there |
-//! | [`scaffold`] | SCAFFOLD: a new agent's folder, from what npm, the Python package index or GitHub says of it; the files of a new registry |
-//! | [`propose`] | PROPOSE: updates as pull requests on GitHub |
+//! | [`config`] | LOAD: `registry.toml` |
+//! | [`select`] | SELECT: the registry to work on, and a subset of its agents |
+//! | [`finding`] | one problem in a registry: rules create findings, reports print them |
+//! | [`edit`] | EDIT: writes a file of a registry, unless another program has changed it |
+//! | [`survey`] | GATHER: asks package registries and hosts about what manifests name; holds results of [`verify`] |
+//! | [`check`] | CHECK: runs the rules over a loaded registry and, optionally, a survey; returns findings |
+//! | [`verify`] | VERIFY: installs, starts and checks agents in parallel; writes the capability snapshot |
+//! | [`bump`] | BUMP: finds newer versions of agents and plans the smallest edit that moves to them |
+//! | [`scaffold`] | SCAFFOLD: creates an agent's folder from npm, PyPI or GitHub; creates the files of a new registry |
+//! | [`propose`] | PROPOSE: opens pull requests on GitHub for updates |
 
 pub mod bump;
 pub mod check;

@@ -1,48 +1,49 @@
-//! How the configuration says where newer versions of an agent are found.
+//! The `[bump]` tables of `registry.toml`: feeds that list newer versions.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use serde::Deserialize;
 
-/// Where newer versions of one agent are found, where that is neither a package registry nor GitHub.
+/// The feeds of one agent that is published neither in a package registry nor on GitHub.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct BumpSource {
-    /// For the stable channel.
+    /// The feed of the stable channel.
     pub stable: Option<Feed>,
-    /// For the preview channel.
+    /// The feed of the preview channel.
     pub preview: Option<Feed>,
 }
 
-/// A publisher's own list of versions: a JSON document, or a JSON value on each line.
+/// A publisher's list of versions: one JSON document, or one JSON value per line.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Feed {
-    /// Its address.
+    /// URL of the feed.
     pub url: String,
-    /// JSON pointer to the list of records in a document; without one, each line is a record.
+    /// JSON pointer to the array of records in the document. Without it, each line is a record.
     pub records: Option<String>,
-    /// Only the last records are read, so many; without it, all are, and a feed of more than 200,000 is an error.
+    /// Read only this many records, from the end. Without it, all records are read, and more than 200,000 are an error.
     pub last: Option<NonZeroUsize>,
     /// JSON pointer to the version in a record.
     pub version: String,
-    /// JSON pointer to the platform that a record is for; without one, each record is for all platforms.
+    /// JSON pointer to the platform of a record. Without it, each record applies to all platforms.
     pub platform: Option<String>,
-    /// JSON pointer to the archive's address in a record; `{platform}` in it is the platform's name.
+    /// JSON pointer to the archive's URL in a record; `{platform}` in it is replaced by the platform's name in the
+    /// feed.
     pub archive: String,
-    /// JSON pointer to the archive's SHA-256, likewise.
+    /// JSON pointer to the archive's SHA-256; `{platform}` is replaced as in `archive`.
     pub sha256: Option<String>,
-    /// What the feed calls platforms, by their names in manifests.
+    /// The feed's names for platforms, keyed by the names used in manifests.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
 }
 
 impl BumpSource {
-    /// Checks what the form cannot say.
+    /// Checks what deserialization does not: the URL, the form of JSON pointers, and that the platform is named.
     ///
     /// # Errors
-    /// What is wrong, and what to write instead.
+    /// Returns the problem, and what to write instead, as a message.
     pub(super) fn check(&self, id: &str) -> Result<(), String> {
         for feed in self.stable.iter().chain(&self.preview) {
             acp_registry_core::net::address::parse(&feed.url)

@@ -1,6 +1,6 @@
-//! LOAD: what `registry.toml` says.
+//! Reads `registry.toml`.
 //!
-//! * [`Config`]: rule levels, views, sources of versions, the site
+//! * [`Config`]: rule levels, views, version feeds, the site
 
 mod bump;
 mod read;

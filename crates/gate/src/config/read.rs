@@ -1,6 +1,6 @@
-//! `registry.toml`: rule levels, feeds, and everything else that a registry sets.
+//! `registry.toml`: rule levels, feeds and all other settings of a registry.
 //!
-//! `schemas/registry.toml.schema.json` describes the same for editors; a test holds the two together.
+//! `schemas/registry.toml.schema.json` describes the format for editors; a test keeps it in sync with [`Config`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,50 +16,51 @@ use acp_registry_core::manifest::Channel;
 use acp_registry_core::net;
 use acp_registry_core::sys::fs::{ReadError, read_bounded};
 
-/// The largest configuration that is read, in bytes.
+/// Maximum size of a configuration file, in bytes.
 const CONFIG_LIMIT: u64 = 1 << 20;
 
-/// The configuration of a registry.
+/// The contents of `registry.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
-    /// Address under which the published tree will be found, without a slash at its end.
+    /// Base URL of the published tree, without a trailing slash.
     pub base_url: Option<String>,
-    /// Level by rule name.
+    /// Levels by rule name.
     pub rules: BTreeMap<String, LevelSetting>,
-    /// What is different for single agents, by id.
+    /// Settings for single agents, by id.
     pub agents: BTreeMap<String, AgentConfig>,
-    /// The schemas that are published, where they are not this program's.
+    /// Schemas to publish in place of the built-in ones.
     pub schemas: Schemas,
-    /// How much archives may ask for.
+    /// Limits for archives.
     pub archive_limits: ArchiveLimits,
-    /// Where newer versions of agents are found, by id.
+    /// Feeds that list newer versions, by agent id.
     pub bump: BTreeMap<String, BumpSource>,
-    /// Agents that are not published, with the reason, by id; their folders may be there or not.
+    /// Reasons for withdrawing agents, by id. Withdrawn agents are not published; their folders may be missing.
     pub withdrawn: BTreeMap<String, String>,
-    /// The catalog site.
+    /// Settings of the catalog site.
     pub site: SiteConfig,
-    /// The published views; empty for one `registry.json` of the stable channel.
+    /// The published views. If empty, one view is published: `registry.json` with the stable channel; see
+    /// [`Config::views()`].
     #[serde(rename = "view")]
     pub views: Vec<View>,
 }
 
-/// How much archives may ask for, where that differs from the usual.
+/// Limits for archives that replace the defaults in [`Limits`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ArchiveLimits {
-    /// The largest archive, in bytes.
+    /// Maximum size of an archive, in bytes.
     pub compressed: Option<u64>,
-    /// The most that one may unpack to, in bytes.
+    /// Maximum unpacked size, in bytes.
     pub unpacked: Option<u64>,
-    /// The most entries.
+    /// Maximum number of entries.
     pub entries: Option<u64>,
-    /// How many times its own size one may unpack to.
+    /// Maximum ratio of unpacked size to archive size.
     pub ratio: Option<u64>,
 }
 
 impl ArchiveLimits {
-    /// All limits: the usual ones where the registry sets none.
+    /// The effective limits: the defaults, with the values set here.
     #[must_use]
     pub fn limits(&self) -> Limits {
         let usual = Limits::default();
@@ -73,61 +74,61 @@ impl ArchiveLimits {
     }
 }
 
-/// What is different for one agent.
+/// Settings for one agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AgentConfig {
-    /// Level by rule name; it counts for more than that of [`Config::rules`].
+    /// Levels by rule name; they override [`Config::rules`].
     pub rules: BTreeMap<String, LevelSetting>,
 }
 
-/// The level of a rule as people write it.
+/// The level of a rule, as written in `registry.toml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LevelSetting {
-    /// Report as an error.
+    /// Report findings as errors.
     Deny,
-    /// Report as a warning.
+    /// Report findings as warnings.
     Warn,
-    /// Do not run.
+    /// Do not run the rule.
     Allow,
 }
 
-/// Why a configuration is not used.
+/// Why a configuration could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file cannot be read.
+    /// The file could not be read.
     #[error("{}: {error}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         error: ReadError,
     },
-    /// It is not TOML, or not of this form.
+    /// The file is not valid TOML, or a key or value is not allowed.
     #[error("{} is not a registry configuration:\n{message}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with the lines of the file around it.
+        /// What is wrong, with the lines around it.
         message: String,
     },
-    /// It contradicts itself.
+    /// A value is of the right type but not valid.
     #[error("{}: {message}", path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// What is wrong and what to write instead.
+        /// What is wrong, and what to write instead.
         message: String,
     },
 }
 
 impl Config {
-    /// Reads a configuration file.
+    /// Reads and parses a configuration file.
     ///
     /// # Errors
-    /// [`ConfigError`]; [`ReadError::NotFound`] in it when there is no such file.
+    /// Returns [`ConfigError`]. If the file does not exist, it is [`ConfigError::Read`] with [`ReadError::NotFound`].
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let read = || -> Result<Vec<u8>, ReadError> {
             let real = path.canonicalize()?;
@@ -137,10 +138,10 @@ impl Config {
         Self::parse(path, &String::from_utf8_lossy(&bytes))
     }
 
-    /// Parses a configuration; `path` is only for messages.
+    /// Parses a configuration. `path` is used only in error messages.
     ///
     /// # Errors
-    /// [`ConfigError::Syntax`] and [`ConfigError::Invalid`].
+    /// Returns [`ConfigError::Syntax`] or [`ConfigError::Invalid`].
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let mut config: Self = toml::from_str(text)
             .map_err(|error| ConfigError::Syntax { path: path.to_owned(), message: error.to_string() })?;
@@ -153,13 +154,13 @@ impl Config {
         Ok(config)
     }
 
-    /// The published views, at least `registry.json`.
+    /// The published views: those of the configuration, or `registry.json` alone if there are none.
     #[must_use]
     pub fn views(&self) -> Vec<View> {
         if self.views.is_empty() { vec![View::named("registry.json")] } else { self.views.clone() }
     }
 
-    /// The feed that lists the versions of a channel of an agent, if the configuration names one.
+    /// The feed configured for this agent and channel.
     #[must_use]
     pub fn feed(&self, id: &str, channel: Channel) -> Option<&Feed> {
         let source = self.bump.get(id)?;
@@ -169,7 +170,7 @@ impl Config {
         }
     }
 
-    /// Members that views set in entries: a manifest must not set them itself.
+    /// The members that views set in entries. Manifests must not set these themselves.
     pub fn set_keys(&self) -> impl Iterator<Item = &str> {
         let changes = self.views.iter().flat_map(|view| view.agents.values());
         changes.flat_map(|changes| changes.set.keys()).map(String::as_str)
@@ -203,10 +204,10 @@ impl Config {
     }
 }
 
-/// Checks that a text can be put before `/<id>.svg`.
+/// Checks that `/<id>.svg` can be appended to a base URL.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns what is wrong with the address, as a message.
 pub fn check_base_url(address: &str) -> Result<(), String> {
     let parsed = net::address::parse(address).map_err(|error| format!("the base URL {address:?} {error}"))?;
     let is_plain = address.bytes().all(|b| b.is_ascii_graphic() && !b"\"'<>\\^`{|}".contains(&b));

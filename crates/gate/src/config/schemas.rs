@@ -1,4 +1,4 @@
-//! The schemas that a registry publishes in place of this program's.
+//! Schemas that a registry publishes in place of the built-in ones.
 
 use std::path::Path;
 
@@ -8,21 +8,21 @@ use serde_json::Value;
 use acp_registry_core::registry::MANIFEST_LIMIT;
 use acp_registry_core::sys::fs::{ReadError, read_bounded};
 
-/// Schema files of the registry, published byte for byte. Manifests are checked by this program's own rules all the same.
+/// Schema files of a registry, published byte for byte. Manifests are still checked against the built-in schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Schemas {
     /// Path of the file published as `agent.schema.json`, relative to the registry directory.
     pub agent: Option<String>,
-    /// Path of the file published as `registry.schema.json`.
+    /// Path of the file published as `registry.schema.json`, relative to the registry directory.
     pub registry: Option<String>,
 }
 
 impl Schemas {
-    /// The bytes of one of these files, which is published as it is.
+    /// Reads one of these files, and checks that it is a JSON object.
     ///
     /// # Errors
-    /// What is wrong with it, as the rest of a sentence.
+    /// Returns what is wrong with the file, worded to follow its name: "does not exist".
     pub fn read(root: &Path, path: &str) -> Result<Vec<u8>, String> {
         let bytes = read_bounded(&root.join(path), root, MANIFEST_LIMIT).map_err(|error| match error {
             ReadError::NotFound => "does not exist".to_owned(),

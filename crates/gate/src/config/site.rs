@@ -4,29 +4,29 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-/// What the catalog site is told about the registry.
+/// Settings of the catalog site.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct SiteConfig {
-    /// Address of the repository, for people.
+    /// URL of the registry's repository.
     pub repository: Option<String>,
-    /// Address at which the entry `{id}` can be edited.
+    /// URL for editing an entry; `{id}` is replaced by the agent's id.
     pub edit: Option<String>,
-    /// Which files each agent has besides its page.
+    /// The files to publish for each agent, next to its page.
     pub agent_files: BTreeSet<AgentFile>,
 }
 
-/// A file of an agent besides its page.
+/// A file published for each agent, next to its page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentFile {
-    /// `agent.json`, the entry.
+    /// `agent.json`: the entry.
     Json,
-    /// `index.md`, the page as Markdown.
+    /// `index.md`: the page as Markdown.
     Markdown,
-    /// `feed.atom`, its versions.
+    /// `feed.atom`: the agent's versions.
     Feed,
-    /// `badge.svg`, to show elsewhere.
+    /// `badge.svg`: a badge to embed elsewhere.
     Badge,
 }
 
@@ -47,7 +47,7 @@ impl SiteConfig {
                 return Err(format!("`{key}` of `[site]` is {address:?}, which is not an https address"));
             }
         }
-        // An id never decides which host a person is sent to.
+        // An agent's id must not be able to change the host that the link leads to.
         let in_path = |edit: &String| edit.splitn(4, '/').nth(3).is_some_and(|path| path.contains("{id}"));
         let in_host = |edit: &String| edit.split('/').nth(2).is_some_and(|host| host.contains("{id}"));
         if self.edit.as_ref().is_some_and(|edit| !in_path(edit) || in_host(edit)) {
@@ -56,15 +56,15 @@ impl SiteConfig {
         Ok(())
     }
 
-    /// Where the entry of an agent can be edited, and whether the address leads to that entry: without `edit`, it is the
-    /// entry on GitHub, or elsewhere the repository.
+    /// The URL for editing an agent's entry, and whether it leads to that entry. Without `edit`, it is the entry's file
+    /// on GitHub, or the repository (`false`) if that is hosted elsewhere.
     #[must_use]
     pub fn edit_url(&self, id: &str) -> Option<(String, bool)> {
         if let Some(edit) = &self.edit {
             return Some((edit.replace("{id}", id), true));
         }
         let repository = self.repository.as_deref()?.trim_end_matches('/');
-        // What GitHub calls HEAD is the branch that a repository shows first.
+        // GitHub resolves `HEAD` to the repository's default branch.
         let is_github = repository.strip_prefix("https://github.com/").is_some_and(|path| path.split('/').count() == 2);
         let entry = || (format!("{}/blob/HEAD/{id}/agent.json", repository.trim_end_matches(".git")), true);
         Some(if is_github { entry() } else { (repository.to_owned(), false) })

@@ -1,4 +1,4 @@
-//! The published views of a registry, as `registry.toml` describes them.
+//! The `[[view]]` tables of `registry.toml`: the published indexes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use acp_registry_core::manifest::Channel;
 
-/// Names in the published tree that a view cannot take.
+/// File names of the published tree that are not available to views.
 const TAKEN: &[&str] = &["agent.schema.json", "registry.schema.json", "history.json"];
 
 /// One published index.
@@ -20,34 +20,35 @@ pub struct View {
     /// `version` of the index.
     #[serde(default = "default_format_version")]
     pub format_version: String,
-    /// Address for this view's icons, where it differs from [`base_url`](super::Config::base_url).
+    /// Base URL of this view's icons; defaults to [`base_url`](super::Config::base_url).
     #[serde(default)]
     pub base_url: Option<String>,
-    /// Which channel of each agent is published.
+    /// The channel to publish.
     #[serde(default = "default_channel", deserialize_with = "channel")]
     pub channel: Channel,
-    /// Whether packages keep the members that go beyond the public form, see [`extension`](acp_registry_core::manifest::extension).
+    /// Whether packages keep members that the public format does not have, see
+    /// [`extension`](acp_registry_core::manifest::extension).
     #[serde(default)]
     pub package_extensions: bool,
-    /// Agents left out.
+    /// Ids of agents to leave out.
     #[serde(default)]
     pub exclude: BTreeSet<String>,
-    /// Changes to single agents, by id.
+    /// Changes to single entries, by agent id.
     #[serde(default)]
     pub agents: BTreeMap<String, AgentChanges>,
-    /// Further members of the index, behind `agents`, in the order of the file.
+    /// Additional members of the index, written after `agents` in the order of the file.
     #[serde(default, deserialize_with = "plain")]
     pub extra: Map<String, Value>,
 }
 
-/// What a view changes in one agent's entry.
+/// Changes that a view makes to one entry.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AgentChanges {
-    /// Members put at the end of the entry, in the order of the file.
+    /// Members to append to the entry, in the order of the file.
     #[serde(deserialize_with = "plain")]
     pub set: Map<String, Value>,
-    /// Arguments put behind those of a distribution (`binary`, `npx` or `uvx`).
+    /// Arguments to append to a distribution's, keyed by `binary`, `npx` or `uvx`.
     pub append_args: BTreeMap<String, Vec<String>>,
 }
 
@@ -72,7 +73,8 @@ fn channel<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Channel,
     })
 }
 
-/// TOML has dates and numbers that JSON has not: published, they would turn into something else.
+/// Rejects TOML values without an exact equivalent in JSON (dates, NaN and infinity), since they would be published as
+/// something else.
 fn plain<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
     fn convert(value: toml::Value) -> Result<Value, String> {
         Ok(match value {
@@ -95,7 +97,7 @@ fn plain<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Map<String
 }
 
 impl View {
-    /// A view of the stable channel with every agent as it is.
+    /// A view of the stable channel with unchanged entries of all agents.
     #[must_use]
     pub fn named(file: &str) -> Self {
         Self {
@@ -110,10 +112,10 @@ impl View {
         }
     }
 
-    /// Whether it can be published.
+    /// Checks that the view can be published.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns what is wrong, as a message.
     pub(super) fn check(&self) -> Result<(), String> {
         let file = self.file.as_str();
         let is_plain = file.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) && !file.starts_with('.');

@@ -1,4 +1,4 @@
-//! Why nothing was selected.
+//! Errors of selecting a registry and its agents.
 
 use std::path::PathBuf;
 
@@ -6,46 +6,46 @@ use acp_registry_core::registry::{LoadError, Registry};
 use acp_registry_core::sys::git;
 use acp_registry_core::text::{quote, suggestions};
 
-/// Why a registry, or an agent of it, is not worked on.
+/// Why a registry or its agents could not be selected.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The registry cannot be read.
+    /// The registry could not be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The folder holds no agents, and nothing says that it is a registry.
+    /// The directory has neither agents nor a `registry.toml`.
     #[error("{} holds no agents", .0.display())]
     Empty(PathBuf),
-    /// The agent is not published.
+    /// The agent is listed as withdrawn in `registry.toml`.
     #[error("the agent {} is withdrawn", quote(.0))]
     Withdrawn(String),
-    /// The registry has no agent of this id.
+    /// The registry has no agent with this id.
     #[error("there is no agent {}", quote(.id))]
     Unknown {
         /// The id.
         id: String,
-        /// Ids that were probably meant, the nearest first.
+        /// Similar ids, the most similar first.
         near: Vec<String>,
-        /// The ids that there are.
+        /// All ids of the registry.
         known: Vec<String>,
     },
-    /// There is a folder of this name, but no manifest in it.
+    /// The folder exists, but has no manifest.
     #[error("the folder {} has no agent.json", quote(.id))]
     NoManifest {
-        /// The folder.
+        /// Name of the folder.
         id: String,
-        /// A file in it that is probably meant as the manifest.
+        /// A file in the folder that is probably the misnamed manifest.
         misnamed: Option<String>,
     },
-    /// The list of agents in quarantine cannot be read.
+    /// The quarantine list could not be read; holds the place and the problem.
     #[error("the quarantine list cannot be read: {0}")]
     Quarantine(String),
-    /// Git does not say what has changed.
+    /// Git could not list the changed files.
     #[error(transparent)]
     Git(#[from] git::Error),
 }
 
 impl Error {
-    /// The error for an id that a registry does not have.
+    /// Creates [`Error::Unknown`] with suggestions.
     pub(super) fn unknown(id: &str, registry: &Registry) -> Self {
         let known: Vec<String> = registry.entries.iter().map(|entry| entry.id.clone()).collect();
         let near = suggestions(id, known.iter().map(String::as_str)).into_iter().map(ToOwned::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Registries that are worked on.
+//! Loads registries.
 
 use std::ops::Range;
 use std::path::Path;
@@ -9,11 +9,11 @@ use acp_registry_core::manifest::SyntaxError;
 use acp_registry_core::registry::{Loaded, Registry};
 use acp_registry_core::source::Span;
 
-/// Loads a registry. A folder without agents is refused, so that a wrong path in CI does not pass for ever; a registry that
-/// has just been laid out is known by its configuration.
+/// Loads a registry. A directory without agents is an error, so that CI does not pass with a wrong path, unless it has
+/// a `registry.toml`, as a newly created registry does.
 ///
 /// # Errors
-/// [`Error::Load`] and [`Error::Empty`].
+/// Returns [`Error::Load`] or [`Error::Empty`].
 pub fn load(directory: &Path) -> Result<Registry, Error> {
     let registry = Registry::load(directory)?;
     if registry.entries.is_empty() && !directory.join("registry.toml").is_file() {
@@ -22,12 +22,11 @@ pub fn load(directory: &Path) -> Result<Registry, Error> {
     Ok(registry)
 }
 
-/// Loads a registry for work on its agents, which must know which of them are in quarantine. Agents that are withdrawn are
-/// left out.
+/// Loads a registry without its withdrawn agents, and checks that the quarantine list can be read.
 ///
 /// # Errors
-/// Those of [`load`], and [`Error::Withdrawn`] or [`Error::Unknown`] for a wanted agent that is not there, and
-/// [`Error::Quarantine`].
+/// Returns the errors of [`load`]; [`Error::Withdrawn`] or [`Error::Unknown`] for an id in `wanted`;
+/// [`Error::Quarantine`] if the quarantine list cannot be read.
 pub fn load_active(directory: &Path, config: &Config, wanted: &[String]) -> Result<Registry, Error> {
     let mut registry = load(directory)?;
     registry.entries.retain(|entry| !config.withdrawn.contains_key(&entry.id));
@@ -43,13 +42,14 @@ pub fn load_active(directory: &Path, config: &Config, wanted: &[String]) -> Resu
     }
 }
 
-/// Whether the list of agents that must not be started is known. Without it, every one of them would be let loose.
+/// Whether the quarantine list is readable or missing. If it cannot be read, no agent must be started, since any could
+/// be in quarantine.
 #[must_use]
 pub fn knows_quarantine(registry: &Registry) -> bool {
     quarantine_problem(registry).is_none()
 }
 
-/// Why the list of agents that must not be started is not known, with its place in the file; `None` where it is known.
+/// Why the quarantine list cannot be read, preceded by the place in the file; `None` if it is readable or missing.
 #[must_use]
 pub fn quarantine_problem(registry: &Registry) -> Option<String> {
     let at = |text: &str, range: Range<usize>, problem: &str| {

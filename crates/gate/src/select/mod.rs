@@ -1,7 +1,7 @@
-//! SELECT: the registry that a run is about, and which of its agents.
+//! Selects the registry to work on, and a subset of its agents.
 //!
-//! * [`load()`], [`load_active`]: a registry that has agents
-//! * [`Agents`]: what a caller asks for; a registry turns it into a [`Selection`]
+//! * [`load()`], [`load_active`]: load a registry
+//! * [`Agents`]: the requested agents; [`Agents::select`] resolves them to a [`Selection`]
 
 mod error;
 mod load;
@@ -14,20 +14,20 @@ pub use load::{knows_quarantine, load, load_active, quarantine_problem};
 use acp_registry_core::registry::Registry;
 use acp_registry_core::sys::git;
 
-/// Which agents are wanted.
+/// The agents that a caller requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Agents {
     /// All agents of the registry.
     #[default]
     All,
-    /// The agents of these ids.
+    /// The agents with these ids.
     Named(Vec<String>),
-    /// The agents that differ from this git revision.
+    /// The agents with changes since this git revision.
     ChangedSince(String),
 }
 
 impl Agents {
-    /// The agents of these ids; without ids, those that have changed since a revision; without one, all.
+    /// Requests `ids` if there are any, otherwise the agents changed since `changed_since`, otherwise all agents.
     #[must_use]
     pub fn new(ids: impl IntoIterator<Item = String>, changed_since: Option<String>) -> Self {
         let ids: Vec<String> = ids.into_iter().collect();
@@ -38,11 +38,11 @@ impl Agents {
         }
     }
 
-    /// Finds them in a registry.
+    /// Resolves the request in a registry.
     ///
     /// # Errors
-    /// [`Error::Unknown`] and [`Error::NoManifest`] for an id that the registry does not have, [`Error::Git`] where the
-    /// changes are not known.
+    /// Returns [`Error::Unknown`] or [`Error::NoManifest`] for an id that the registry does not have, and
+    /// [`Error::Git`] if git cannot list the changed files.
     pub fn select(&self, registry: &Registry) -> Result<Selection, Error> {
         match self {
             Self::All => Ok(Selection::All),
@@ -62,19 +62,20 @@ impl Agents {
     }
 }
 
-/// Which agents are checked.
+/// The agents to check.
 #[derive(Debug, Clone)]
 pub enum Selection {
     /// The whole registry.
     All,
-    /// The agents of these ids.
+    /// The agents with these ids.
     Agents(BTreeSet<String>),
-    /// Whatever these paths, relative to the registry directory, belong to: agents, and files beside them.
+    /// The agents, and the files of the registry itself, that these paths belong to. Paths are relative to the registry
+    /// directory.
     Paths(BTreeSet<String>),
 }
 
 impl Selection {
-    /// Whether an agent, or a folder of this name, is checked.
+    /// Whether the agent or folder with this name is selected.
     #[must_use]
     pub fn has_folder(&self, name: &str) -> bool {
         match self {
@@ -88,7 +89,7 @@ impl Selection {
         }
     }
 
-    /// The ids of the agents of a registry that are checked; `None` for all.
+    /// The ids of the selected agents that are in `registry`; `None` if all are selected.
     #[must_use]
     pub fn ids(&self, registry: &Registry) -> Option<BTreeSet<String>> {
         let ids = || registry.entries.iter().map(|entry| &entry.id).filter(|id| self.has_folder(id)).cloned().collect();
