@@ -1,4 +1,4 @@
-//! Fetches an archive, and looks into it while it comes.
+//! Downloads archives, and inspects them during the download.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -16,42 +16,42 @@ use acp_registry_core::digest::{hash, hex};
 use acp_registry_core::net::{Answer, Client, FetchError, Problem, Sink, shown};
 use acp_registry_core::sys::fs::{open_file, read_at};
 
-/// An archive that was fetched.
+/// A downloaded archive.
 #[derive(Debug)]
 pub struct Archive {
-    /// How its host answered.
+    /// How the host answered; the default if the archive was cached.
     pub answer: Answer,
-    /// SHA-256 of its bytes, in lower-case hexadecimal.
+    /// SHA-256 of the archive, in lower-case hexadecimal.
     pub sha256: String,
-    /// What was found in it, by the program that a manifest wants started.
+    /// The inspection of the archive for each `cmd` that a manifest starts from it.
     pub inspections: BTreeMap<String, Result<Inspection, archive::Error>>,
 }
 
-/// What an archive means for a manifest.
+/// What was found in an archive for one `cmd`.
 #[derive(Debug)]
 pub struct Inspection {
-    /// Its format, by its content.
+    /// The format, detected from the content.
     pub format: Format,
-    /// Whether the program is there.
+    /// Whether the archive has the program.
     pub cmd: Result<(), CmdNotFound>,
-    /// What the program is.
+    /// The program's format and target, if it is an executable.
     pub program: Option<Program>,
 }
 
-/// Which archive is wanted, and what for.
+/// An archive to download and inspect.
 pub(super) struct Wanted<'a> {
-    /// Tells several downloads apart in [`Event`]s.
+    /// Identifies the download in [`Event`]s.
     pub(super) number: usize,
     pub(super) url: &'a Url,
-    /// The programs that manifests want started.
+    /// The programs (`cmd`) that manifests start from this archive.
     pub(super) cmds: &'a BTreeSet<String>,
-    /// What its host says of its digest: the same bytes need not be fetched twice.
+    /// SHA-256 as GitHub states it, for finding the archive in the cache.
     pub(super) digest: Option<&'a str>,
     pub(super) limits: Limits,
 }
 
 impl Wanted<'_> {
-    /// Fetches the archive, or takes it from the cache, and inspects it.
+    /// Downloads the archive, or takes it from the cache, and inspects it.
     pub(super) async fn fetch(
         &self,
         client: &Client,
@@ -64,7 +64,7 @@ impl Wanted<'_> {
         {
             return Ok(archive);
         }
-        // Without a name, so that nothing is left of it, however this program ends.
+        // The file has no name, so that nothing is left behind if the process is killed.
         let file = Arc::new(tempfile::tempfile().map_err(|error| disk(&error))?);
         let growth = GrowthEnd(Arc::default());
         let first = self.cmds.first().cloned().unwrap_or_default();
@@ -85,8 +85,8 @@ impl Wanted<'_> {
         let downloaded = downloaded?;
         let mut inspections = BTreeMap::new();
         match listing? {
-            // Some things are seen only when all is there: the table of contents of a .zip, the mark at the end of a disk
-            // image, a program behind a link.
+            // Some archives can only be inspected when complete: a .zip has its directory at the end, a disk image has
+            // its signature at the end, and the program may be behind a link.
             Err(archive::Error::NotSeekable | archive::Error::NotAnArchive(_)) | Ok(Listing { program: None, .. }) => {}
             listing => {
                 inspections.insert(first.clone(), listing.map(|listing| Inspection::of(&listing, &first)));
@@ -120,7 +120,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// The cached file, if it still has its digest.
+    /// Inspects the cached file; `None` if it cannot be read or its digest differs.
     async fn inspect_cached(&self, path: &Path, digest: &str) -> Option<Archive> {
         let file = Arc::new(open_file(path).ok()?);
         let hashed = file.clone();
@@ -152,7 +152,7 @@ async fn inspect(file: Arc<File>, cmd: &str, limits: Limits) -> Result<Inspectio
     inspected.await.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error))))
 }
 
-/// Takes the bytes of a download: to the file, into the hash, and to the readers that wait for them.
+/// Receives the bytes of a download: writes them to the file, hashes them, and wakes the readers waiting for them.
 struct Receiver<'a> {
     file: &'a File,
     hash: Sha256,
@@ -176,7 +176,7 @@ impl Sink for Receiver<'_> {
     }
 }
 
-/// How far a file has grown, for those who read it meanwhile.
+/// The current length of a growing file, for concurrent readers.
 #[derive(Default)]
 struct Growth {
     state: Mutex<(u64, State)>,
@@ -203,7 +203,7 @@ impl Growth {
         self.changed.notify_all();
     }
 
-    /// The end of a file that was not completed; one that was stays complete.
+    /// Marks the file as failed, unless it is complete already.
     fn give_up(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.1 == State::Growing {
@@ -213,7 +213,8 @@ impl Growth {
         self.changed.notify_all();
     }
 
-    /// How long the file is, once it is longer than this; the end of the file where it grows no more.
+    /// Waits until the file is longer than `than` bytes, or complete, and returns its length. Fails if the download
+    /// failed.
     fn wait_for_more(&self, than: u64) -> io::Result<u64> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let state = self.changed.wait_while(state, |(length, state)| *length <= than && *state == State::Growing);
@@ -222,7 +223,7 @@ impl Growth {
     }
 }
 
-/// Wakes the readers of a growing file when the download is given up.
+/// Marks the file as failed when dropped, so that its readers do not wait forever.
 struct GrowthEnd(Arc<Growth>);
 
 impl Drop for GrowthEnd {
@@ -231,7 +232,7 @@ impl Drop for GrowthEnd {
     }
 }
 
-/// Reads a file that grows, up to the end that it will have.
+/// Reads a growing file to its final end, waiting for more bytes.
 struct GrowingFile {
     file: Arc<File>,
     growth: Arc<Growth>,

@@ -1,11 +1,11 @@
-//! GATHER: what the world outside says of the things that manifests name: addresses, packages, releases, archives.
+//! Asks package registries and hosts about everything that manifests name: URLs, packages, releases, archives.
 //!
-//! * [`Survey`]: the answers, by what was asked; rules read it and nothing else
-//! * [`Surveyor`] asks
+//! * [`Survey`]: the answers; the only network data that rules read
+//! * [`Surveyor`]: asks
 //!
-//! How agents behave when they are started comes from [`crate::verify`], and is put in beside the rest.
+//! [`crate::verify`] installs and starts agents; its results are added to the survey with [`Survey::take_rows`].
 //!
-//! Each thing is asked for once, however many agents name it, and all of them at the same time.
+//! Each question is asked once, however many agents have it, and questions are asked concurrently.
 
 mod archives;
 mod surveyor;
@@ -25,40 +25,41 @@ use acp_registry_core::net::{Answer, FetchError};
 use acp_registry_core::upstream::github::{Release, ReleaseId};
 use acp_registry_core::upstream::{SourceError, npm, pypi};
 
-/// What a source says of one thing; `None` when there is no such thing.
+/// The answer of a source; `None` if it does not have the item.
 pub type Found<T> = Result<Option<Arc<T>>, SourceError>;
 
-/// The answers of the world outside. What was not asked for is not there.
+/// All answers, keyed by what was asked. Questions that were not asked have no entry.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// Whether there is something at an address, by the address as the manifest writes it.
+    /// Whether URLs can be fetched, keyed by the URL as written in the manifest.
     pub links: BTreeMap<String, Result<Answer, FetchError>>,
-    /// npm packages by name.
+    /// npm packages, by name.
     pub npm: BTreeMap<String, Found<npm::Packument>>,
-    /// Python projects by name as the manifest writes it.
+    /// Python projects, by name as written in the manifest.
     pub pypi: BTreeMap<String, Found<pypi::Project>>,
-    /// Releases on GitHub.
+    /// GitHub releases.
     pub releases: BTreeMap<ReleaseId, Found<Release>>,
-    /// The files of releases on GitHub that addresses name.
+    /// Release and file name of each archive URL that is a GitHub release asset, keyed by the URL as written in the
+    /// manifest.
     pub assets: BTreeMap<String, (ReleaseId, String)>,
-    /// Archives that were fetched, by the address as the manifest writes it.
+    /// Downloaded archives, keyed by the URL as written in the manifest.
     pub archives: BTreeMap<String, Result<Archive, FetchError>>,
-    /// The result of starting agents, by id.
+    /// Results of starting agents, by id.
     pub agents: BTreeMap<String, Vec<Row>>,
-    /// What was not asked, and why: for readers of the result.
+    /// What was left out, and why; printed with the result.
     pub notes: Vec<String>,
-    /// What this machine itself could not do, such as storing an archive: nothing is known then of what was asked.
+    /// Downloads that failed because of this machine, such as a full disk. They say nothing about the archives.
     pub troubles: Vec<FetchError>,
     /// Whether no agent could be installed because this machine has no package managers.
     pub lacks_package_managers: bool,
-    /// Whether anything was asked and no host answered.
+    /// Whether questions were asked and no host answered.
     pub is_cut_off: bool,
-    /// Whether a host answered that is known by a public name, so that names can be resolved.
+    /// Whether a host was reached by a name that needs public DNS, which shows that name resolution works.
     pub has_reached_names: bool,
 }
 
 impl Survey {
-    /// The result of asking for an address; `None` when it was not asked for.
+    /// The answer for a URL; `None` if it was not asked.
     #[must_use]
     pub fn link(&self, url: &str) -> Option<Result<&Answer, &FetchError>> {
         match self.archives.get(url) {
@@ -67,7 +68,7 @@ impl Survey {
         }
     }
 
-    /// Whether GitHub itself has said that it does not have the file at an address.
+    /// Whether GitHub itself says that the file at a URL does not exist.
     #[must_use]
     pub fn is_denied_by_github(&self, url: &str) -> bool {
         self.asset(url).is_some_and(|(_, file, found)| match found {
@@ -77,14 +78,15 @@ impl Survey {
         })
     }
 
-    /// The digest that GitHub gives for the file at an address.
+    /// The SHA-256 that GitHub states for the file at a URL.
     #[must_use]
     pub fn github_digest(&self, url: &str) -> Option<&str> {
         let (_, file, found) = self.asset(url)?;
         found.as_ref().ok()?.as_ref()?.asset(file)?.sha256.as_deref()
     }
 
-    /// The release that an address names a file of, and the file's name, if the release was asked for.
+    /// The GitHub release that a URL belongs to, the file's name, and GitHub's answer; `None` if that release was not
+    /// asked for.
     #[must_use]
     pub fn asset(&self, url: &str) -> Option<(&ReleaseId, &str, &Found<Release>)> {
         let (id, file) = self.assets.get(url)?;

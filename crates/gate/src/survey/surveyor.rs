@@ -1,4 +1,4 @@
-//! Asks the world outside.
+//! Asks package registries and hosts about what manifests name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,59 +16,59 @@ use acp_registry_core::net::{Client, FetchError, Problem};
 use acp_registry_core::upstream::Sources;
 use acp_registry_core::upstream::github::ReleaseId;
 
-/// How many questions are open at once, over all hosts.
+/// Maximum number of concurrent requests, over all hosts.
 const OPEN_QUESTIONS: usize = 256;
 
-/// What is asked for.
+/// What to ask for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// Whether addresses answer, and whether packages have the versions that are named.
+    /// Whether to request URLs, and to look up the named versions in package registries.
     pub urls: bool,
-    /// What is in the archives, of all platforms, if they keep these limits.
+    /// If set, download and inspect archives of all platforms, within these limits.
     pub archives: Option<Limits>,
 }
 
-/// How far a survey is.
+/// Progress of a survey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// So many further questions are to be asked.
+    /// This many more questions will be asked.
     Planned(usize),
-    /// One question has its answer.
+    /// One question was answered.
     Answered,
-    /// An archive begins to come.
+    /// The download of an archive has started.
     Downloading {
-        /// Tells it from other downloads.
+        /// Identifies the download.
         number: usize,
-        /// Its address, without secrets.
+        /// The archive's URL, without secrets.
         url: String,
-        /// How long it is, in bytes, if its host says so.
+        /// Size in bytes, if the host states it.
         length: Option<u64>,
     },
-    /// Another piece of it has come.
+    /// A piece of an archive has arrived.
     Received {
-        /// Of which download.
+        /// The download.
         number: usize,
-        /// How many bytes.
+        /// Size of the piece, in bytes.
         bytes: u64,
     },
-    /// It is complete, or has failed.
+    /// The download with this number is complete or has failed.
     Downloaded(usize),
 }
 
-/// Asks the world outside what manifests claim.
+/// Asks package registries and hosts about what manifests name.
 pub struct Surveyor<'a> {
-    /// The client; what it may speak to is its own matter.
+    /// The HTTP client; it decides which hosts may be contacted.
     pub client: &'a Client,
-    /// Where to ask.
+    /// The package registries and GitHub.
     pub sources: &'a Sources,
     /// What to ask for.
     pub scope: Scope,
-    /// Is told how far the survey is.
+    /// Called with every event of the survey.
     pub progress: &'a (dyn Fn(Event) + Sync),
 }
 
 impl Surveyor<'_> {
-    /// Asks for everything that these agents name.
+    /// Asks about everything that these agents name.
     pub async fn survey<'a>(&self, agents: impl IntoIterator<Item = &'a Agent>) -> Survey {
         let targets = Targets::of(agents);
         let mut survey = Survey::default();
@@ -87,11 +87,11 @@ impl Surveyor<'_> {
 
     async fn ask_addresses_and_packages(&self, targets: &Targets, survey: &mut Survey, asked: &AtomicU64) {
         let mut links: BTreeMap<&String, &Url> = targets.pages.iter().collect();
-        // An archive that is fetched answers by that.
+        // Downloaded archives need no separate request.
         if self.scope.archives.is_none() {
             links.extend(&targets.archives);
         }
-        // What the client would refuse without asking is the concern of rules that need no network.
+        // URLs that the client refuses to request are reported by offline rules.
         links.retain(|_, url| self.client.may_ask(url));
         let links = self.ask(links.into_iter(), asked, |url| self.client.probe(url));
         let npm = async {
@@ -107,8 +107,8 @@ impl Surveyor<'_> {
         (survey.links, survey.npm, survey.pypi) = futures_util::join!(links, npm, pypi);
     }
 
-    /// Asks GitHub for releases: for digests where archives are fetched, and else where files did not answer, since only
-    /// GitHub can say what there is instead.
+    /// Asks GitHub for the releases that archives belong to: all of them if archives are downloaded, for their digests;
+    /// otherwise those whose URLs failed, to find out which files exist instead.
     async fn ask_github(&self, targets: &Targets, survey: &mut Survey, asked: &AtomicU64) {
         let is_wanted = |text: &String| self.scope.archives.is_some() || matches!(survey.links.get(text), Some(Err(_)));
         let assets = targets.archives.iter().filter(|(text, _)| is_wanted(text));
@@ -119,7 +119,7 @@ impl Surveyor<'_> {
             self.ask(releases.into_iter(), asked, |id| self.sources.github.release(self.client, id)).await;
     }
 
-    /// Fetches archives, a few at a time: each takes a processor to look into.
+    /// Downloads archives, only a few at a time, since inspecting one takes a CPU core.
     async fn fetch_archives(&self, targets: &Targets, limits: Limits, survey: &mut Survey, asked: &AtomicU64) {
         let archives: Vec<(&String, &Url)> =
             targets.archives.iter().filter(|(_, url)| self.client.may_ask(url)).collect();
@@ -148,7 +148,7 @@ impl Surveyor<'_> {
         survey.troubles.sort_by(|a, b| a.url.cmp(&b.url));
     }
 
-    /// Asks many questions at once.
+    /// Asks many questions concurrently.
     async fn ask<'q, K, Q, A, F>(
         &self,
         questions: impl ExactSizeIterator<Item = (&'q K, &'q Q)>,

@@ -1,4 +1,4 @@
-//! What is to be asked for.
+//! Collects what a survey asks for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,14 +7,14 @@ use url::Url;
 use acp_registry_core::manifest::{Agent, NpmSpec, Platform, PypiSpec};
 use acp_registry_core::net::address;
 
-/// The things that agents name, each once.
+/// Everything that agents name, without duplicates.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
-    /// Addresses of archives, as written and parsed.
+    /// Archive URLs, keyed by the URL as written.
     pub(super) archives: BTreeMap<String, Url>,
-    /// The programs that manifests want started from each archive.
+    /// The programs (`cmd`) that manifests start, by archive URL.
     pub(super) cmds: BTreeMap<String, BTreeSet<String>>,
-    /// Addresses of pages: repository, web site, licence.
+    /// URLs of repositories, websites and licences, keyed by the URL as written.
     pub(super) pages: BTreeMap<String, Url>,
     /// Names of npm packages.
     pub(super) npm: BTreeSet<String>,
@@ -23,13 +23,12 @@ pub(super) struct Targets {
 }
 
 impl Targets {
-    /// Collects what the agents name. What is not an address or a package specification is left to the rules that need no
-    /// network.
+    /// Collects what `agents` name. Invalid URLs and package specifications are skipped; offline rules report them.
     pub(super) fn of<'a>(agents: impl IntoIterator<Item = &'a Agent>) -> Self {
         let mut targets = Self::default();
         for agent in agents {
             for release in agent.releases() {
-                // Platforms that nobody has are the schema's concern; there could be thousands of them.
+                // Unknown platforms are reported by the schema rule, and could be thousands in a hostile manifest.
                 let targets_of_platforms =
                     release.distribution.binary.iter().filter(|t| t.platform.parse::<Platform>().is_ok());
                 for target in targets_of_platforms {

@@ -1,4 +1,4 @@
-//! From a registry to what is asked.
+//! Chooses what to ask and which agents to start for a selection.
 
 use super::{Scope, Survey, Surveyor};
 use crate::config::Config;
@@ -9,7 +9,7 @@ use acp_registry_core::registry::{Entry, Registry};
 use acp_registry_core::text::quote;
 use acp_registry_core::upstream::Needs;
 
-/// How many agents a note names.
+/// Maximum number of agents that a note names.
 const NOTED: usize = 10;
 
 impl Scope {
@@ -19,7 +19,7 @@ impl Scope {
         *self == Self::default()
     }
 
-    /// Which package registries are asked about the selected agents.
+    /// The package registries that the selected agents need.
     #[must_use]
     pub fn needs(&self, registry: &Registry, selection: &Selection) -> Needs {
         if !self.urls {
@@ -30,7 +30,7 @@ impl Scope {
     }
 }
 
-/// Which package registries have these distributions.
+/// The package registries that these distributions are published in.
 #[must_use]
 pub fn needs<'a>(distributions: impl IntoIterator<Item = &'a Distribution>) -> Needs {
     distributions.into_iter().fold(Needs::default(), |needs, distribution| Needs {
@@ -40,7 +40,7 @@ pub fn needs<'a>(distributions: impl IntoIterator<Item = &'a Distribution>) -> N
 }
 
 impl Surveyor<'_> {
-    /// Asks for everything that the selected agents name.
+    /// Asks about everything that the selected agents name.
     pub async fn survey_selected(&self, registry: &Registry, selection: &Selection) -> Survey {
         self.survey(selected(registry, selection)).await
     }
@@ -51,8 +51,8 @@ fn selected<'a>(registry: &'a Registry, selection: &'a Selection) -> impl Iterat
     entries.filter_map(|entry| Some(entry.manifest.present()?.agent()))
 }
 
-/// What is to be installed and started of the selected agents on this machine, without those that are withdrawn; `None` where
-/// it is not known which of them are in quarantine.
+/// The tasks that install and start the selected agents on this machine. Withdrawn agents are left out. Returns `None`
+/// if the quarantine list cannot be read.
 #[must_use]
 pub fn tasks(registry: &Registry, selection: &Selection, config: &Config) -> Option<Vec<Task>> {
     if !knows_quarantine(registry) {
@@ -68,7 +68,7 @@ pub fn tasks(registry: &Registry, selection: &Selection, config: &Config) -> Opt
     Some(verify::plan(registry, &wanted, None))
 }
 
-/// Says which of the selected agents are not started because they are withdrawn, if there are any.
+/// A note that names the selected agents that are not started because they are withdrawn; `None` if there are none.
 #[must_use]
 pub fn not_started(registry: &Registry, selection: &Selection, config: &Config) -> Option<String> {
     let ids = registry.entries.iter().map(|entry| &entry.id);
@@ -77,7 +77,7 @@ pub fn not_started(registry: &Registry, selection: &Selection, config: &Config) 
     note_of("started", &ids, "withdrawn")
 }
 
-/// A note that these agents are not checked, or not started; `None` where there are none.
+/// A note that these agents were not `work` (such as "started"), with the reason; `None` if there are none.
 pub(crate) fn note_of(work: &str, ids: &[String], why: &str) -> Option<String> {
     let (count, more) = (ids.len(), if ids.len() > NOTED { ", …" } else { "" });
     let named = ids[..count.min(NOTED)].join(", ");
@@ -85,7 +85,8 @@ pub(crate) fn note_of(work: &str, ids: &[String], why: &str) -> Option<String> {
 }
 
 impl Survey {
-    /// Puts the result of starting agents beside the rest. Which ones were not started is noted; these notes are also returned.
+    /// Adds the results of starting agents. Returns notes about agents that were not started, which are also added to
+    /// `notes`.
     pub fn take_rows(&mut self, rows: Vec<Row>) -> Vec<String> {
         self.lacks_package_managers = verify::lacks_package_managers(&rows);
         let mut notes = Vec::new();
