@@ -1,4 +1,4 @@
-//! Carrying out the changes that findings offer.
+//! Applies the fixes of findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -9,17 +9,17 @@ use crate::finding::Level;
 use acp_registry_core::registry::Registry;
 use acp_registry_core::source::Edit;
 
-/// What became of the changes that findings offer.
+/// The result of [`fix`].
 #[derive(Debug, Default)]
 pub struct Fixed {
-    /// How many were made.
+    /// Number of applied fixes.
     pub count: usize,
-    /// Why others were not, file by file.
+    /// Errors of files that could not be written.
     pub errors: Vec<EditError>,
 }
 
-/// Carries out the changes that findings offer, and takes these findings out of the result. A file that cannot be changed
-/// keeps its findings, and does not stop the others.
+/// Applies the fixes of all findings, and removes these findings from `checked`. A file that cannot be written keeps
+/// its findings, and the other files are still fixed.
 pub fn fix(registry: &Registry, checked: &mut Checked) -> Fixed {
     let mut by_file: BTreeMap<String, Vec<Edit>> = BTreeMap::new();
     for finding in &checked.findings {
@@ -29,7 +29,7 @@ pub fn fix(registry: &Registry, checked: &mut Checked) -> Fixed {
     }
     let mut fixed = Fixed::default();
     let mut done: BTreeSet<String> = BTreeSet::new();
-    // Several names may lead to one file, whose changes are then the same.
+    // Several paths may lead to one file through links; it must be edited only once.
     let mut written: BTreeSet<PathBuf> = BTreeSet::new();
     for (file, edits) in by_file {
         let path = registry.root.join(&file);

@@ -1,4 +1,4 @@
-//! Which rules run, and how much their findings weigh.
+//! Resolves the level of each rule from defaults, `registry.toml` and flags.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,40 +8,40 @@ use crate::config::{Config, LevelSetting};
 use crate::finding::Level;
 use acp_registry_core::text::nearest;
 
-/// The level of every rule: its default, unless configuration or flags have set it.
+/// The level of every rule: its default, unless overridden by configuration or flags.
 #[derive(Debug, Clone, Default)]
 pub struct Levels {
     all: Set,
-    /// What is different for single agents, by id.
+    /// Overrides for single agents, by id.
     agents: HashMap<String, Set>,
 }
 
-/// Levels that were set.
+/// Overrides of default levels.
 #[derive(Debug, Clone, Default)]
 struct Set {
     levels: HashMap<&'static str, Level>,
     deny_warnings: bool,
 }
 
-/// There is no rule of this name.
+/// A name that matches no rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no rule `{name}`")]
 pub struct UnknownRule {
-    /// The name as given, without control characters.
+    /// The name as given, with control characters escaped.
     pub name: String,
-    /// What was probably meant.
+    /// The name that was probably meant.
     pub suggestion: Option<String>,
 }
 
 impl UnknownRule {
-    /// The error for a name, with the rule that was probably meant.
+    /// Creates the error with a suggestion.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self { name: acp_registry_core::text::printable(name).into_owned(), suggestion: suggest(name) }
     }
 }
 
-/// The rule that is spelled alike, with its group or without, or the group.
+/// Suggests a similar rule or group; `name` may lack the group.
 fn suggest(name: &str) -> Option<String> {
     let groups = || RULES.iter().map(|rule| rule.group());
     if name == "warning" {
@@ -54,7 +54,8 @@ fn suggest(name: &str) -> Option<String> {
         return nearest(group, groups()).map(|group| format!("{group}/*"));
     }
     let bare = |rule: &&&'static Rule| rule.name.split('/').nth(1) == Some(name);
-    // In a group that there is, its name makes no rule more alike than another.
+    // Within an existing group only the rest of the name is compared: the shared group would make all its rules look
+    // similar.
     let in_group = |(group, bare): (&str, &str)| {
         let rules = RULES.iter().filter(|rule| rule.group() == group).filter_map(|rule| rule.name.split('/').nth(1));
         nearest(bare, rules).map(|bare| format!("{group}/{bare}"))
@@ -69,10 +70,10 @@ fn suggest(name: &str) -> Option<String> {
 }
 
 impl Levels {
-    /// The levels that a configuration sets, those of single agents last.
+    /// The levels of a configuration. Levels for single agents override those for the registry.
     ///
     /// # Errors
-    /// [`UnknownRule`] for a name that the configuration has and that means no rule.
+    /// Returns [`UnknownRule`] if the configuration names a rule that does not exist.
     pub fn configured(config: &Config) -> Result<Self, UnknownRule> {
         let mut levels = Self::default();
         for (name, setting) in groups_first(&config.rules) {
@@ -86,11 +87,11 @@ impl Levels {
         Ok(levels)
     }
 
-    /// Sets the level of a rule, of a group of rules (`icon/*`), or, to deny, of `warnings`: whatever is a warning then.
-    /// A later call wins over an earlier one, also over one for a single agent.
+    /// Sets the level of a rule, of a group (`icon/*`), or of `warnings`, which accepts only `deny` and turns all
+    /// remaining warnings into errors. Later calls override earlier ones, including those of [`Levels::set_for`].
     ///
     /// # Errors
-    /// [`UnknownRule`] when no rule is meant.
+    /// Returns [`UnknownRule`] if `name` matches no rule.
     pub fn set(&mut self, name: &str, setting: LevelSetting) -> Result<(), UnknownRule> {
         let (rules, level) = meant(name, setting)?;
         for set in self.agents.values_mut() {
@@ -100,31 +101,30 @@ impl Levels {
         Ok(())
     }
 
-    /// Sets the same for one agent only.
+    /// Like [`Levels::set`], for findings about one agent.
     ///
     /// # Errors
-    /// [`UnknownRule`] when no rule is meant.
+    /// Returns [`UnknownRule`] if `name` matches no rule.
     pub fn set_for(&mut self, agent: &str, name: &str, setting: LevelSetting) -> Result<(), UnknownRule> {
         let (rules, level) = meant(name, setting)?;
         self.agents.entry(agent.to_owned()).or_default().put(&rules, level);
         Ok(())
     }
 
-    /// The level of a rule in findings about an agent, or about none.
+    /// The level of a rule for findings about an agent, or about the registry itself if `agent` is `None`.
     #[must_use]
     pub fn of(&self, rule: &Rule, agent: Option<&str>) -> Level {
         self.level(rule, agent, rule.level)
     }
 
-    /// Whether findings of a rule about anything are reported.
+    /// Whether a rule reports findings about at least one agent or about the registry itself.
     #[must_use]
     pub fn is_active(&self, rule: &Rule) -> bool {
         let agents = || self.agents.keys().map(|agent| Some(agent.as_str()));
         std::iter::once(None).chain(agents()).any(|agent| self.of(rule, agent) > Level::Allow)
     }
 
-    /// The level of a finding that its rule calls worse than the rule's default: an error, unless the rule's level was
-    /// set.
+    /// The level of a finding that is worse than the rule's default level: an error, unless the rule's level was set.
     pub(super) fn of_grave(&self, rule: &Rule, agent: Option<&str>) -> Level {
         self.level(rule, agent, Level::Error)
     }
@@ -139,20 +139,20 @@ impl Levels {
 }
 
 impl Set {
-    /// Without rules, `warnings` are meant.
+    /// Sets `level` for `rules`. An empty list stands for `warnings`.
     fn put(&mut self, rules: &[&'static str], level: Level) {
         self.deny_warnings |= rules.is_empty();
         self.levels.extend(rules.iter().map(|rule| (*rule, level)));
     }
 }
 
-/// A rule named by itself is meant more precisely than its group.
+/// Sorts groups before rules, so that a rule's own level overrides that of its group.
 fn groups_first(rules: &BTreeMap<String, LevelSetting>) -> impl Iterator<Item = (&String, &LevelSetting)> {
     let (groups, rules): (Vec<_>, Vec<_>) = rules.iter().partition(|(name, _)| name.ends_with("/*"));
     groups.into_iter().chain(rules)
 }
 
-/// The rules that a name means, and the level that they are to have; no rules for `warnings`.
+/// The rules that a name matches, and their level. The list is empty for `warnings`.
 fn meant(name: &str, setting: LevelSetting) -> Result<(Vec<&'static str>, Level), UnknownRule> {
     let level = match setting {
         LevelSetting::Deny => Level::Error,
@@ -213,7 +213,7 @@ mod tests {
         assert!(levels.is_active(missing) && levels.of(missing, None) == Level::Allow);
         assert_eq!(levels.of_grave(comment, Some("a")), Level::Allow);
         assert!(levels.set_for("a", "icon/coment", LevelSetting::Warn).is_err());
-        // A flag is set last.
+        // Flags are applied after the configuration.
         levels.set("icon/comment", LevelSetting::Deny).unwrap();
         assert_eq!(of(&levels, comment), [Level::Error; 4]);
     }

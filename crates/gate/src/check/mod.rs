@@ -1,10 +1,10 @@
-//! CHECK: a loaded registry to findings. Nothing here prints, and no rule knows of levels or output formats.
+//! Checks a loaded registry and returns findings. Rules print nothing, and know neither levels nor output formats.
 //!
-//! * [`check()`]: runs every rule that is not switched off over the selected agents
-//! * [`Rule`], [`RULES`]: the rules; each is a file below `rules/`, with its documentation inside
-//! * [`Levels`]: defaults, `registry.toml` and flags, resolved in one place
-//! * [`fix()`]: carries out the changes that findings offer
-//! * `icon`: what the icon rules look at
+//! * [`check()`]: runs all rules that are not off over the selected agents
+//! * [`Rule`], [`RULES`]: the rules; each has a file in `rules/` with its documentation
+//! * [`Levels`]: resolves defaults, `registry.toml` and flags
+//! * [`fix()`]: applies the fixes of findings
+//! * `icon`: the parsed icon that icon rules read
 //! * `schema`: the JSON Schemas
 
 mod fix;

@@ -1,4 +1,4 @@
-//! Where rules put what they find.
+//! Collects the findings of rules.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,10 +9,10 @@ use acp_registry_core::manifest::Manifest;
 use acp_registry_core::source::{Edit, Span};
 use acp_registry_core::text::printable;
 
-/// How many findings of one rule about one file are kept: a hostile file must not fill a report.
+/// Maximum number of findings of one rule for one file, so that a hostile file cannot fill a report.
 const FINDING_LIMIT: usize = 50;
 
-/// Takes the findings of one rule, and adds what all findings need: rule, level, agent, file and place.
+/// Collects the findings of one rule, and adds their rule, level, agent, file and position.
 pub(super) struct Reporter<'a> {
     rule: &'static Rule,
     levels: &'a Levels,
@@ -24,15 +24,15 @@ pub(super) struct Reporter<'a> {
 /// The file that findings are about.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct About<'a> {
-    /// The agent's folder, if the file is in one.
+    /// Folder name of the agent; `None` for files of the registry itself.
     pub(super) agent: Option<&'a str>,
-    /// Name of the file, in the agent's folder or in the registry directory.
+    /// Path of the file relative to the agent's folder or, without an agent, to the registry directory.
     pub(super) file: &'a str,
     pub(super) text: &'a str,
     pub(super) manifest: Option<&'a Manifest>,
 }
 
-/// Where a finding is, before lines are counted.
+/// The place of a finding, before it is converted to lines and columns.
 enum Place {
     File,
     Range(Range<usize>),
@@ -41,7 +41,7 @@ enum Place {
     Member(String, Range<usize>),
 }
 
-/// A finding that can still be completed.
+/// A finding to which help and a fix can be added.
 pub(super) struct Draft<'r> {
     finding: Option<&'r mut Finding>,
     grave: Level,
@@ -57,32 +57,33 @@ impl<'a> Reporter<'a> {
         Self { rule, levels, about, count: 0, findings }
     }
 
-    /// Reports about another file; only rules about the registry as a whole need this.
+    /// Reports findings about another file. Only rules that check the whole registry need this.
     pub(super) fn about(&mut self, about: About<'_>, report: impl FnOnce(&mut Reporter<'_>)) {
         report(&mut Reporter { rule: self.rule, levels: self.levels, about, count: 0, findings: self.findings });
     }
 
-    /// Reports about the file as a whole.
+    /// Reports a finding about the whole file.
     pub(super) fn file(&mut self, message: impl Into<String>) -> Draft<'_> {
         self.push(Place::File, message.into())
     }
 
-    /// Reports about a range of bytes of the file's text.
+    /// Reports a finding about a byte range of the file's text.
     pub(super) fn range(&mut self, range: Range<usize>, message: impl Into<String>) -> Draft<'_> {
         self.push(Place::Range(range), message.into())
     }
 
-    /// Reports about the value at a JSON pointer; where there is none, about the nearest one around it.
+    /// Reports a finding about the value at a JSON pointer. If that does not exist, the nearest enclosing value is
+    /// marked.
     pub(super) fn value(&mut self, pointer: impl Into<String>, message: impl Into<String>) -> Draft<'_> {
         self.push(Place::Value(pointer.into()), message.into())
     }
 
-    /// Reports about the key of the member at a JSON pointer.
+    /// Reports a finding about the key of the member at a JSON pointer.
     pub(super) fn key(&mut self, pointer: impl Into<String>, message: impl Into<String>) -> Draft<'_> {
         self.push(Place::Key(pointer.into()), message.into())
     }
 
-    /// Reports about a place that the caller has found, with its JSON pointer.
+    /// Reports a finding about a byte range, with its JSON pointer.
     pub(super) fn member(&mut self, pointer: String, range: Range<usize>, message: impl Into<String>) -> Draft<'_> {
         self.push(Place::Member(pointer, range), message.into())
     }
@@ -90,12 +91,12 @@ impl<'a> Reporter<'a> {
     fn push(&mut self, place: Place, message: String) -> Draft<'_> {
         let level = self.levels.of(self.rule, self.about.agent);
         let grave = self.levels.of_grave(self.rule, self.about.agent);
-        // Another agent's level may be the reason why the rule runs.
+        // The rule may run only because another agent enables it.
         if level == Level::Allow {
             return Draft { finding: None, grave };
         }
         self.count += 1;
-        // Before the place is worked out: in a hostile file that alone could take very long.
+        // Checked before the position is resolved, since that is slow in a large hostile file.
         if self.count > FINDING_LIMIT {
             return Draft { finding: None, grave };
         }
@@ -136,7 +137,7 @@ impl<'a> Reporter<'a> {
                         found => break found,
                     }
                 };
-                // A whole document would underline every line of the file: its first character is enough.
+                // Marks only the first character of the document instead of underlining every line.
                 (range.map(|range| if known.is_empty() { range.start..range.start } else { range }), Some(pointer))
             }
         };
@@ -159,7 +160,7 @@ impl Drop for Reporter<'_> {
 }
 
 impl Draft<'_> {
-    /// Says what to do about it.
+    /// Adds how to fix the problem.
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         if let Some(finding) = &mut self.finding {
             finding.help = Some(printable(&help.into()).into_owned());
@@ -167,7 +168,7 @@ impl Draft<'_> {
         self
     }
 
-    /// Offers the change that puts it right.
+    /// Adds an edit that fixes the problem.
     pub(super) fn fix(mut self, fix: Option<Edit>) -> Self {
         if let Some(finding) = &mut self.finding {
             finding.fix = fix;
@@ -175,7 +176,7 @@ impl Draft<'_> {
         self
     }
 
-    /// Says that this finding is an error although its rule is a warning.
+    /// Raises the finding to an error, although its rule is a warning by default.
     pub(super) fn grave(mut self) -> Self {
         if let Some(finding) = &mut self.finding {
             finding.level = self.grave;

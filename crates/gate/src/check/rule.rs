@@ -1,4 +1,4 @@
-//! What a rule is.
+//! The definition of a rule.
 
 use super::icon::{Icon, IconFile};
 use super::reporter::Reporter;
@@ -8,51 +8,52 @@ use crate::survey::Survey;
 use acp_registry_core::manifest::{Agent, BinaryTarget, Manifest, Package, PackageKind, Release};
 use acp_registry_core::registry::{Loaded, Registry};
 
-/// A rule: a name, a default level, documentation, two examples, and the function that looks.
+/// A rule: name, default level, documentation, examples and check function.
 #[derive(Debug)]
 pub struct Rule {
-    /// Stable name, `group/what-is-wrong`; it reads well after "allow".
+    /// Stable name, `group/problem`, such as `icon/missing`. Named after the problem, so that "allow icon/missing"
+    /// makes sense.
     pub name: &'static str,
-    /// Level when neither configuration nor flags say otherwise.
+    /// Default level.
     pub level: Level,
     /// What the rule reports, in one line.
     pub summary: &'static str,
-    /// Why that is a problem, and for whom.
+    /// Why it is a problem, and for whom.
     pub why: &'static str,
-    /// What to do about it.
+    /// How to fix it.
     pub fix: &'static str,
     /// An example that the rule reports.
     pub fails: Example,
-    /// The part of [`Rule::fails`] that the report underlines; empty where the file as a whole is meant.
+    /// The part of [`Rule::fails`] that the report underlines; empty if the finding is about the whole file.
     pub marks: &'static str,
-    /// The example put right.
+    /// The corrected example.
     pub passes: Example,
     pub(super) check: Check,
 }
 
-/// An example for the documentation, which a test also runs.
+/// An example for the documentation, which tests also run.
 #[derive(Debug, Clone, Copy)]
 pub enum Example {
-    /// Members of a manifest that is otherwise in order.
+    /// Members to put into an otherwise valid manifest.
     Manifest(&'static str),
-    /// The `linux-x86_64` target of a binary distribution that is otherwise in order and has no arguments.
+    /// The `linux-x86_64` target of an otherwise valid binary distribution, without `args`.
     Target(&'static str),
-    /// A whole icon.
+    /// A complete icon.
     Icon(&'static str),
-    /// A whole registry: paths and contents.
+    /// A complete registry: paths and contents.
     Files(&'static [(&'static str, &'static str)]),
-    /// A manifest, and what the world outside answers.
+    /// A manifest with answers of package registries, hosts or the agent itself.
     Online(&'static Online),
 }
 
-/// Examples longer than this, in bytes, are there for their length: their beginning says enough.
+/// Examples longer than this, in bytes, are shortened in the documentation.
 const LONG: usize = 2000;
 
-/// How much of a long example is shown, in bytes.
+/// Length of a shortened example, in bytes.
 const BEGINNING: usize = 80;
 
 impl Example {
-    /// The files of the example, by name.
+    /// The files of the example: names and contents.
     #[must_use]
     pub fn files(self) -> Vec<(&'static str, String)> {
         match self {
@@ -68,7 +69,7 @@ impl Example {
         }
     }
 
-    /// The files as documentation shows them: long ones cut.
+    /// The files for display, with long ones shortened.
     #[must_use]
     pub fn excerpts(self) -> Vec<(&'static str, String)> {
         let cut = |text: String| match text.get(..text.floor_char_boundary(BEGINNING)) {
@@ -79,58 +80,58 @@ impl Example {
     }
 }
 
-/// An example that hangs on more than the registry's own files.
+/// An example that needs a survey.
 #[derive(Debug, Clone, Copy)]
 pub struct Online {
     /// The manifest.
     pub manifest: Example,
-    /// What the world outside answers, in words.
+    /// The answers, in words.
     pub world: &'static str,
-    /// Puts the same into a survey.
+    /// Adds the answers to a survey.
     pub answers: fn(&mut Survey),
 }
 
-/// What a rule looks at. Kinds exist so that a rule is handed just what it needs.
+/// The check function of a rule, by the input that it needs.
 #[derive(Debug)]
 pub(super) enum Check {
     /// The manifest's file, parsed or not.
     ManifestFile(fn(&Loaded<Manifest>, &mut Reporter<'_>)),
-    /// A manifest that is JSON.
+    /// A manifest that is valid JSON.
     Manifest(fn(&Subject<'_>, &mut Reporter<'_>)),
-    /// A manifest that is JSON, and what the world outside says of what it names; only where that was asked.
+    /// A manifest that is valid JSON, and the survey. Not run without a survey.
     Online(fn(&Subject<'_>, &Survey, &mut Reporter<'_>)),
     /// The icon's file, parsed or not.
     IconFile(fn(&IconFile<'_>, &mut Reporter<'_>)),
-    /// An icon that is XML.
+    /// An icon that is well-formed XML.
     Icon(fn(&Icon<'_>, &mut Reporter<'_>)),
-    /// The registry as a whole.
+    /// The whole registry.
     Registry(fn(&Registry, &Options<'_>, &mut Reporter<'_>)),
 }
 
-/// A manifest and what is known around it.
+/// A manifest and its context.
 pub(super) struct Subject<'a> {
-    /// Name of the folder.
+    /// Name of the agent's folder.
     pub(super) folder: &'a str,
     /// The manifest.
     pub(super) manifest: &'a Manifest,
-    /// How the check was called.
+    /// The options of the check.
     pub(super) options: &'a Options<'a>,
 }
 
 impl Subject<'_> {
-    /// The typed model.
+    /// The manifest as a typed value.
     pub(super) fn agent(&self) -> &Agent {
         self.manifest.agent()
     }
 
-    /// Every binary target of every channel.
+    /// All binary targets, of all channels.
     pub(super) fn targets(&self) -> impl Iterator<Item = (Release<'_>, &BinaryTarget)> {
         self.agent()
             .releases()
             .flat_map(|release| release.distribution.binary.iter().map(move |target| (release, target)))
     }
 
-    /// Every package of every channel, with its runner.
+    /// All packages, of all channels, with their kind.
     pub(super) fn packages(&self) -> impl Iterator<Item = (Release<'_>, PackageKind, &Package)> {
         self.agent()
             .releases()

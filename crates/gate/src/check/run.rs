@@ -17,26 +17,26 @@ use acp_registry_core::net::AllowedHosts;
 use acp_registry_core::registry::{Entry, Loaded, Registry};
 use acp_registry_core::text::quote;
 
-/// How a check is done.
+/// Options of [`check`].
 #[derive(Debug)]
 pub struct Options<'a> {
-    /// Which rules run, and how much their findings weigh.
+    /// The level of each rule.
     pub levels: &'a Levels,
-    /// Hosts that need be neither public nor reached by https.
+    /// Hosts that may be private and may be used without TLS.
     pub allowed_hosts: &'a AllowedHosts,
     /// The registry's configuration.
     pub config: &'a Config,
-    /// What the world outside says; without it the rules that hang on that do not run.
+    /// The survey; without it, rules that need one do not run.
     pub survey: Option<&'a Survey>,
 }
 
-/// Whether an agent is checked: of the whole registry, those that are withdrawn are not, for they are not published.
+/// Whether an agent is checked. Withdrawn agents are not published, so they are checked only if selected explicitly.
 fn is_checked(id: &str, selection: &Selection, options: &Options<'_>) -> bool {
     let is_passed_over = matches!(selection, Selection::All) && options.config.withdrawn.contains_key(id);
     selection.has_folder(id) && !is_passed_over
 }
 
-/// Whether a finding is about what was selected.
+/// Whether a finding is about the selection.
 fn has(selection: &Selection, finding: &Finding) -> bool {
     match (selection, &finding.agent) {
         (Selection::All, _) => true,
@@ -46,19 +46,19 @@ fn has(selection: &Selection, finding: &Finding) -> bool {
     }
 }
 
-/// The result of one agent.
+/// The result for one agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// No finding is an error.
     Ok,
     /// At least one finding is an error.
     Failed,
-    /// The agent was not selected, or is withdrawn.
+    /// The agent is not selected, or is withdrawn.
     Skipped,
 }
 
 impl Status {
-    /// The word used in every output format.
+    /// The word used in every output format: `ok`, `failed` or `skipped`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -69,41 +69,41 @@ impl Status {
     }
 }
 
-/// An agent and the result.
+/// The result for one agent, with its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentStatus {
-    /// Folder name.
+    /// Name of the agent's folder.
     pub id: String,
-    /// Its result.
+    /// The result.
     pub status: Status,
 }
 
 /// The result of a check.
 #[derive(Debug, Clone, Default)]
 pub struct Checked {
-    /// All findings, in the order of every report (see [`Finding::sort_key`]).
+    /// All findings, sorted by [`Finding::sort_key`].
     pub findings: Vec<Finding>,
-    /// All agents of the registry, by folder name.
+    /// All agents of the registry, sorted by folder name.
     pub agents: Vec<AgentStatus>,
-    /// What was not checked although it was asked for, and why.
+    /// What was requested but not checked, and why.
     pub notes: Vec<String>,
 }
 
 impl Checked {
-    /// How many findings have this level.
+    /// Number of findings with this level.
     #[must_use]
     pub fn count(&self, level: Level) -> usize {
         self.findings.iter().filter(|finding| finding.level == level).count()
     }
 
-    /// How many agents have this status.
+    /// Number of agents with this status.
     #[must_use]
     pub fn count_agents(&self, status: Status) -> usize {
         self.agents.iter().filter(|agent| agent.status == status).count()
     }
 }
 
-/// Runs every rule that is not switched off, over the selected agents, on all processors.
+/// Runs all rules that are not off over the selected agents, in parallel on all CPU cores.
 #[must_use]
 pub fn check(registry: &Registry, options: &Options<'_>, selection: &Selection) -> Checked {
     let active: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| options.levels.is_active(rule)).collect();

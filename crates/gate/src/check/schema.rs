@@ -1,4 +1,4 @@
-//! The JSON Schemas, embedded, and their errors in words that name a key and a remedy.
+//! The embedded JSON Schemas; describes schema violations by naming the key and how to fix it.
 
 use std::sync::LazyLock;
 
@@ -9,11 +9,11 @@ use serde_json::Value;
 use acp_registry_core::manifest::{Platform, platform_of};
 use acp_registry_core::text::{nearest, quote};
 
-/// What the ids of the embedded schemas begin with: a name, reserved for what is found nowhere. The build puts the address
-/// of the registry in its place.
+/// Prefix of the ids of the embedded schemas, on a reserved domain that never resolves. The build replaces it with the
+/// registry's base URL.
 pub const BASE: &str = "https://acp-registry.invalid/schemas/1";
 
-/// The schema of a manifest.
+/// The schema of `agent.json`.
 pub const AGENT: &str = include_str!("../../../../schemas/agent.schema.json");
 
 /// The schema of an index.
@@ -30,7 +30,7 @@ static AGENT_VALUE: LazyLock<Value> = LazyLock::new(|| parse(AGENT));
 #[expect(clippy::expect_used, reason = "the schema is part of the program, and a test compiles it")]
 static AGENT_VALIDATOR: LazyLock<Validator> = LazyLock::new(|| options().build(&AGENT_VALUE).expect("a valid schema"));
 
-/// `format` is a note for people, as in the public schema; rules of their own look at addresses.
+/// Validation ignores `format`, as consumers of the public schema do; rules check URLs.
 fn options<'i>() -> jsonschema::ValidationOptions<'i> {
     jsonschema::options().with_draft(Draft::Draft7).should_validate_formats(false)
 }
@@ -40,26 +40,26 @@ fn parse(schema: &str) -> Value {
     serde_json::from_str(schema).expect("schemas are JSON")
 }
 
-/// One way in which a document breaks the schema.
+/// One violation of the schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Violation {
-    /// JSON pointer of the value that is wrong, or that lacks something.
+    /// JSON pointer of the value that is invalid or lacks a member.
     pub(super) pointer: String,
-    /// Whether the key, not the value, is what is wrong.
+    /// Whether the key is invalid, not the value.
     pub(super) is_key: bool,
-    /// The schema keyword that is broken.
+    /// The violated schema keyword.
     pub(super) keyword: String,
     pub(super) message: String,
     pub(super) help: Option<String>,
 }
 
-/// The top-level members that the schema of a manifest knows.
+/// The top-level members that the schema of `agent.json` defines.
 pub(super) fn known_members() -> impl Iterator<Item = &'static str> {
     static EMPTY: LazyLock<serde_json::Map<String, Value>> = LazyLock::new(serde_json::Map::new);
     AGENT_VALUE["properties"].as_object().unwrap_or(&EMPTY).keys().map(String::as_str)
 }
 
-/// Every way in which a manifest breaks the schema.
+/// All violations of the schema of `agent.json`.
 pub(super) fn violations(manifest: &Value) -> Vec<Violation> {
     if AGENT_VALIDATOR.is_valid(manifest) {
         return Vec::new();
@@ -67,13 +67,13 @@ pub(super) fn violations(manifest: &Value) -> Vec<Violation> {
     AGENT_VALIDATOR.iter_errors(manifest).flat_map(|error| describe(&error)).collect()
 }
 
-/// Whether a value obeys the schema of a manifest.
+/// Whether a value is valid against the schema of `agent.json`.
 #[must_use]
 pub fn is_agent(value: &Value) -> bool {
     AGENT_VALIDATOR.is_valid(value)
 }
 
-/// Every way in which an index breaks the schema of indexes, as text; empty when it is valid.
+/// All violations of the index schema, as messages; empty if the index is valid.
 #[must_use]
 pub fn index_errors(index: &Value) -> Vec<String> {
     let schema = parse(REGISTRY);
@@ -150,7 +150,7 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
     }
 }
 
-/// A value by its name: the key of a member, with the place of an item behind it.
+/// The key of a value, quoted; for an array item, the array's key with the item's position.
 fn name_of(pointer: &str) -> String {
     let is_index = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let (rest, last) = pointer.rsplit_once('/').unwrap_or_default();
@@ -190,7 +190,7 @@ fn strings(values: &Value) -> Vec<String> {
     values.as_array().into_iter().flatten().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
 }
 
-/// The members that the schema knows where an unknown one is.
+/// The members that the schema defines at the place of an unknown one.
 fn known_at(error: &jsonschema::ValidationError<'_>) -> Vec<String> {
     let mut path = error.schema_path().as_str().to_owned();
     path.truncate(path.rfind('/').unwrap_or(0));

@@ -1,4 +1,4 @@
-//! Which declaration holds for an element, among style sheets and `style` attributes.
+//! The CSS cascade: which declaration applies to an element, from style sheets and `style` attributes.
 
 use std::collections::HashMap;
 
@@ -8,23 +8,24 @@ use super::Icon;
 use super::css::{Declaration, Kind};
 use super::value::Piece;
 
-/// The properties that decide what a viewer shows.
+/// The properties that affect whether and how a shape is visible.
 pub(super) const PROPERTIES: [&str; 16] = [
     "display", "opacity", "fill", "stroke", "stop-color", "visibility", "fill-opacity", "stroke-opacity",
     "stroke-width", "width", "height", "r", "rx", "ry", "d", "points",
 ];
 
-/// The declarations that were read, by what they apply to. What an element costs does not depend on their number.
+/// Declarations, indexed by selector and by element, so that looking up an element does not depend on their number.
 #[derive(Default)]
 pub(super) struct Cascade<'b> {
     sheets: HashMap<(Kind, &'b str), Winners<'b>>,
     attributes: HashMap<NodeId, Winners<'b>>,
 }
 
-/// What wins: importance, then `style` before style sheets, then the kind of selector, then what comes last.
+/// Sort key of declarations, the highest wins: `!important`, in a `style` attribute, kind of selector, order in the
+/// file.
 type Precedence = (bool, bool, Kind, usize);
 
-/// The declarations that hold for one element.
+/// The winning declarations for one element.
 #[derive(Default)]
 pub(super) struct Winners<'b>([Option<(Precedence, &'b Declaration)>; PROPERTIES.len()]);
 
@@ -48,7 +49,7 @@ impl<'b> Cascade<'b> {
         cascade
     }
 
-    /// The declarations that hold for an element.
+    /// The winning declarations for an element.
     pub(super) fn winners(&self, node: Node<'_, '_>) -> Winners<'b> {
         let mut winners = Winners::default();
         for found in keys(node).filter_map(|key| self.sheets.get(&key)).chain(self.attributes.get(&node.id())) {
@@ -70,14 +71,14 @@ impl<'b> Winners<'b> {
         }
     }
 
-    /// The value of one of [`PROPERTIES`], if a declaration gives it one.
+    /// The winning value of one of [`PROPERTIES`], if any.
     pub(super) fn value(&self, property: &str) -> Option<&'b [Piece]> {
         let (_, declaration) = self.0[number_of(property)?]?;
         Some(&declaration.value)
     }
 }
 
-/// What selectors may say to mean an element.
+/// The simple selectors that match an element.
 pub(super) fn keys<'n>(node: Node<'n, '_>) -> impl Iterator<Item = (Kind, &'n str)> {
     let classes = node.attribute("class").unwrap_or_default().split_ascii_whitespace();
     let name = [(Kind::Any, ""), (Kind::Element, node.tag_name().name())];

@@ -1,4 +1,4 @@
-//! The colours that an icon names.
+//! Collects the colours that an icon names.
 
 use std::ops::Range;
 
@@ -8,18 +8,18 @@ use super::elements::{Element, Elements};
 use super::gradient::Gradients;
 use super::{Icon, PAINTS, Piece, value, value_range};
 
-/// A paint that is none of the allowed words.
+/// A paint that is not one of the allowed keywords.
 pub(in super::super) struct Color {
     pub(in super::super) property: String,
     pub(in super::super) value: String,
     pub(in super::super) range: Range<usize>,
-    /// Black or white inside a mask, where they mean hidden and shown.
+    /// Whether it is black or white inside a mask, where these mean hidden and shown.
     pub(in super::super) is_mask_value: bool,
 }
 
 const ALLOWED: &[&str] = &["currentcolor", "none", "inherit", "transparent"];
 
-/// How the names of further properties that paint begin, in CSS only.
+/// Prefixes of other properties that paint; only in CSS.
 const CSS_PAINTS: &[&str] = &[
     "-webkit-text-", "background", "border", "box-shadow", "column-rule", "outline", "text-decoration",
     "text-emphasis", "text-shadow",
@@ -29,17 +29,17 @@ const MASK_VALUES: &[&str] = &["black", "white", "#000", "#fff", "#000000", "#ff
 
 const ANIMATIONS: &[&str] = &["animate", "animateColor", "animateMotion", "animateTransform", "set"];
 
-/// Every paint of an icon that is no `currentColor`, `none`, `inherit` or `transparent`.
+/// All paints of an icon other than `currentColor`, `none`, `inherit` and `transparent`.
 pub(in super::super) fn colors(icon: &Icon<'_>, elements: &Elements<'_>, gradients: &Gradients<'_>) -> Vec<Color> {
     let mut found = Vec::new();
     for node in icon.elements() {
-        // Of an animation, `fill` says what happens at its end.
+        // On animation elements, `fill` is the behaviour at the end of the animation.
         if ANIMATIONS.contains(&node.tag_name().name()) {
             continue;
         }
         let Some(element) = elements.get(node.id()) else { continue };
         found.extend(built_in_color(icon, node, element));
-        // Put into an HTML page, attributes lose their case.
+        // HTML parsers ignore the case of attribute names, so an inlined icon would use these too.
         let is_paint = |name: &str| name == "filter" || PAINTS.iter().any(|paint| paint.eq_ignore_ascii_case(name));
         for attribute in
             node.attributes().filter(|attribute| attribute.namespace().is_none() && is_paint(attribute.name()))
@@ -62,7 +62,7 @@ pub(in super::super) fn colors(icon: &Icon<'_>, elements: &Elements<'_>, gradien
         for declaration in &styled.css.declarations {
             let property = declaration.property.as_str();
             let is_paint = PAINTS.contains(&property) || CSS_PAINTS.iter().any(|paint| property.starts_with(paint));
-            // A filter of the file is looked at itself; the functions of CSS are not needed in an icon.
+            // Filters in the icon are checked as elements of their own; CSS filter functions are not allowed.
             let is_filter = ["filter", "backdrop-filter"].contains(&property);
             let is_reference = is_filter && matches!(declaration.value[..], [Piece::Url(_)]);
             if !(is_paint || is_filter)
@@ -83,7 +83,7 @@ pub(in super::super) fn colors(icon: &Icon<'_>, elements: &Elements<'_>, gradien
     found
 }
 
-/// Colours that are named nowhere: those of filter primitives, and those of emoji.
+/// Colours without an attribute: defaults of filter primitives, and emoji.
 fn built_in_color(icon: &Icon<'_>, node: Node<'_, '_>, element: &Element<'_>) -> Option<Color> {
     let name = node.tag_name().name();
     let lacks =

@@ -1,7 +1,7 @@
-//! The CSS of an icon, as far as the icon rules need it: rules with simple selectors, and declarations.
+//! Parses the subset of CSS that the icon rules understand: rules with simple selectors, and declarations.
 //!
-//! Whatever else CSS has is recorded as unread, and `icon/syntax` refuses it. Its declarations are recorded all the same,
-//! so that the rules about colours and references find what is in them; they apply to no element.
+//! Other CSS is recorded as unread, and reported by `icon/syntax`. The declarations in it are recorded too, for the
+//! rules about colours and references, but they apply to no element.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -11,45 +11,45 @@ use acp_registry_core::text::quote;
 use super::token::{Token, tokens};
 use super::value::{Piece, pieces};
 
-/// Everything found in one style sheet or `style` attribute.
+/// The contents of one style sheet or `style` attribute.
 #[derive(Debug, Default)]
 pub(crate) struct Style {
     pub(crate) declarations: Vec<Declaration>,
-    /// The name of each `@name …` in lower case, and the place of its head in the CSS text.
+    /// Name of each at-rule in lower case, with the byte range of its prelude in the CSS text.
     pub(crate) at_rules: Vec<(String, Range<usize>)>,
-    /// How many selectors there are, in all rules.
+    /// Number of selectors in all rules.
     pub(crate) selectors: usize,
-    /// What could not be read, and its place in the CSS text.
+    /// CSS that was not understood: a description, and its byte range in the CSS text.
     pub(crate) unread: Vec<(String, Range<usize>)>,
 }
 
-/// `property: value`
+/// A declaration: `property: value`.
 #[derive(Debug)]
 pub(crate) struct Declaration {
-    /// In lower case.
+    /// Name of the property, in lower case.
     pub(crate) property: String,
     /// The value without `!important`.
     pub(crate) value: Vec<Piece>,
     pub(crate) important: bool,
     /// The value as written.
     pub(crate) text: String,
-    /// Place in the CSS text.
+    /// Byte range in the CSS text.
     pub(crate) range: Range<usize>,
-    /// Where it applies; empty for a `style` attribute.
+    /// The selectors of its rule; empty for a `style` attribute.
     pub(crate) selectors: Rc<[Selector]>,
-    /// Whether it is not known where it applies.
+    /// Whether its selector was not understood, so that it is unknown which elements it applies to.
     pub(crate) is_unread: bool,
 }
 
-/// A selector of one part.
+/// A simple selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Selector {
     pub(super) kind: Kind,
-    /// Empty for `*`.
+    /// The name to compare with; empty for `*`.
     pub(super) name: String,
 }
 
-/// What a selector compares; a later kind wins over an earlier one.
+/// The kind of a selector, in ascending order of specificity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
     Any,
@@ -90,17 +90,17 @@ impl Selector {
     }
 }
 
-/// Reads parts of the text that end with `;`, `{` or `}`, one after the other.
+/// Reads the text in parts that end with `;`, `{` or `}`.
 struct Reader<'a> {
     text: &'a str,
     is_sheet: bool,
     style: Style,
     rule: Rule,
-    /// Whether it is not known what the rest applies to.
+    /// Whether an error was found after which selectors can no longer be assigned to declarations.
     is_lost: bool,
 }
 
-/// The rule that is open.
+/// The open rule.
 enum Rule {
     None,
     Read(Rc<[Selector]>),
@@ -121,12 +121,12 @@ impl<'a> Reader<'a> {
         match part {
             [(Token::Sign('@'), _), (Token::Word(name), _), ..] => {
                 let name = name.to_ascii_lowercase();
-                // A rule of its own reports `@import`.
+                // `@import` is reported by its own rule, `icon/external-reference`.
                 if end == '{' || name != "import" {
                     self.refuse(format!("the at-rule {}", quote(&format!("@{name}"))), &range);
                 }
                 self.style.at_rules.push((name, range.clone()));
-                // The rules of its block cannot be told from those behind it.
+                // Rules inside the block cannot be told from rules after it.
                 self.is_lost |= end == '{';
             }
             _ if end == '{' => self.open(part, &range),
@@ -190,14 +190,14 @@ impl<'a> Reader<'a> {
         self.is_lost || matches!(self.rule, Rule::Unread)
     }
 
-    /// Records what is not read, unless something around or before it was.
+    /// Records CSS that is not understood, unless it is in a rule, or after an error, that is recorded already.
     fn refuse(&mut self, what: String, range: &Range<usize>) {
         if !self.is_unread() {
             self.style.unread.push((what, range.clone()));
         }
     }
 
-    /// Records why nothing from here on is read.
+    /// Records why the rest of the text is not understood.
     fn lose(&mut self, why: &str, range: &Range<usize>) {
         if !self.is_lost {
             self.style.unread.push((why.to_owned(), range.clone()));
@@ -213,7 +213,7 @@ fn trimmed<'t, 'a>(tokens: &'t [Placed<'a>]) -> &'t [Placed<'a>] {
     &tokens[start..end]
 }
 
-/// Whether all brackets are closed, and everything was read.
+/// Whether all brackets are balanced, and all tokens were understood.
 fn is_whole(tokens: &[Placed<'_>]) -> bool {
     let mut open = Vec::new();
     tokens.iter().all(|(token, _)| match token {
@@ -263,7 +263,7 @@ mod tests {
         }
     }
 
-    /// For each text, what is recorded as unread, and whether the declaration of `x` is among it.
+    /// For each text: the recorded message, and whether the declaration of `x` is marked as unread.
     #[test]
     fn all_other_css_is_unread_and_its_declarations_are_recorded() {
         for (css, what, is_unread) in [

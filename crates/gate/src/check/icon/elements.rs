@@ -1,29 +1,30 @@
-//! The elements of an icon, with what paints and colours ask of them looked up once.
+//! Facts about each element of an icon, collected once.
 
 use roxmltree::{Node, NodeId};
 
 use super::Icon;
 
-/// All elements of an icon, by the id of their node.
+/// All elements of an icon, indexed by node id.
 pub(super) struct Elements<'b>(Vec<Option<Element<'b>>>);
 
-/// An element, without its drawing.
+/// Facts about one element, without its paints.
 #[derive(Default)]
 pub(super) struct Element<'b> {
     name: &'b str,
     pub(super) id: Option<&'b str>,
-    /// Whether it is a mask or in one.
+    /// Whether it is a mask or inside one.
     pub(super) has_mask: bool,
-    /// Whether it is `text` or in one.
+    /// Whether it is `text` or inside one.
     pub(super) has_text: bool,
-    /// Whether it is in a mask, and cannot be taken out of it by `use`.
+    /// Whether it is inside a mask, and no `use` can show it outside, since neither it nor an element between it and
+    /// the mask has an id.
     pub(super) is_only_in_mask: bool,
 }
 
 impl<'b> Elements<'b> {
     pub(super) fn of(icon: &'b Icon<'_>) -> Self {
         let mut all: Vec<Option<Element<'b>>> = Vec::new();
-        // A parent comes before its children.
+        // Document order: parents come before their children.
         for node in icon.elements() {
             let parent = node.parent_element();
             let element =

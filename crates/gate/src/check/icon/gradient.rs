@@ -1,4 +1,4 @@
-//! Gradients that bring no colour of their own.
+//! Finds gradients that use only `currentColor`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,18 +9,18 @@ use super::elements::Elements;
 use super::value::{Piece, value};
 use super::{Icon, SVG, XLINK};
 
-/// How often a gradient may lead to another one for its stops.
+/// Maximum number of `href` links to follow from one gradient to another.
 const LINK_LIMIT: usize = 8;
 
-/// The ids of the gradients whose stops are all `currentColor`.
+/// The ids of gradients whose stops are all `currentColor`.
 #[derive(Debug, Default)]
 pub(super) struct Gradients<'b>(HashSet<&'b str>);
 
-/// What is known of one gradient.
+/// The stops and link of one gradient.
 struct Gradient<'b> {
-    /// Whether all of its own stops are `currentColor`; `None` without stops.
+    /// Whether all of its own stops are `currentColor`; `None` if it has no stops.
     is_current: Option<bool>,
-    /// The id of the gradient that it refers to.
+    /// Id of the gradient that its `href` refers to.
     link: Option<&'b str>,
 }
 
@@ -32,7 +32,7 @@ impl<'b> Gradients<'b> {
             .map(|(id, node)| (id, Gradient::of(node, cascade)))
             .collect();
         let mut plain: HashSet<&str> = gradients.keys().copied().filter(|id| is_current(id, &gradients)).collect();
-        // Of elements with one id, viewers do not agree which one is meant.
+        // If several elements have the same id, viewers disagree on which one a reference means.
         let mut seen = HashSet::new();
         with_ids().filter(|(id, _)| !seen.insert(*id)).for_each(|(id, _)| {
             plain.remove(id);
@@ -40,7 +40,7 @@ impl<'b> Gradients<'b> {
         Self(plain)
     }
 
-    /// Whether a value refers to such a gradient, and to nothing else.
+    /// Whether a value is a reference to such a gradient, without a fallback.
     pub(super) fn has(&self, value: &[Piece]) -> bool {
         matches!(value, [Piece::Url(url)] if url.trim().strip_prefix('#').is_some_and(|id| self.0.contains(id)))
     }
@@ -69,7 +69,8 @@ fn is_current_stop(stop: Node<'_, '_>, cascade: &Cascade<'_>) -> bool {
     }
 }
 
-/// Without stops of its own, a gradient has those of the one that it refers to.
+/// Whether the gradient's stops are all `currentColor`. A gradient without stops uses those of the gradient that it
+/// refers to.
 fn is_current(id: &str, gradients: &HashMap<&str, Gradient<'_>>) -> bool {
     let mut id = id;
     for _ in 0..LINK_LIMIT {

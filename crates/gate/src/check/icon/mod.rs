@@ -1,4 +1,4 @@
-//! What the icon rules look at: an SVG file, parsed once, with its paints resolved.
+//! A parsed icon with resolved paints, as the icon rules read it.
 
 mod cascade;
 mod color;
@@ -26,30 +26,31 @@ use self::paint::Sheets;
 pub(super) use self::value::{Piece, urls, value};
 use acp_registry_core::registry::Loaded;
 
-/// The namespace of SVG.
+/// The SVG namespace.
 pub(super) const SVG: &str = "http://www.w3.org/2000/svg";
 
-/// The namespace of XHTML.
+/// The XHTML namespace.
 pub(super) const XHTML: &str = "http://www.w3.org/1999/xhtml";
 
-/// The namespace of the old way to write links.
+/// The namespace of `xlink:href`.
 pub(super) const XLINK: &str = "http://www.w3.org/1999/xlink";
 
-/// The most elements and texts that an icon may have.
+/// Maximum number of XML nodes: elements and texts.
 const NODE_LIMIT: u32 = 20_000;
 
-/// The most attributes that an icon may have, estimated by its equals signs: the XML parser compares those of an element
-/// with one another.
+/// Maximum number of attributes, estimated by the number of `=`. Limited because the XML parser compares all attributes
+/// of an element with each other.
 const ATTRIBUTE_LIMIT: usize = 10_000;
 
-/// The most namespaces that an icon may declare: the XML parser compares them with one another, for each element that
-/// declares one.
+/// Maximum number of namespace declarations. Limited because the XML parser compares them with each other for every
+/// element that declares one.
 const NAMESPACE_LIMIT: usize = 100;
 
-/// The most CSS declarations and selectors that an icon may have: each declaration of a rule is noted for each selector.
+/// Maximum number of CSS declarations and selectors. Limited because each declaration is stored once per selector of
+/// its rule.
 const CSS_LIMIT: usize = 1_000;
 
-/// The elements of SVG: anything else in an icon would be HTML once the icon is put into a page.
+/// The names of SVG elements in lower case. Other elements would be parsed as HTML when the icon is inlined in a page.
 pub(super) const ELEMENTS: &[&str] = &[
     "a", "animate", "animatecolor", "animatemotion", "animatetransform", "circle", "clippath", "defs", "desc",
     "ellipse", "feblend", "fecolormatrix", "fecomponenttransfer", "fecomposite", "feconvolvematrix",
@@ -64,7 +65,7 @@ pub(super) const ELEMENTS: &[&str] = &[
 /// The properties that paint, as attributes and in CSS.
 pub(super) const PAINTS: &[&str] = &["fill", "stroke", "stop-color", "flood-color", "lighting-color", "color"];
 
-/// An icon's file, with what became of parsing it.
+/// The icon's file, and the result of parsing it.
 pub(super) struct IconFile<'a> {
     pub(super) loaded: &'a Loaded<String>,
     pub(super) parsed: Option<&'a Result<Icon<'a>, XmlError>>,
@@ -78,42 +79,43 @@ pub(super) struct Icon<'a> {
     pub(super) styles: Vec<Styled>,
     /// The shapes that a viewer draws, with their paints.
     pub(super) shapes: Vec<Shape>,
-    /// Every paint that is no `currentColor`, `none`, `inherit` or `transparent`.
+    /// All paints other than `currentColor`, `none`, `inherit` and `transparent`.
     pub(super) colors: Vec<Color>,
-    /// CSS that was not read, in style sheets and attributes.
+    /// CSS that was not understood, in style sheets and attributes.
     pub(super) unread: Vec<XmlError>,
 }
 
-/// A piece of CSS and where it is.
+/// A style sheet or `style` attribute, with its place.
 pub(super) struct Styled {
     /// The `<style>` element, or the element with the `style` attribute.
     pub(super) element: roxmltree::NodeId,
     pub(super) is_sheet: bool,
     pub(super) css: css::Style,
-    /// Where it stands in the file, with XML's references unresolved.
+    /// Byte range in the file, including unresolved XML references.
     place: Range<usize>,
-    /// Where, in the CSS, line ends stand that take two characters in the file; `None` where references or markup make
-    /// more of a difference.
+    /// Offsets in the CSS of line ends that are CR LF in the file. `None` if the source has XML references or markup,
+    /// since offsets cannot be mapped then.
     long_line_ends: Option<Vec<usize>>,
 }
 
-/// Why a text is not an XML document, or a part of it not CSS, that this program reads.
+/// Why a text could not be parsed as XML, or a part of it as CSS.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub(super) struct XmlError {
     pub(super) message: String,
-    /// What helps, where that is known.
+    /// How to fix it, if known.
     pub(super) help: Option<&'static str>,
     pub(super) range: Range<usize>,
 }
 
 impl Styled {
-    /// The place of a declaration in the file.
+    /// The byte range of a declaration in the file.
     pub(super) fn declaration_range(&self, declaration: &Declaration) -> Range<usize> {
         self.css_range(&declaration.range)
     }
 
-    /// The place of a range of some CSS in the file: exact, unless XML references or markup stand in between.
+    /// Converts a range of the CSS to a range of the file. If the source has XML references or markup, it is the range
+    /// of the whole source.
     pub(super) fn css_range(&self, range: &Range<usize>) -> Range<usize> {
         let place = &self.place;
         let Some(line_ends) = &self.long_line_ends else { return place.clone() };
@@ -172,14 +174,14 @@ impl<'a> Icon<'a> {
         self.document.descendants().filter(Node::is_element)
     }
 
-    /// The place of an element's start tag, up to and with the name.
+    /// The range of an element's start tag, up to the end of its name.
     pub(super) fn tag(&self, node: Node<'_, '_>) -> Range<usize> {
         let start = node.range().start;
         let name = self.text[start..].find(|c: char| c.is_whitespace() || "/>".contains(c)).unwrap_or(0);
         start..start + name
     }
 
-    /// What style sheets and `style` say, or may say, of these properties of the root element, unless it is 16 pixels.
+    /// Declarations of these properties that apply, or may apply, to the root element, except those of 16 pixels.
     pub(super) fn root_declarations(&self, properties: &[String]) -> Vec<(Range<usize>, String)> {
         let root = self.root();
         let met: HashSet<_> = cascade::keys(root).collect();
@@ -202,7 +204,7 @@ impl<'a> Icon<'a> {
         found
     }
 
-    /// What of the CSS could not be read.
+    /// All CSS that was not understood.
     fn find_unread(&self) -> Vec<XmlError> {
         let mut unread = Vec::new();
         for styled in &self.styles {
@@ -236,7 +238,7 @@ impl<'a> Icon<'a> {
         let mut styles = Vec::new();
         for node in self.elements() {
             if node.tag_name().name().eq_ignore_ascii_case("style") {
-                // A comment in between does not part the style sheet.
+                // Comments split the text of a style sheet into several nodes.
                 let parts: Vec<Node<'_, '_>> = node.children().filter(Node::is_text).collect();
                 let source: String = parts.iter().filter_map(Node::text).collect();
                 let place = if let [part] = parts[..] { part.range() } else { node.range() };
@@ -244,7 +246,7 @@ impl<'a> Icon<'a> {
             }
         }
         for node in self.elements() {
-            // Put into an HTML page, attributes lose their case; here both spellings can stand side by side.
+            // HTML parsers ignore the case of attribute names; in XML, `style` and `STYLE` can both be present.
             for attribute in node.attributes().filter(|attribute| attribute.name().eq_ignore_ascii_case("style")) {
                 styles.push(self.styled(node, attribute.value(), attribute.range_value(), false));
             }
@@ -254,7 +256,7 @@ impl<'a> Icon<'a> {
 
     fn styled(&self, node: Node<'_, '_>, source: &str, place: Range<usize>, is_sheet: bool) -> Styled {
         let raw = &self.text[place.clone()];
-        // XML turns each line end into one character, so that places move by one for each CR LF before them.
+        // XML turns CR LF into one character, so each one before a place moves that place by one.
         let long_line_ends = (!raw.contains(['&', '<']))
             .then(|| raw.match_indices("\r\n").enumerate().map(|(before, (at, _))| at - before).collect());
         let mut css = css::parse(source, is_sheet);
@@ -265,7 +267,7 @@ impl<'a> Icon<'a> {
     }
 }
 
-/// Whether all viewers apply a style sheet.
+/// Whether all viewers apply this style sheet.
 fn is_plain_sheet(node: Node<'_, '_>) -> bool {
     let is = |attribute: &str, words: [&str; 2]| {
         node.attribute(attribute).is_none_or(|text| words.iter().any(|word| text.trim().eq_ignore_ascii_case(word)))
@@ -273,7 +275,7 @@ fn is_plain_sheet(node: Node<'_, '_>) -> bool {
     node.has_tag_name((SVG, "style")) && is("type", ["", "text/css"]) && is("media", ["", "all"])
 }
 
-/// The place of an attribute's value, or of the attribute where the value is empty.
+/// The range of an attribute's value, or of the whole attribute if the value is empty.
 pub(super) fn value_range(attribute: &Attribute<'_, '_>) -> Range<usize> {
     let range = attribute.range_value();
     if range.is_empty() { attribute.range() } else { range }
@@ -360,7 +362,7 @@ mod tests {
             let icon = Icon::parse(&text).unwrap();
             let places: Vec<_> = icon.unread.iter().map(|unread| &text[unread.range.clone()]).collect();
             assert_eq!(places, [marked], "{body}");
-            // It does not apply.
+            // CSS that is not understood does not apply.
             assert!(icon.shapes[0].falls_back_to_black(), "{body}");
         }
         let harmless = "<g data-name='C:\\x' xmlns:k='k' k:file='C:\\x (1)'/><style type='TEXT/CSS' media='all'/>";

@@ -1,4 +1,4 @@
-//! What one element of an icon says of how it is drawn, before anything is inherited.
+//! How one element is drawn, before inheritance.
 
 use std::borrow::Cow;
 
@@ -9,20 +9,20 @@ use super::gradient::Gradients;
 use super::path_data::is_one_stroke;
 use super::value::{Piece, value};
 
-/// The paint of an area or a line.
+/// The paint of a fill or stroke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Paint {
-    /// Nothing was said, and so it is black.
+    /// Not set: the initial value, which is black for fills.
     Initial,
-    /// `currentColor`
+    /// `currentColor`.
     Current,
     /// Nothing is painted.
     None,
-    /// A colour of its own.
+    /// Any other paint.
     Other,
 }
 
-/// What an element hands down to its children.
+/// Properties that children inherit.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 pub(super) struct Inherited {
@@ -34,10 +34,10 @@ pub(super) struct Inherited {
     pub(super) stroke_thin: bool,
 }
 
-/// What an element says itself; `None` where it hands down what it has inherited.
+/// Properties that an element sets; `None` for those that it inherits.
 #[derive(Clone, Copy)]
 pub(super) struct Own {
-    /// Whether it or anything in it is drawn.
+    /// Whether the element and its children are drawn.
     pub(super) is_drawn: bool,
     pub(super) fill: Option<Paint>,
     pub(super) stroke: Option<Paint>,
@@ -45,11 +45,11 @@ pub(super) struct Own {
     pub(super) fill_clear: Option<bool>,
     pub(super) stroke_clear: Option<bool>,
     pub(super) stroke_thin: Option<bool>,
-    /// Whether it is a shape that has any geometry. Geometry in CSS is taken as some.
+    /// Whether it is a shape with geometry. Geometry set in CSS is assumed not to be empty.
     pub(super) has_extent: bool,
-    /// Whether there is anything to fill: a line, or a path of one straight stroke, has no area.
+    /// Whether it has an area to fill. Lines and paths of one straight segment have none.
     pub(super) has_area: bool,
-    /// What it uses.
+    /// The element that a `use` refers to.
     pub(super) target: Option<NodeId>,
 }
 
@@ -85,7 +85,7 @@ impl Own {
         }
     }
 
-    /// What its children inherit.
+    /// The properties that its children inherit.
     pub(super) fn hand_down(self, inherited: Inherited) -> Inherited {
         Inherited {
             fill: self.fill.unwrap_or(inherited.fill),
@@ -127,7 +127,7 @@ fn has_area(node: Node<'_, '_>, winners: &Winners<'_>) -> bool {
     }
 }
 
-/// The paint that a value names; `None` where it is the inherited one.
+/// The paint of a value; `None` if the value is empty or inherits.
 fn paint(value: &[Piece], gradients: &Gradients<'_>) -> Option<Paint> {
     Some(match value {
         [Piece::Word(word)] => match word.as_str() {

@@ -1,4 +1,4 @@
-//! What an icon paints: its visible shapes, with fill and stroke resolved through attributes, CSS, inheritance and `use`.
+//! Finds the shapes that an icon draws, with fill and stroke resolved through attributes, CSS, inheritance and `use`.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use super::gradient::Gradients;
 use super::own::{Inherited, Own, Paint};
 use super::{Icon, SVG, XLINK};
 
-/// The most elements that are looked at while following `use`: references can multiply. More than an icon may have itself.
+/// Maximum number of nodes to visit, since nested `use` can multiply them. Higher than the limit of nodes in an icon.
 const VISIT_LIMIT: usize = 100_000;
 
-/// How deep `use` may lead to `use`.
+/// Maximum depth of nested `use`.
 const USE_LIMIT: usize = 16;
 
 /// A shape that a viewer draws.
@@ -24,28 +24,28 @@ pub(in super::super) struct Shape {
 }
 
 impl Shape {
-    /// Whether a viewer shows anything of it.
+    /// Whether any part of it is painted.
     pub(in super::super) fn is_visible(&self) -> bool {
         self.fill != Paint::None || self.stroke != Paint::None
     }
 
-    /// Whether it shows the reader's own colour.
+    /// Whether it is painted with `currentColor`.
     pub(in super::super) fn uses_current_color(&self) -> bool {
         self.fill == Paint::Current || self.stroke == Paint::Current
     }
 
-    /// Whether it is filled with black because nothing else was said.
+    /// Whether its fill is not set, so that it is black.
     pub(in super::super) fn falls_back_to_black(&self) -> bool {
         self.fill == Paint::Initial
     }
 }
 
-/// References that multiply or loop.
+/// `use` references that multiply or loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("`use` elements lead to too many others, or to themselves")]
 pub(super) struct EndlessUse;
 
-/// What has been found out about an icon before its shapes are looked for.
+/// Facts about an icon that are collected before its shapes.
 #[derive(Clone, Copy)]
 pub(super) struct Sheets<'b> {
     pub(super) elements: &'b Elements<'b>,
@@ -56,7 +56,7 @@ pub(super) struct Sheets<'b> {
 /// Elements whose children are drawn.
 const CONTAINERS: &[&str] = &["svg", "g", "a", "switch", "marker", "text", "tspan", "textPath"];
 
-/// The shapes of an icon.
+/// The shapes that a viewer draws.
 pub(super) fn shapes(icon: &Icon<'_>, sheets: Sheets<'_>) -> Result<Vec<Shape>, EndlessUse> {
     let top = Inherited {
         fill: Paint::Initial,
@@ -84,7 +84,7 @@ struct Walk<'b, 'a> {
     icon: &'b Icon<'a>,
     sheets: Sheets<'b>,
     ids: HashMap<&'b str, NodeId>,
-    /// What has been read of elements: `use` leads to the same ones again and again.
+    /// Properties of visited elements, cached because `use` can visit an element many times.
     known: HashMap<NodeId, Own>,
     shapes: Vec<Shape>,
 }
@@ -117,12 +117,12 @@ impl<'b, 'a> Walk<'b, 'a> {
                 _ => stack.push((target, handed, uses + 1)),
             }
         } else if CONTAINERS.contains(&name) {
-            // With the texts in between, so that each of them counts as a visit.
+            // Text nodes are included, so that each of them counts as a visit.
             stack.extend(node.children().rev().map(|child| (child, handed, uses)));
         }
     }
 
-    /// What an element says itself, read once.
+    /// The properties that an element sets, cached.
     fn own(&mut self, node: Node<'b, 'a>) -> Own {
         if let Some(own) = self.known.get(&node.id()) {
             return *own;
@@ -209,7 +209,7 @@ mod tests {
         let current = "<stop stop-color='currentColor'/><stop offset='1' stop-color='CURRENTCOLOR' stop-opacity='0'/>";
         assert_eq!(gradient(current, ""), (Paint::Current, 0));
         assert_eq!(gradient("<stop class='s'/>", "<style>.s{stop-color:currentColor}</style>"), (Paint::Current, 0));
-        // A stop without a colour is black; a gradient without stops paints nothing.
+        // Stops without a colour are black; gradients without stops paint nothing.
         for (stops, around) in [
             ("<stop stop-color='currentColor'/><stop/>", ""),
             ("", ""),

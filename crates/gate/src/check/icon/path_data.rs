@@ -1,6 +1,6 @@
-//! The `d` of a path, as far as it matters whether the path encloses anything.
+//! Tells whether path data can enclose an area.
 
-/// Whether path data moves to a point and draws one straight line from there.
+/// Whether path data consists of one move and one straight line.
 pub(super) fn is_one_stroke(d: &str) -> bool {
     let mut commands = d.match_indices(|c: char| c.is_ascii_alphabetic() && !"eE".contains(c));
     let (Some((_, "M" | "m")), Some((at, command))) = (commands.next(), commands.next()) else { return false };
@@ -14,7 +14,8 @@ pub(super) fn is_one_stroke(d: &str) -> bool {
         }
 }
 
-/// How many numbers stand in path data without commands: a sign, a second point, a comma or a space starts a new one.
+/// Counts the numbers in path data without commands. A sign, a second decimal point, a comma or a space starts a new
+/// number.
 fn numbers(text: &str) -> usize {
     let (mut count, mut open, mut point) = (0, false, false);
     for c in text.chars() {

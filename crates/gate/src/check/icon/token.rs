@@ -1,30 +1,30 @@
-//! CSS as tokens, split as browsers split it. Escapes are not read.
+//! A CSS tokenizer that splits text as browsers do. Escapes are not supported; they become [`Token::Unread`].
 
 use std::ops::Range;
 
-/// A token, without its quotes and brackets.
+/// A token, without quotes and brackets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Token<'a> {
     /// White space or a comment.
     Space,
     Word(&'a str),
-    /// The name of a function, with its opening bracket.
+    /// The name of a function; the opening bracket is part of the token.
     Function(&'a str),
-    /// The address of a `url()` without quotes, with both brackets.
+    /// The URL of an unquoted `url()`; both brackets are part of the token.
     Url(&'a str),
-    /// A string.
+    /// A quoted string.
     Text(&'a str),
-    /// A number, a percentage as its fraction, or a length in pixels.
+    /// A number, a percentage as a fraction of 1, or a length in pixels.
     Number(f64),
     /// A number with another unit.
     Dimension,
     /// Any other character.
     Sign(char),
-    /// A backslash, a comment without an end, or a string that contains a backslash or a line end.
+    /// A backslash, an unterminated comment, or a string with a backslash or line end.
     Unread,
 }
 
-/// The tokens of a text, with their places.
+/// The tokens of a text, with their byte ranges.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = (Token<'_>, Range<usize>)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -59,7 +59,7 @@ fn first(text: &str) -> Option<(Token<'_>, usize)> {
     })
 }
 
-/// A string, which ends with its quote or with the text.
+/// Reads a string, which ends at its closing quote or at the end of the text.
 fn string(text: &str, quote: char) -> (Token<'_>, usize) {
     let inner = &text[1..];
     match inner.find([quote, '\\', '\n', '\r', '\u{c}']) {
@@ -82,7 +82,7 @@ fn function(text: &str, length: usize) -> (Token<'_>, usize) {
 }
 
 fn number(text: &str, length: usize) -> (Token<'_>, usize) {
-    // Browsers have no more precision: what is less than this can hold is zero.
+    // Parsed as `f32` because browsers use single precision: smaller values are zero there too.
     let value = text[..length].parse::<f32>().map_or(f64::NAN, f64::from);
     let behind = &text[length..];
     if behind.starts_with('%') {
@@ -93,7 +93,7 @@ fn number(text: &str, length: usize) -> (Token<'_>, usize) {
     (if is_pixels { Token::Number(value) } else { Token::Dimension }, length + unit.len())
 }
 
-/// How long the number is that a text begins with; 0 without one.
+/// Length of the number at the start of a text, in bytes; 0 if there is none.
 fn number_length(text: &str) -> usize {
     let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
     let sign = usize::from(text.starts_with(['+', '-']));
@@ -111,7 +111,7 @@ fn number_length(text: &str) -> usize {
     end
 }
 
-/// How long the word is that a text begins with; 0 without one.
+/// Length of the identifier at the start of a text, in bytes; 0 if there is none.
 fn word_length(text: &str) -> usize {
     let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
     let begins = text.starts_with("--") || text.strip_prefix('-').unwrap_or(text).starts_with(is_letter);

@@ -2,20 +2,20 @@
 
 use super::token::{Token, tokens};
 
-/// A part of a value.
+/// A component of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Piece {
-    /// A word, in lower case.
+    /// A keyword, in lower case.
     Word(String),
-    /// An address that is loaded.
+    /// A URL to load.
     Url(String),
-    /// A number, a percentage as its fraction, or a length in pixels.
+    /// A number, a percentage as a fraction of 1, or a length in pixels.
     Number(f64),
     /// Anything else.
     Other,
 }
 
-/// Functions that load what a string in them names.
+/// Functions that load the URLs given to them as strings.
 const LOADERS: &[&str] = &["url", "src", "image", "image-set", "-webkit-image-set", "cross-fade"];
 
 /// Parses the value of a presentation attribute.
@@ -23,15 +23,15 @@ pub(crate) fn value(text: &str) -> Vec<Piece> {
     pieces(tokens(text).map(|(token, _)| token))
 }
 
-/// The addresses in a value.
+/// The URLs in a value.
 pub(crate) fn urls(value: &[Piece]) -> impl Iterator<Item = &str> {
     value.iter().filter_map(|piece| if let Piece::Url(url) = piece { Some(url.as_str()) } else { None })
 }
 
-/// Tokens as the pieces of a value, brackets laid open.
+/// Converts tokens to the components of a value; the contents of brackets become components of the same list.
 pub(super) fn pieces<'a>(tokens: impl Iterator<Item = Token<'a>>) -> Vec<Piece> {
     let mut out = Vec::new();
-    // Whether each open bracket is that of a loader, or in one.
+    // One entry per open bracket: whether it is inside a function that loads URLs.
     let mut open: Vec<bool> = Vec::new();
     for token in tokens {
         let in_loader = open.last() == Some(&true);
@@ -43,7 +43,7 @@ pub(super) fn pieces<'a>(tokens: impl Iterator<Item = Token<'a>>) -> Vec<Piece> 
             Token::Text(text) if in_loader => Piece::Url(text.to_owned()),
             Token::Function(name) => {
                 open.push(in_loader || LOADERS.iter().any(|loader| name.eq_ignore_ascii_case(loader)));
-                // A quoted address is an address like a bare one.
+                // `url("a")` becomes the same component as `url(a)`.
                 if name.eq_ignore_ascii_case("url") {
                     continue;
                 }

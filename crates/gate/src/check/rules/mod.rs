@@ -1,4 +1,4 @@
-//! The rules: one file a rule, in a folder a group. A rule is registered here and nowhere else.
+//! The rules: one file per rule, one folder per group. A new rule is added to [`RULES`].
 
 mod archive;
 mod distribution;
@@ -14,7 +14,7 @@ mod url;
 
 use super::Rule;
 
-/// Every rule, ordered by name.
+/// All rules, sorted by name.
 pub static RULES: &[&Rule] = &[
     &archive::cmd_not_found::RULE,
     &archive::digest_mismatch::RULE,
@@ -98,7 +98,7 @@ pub static RULES: &[&Rule] = &[
     &url::unreachable::RULE,
 ];
 
-/// The rule of this name.
+/// Finds a rule by name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Rule> {
     RULES.binary_search_by(|rule| rule.name.cmp(name)).ok().map(|at| RULES[at])
@@ -121,7 +121,7 @@ mod tests {
     const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  \
                         <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n";
 
-    /// Puts members into a manifest that is otherwise in order.
+    /// Adds members to an otherwise valid manifest.
     fn manifest(members: &str) -> String {
         let given: serde_json::Value = serde_json::from_str(&format!("{{{members}}}")).unwrap();
         let version = given.get("version").and_then(serde_json::Value::as_str).unwrap_or("1.0.0");
@@ -142,7 +142,7 @@ mod tests {
         format!("{{\n  {members}{rest}\n}}\n")
     }
 
-    /// Puts a Linux target into a binary distribution that is otherwise in order.
+    /// Adds a Linux target to an otherwise valid binary distribution.
     fn binary(target: &str) -> String {
         let other = |os: &str, program: &str| {
             format!("{{ \"archive\": \"https://example.com/1.0.0/{os}.zip\", \"cmd\": \"./{program}\" }}")
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Findings of all rules, with the text that each underlines.
+    /// Runs all rules; returns their findings with the text that each underlines.
     fn run(example: Example, rule: &Rule) -> Vec<(Finding, String)> {
         let folder = tempfile::tempdir().unwrap();
         let files = files(example);

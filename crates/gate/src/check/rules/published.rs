@@ -1,4 +1,4 @@
-//! What package registries say of the packages that a manifest names: shared by the rules about them.
+//! Looks up the packages of a manifest in the survey; shared by the rules about npm and PyPI.
 
 use crate::check::rule::Subject;
 use crate::survey::Survey;
@@ -7,19 +7,19 @@ use acp_registry_core::upstream::SourceError;
 use acp_registry_core::upstream::npm::{Packument, Published};
 use acp_registry_core::upstream::pypi::Project;
 
-/// A package that was asked for.
+/// A package with the registry's answer.
 pub(super) struct Named<'a, S, T> {
-    /// JSON pointer of the specification.
+    /// JSON pointer of the package specification.
     pub(super) pointer: String,
-    /// The package, and JSON pointer of the object that has it.
+    /// The package; `object` is the JSON pointer of its object.
     pub(super) package: &'a Package,
     pub(super) object: String,
     pub(super) spec: S,
-    /// What its registry knows; `None` when it knows no such package.
+    /// The registry's data; `None` if it does not have the package.
     pub(super) known: Option<&'a T>,
 }
 
-/// The npm packages of a manifest that the registry has answered for.
+/// The npm packages of a manifest for which the registry has answered.
 pub(super) fn npm<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> Vec<Named<'a, NpmSpec, Packument>> {
     let named = specs(subject, PackageKind::Npx).filter_map(|(object, package)| {
         let spec: NpmSpec = package.package.parse().ok()?;
@@ -29,7 +29,7 @@ pub(super) fn npm<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> Vec<Named
     named.collect()
 }
 
-/// The Python projects of a manifest that the index has answered for.
+/// The Python packages of a manifest for which the index has answered.
 pub(super) fn pypi<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> Vec<Named<'a, PypiSpec, Project>> {
     let named = specs(subject, PackageKind::Uvx).filter_map(|(object, package)| {
         let spec: PypiSpec = package.package.parse().ok()?;
@@ -39,7 +39,7 @@ pub(super) fn pypi<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> Vec<Name
     named.collect()
 }
 
-/// The packages whose registry has given no answer.
+/// The packages whose registry failed to answer, with JSON pointers.
 pub(super) fn failures<'a>(subject: &Subject<'_>, survey: &'a Survey) -> Vec<(String, &'a SourceError)> {
     let npm = specs(subject, PackageKind::Npx).filter_map(|(object, package)| {
         let spec: NpmSpec = package.package.parse().ok()?;
@@ -52,7 +52,8 @@ pub(super) fn failures<'a>(subject: &Subject<'_>, survey: &'a Survey) -> Vec<(St
     npm.chain(pypi).collect()
 }
 
-/// The version of an npm package that `npx` would take, if it was published.
+/// The version that npx would install, and its registry entry; `None` if it is not published or the specification is a
+/// range.
 pub(super) fn npm_version<'a>(named: &Named<'a, NpmSpec, Packument>) -> Option<(String, &'a Published)> {
     let packument: &'a Packument = named.known?;
     let version = match &named.spec.pin {
@@ -64,7 +65,7 @@ pub(super) fn npm_version<'a>(named: &Named<'a, NpmSpec, Packument>) -> Option<(
     Some((version.clone(), packument.version(version)?))
 }
 
-/// The newest of many versions, for a message.
+/// Lists the first five of `versions`, which are sorted from new to old, for a message.
 pub(super) fn newest(versions: &[String]) -> String {
     const SHOWN: usize = 5;
     let shown = versions
@@ -80,7 +81,7 @@ pub(super) fn newest(versions: &[String]) -> String {
     }
 }
 
-/// The packages of a kind, each with the JSON pointer of the object that has it.
+/// The packages of one kind, with the JSON pointers of their objects.
 fn specs<'a>(subject: &'a Subject<'_>, wanted: PackageKind) -> impl Iterator<Item = (String, &'a Package)> {
     subject.packages().filter(move |(_, kind, _)| *kind == wanted).map(|(release, kind, package)| {
         let release: Release<'_> = release;

@@ -28,7 +28,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (release, target, inspection) in inspected(subject, survey) {
-        // Endings that no client knows have a rule of their own.
+        // Unknown file extensions are reported by `distribution/archive-format`.
         if let Err(misnamed) = inspection.format.check_name(&target.archive) {
             report
                 .value(release.target_pointer(target, "archive"), misnamed.to_string())

@@ -26,13 +26,13 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (release, target, archive) in fetched(subject, survey) {
-        // What could not even be read is no archive to vouch for.
+        // No digest is suggested for an archive that could not be read.
         let is_sound = archive.inspections.get(&target.cmd).is_some_and(Result::is_ok);
         let pointer = release.target_pointer(target, "sha256");
         if !is_sound || subject.manifest.value().pointer(&pointer).is_some() {
             continue;
         }
-        // Where a key occurs twice, it is not clear which one counts.
+        // With duplicate keys, it is unclear which member the fix should edit.
         let target = pointer.rsplit_once('/').filter(|_| !subject.manifest.has_duplicate_keys());
         let fix = target.and_then(|(target, key)| subject.manifest.insert_into(target, key, &archive.sha256));
         report

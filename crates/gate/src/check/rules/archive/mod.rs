@@ -1,4 +1,4 @@
-//! Rules about what is in the archives of binary distributions, of every platform.
+//! Rules about the contents of binary archives, of all platforms.
 
 pub(super) mod cmd_not_found;
 pub(super) mod digest_mismatch;
@@ -16,7 +16,7 @@ use acp_registry_core::archive::{Compression, Error, Format};
 use acp_registry_core::manifest::{BinaryTarget, Release};
 use acp_registry_core::net::Answer;
 
-/// The targets whose archive was fetched.
+/// The targets whose archive was downloaded.
 fn fetched<'a>(
     subject: &'a Subject<'_>,
     survey: &'a Survey,
@@ -27,7 +27,7 @@ fn fetched<'a>(
     })
 }
 
-/// The targets whose archive was fetched and read to its end.
+/// The targets whose archive was downloaded and read completely.
 fn inspected<'a>(
     subject: &'a Subject<'_>,
     survey: &'a Survey,
@@ -37,7 +37,7 @@ fn inspected<'a>(
     })
 }
 
-/// The targets whose archive was fetched and refused.
+/// The targets whose archive was downloaded but could not be read, or was refused.
 fn refused<'a>(
     subject: &'a Subject<'_>,
     survey: &'a Survey,
@@ -47,23 +47,23 @@ fn refused<'a>(
     })
 }
 
-/// SHA-256 of the archives in examples.
+/// SHA-256 of the archive in examples.
 const DIGEST: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// For examples: a target whose digest is right.
+/// For examples: a target with the right digest.
 const TARGET: Example = Example::Target(
     "{ \"archive\": \"https://example.com/1.0.0/linux.tar.gz\", \"cmd\": \"./agent\", \
      \"sha256\": \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\" }",
 );
 
-/// For examples: the archive of [`TARGET`] was fetched, and this was found in it.
+/// For examples: adds a downloaded archive for [`TARGET`], with this inspection.
 fn found(survey: &mut Survey, inspection: Result<Inspection, Error>) {
     let inspections = [("./agent".to_owned(), inspection)].into();
     let archive = Archive { answer: Answer::default(), sha256: DIGEST.to_owned(), inspections };
     survey.archives.insert("https://example.com/1.0.0/linux.tar.gz".to_owned(), Ok(archive));
 }
 
-/// For examples: an archive that is in order.
+/// For examples: an inspection without problems.
 fn fine() -> Inspection {
     Inspection { format: Format::Tar(Compression::Gzip), cmd: Ok(()), program: None }
 }

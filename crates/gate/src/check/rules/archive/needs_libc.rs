@@ -40,10 +40,10 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Online(check),
 };
 
-/// The newest glibc that systems in wide use have: that of Ubuntu 22.04.
+/// The newest glibc that common systems have: that of Ubuntu 22.04.
 const COMMON: Glibc = Glibc { major: 2, minor: 35 };
 
-/// Where the dynamic loader of glibc is.
+/// Paths of glibc's dynamic loader.
 const LOADERS: &[&str] = &["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

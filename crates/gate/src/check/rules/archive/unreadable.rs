@@ -27,7 +27,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (release, target, error) in refused(subject, survey) {
-        // Unsafe and too large ones have rules of their own.
+        // Unsafe and too large archives are reported by their own rules.
         if !matches!(error, Error::Unsafe { .. } | Error::TooLarge(_)) {
             report.value(release.target_pointer(target, "archive"), error.sentence()).help(
                 if matches!(error, Error::NotAnArchive(_) | Error::Unsupported { .. }) {

@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for release in subject.agent().releases() {
-        // Unknown platforms are an error of their own, and there can be any number of them.
+        // Unknown platforms are reported by the schema rule, and could be thousands in a hostile manifest.
         let targets = release.distribution.binary.iter().filter(|target| target.platform.parse::<Platform>().is_ok());
         let targets: Vec<&BinaryTarget> = targets.collect();
         for (member, differs) in [("args", differ_in_args as fn(&_, &_) -> bool), ("env", differ_in_env)] {
@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-/// The target that most others agree with; of equals, the first.
+/// The target that agrees with most others; the first if there are several.
 fn most_common<'a>(
     targets: &[&'a BinaryTarget],
     differs: fn(&BinaryTarget, &BinaryTarget) -> bool,

@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for (release, kind, package) in subject.packages() {
         let Some(day) = &package.exclude_newer else { continue };
-        // Another form is the schema's to report.
+        // Any other format is reported by the schema rule.
         let has_form = day.split('-').map(str::len).eq([4, 2, 2]);
         if has_form && extension::day(day).is_none() {
             let pointer = release.package_pointer(kind, extension::EXCLUDE_NEWER);

@@ -29,7 +29,7 @@ pub(crate) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for release in subject.agent().releases() {
         let targets = &release.distribution.binary;
-        // A wrong name is a finding of its own: it counts for the system that it means.
+        // A misspelled platform is reported by its own rule, and here counts as the platform that is meant.
         let platforms =
             targets.iter().filter_map(|target| target.platform.parse().ok().or(platform_of(&target.platform)));
         let covered: BTreeSet<&str> = platforms.map(Platform::os).collect();

@@ -19,7 +19,7 @@ pub(super) mod version_unverifiable;
 use acp_registry_core::manifest::{NpmSpec, Package, PackageKind, Pin, PypiSpec, SpecError};
 use acp_registry_core::text::quote;
 
-/// How a package chooses its version, by the rules of its own world.
+/// The version constraint of a package, in the syntax of its ecosystem.
 fn pin(kind: PackageKind, package: &Package) -> Result<Pin, SpecError> {
     match kind {
         PackageKind::Npx => package.package.parse().map(|spec: NpmSpec| spec.pin),
@@ -27,8 +27,8 @@ fn pin(kind: PackageKind, package: &Package) -> Result<Pin, SpecError> {
     }
 }
 
-/// What to write instead of a package that is not pinned to one version; `pinned` is the package in the version that the
-/// manifest states, if that is one.
+/// Help for a package that is not pinned to one version. `pinned` is the specification pinned to the manifest's
+/// version, if that is a valid version.
 fn help(pinned: Option<&str>) -> String {
     match pinned {
         Some(pinned) => format!("write {}", quote(pinned)),
@@ -38,7 +38,7 @@ fn help(pinned: Option<&str>) -> String {
     }
 }
 
-/// The specification with this version instead of whatever it has, for use in help; `None` for a version that is none.
+/// The specification with `version` as its exact version; `None` if the specification or the version is invalid.
 fn pinned(kind: PackageKind, package: &Package, version: &str) -> Option<String> {
     let text = match kind {
         PackageKind::Npx => package.package.parse().map(|spec: NpmSpec| format!("{}@{version}", spec.name)),

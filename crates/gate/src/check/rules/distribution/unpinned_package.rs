@@ -23,7 +23,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
             Ok(Pin::None) => "names no version",
             Ok(Pin::Range(_)) => "allows several versions",
             Ok(Pin::Tag(tag)) if !tag.eq_ignore_ascii_case("latest") => "names a tag, which can move",
-            // `latest` and unsafe specifications have rules of their own.
+            // `latest` and unsafe specifications are reported by their own rules.
             Ok(Pin::Tag(_) | Pin::Exact(_)) | Err(_) => continue,
         };
         report

@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    // A registry that has a view for such packages knows what it does.
+    // A registry with a view for extensions leaves the package out of other views on purpose.
     let views = subject.options.config.views();
     if views.iter().any(|view| view.package_extensions) {
         return;

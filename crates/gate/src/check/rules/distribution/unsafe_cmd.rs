@@ -26,7 +26,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-/// Why a command is unsafe, if it is.
+/// Why a command is unsafe; `None` if it is safe.
 pub(super) fn problem(cmd: &str) -> Option<&'static str> {
     let mut parts = cmd.split(['/', '\\']);
     if cmd.trim_matches(['.', '/', '\\', ' ']).is_empty() {

@@ -23,13 +23,13 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Manifest(check),
 };
 
-/// Domains that no client reaches by the public name system, beside the private ones.
+/// Top-level domains, besides the private ones, that do not resolve in public DNS.
 const NOWHERE: [&str; 3] = ["test", "invalid", "onion"];
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for (release, target) in subject.targets() {
         if target.archive.is_empty() {
-            continue; // A missing archive is the schema's concern; an empty one is no address.
+            continue; // A missing archive reads as an empty text; the schema rule reports it.
         }
         if let Some(problem) = problem(&target.archive, subject.options.allowed_hosts) {
             report

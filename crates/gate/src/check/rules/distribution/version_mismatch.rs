@@ -37,7 +37,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for (release, kind, package) in subject.packages() {
         let Ok(Pin::Exact(found)) = pin(kind, package) else { continue };
         let agrees = match kind {
-            // The npm registry knows no leading zeros: there `2026.07.01` is `2026.7.1`.
+            // npm strips leading zeros: `2026.07.01` is published as `2026.7.1`.
             PackageKind::Npx => Version::parse(&found) == Version::parse(release.version),
             PackageKind::Uvx => pypi_version_matches(&found, release.version),
         };

@@ -20,7 +20,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for (release, target) in subject.targets() {
         let Some(stated) = Version::parse(release.version) else { continue };
         let is_absent = compare_version(&target.archive, &stated) == UrlVersion::Absent;
-        // `distribution/latest-reference` and the schema speak of the others.
+        // A moving URL is reported by `distribution/latest-reference`, a missing one by the schema rule.
         if is_absent && !target.archive.is_empty() && moving_reference(&target.archive).is_none() {
             report
                 .value(release.target_pointer(target, "archive"), "the address names no version")

@@ -56,7 +56,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
             continue;
         }
         let names: Vec<&str> = found.assets.iter().map(|asset| asset.name.as_str()).collect();
-        // A program for another platform is not what was meant.
+        // A file for another platform is not suggested.
         let fits = |name: &&str| platform_of(name).is_none_or(|platform| platform.as_str() == target.platform);
         let near = nearest(file, names.iter().copied().filter(fits));
         let help = match near {

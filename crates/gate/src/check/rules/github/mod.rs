@@ -1,3 +1,3 @@
-//! Rules about what GitHub says of a release.
+//! Rules about GitHub releases.
 
 pub(super) mod asset_not_found;

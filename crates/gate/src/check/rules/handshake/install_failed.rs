@@ -42,7 +42,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     }
 }
 
-/// Whether the rules about archives have looked at the same archive, and say the same.
+/// Whether the rules about archives report the same failure for the same archive.
 fn is_told_already(subject: &Subject<'_>, survey: &Survey, row: &Row) -> bool {
     let is_of_archive = row.kind == Some(Kind::Binary) && row.reason() != Some("install_failed");
     let archive = release(subject, row).and_then(|release| target(&release).map(|target| target.archive.clone()));

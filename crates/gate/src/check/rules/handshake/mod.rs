@@ -1,4 +1,4 @@
-//! Rules about agents that were installed and started: they look at the result, and start nothing.
+//! Rules about the results of installing and starting agents. The rules themselves start nothing.
 
 pub(super) mod install_failed;
 pub(super) mod invalid_answer;
@@ -18,26 +18,26 @@ use acp_registry_core::manifest::{BinaryTarget, Channel, PackageKind, Platform, 
 use acp_registry_core::text::quote;
 use acp_registry_protocol::handshake::{Handshake, Outcome, Reason, Timing, Verdict};
 
-/// How many lines of stderr a finding has.
+/// Maximum number of stderr lines in a finding.
 const LINES: usize = 5;
 
-/// The rows of an agent.
+/// The results of an agent.
 fn rows<'a>(subject: &Subject<'_>, survey: &'a Survey) -> &'a [Row] {
     survey.agents.get(subject.folder).map_or(&[], Vec::as_slice)
 }
 
-/// The release that a row is about.
+/// The release that a result is about.
 fn release<'a>(subject: &'a Subject<'_>, row: &Row) -> Option<Release<'a>> {
     subject.agent().releases().find(|release| release.channel == row.channel)
 }
 
-/// The archive of this machine.
+/// The binary target for this machine.
 fn target<'a>(release: &Release<'a>) -> Option<&'a BinaryTarget> {
     let host = Platform::host()?;
     release.distribution.binary.iter().find(|target| target.platform == host.as_str())
 }
 
-/// JSON pointer of what names the agent in its distribution.
+/// JSON pointer of the distribution's package or `cmd`.
 fn place(subject: &Subject<'_>, row: &Row) -> String {
     let Some(release) = release(subject, row) else { return String::new() };
     match row.kind {
@@ -51,7 +51,7 @@ fn place(subject: &Subject<'_>, row: &Row) -> String {
     }
 }
 
-/// Reports the rows that have not passed for one of these reasons. In the remedy, `{id}` is replaced by the agent's id.
+/// Reports the results that failed for one of `reasons`. In `remedy`, `{id}` is replaced by the agent's id.
 fn report(subject: &Subject<'_>, survey: &Survey, reasons: &[&str], remedy: &str, report: &mut Reporter<'_>) {
     for row in rows(subject, survey) {
         if row.reason().is_some_and(|reason| reasons.contains(&reason)) {
@@ -69,13 +69,13 @@ fn report_row(subject: &Subject<'_>, row: &Row, remedy: &str, report: &mut Repor
     report.value(place(subject, row), message).help(format!("{remedy}{stderr}"));
 }
 
-/// For examples: an agent that npx starts.
+/// For examples: an agent distributed with npx.
 const AGENT: Example = Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }");
 
-/// For examples: what [`AGENT`] underlines.
+/// For examples: the part of [`AGENT`] that findings underline.
 const MARKS: &str = "\"example@1.0.0\"";
 
-/// For examples: the agent was started, and this was the result.
+/// For examples: adds the result of a started agent.
 fn started(survey: &mut Survey, failure: Option<(Reason, &str)>, handshake: Handshake) {
     let outcome = Outcome {
         verdict: if failure.is_some() { Verdict::Fail } else { Verdict::Pass },
@@ -92,12 +92,12 @@ fn started(survey: &mut Survey, failure: Option<(Reason, &str)>, handshake: Hand
     put(survey, State::Checked { outcome: Box::new(outcome), at: std::time::SystemTime::UNIX_EPOCH });
 }
 
-/// For examples: the agent answers, and a person can sign in.
+/// For examples: adds the result of an agent that passed.
 fn passed(survey: &mut Survey) {
     started(survey, None, Handshake::default());
 }
 
-/// For examples: the agent was not started.
+/// For examples: adds the result of an agent that was not started.
 fn not_started(survey: &mut Survey, reason: &'static str, message: &str) {
     let (verdict, message, stderr) = (verify::Verdict::Error, message.to_owned(), String::new());
     put(survey, State::NotStarted { verdict, reason, message, stderr });
@@ -124,7 +124,7 @@ fn put(survey: &mut Survey, state: State) {
 mod tests {
     use super::*;
 
-    /// What the contract calls them; each has one rule.
+    /// Each failure reason of the command line's contract belongs to exactly one rule.
     #[test]
     fn every_reason_has_one_rule() {
         let all = [

@@ -34,7 +34,7 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
         let namespace = node.tag_name().namespace();
         let lower = name.to_ascii_lowercase();
         let is_active = ACTIVE.contains(&lower.as_str()) && namespace.is_none_or(|namespace| namespace == SVG);
-        // A name with a prefix stays unknown in a page; one without is taken for HTML there.
+        // HTML parsers treat `a:script` as an unknown element, but `script` as an HTML element.
         let has_prefix = icon.text[icon.tag(node)].contains(':');
         if is_active || namespace == Some(XHTML) {
             report

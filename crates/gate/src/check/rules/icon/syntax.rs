@@ -67,7 +67,7 @@ fn unreadable(error: &XmlError, report: &mut Reporter<'_>) {
     }
 }
 
-/// Whether a file that is not text begins as PNG, JPEG, GIF, WebP or ICO do.
+/// Whether a file that is not UTF-8 starts like PNG, JPEG, GIF, WebP or ICO.
 fn is_image(text: &str) -> bool {
     ["\u{fffd}PNG", "\u{fffd}\u{fffd}\u{fffd}", "GIF8", "RIFF", "\0\0\u{1}\0"].iter().any(|head| text.starts_with(head))
 }

@@ -17,10 +17,10 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::IconFile(check),
 };
 
-/// The size, in bytes, from which an icon is too large.
+/// Maximum size of an icon, in bytes.
 const SIZE_LIMIT: usize = 32 * 1024;
 
-/// An icon whose path is padded with zeros: 33 KiB in all, without filling the documentation.
+/// A 33 KiB icon, made by padding path data, for the documentation's example.
 const LARGE: &str = {
     static BYTES: [u8; 33 * 1024] = {
         let head = b"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\"><path fill=\"currentColor\" d=\"M2 2h12v12H2z";

@@ -38,7 +38,7 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
         .help("make its width and height equal, with the drawing in the middle");
 }
 
-/// The four numbers of an element's `viewBox`, separated by spaces, commas or both.
+/// The four numbers of an element's `viewBox`, which are separated by white space or commas.
 pub(super) fn parse(node: Node<'_, '_>) -> Option<[f64; 4]> {
     let numbers =
         node.attribute("viewBox")?.split(|c: char| c == ',' || c.is_ascii_whitespace()).filter(|part| !part.is_empty());

@@ -26,7 +26,7 @@ const DUPLICATE: &str = "{\n  \"id\": \"first\",\n  \"name\": \"First\",\n  \"ve
 fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>) {
     let mut seen: HashMap<&str, &str> = HashMap::with_capacity(registry.entries.len());
     let agents = registry.entries.iter().filter_map(|entry| Some((entry, entry.manifest.present()?)));
-    // The agent whose folder has the id's name is the rightful one, wherever it is in the order.
+    // Agents whose folder has the id's name come first, so that the others are reported.
     let (rightful, others): (Vec<_>, Vec<_>) = agents.partition(|(entry, manifest)| manifest.agent().id == entry.id);
     for (entry, manifest) in rightful.into_iter().chain(others) {
         let id = manifest.agent().id.as_str();

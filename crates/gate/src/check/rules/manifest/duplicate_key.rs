@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Manifest(check),
 };
 
-/// How many are looked for: pointers into a hostile file can be long.
+/// Maximum number of keys to report, since JSON pointers in a hostile file can be long.
 const MOST: usize = 50;
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

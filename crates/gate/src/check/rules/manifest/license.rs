@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Manifest(check),
 };
 
-/// The word for agents whose terms are their own.
+/// The value for agents without a public licence.
 const PROPRIETARY: &str = "proprietary";
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
@@ -33,7 +33,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
 }
 
 fn is_expression(license: &str) -> bool {
-    // Deprecated identifiers, such as `AGPL-3.0`, are still on the list.
+    // Deprecated identifiers, such as `AGPL-3.0`, are still in the SPDX list.
     let mode = ParseMode { allow_deprecated: true, ..ParseMode::STRICT };
     license.len() < 500 && Expression::parse_mode(license, mode).is_ok()
 }
@@ -57,7 +57,7 @@ fn nearest(license: &str) -> Option<&'static str> {
         .or_else(|| acp_registry_core::text::nearest(&dashed, listed()))
 }
 
-/// The identifier of a licence that was written out, such as `MIT License` or `Apache License, Version 2.0`.
+/// Finds the identifier for a licence's name, such as `MIT License` or `Apache License, Version 2.0`.
 fn by_words(license: &str) -> Option<&'static str> {
     let wanted = words(license);
     if wanted.is_empty() {
@@ -69,7 +69,7 @@ fn by_words(license: &str) -> Option<&'static str> {
     spdx::identifiers::LICENSES.iter().find(same).map(|license| license.name)
 }
 
-/// The words that tell licences apart: neither `License` nor `Version`, and `2` for `v2.0`.
+/// The significant words of a licence's name: without `License` and `Version`, and `2` for `v2.0`.
 fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric() && c != '.').map(|word| {

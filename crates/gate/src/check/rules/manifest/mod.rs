@@ -1,4 +1,4 @@
-//! Rules about `agent.json` as a document, and about what it says of the agent.
+//! Rules about `agent.json`: its syntax, its schema, and the agent's metadata.
 
 pub(super) mod duplicate_id;
 pub(super) mod duplicate_key;

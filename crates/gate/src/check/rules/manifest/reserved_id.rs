@@ -17,10 +17,10 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Manifest(check),
 };
 
-/// Device names of Windows, which are reserved with any ending.
+/// Windows device names, which are reserved with every file extension.
 const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin", "conout"];
 
-/// Names of files, folders and pages in the published tree, and of folders that a registry checkout skips.
+/// Names of files, folders and pages in the published tree, and of folders that are skipped when a registry is loaded.
 const PUBLISHED: &[&str] = &[
     "about", "accessibility", "agent", "agents", "all", "api", "assets", "auth", "badge", "cap", "changes", "compare",
     "dist", "docs", "editors", "feed", "feeds", "history", "icon", "icons", "index", "latest", "license", "llms",

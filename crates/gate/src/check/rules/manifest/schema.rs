@@ -20,7 +20,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for violation in violations(subject.manifest.value()) {
         let is_version = ["/version", "/preview/version"].contains(&violation.pointer.as_str());
         if is_version && violation.keyword == "pattern" {
-            continue; // `manifest/version-format` says it better.
+            continue; // `manifest/version-format` reports it with better help.
         }
         let draft = if violation.is_key {
             report.key(violation.pointer, violation.message)

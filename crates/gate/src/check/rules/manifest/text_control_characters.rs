@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    // Pointers are made only for what is reported.
+    // Pointers are built only for findings, since most texts have none.
     let mut look = |text: &str, pointer: &dyn Fn() -> String| {
         if let Some((place, found)) = first_hidden(text) {
             let code = u32::from(found);
@@ -56,7 +56,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-/// Arguments and variables are shown too, and a NUL in them keeps the agent from being started.
+/// Arguments and environment variables are shown to users too, and a NUL in them prevents the agent from starting.
 fn look_at_start(
     args: &[String],
     env: &[(String, String)],

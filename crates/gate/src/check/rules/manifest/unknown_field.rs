@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Manifest(check),
 };
 
-/// Members that the build of the public registry sets, whatever the configuration of this one.
+/// Members that the public registry's build sets, whatever this registry's configuration is.
 const SET_BY_BUILDS: &[&str] = &["bundled"];
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

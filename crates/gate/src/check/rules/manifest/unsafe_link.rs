@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     let agent = subject.agent();
     let links = [("repository", &agent.repository), ("website", &agent.website), ("license_url", &agent.license_url)];
-    // An icon is usually a path in the agent's folder, which the build replaces.
+    // An icon is usually a path in the agent's folder, which the build replaces by a URL.
     let icon = agent.icon.as_deref().filter(|icon| icon.contains(':')).map(|icon| ("icon", icon));
     for (key, link) in links.into_iter().filter_map(|(key, link)| Some((key, link.as_deref()?))).chain(icon) {
         if let Err(error) = address::parse(link) {

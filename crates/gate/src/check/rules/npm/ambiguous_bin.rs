@@ -43,7 +43,7 @@ pub(crate) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for named in published::npm(subject, survey) {
         let Some((version, published)) = published::npm_version(&named) else { continue };
-        // A command that is named has a rule of its own.
+        // A package with `command` is checked by `npm/command-not-found`.
         if named.package.command.is_some() {
             continue;
         }

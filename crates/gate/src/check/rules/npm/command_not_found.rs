@@ -7,7 +7,7 @@ use crate::survey::Survey;
 use acp_registry_core::manifest::extension;
 use acp_registry_core::text::quote;
 
-/// How many commands a message names.
+/// Maximum number of commands in a message.
 const SHOWN: usize = 5;
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,4 +1,4 @@
-//! Rules about what the npm registry says of a package.
+//! Rules about npm packages.
 
 pub(super) mod ambiguous_bin;
 pub(super) mod command_not_found;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::survey::Survey;
 use acp_registry_core::upstream::npm::Packument;
 
-/// For examples: the registry has `example` with one version, whose entry has these members.
+/// For examples: adds the npm package `example` with one version, whose entry has these members.
 fn example(survey: &mut Survey, version: &str, members: &str) {
     let text = format!("{{\"dist-tags\":{{\"latest\":\"{version}\"}},\"versions\":{{\"{version}\":{{{members}}}}}}}");
     let packument = Packument::parse(text.as_bytes(), "example").ok();

@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         };
         let wanted = match &named.spec.pin {
             Pin::Exact(version) | Pin::Tag(version) => version,
-            // What is not exact has a rule of its own.
+            // Packages without an exact version are reported by `distribution/unpinned-package`.
             Pin::Range(_) | Pin::None => continue,
         };
         if published::npm_version(&named).is_none() {

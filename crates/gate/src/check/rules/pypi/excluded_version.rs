@@ -36,7 +36,7 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Online(check),
 };
 
-/// For the examples.
+/// For examples: adds a version with an upload date.
 fn released(survey: &mut Survey) {
     let file = File {
         name: "example-1.0.0-py3-none-any.whl".to_owned(),

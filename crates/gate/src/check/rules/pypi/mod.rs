@@ -1,4 +1,4 @@
-//! Rules about what the Python package index says of a package.
+//! Rules about Python packages.
 
 pub(super) mod excluded_version;
 pub(super) mod missing_hash;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::survey::Survey;
 use acp_registry_core::upstream::pypi::{File, Project};
 
-/// For examples: the index has `example` with this file.
+/// For examples: adds the Python project `example` with one file.
 fn example(survey: &mut Survey, name: &str, has_hash: bool, yanked: Option<&str>) {
     let file = File { name: name.to_owned(), has_hash, yanked: yanked.map(ToOwned::to_owned), ..File::default() };
     survey.pypi.insert("example".to_owned(), Ok(Some(Arc::new(Project::of_files([file])))));

@@ -35,7 +35,7 @@ fn check(registry: &Registry, options: &Options<'_>, report: &mut Reporter<'_>) 
         let Some(path) = path else { continue };
         if let Err(problem) = Schemas::read(&registry.root, path) {
             let message = format!("the schema {} {problem}", quote(path));
-            // The build refuses it.
+            // Raised to an error, since the build would fail.
             report.about(config(), |report| {
                 let help = format!("correct `{key}` below `[schemas]`, or add the file");
                 report.file(message).help(help).grave();
@@ -54,8 +54,8 @@ fn suggest(registry: &Registry, id: &str, draft: Draft<'_>) {
     };
 }
 
-/// An id without a folder is usual: folders of withdrawn agents may go. It is a mistake where it cannot be an id, or where
-/// one letter makes it that of a folder.
+/// Checks an entry of `[withdrawn]`. An id without a folder is allowed, since folders of withdrawn agents may be
+/// deleted. It is reported if it is not a valid id, or differs from a folder's name by one letter.
 fn check_withdrawn(registry: &Registry, id: &str, reason: &str, report: &mut Reporter<'_>) {
     if reason.trim().is_empty() {
         report

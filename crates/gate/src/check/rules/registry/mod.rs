@@ -1,4 +1,4 @@
-//! Rules about the registry directory and the files beside the agents.
+//! Rules about the registry directory and its files outside the agents' folders.
 
 pub(super) mod config;
 pub(super) mod git_files;

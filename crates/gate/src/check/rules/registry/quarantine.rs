@@ -132,7 +132,7 @@ mod tests {
     use acp_registry_core::net::AllowedHosts;
     use acp_registry_core::registry::Registry;
 
-    /// The errors, and then the warnings, each with the text that it underlines.
+    /// Returns the errors, then the warnings, each with the text that it underlines.
     fn findings(entry: &str) -> Vec<(Level, String, String)> {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("held")).unwrap();

@@ -29,7 +29,7 @@ fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>)
     }
 }
 
-/// Why a file was not read; files above their limit belong to the rules about their content.
+/// Why a file could not be read. Files over their size limit are reported by the rules about their content.
 fn refusal<T>(loaded: &Loaded<T>) -> Option<&ReadError> {
     match loaded {
         Loaded::Unreadable(ReadError::TooLarge { .. }) => None,

@@ -33,7 +33,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (pointer, error) in failed_pages(subject, survey) {
-        // Many sites turn programs away with 403 and the like, and show people the page all the same.
+        // Many sites answer programs with 403 or similar, but show the page to people.
         let is_gone = matches!(
             error.problem,
             Problem::Status(404 | 410)

@@ -1,4 +1,4 @@
-//! Rules about addresses: what their hosts answer.
+//! Rules about URLs.
 
 pub(super) mod dead_link;
 pub(super) mod redirects_to_insecure;
@@ -11,10 +11,10 @@ use crate::survey::Survey;
 use acp_registry_core::net::{Answer, FetchError, Problem, remedy};
 use acp_registry_core::text::quote;
 
-/// The result of asking for an archive.
+/// The result of requesting an archive.
 type Asked<'a> = Result<&'a Answer, &'a FetchError>;
 
-/// The archives that were asked for: JSON pointer, address as written, and the result.
+/// The archives that were requested: JSON pointer, URL as written, and result.
 fn archives<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> impl Iterator<Item = (String, &'a str, Asked<'a>)> {
     subject.targets().filter_map(|(release, target)| {
         let asked = survey.link(&target.archive)?;
@@ -22,7 +22,7 @@ fn archives<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> impl Iterator<I
     })
 }
 
-/// The pages that were asked for and did not answer.
+/// The links that were requested and failed, with JSON pointers.
 fn failed_pages<'a>(
     subject: &'a Subject<'_>,
     survey: &'a Survey,
@@ -33,12 +33,12 @@ fn failed_pages<'a>(
     pages.into_iter().filter_map(|(pointer, page)| Some((pointer, survey.link(page.as_ref()?)?.err()?)))
 }
 
-/// The failure as a message.
+/// Describes a failed request.
 pub(super) fn trouble(error: &FetchError) -> String {
     format!("{}{} {}", quote(&error.url), by_way_of(&error.hops), error.problem)
 }
 
-/// What helps where a host's name has no address: whether others have one says where to look.
+/// Help for a host name that does not resolve. Whether other names resolved tells a wrong name from a network problem.
 pub(super) fn no_such_host(survey: &Survey) -> &'static str {
     if survey.has_reached_names {
         "other hosts were reached: correct the name of the host, or remove the address if the host is gone"
@@ -49,7 +49,7 @@ pub(super) fn no_such_host(survey: &Survey) -> &'static str {
     }
 }
 
-/// What helps where a host could not be asked now.
+/// Help for a request that may succeed later.
 fn later(problem: &Problem, survey: &Survey) -> &'static str {
     match problem.remedy() {
         Some(remedy) => remedy,
@@ -60,7 +60,7 @@ fn later(problem: &Problem, survey: &Survey) -> &'static str {
 
 const CUT_OFF: &str = "no host was reached: check the network and the name server of this machine";
 
-/// The redirects on the way, if there were any.
+/// Describes the redirects that were followed; empty if there were none.
 pub(super) fn by_way_of(hops: &[String]) -> String {
     if hops.is_empty() {
         return String::new();
@@ -77,7 +77,7 @@ mod tests {
     fn one_dead_name_and_a_dead_network_have_different_remedies() {
         let mut survey = Survey { has_reached_names: true, ..Survey::default() };
         assert!(no_such_host(&survey).starts_with("other hosts were reached: correct the name"));
-        // A host in the person's own network, by its address, says nothing of names.
+        // A private host reached by IP address says nothing about name resolution.
         survey.has_reached_names = false;
         assert!(no_such_host(&survey).starts_with("check the network") && no_such_host(&survey).contains("if other"));
         survey.is_cut_off = true;

@@ -34,7 +34,7 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Online(check),
 };
 
-/// How long a host may take until the headers of its answer are there.
+/// Maximum time until the response headers arrive.
 const WAIT_LIMIT: Duration = Duration::from_secs(5);
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

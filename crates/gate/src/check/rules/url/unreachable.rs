@@ -38,7 +38,8 @@ pub(crate) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (pointer, url, asked) in archives(subject, survey) {
         let Err(error) = asked else { continue };
-        // What leads elsewhere or is too large, what may pass, and what GitHub knows better, have rules of their own.
+        // Refused and too large archives, temporary failures, and files missing on GitHub are reported by their own
+        // rules.
         let is_other = matches!(error.problem, Problem::Refused(_) | Problem::TooLarge { .. });
         if is_other || error.problem.may_pass() || survey.is_denied_by_github(url) {
             continue;
