@@ -1,4 +1,4 @@
-//! A version inside an address: where it is, and the address with another one in its place.
+//! Finds a version inside a URL, and replaces it with another.
 
 use std::ops::Range;
 
@@ -6,28 +6,29 @@ use url::Url;
 
 use acp_registry_core::manifest::archive::starts_prerelease;
 
-/// How many places of one address are told apart: every choice among them is an address that may be the right one.
+/// Maximum number of places to consider in one URL. Every subset of them gives a candidate, so their number doubles
+/// with each place.
 const PLACES: usize = 4;
 
-/// A byte of an address as it is meant, and where it is written: `%40` is one byte.
+/// A byte of a URL after percent-decoding, with its range in the URL: `%40` is one byte.
 struct Unit {
     byte: u8,
     written: Range<usize>,
 }
 
-/// A stretch of an address that is the old version.
+/// A part of a URL that is the old version.
 struct Place {
     written: Range<usize>,
-    /// Without the `.0` at its end.
+    /// Whether the version is written without its final `.0`.
     is_short: bool,
 }
 
-/// Addresses that an archive may have in another version, the likeliest first: with the old version replaced everywhere,
-/// then with some of its places left as they are, since a number may be that of a part (`lib-1.0.0`).
+/// Returns URLs that an archive may have in version `new`, the most likely first: with the old version replaced
+/// everywhere, then with it kept in some places, since the number may belong to something else (`lib-1.0.0`).
 ///
-/// A version stands for itself only where nothing makes it longer: `2.2.0` is not in `12.2.0`, `2.2.0.1` or `2.2.0-rc.1`.
-/// Where it is not there as a whole, `1.6` counts for `1.6.0`. Only path and query are looked at. Without a place, the
-/// address itself is the only candidate. Every candidate differs from the address at such places only.
+/// A version matches only as a whole: `2.2.0` does not match in `12.2.0`, `2.2.0.1` or `2.2.0-rc.1`. `1.6` also matches
+/// as `1.6.0`. Only the path and the query are searched. If the version is not found, the only candidate is the URL
+/// itself. Candidates differ from the URL only in these places.
 pub(super) fn candidates(url: &str, old: &str, new: &str) -> Vec<String> {
     let places = places(url, old);
     let choices = 1_u32 << places.len();
@@ -37,7 +38,7 @@ pub(super) fn candidates(url: &str, old: &str, new: &str) -> Vec<String> {
     for mask in masks {
         let chosen: Vec<&Place> =
             places.iter().enumerate().filter(|(at, _)| mask & (1 << at) != 0).map(|(_, place)| place).collect();
-        // Of `1.6` with the next version `2.0.0`, both `2.0` and `2.0.0` are likely.
+        // If the URL has `1.6`, version `2.0.0` may be written as `2.0` or as `2.0.0`.
         let shortened: &[bool] = if chosen.iter().any(|place| place.is_short) { &[true, false] } else { &[false] };
         for shorten in shortened {
             let candidate = replaced(url, &chosen, new, *shorten);
@@ -52,7 +53,7 @@ pub(super) fn candidates(url: &str, old: &str, new: &str) -> Vec<String> {
     found
 }
 
-/// The text with a version in place of another, as [`candidates`] does it, for the name of a file.
+/// Like [`candidates`], for the name of a file.
 pub(super) fn names(name: &str, old: &str, new: &str) -> Vec<String> {
     const BASE: &str = "https://host.invalid/";
     let encode =
@@ -70,7 +71,7 @@ fn replaced(url: &str, places: &[&Place], new: &str, shorten: bool) -> String {
     for place in places {
         let version = if place.is_short && shorten { short(new).unwrap_or(new) } else { new };
         out.push_str(&url[at..place.written.start]);
-        // A plus is a blank to some who read queries, and hosts write it encoded.
+        // Some servers read `+` in a query as a space, so hosts usually encode it.
         let is_plain_plus = url[place.written.clone()].contains('+');
         out.push_str(&if is_plain_plus { version.to_owned() } else { version.replace('+', "%2B") });
         at = place.written.end;
@@ -89,7 +90,7 @@ fn places(url: &str, old: &str) -> Vec<Place> {
     places
 }
 
-/// `1.6` for `1.6.0`: as people shorten versions with three parts.
+/// The version without its final `.0`, if at least two parts remain: `1.6` for `1.6.0`.
 fn short(version: &str) -> Option<&str> {
     version.strip_suffix(".0").filter(|short| short.contains('.'))
 }
@@ -132,7 +133,7 @@ fn find(units: &[Unit], version: &str, is_short: bool) -> Vec<Place> {
     found
 }
 
-/// Whether a number may begin behind these bytes.
+/// Whether a version can start after these bytes.
 fn starts_here(before: &[Unit]) -> bool {
     let from_end = |at: usize| before.len().checked_sub(at + 1).map(|at| before[at].byte);
     match from_end(0) {
@@ -143,13 +144,13 @@ fn starts_here(before: &[Unit]) -> bool {
     }
 }
 
-/// Whether a version may end before these bytes.
+/// Whether a version can end before these bytes.
 fn ends_here(behind: &[Unit], version: &str) -> bool {
     let byte = |at: usize| behind.get(at).map(|unit| unit.byte);
     let is_in_prerelease = version.contains('-');
     match byte(0) {
         Some(b'.') => {
-            // `.7z` is an ending.
+            // `.7z` is a file extension, not a further part of the version.
             !byte(1).is_some_and(|byte| byte.is_ascii_digit()) || (byte(1), byte(2)) == (Some(b'7'), Some(b'z'))
         }
         Some(b'-' | b'_' | b'~') if !is_in_prerelease => {
@@ -226,7 +227,7 @@ mod tests {
             let url = format!("https://h.example/{}", parts.join(&format!("/v{old}/")));
             for candidate in candidates(&url, &old, &new) {
                 prop_assert!(Url::parse(&candidate).is_ok());
-                // Whatever lies between the places is as it was, so putting the old version back gives the old address.
+                // The rest of the URL is unchanged, so putting the old version back gives the old URL.
                 let escaped = new.replace('+', "%2B");
                 let forms: Vec<&str> = [Some(escaped.as_str()), short(&new)].into_iter().flatten().collect();
                 let count = |text: &str| text.split('/').filter(|part| part.starts_with('v') && (forms.contains(&&part[1..]) || part[1..] == old)).count();
@@ -237,7 +238,7 @@ mod tests {
         }
     }
 
-    /// The same by other means: pieces between the places, joined again.
+    /// A second implementation to compare with: joins the parts between the places.
     fn replaced_text(url: &str, old: &str, new: &str) -> String {
         let mut rest = url;
         let mut out = String::new();

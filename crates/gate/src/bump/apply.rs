@@ -1,4 +1,4 @@
-//! Writes updates into the manifests.
+//! Writes updates into manifests.
 
 use super::{Bumped, ErrorKind, Outcome};
 use crate::edit;
@@ -6,7 +6,7 @@ use acp_registry_core::registry::Registry;
 use acp_registry_core::source::Edit;
 
 impl Bumped {
-    /// The changes of the manifest's text; none where there is no update.
+    /// The edits of the manifest's text; empty without an update.
     pub fn edits(&self) -> impl Iterator<Item = Edit> {
         let update = match &self.result {
             Ok(Outcome::Update(update)) => Some(update),
@@ -16,7 +16,7 @@ impl Bumped {
     }
 }
 
-/// Writes the updates, agent by agent. What cannot be written becomes an error of its agent.
+/// Writes the updates of each agent. If that fails, the results of its updates become errors.
 pub(super) fn write(registry: &Registry, bumped: &mut [Bumped]) {
     for of_agent in bumped.chunk_by_mut(|a, b| a.id == b.id) {
         let edits: Vec<Edit> = of_agent.iter().flat_map(Bumped::edits).collect();

@@ -1,22 +1,22 @@
-//! The file of a release that takes the place of another release's file.
+//! Finds the file of a new release that corresponds to a file of an old one.
 
 use super::address::names;
 use acp_registry_core::manifest::archive::format;
 use acp_registry_core::manifest::{Platform, platform_of};
 use acp_registry_core::upstream::github::{Asset, Release};
 
-/// What has become of a file in another release.
+/// The file of a new release that corresponds to one of an old release.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Successor<'a> {
-    /// It has the same name, but for the version.
+    /// A file with the same name, apart from the version.
     Same(&'a Asset),
-    /// Its name has changed; it is the only one for the platform.
+    /// A file with another name: the only one with the same format for the platform.
     Renamed(&'a Asset),
-    /// There is none, or several could be it.
+    /// No file matches, or several do.
     Missing,
 }
 
-/// Finds the file for a platform that `name` was in the release of the version `old`.
+/// Finds the file of `release` (version `new`) that corresponds to `name`, the file for `platform` in version `old`.
 pub(super) fn successor<'a>(release: &'a Release, name: &str, platform: &str, old: &str, new: &str) -> Successor<'a> {
     if let Some(asset) = names(name, old, new).iter().find_map(|name| release.asset(name)) {
         return Successor::Same(asset);

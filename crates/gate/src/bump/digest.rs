@@ -1,4 +1,4 @@
-//! The digest of an archive, where no source states it.
+//! Computes the digest of an archive for which no source states one.
 
 use std::io;
 
@@ -8,10 +8,10 @@ use super::{Bumper, Error, ErrorKind};
 use acp_registry_core::digest::hex;
 use acp_registry_core::net::{Sink, address};
 
-/// The largest archive that is fetched for its digest, in bytes.
+/// Maximum size of an archive, in bytes.
 const ARCHIVE_LIMIT: u64 = 2 << 30;
 
-/// Takes a download for its digest alone.
+/// Receives a download and keeps only its SHA-256.
 struct Hash(Sha256);
 
 impl Sink for Hash {
@@ -24,7 +24,7 @@ impl Sink for Hash {
 }
 
 impl Bumper<'_> {
-    /// Fetches an archive and computes its SHA-256.
+    /// Downloads an archive and computes its SHA-256.
     pub(super) async fn digest(&self, url: &str) -> Result<String, Error> {
         let url = address::parse(url).map_err(|error| ErrorKind::AssetMissing.because(format!("{url:?} {error}")))?;
         let mut hash = Hash(Sha256::new());

@@ -1,40 +1,40 @@
-//! Why nothing is known of an agent's newer versions, or why one was not taken in.
+//! Errors of looking for updates.
 
 use acp_registry_core::net::{FetchError, Problem};
 use acp_registry_core::upstream::SourceError;
 
-/// Why an agent was not brought up to date.
+/// Why an agent could not be updated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
-    /// What kind of trouble it is.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// What happened, for people. It may quote hostile text: escape it.
+    /// What failed. May contain hostile text, so it must be escaped before printing.
     pub message: String,
 }
 
-/// A kind of trouble.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorKind {
-    /// A source did not answer, or not as it should.
+    /// A source did not answer, or its answer was invalid.
     SourceUnavailable,
-    /// A source wants to be left alone.
+    /// A source limits the rate of requests.
     RateLimited,
-    /// A source knows nothing of the package or repository.
+    /// A source does not have the package or repository.
     NotFound,
-    /// There is no version that all sources offer.
+    /// No version is offered by all sources.
     VersionsDisagree,
-    /// The manifest's version is above all that are offered.
+    /// The manifest's version is higher than all offered ones.
     Downgrade,
-    /// The newer version has no archive where one should be.
+    /// The new version has no archive for one of the manifest's platforms.
     AssetMissing,
-    /// The manifest cannot be read, or cannot be changed by a program.
+    /// The manifest cannot be read or edited.
     Manifest,
-    /// The changed manifest breaks a rule.
+    /// The updated manifest breaks a rule.
     ValidationFailed,
-    /// The newer version does not pass the handshake.
+    /// The new version fails the handshake.
     HandshakeFailed,
-    /// The change could not be written, committed or proposed.
+    /// The update could not be written, committed or proposed.
     NotWritten,
 }
 
@@ -53,7 +53,7 @@ const ALL: [ErrorKind; 10] = [
 ];
 
 impl ErrorKind {
-    /// The word in reports.
+    /// The name used in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl ErrorKind {
         }
     }
 
-    /// What happened, in general, for people.
+    /// A short description for people.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -87,18 +87,18 @@ impl ErrorKind {
         }
     }
 
-    /// The kind of this name.
+    /// The kind with this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// Whether nothing can be said of the agent, because a source could not be asked.
+    /// Whether a source could not be asked, so that nothing is known about the agent.
     #[must_use]
     pub fn is_outage(self) -> bool {
         matches!(self, Self::SourceUnavailable | Self::RateLimited)
     }
 
-    /// An error of this kind.
+    /// Creates an error of this kind.
     pub fn because(self, message: impl Into<String>) -> Error {
         Error { kind: self, message: message.into() }
     }
@@ -116,7 +116,7 @@ impl From<SourceError> for Error {
 impl From<FetchError> for Error {
     fn from(error: FetchError) -> Self {
         let kind = match error.problem {
-            // GitHub says 403 where others say 429.
+            // GitHub uses 403 for rate limits where others use 429.
             Problem::RateLimited { .. } | Problem::Status(403 | 429) => ErrorKind::RateLimited,
             Problem::Status(404 | 410) => ErrorKind::NotFound,
             _ => ErrorKind::SourceUnavailable,

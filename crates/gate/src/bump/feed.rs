@@ -1,4 +1,4 @@
-//! A publisher's own list of versions, read as the registry's configuration describes it.
+//! Reads feeds: publishers' lists of versions, in the format that the registry's configuration describes.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,37 +10,37 @@ use crate::config::Feed;
 use acp_registry_core::json::{self, List, Object};
 use acp_registry_core::manifest::Version;
 
-/// What a feed knows of a version's archive for a platform.
+/// The archive of one version and platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) archive: String,
     pub(super) sha256: Option<String>,
 }
 
-/// How many records a feed may have.
+/// Maximum number of records in a feed.
 const RECORDS: usize = 200_000;
 
-/// The largest record that is read, in bytes.
+/// Maximum size of a record, in bytes.
 const RECORD: usize = 256 << 10;
 
-/// How many members of an object, or items of a list, on the way to the records are looked at.
+/// Maximum number of members of an object, or items of an array, on the path to the records.
 const MEMBERS: usize = 100_000;
 
-/// A feed that was read.
+/// The contents of a feed.
 #[derive(Debug, Default)]
 pub(super) struct Archives {
-    /// Versions as they are written, with archives by platform.
+    /// Versions as written in the feed, with archives by platform.
     versions: BTreeMap<Version, (String, BTreeMap<String, Entry>)>,
-    /// How many records were skipped because they are not JSON, or too large.
+    /// Number of records that were skipped because they are not JSON or too large.
     pub(super) skipped: usize,
 }
 
 impl Archives {
-    /// Reads a feed: one JSON document, or a JSON value on each line. Records that are not of the form are passed over,
-    /// since other products may be in the same feed.
+    /// Parses a feed: one JSON document, or one JSON value per line. Records without the configured members are
+    /// skipped, since a feed may list other products too.
     ///
     /// # Errors
-    /// What is wrong with the feed as a whole.
+    /// Returns a message if the feed as a whole cannot be read.
     pub(super) fn parse(bytes: &[u8], feed: &Feed, platforms: &[&str]) -> Result<Self, String> {
         let mut archives = Self::default();
         let mut problem = None;
@@ -77,7 +77,7 @@ impl Archives {
             if feed.platform.as_ref().is_some_and(|pointer| text(pointer) != Some(name)) {
                 continue;
             }
-            // A name may have the characters in it that pointers escape.
+            // Names may contain characters that JSON pointers escape.
             let name = acp_registry_core::manifest::escape_segment(name);
             let of_platform = |pointer: &String| text(&pointer.replace("{platform}", &name)).map(ToOwned::to_owned);
             if let Some(archive) = of_platform(&feed.archive) {
@@ -89,7 +89,7 @@ impl Archives {
         }
     }
 
-    /// The versions, each complete if it has an archive for all of these platforms.
+    /// The versions of the feed. A version without an archive for each of `platforms` has [`Flaw::Missing`].
     pub(super) fn offers(&self, platforms: &[&str]) -> Offers {
         let offer = |(version, (text, archives)): (&Version, &(String, BTreeMap<String, Entry>))| {
             let missing: Vec<String> = platforms
@@ -108,7 +108,7 @@ impl Archives {
     }
 }
 
-/// The records as text, with their numbers: all, or the last ones where the configuration says so.
+/// The records with their numbers: all, or only the last ones if the configuration sets `last`.
 fn records<'a>(bytes: &'a [u8], feed: &Feed) -> Result<Vec<(usize, &'a [u8])>, String> {
     let last = feed.last.map_or(RECORDS, |last| last.get().min(RECORDS));
     let mut records: VecDeque<(usize, &[u8])> = VecDeque::new();
@@ -138,7 +138,7 @@ fn records<'a>(bytes: &'a [u8], feed: &Feed) -> Result<Vec<(usize, &'a [u8])>, S
     Ok(records.into())
 }
 
-/// The items of the list, or the values of the object, at a JSON pointer.
+/// The items of the array, or the values of the object, at a JSON pointer.
 fn list<'a>(bytes: &'a [u8], pointer: &str) -> Result<Vec<&'a RawValue>, String> {
     let missing = || format!("there is no list at {pointer:?}");
     let mut part: &RawValue = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;

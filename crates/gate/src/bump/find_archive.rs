@@ -1,4 +1,4 @@
-//! The archive of a newer version, for each platform that the manifest has one for.
+//! Finds the archives of a new version for each platform of the manifest.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use acp_registry_core::manifest::{BinaryTarget, Version};
 use acp_registry_core::net::shown;
 use acp_registry_core::upstream::github;
 
-/// How many addresses are asked for, at most, to find one archive that no release or feed lists.
+/// Maximum number of URLs to try for an archive that is not listed in a release or feed.
 const GUESSES: usize = 8;
 
-/// An archive of the newer version.
+/// An archive of the new version.
 pub(super) struct NewArchive {
     pub(super) url: String,
     pub(super) sha256: Option<String>,
@@ -23,7 +23,7 @@ pub(super) struct NewArchive {
 }
 
 impl Bumper<'_> {
-    /// Finds the archive of a version for the platform of a target.
+    /// Finds the archive of `version` for the platform of `target`.
     pub(super) async fn archive(
         &self,
         target: &BinaryTarget,
@@ -39,7 +39,7 @@ impl Bumper<'_> {
                     ErrorKind::AssetMissing.because(format!("the address {shown} {error}"))
                 })?;
                 let mut reasons = Vec::new();
-                // On a host that many share, only the same place is known to be the same publisher's.
+                // On a shared host, only a URL of the same form is known to belong to the same publisher.
                 let is_expected = [version.as_str(), &version.in_full()]
                     .iter()
                     .any(|to| candidates(&target.archive, current.as_str(), to).contains(&entry.archive));
@@ -80,14 +80,14 @@ impl Bumper<'_> {
         };
         let is_it =
             |url: &String| self.asset_of(url).is_some_and(|(id, name)| id.tag == found.tag && name == asset.name);
-        // Whatever the old address does not spell out is spelled anew.
+        // If the version is not part of the old URL, the new URL is built from the release.
         let spelled = candidates(&target.archive, current.as_str(), version.as_str()).into_iter().find(is_it);
         let url = spelled.or_else(|| github::address_of(&target.archive, &found.tag, &asset.name).filter(is_it));
         let url = url.ok_or_else(|| missing(target, version))?;
         self.with_digest(target, url, asset.sha256.clone(), reasons).await
     }
 
-    /// Looks for an archive where the address of the old one leads with the new version in it.
+    /// Finds an archive by replacing the version in the old URL and requesting the result.
     async fn guess(&self, target: &BinaryTarget, current: &Version, version: &Version) -> Result<NewArchive, Error> {
         let full = version.in_full();
         let mut guesses = candidates(&target.archive, current.as_str(), &full);
@@ -108,7 +108,7 @@ impl Bumper<'_> {
         Err(unanswered.map_or_else(|| missing(target, version), Error::from))
     }
 
-    /// Completes a digest that the manifest wants: by a download, where no source states it.
+    /// Adds the digest if the manifest has one for this target. If no source states it, the archive is downloaded.
     async fn with_digest(
         &self,
         target: &BinaryTarget,

@@ -1,4 +1,4 @@
-//! Asks every source of a channel what it offers.
+//! Asks the sources of a channel for their versions.
 
 use std::sync::Arc;
 
@@ -11,28 +11,28 @@ use super::{Bumper, Error, ErrorKind};
 use acp_registry_core::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PypiSpec, Release, Version};
 use acp_registry_core::upstream::{SourceError, github};
 
-/// The largest feed that is read, in bytes.
+/// Maximum size of a feed, in bytes.
 const FEED_LIMIT: u64 = 32 << 20;
 
-/// What the sources of a channel offer, and where its archives come from.
+/// The offers of all sources of a channel, and the source of its archives.
 #[derive(Debug)]
 pub(super) struct Gathered {
     pub(super) offers: Vec<Offers>,
     pub(super) archives: ArchiveSource,
 }
 
-/// Where the archives of a channel come from.
+/// The source of a channel's archives.
 #[derive(Debug)]
 pub(super) enum ArchiveSource {
-    /// Releases of a repository on GitHub.
+    /// Releases of a GitHub repository.
     Github { repository: Repository, releases: Vec<Arc<github::Release>> },
-    /// A feed that the configuration names.
+    /// A feed from the configuration.
     Feed(Archives),
-    /// Nobody lists them: a new one is looked for where the old one would lead.
+    /// No source lists archives; new URLs are derived from old ones.
     Unlisted,
 }
 
-/// A repository on GitHub.
+/// A GitHub repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Repository {
     pub(super) owner: String,
@@ -40,7 +40,7 @@ pub(super) struct Repository {
 }
 
 impl Bumper<'_> {
-    /// Asks the sources of all distributions that a channel declares.
+    /// Asks the sources of all distributions that a channel has.
     pub(super) async fn gather(
         &self,
         manifest: &Manifest,
@@ -127,7 +127,7 @@ impl Bumper<'_> {
         let mut releases = releases.ok_or_else(|| not_found(&format!("GitHub has no repository {owner}/{name}")))?;
         keep_product(&mut releases, named, current);
         if releases.is_empty() && !targets.iter().any(|target| self.is_hosted(target, &repository)) {
-            // A repository without releases says nothing of archives that are published elsewhere.
+            // The archives are published elsewhere, so a repository without releases says nothing about them.
             return Ok((ArchiveSource::Unlisted, None));
         }
         let offers =
@@ -136,7 +136,7 @@ impl Bumper<'_> {
         Ok((ArchiveSource::Github { repository, releases }, Some(offers)))
     }
 
-    /// The product of a repository to which the archives of a manifest belong, by their tag.
+    /// The product whose releases contain the manifest's archives, taken from the tag in their URLs.
     fn product_named(&self, targets: &[BinaryTarget]) -> Option<String> {
         let tag_of = |target: &BinaryTarget| Some(self.asset_of(&target.archive)?.0.tag);
         product(&targets.iter().find_map(tag_of)?)
@@ -183,7 +183,7 @@ impl Bumper<'_> {
         Some(Repository { owner: id.owner, name: id.repository })
     }
 
-    /// The repository whose page an address is, such as that of a folder in it.
+    /// The repository of a GitHub page, which may be a folder in it.
     fn repository_of_page(&self, address: &str) -> Option<Repository> {
         let url = Url::parse(address).ok()?;
         if !self.sources.github.is_page(&url) {
@@ -195,8 +195,8 @@ impl Bumper<'_> {
     }
 }
 
-/// Whether no further release need be asked for: the current one has come, and one to which the agent could be moved. There
-/// may be any number of nightly builds before these.
+/// Whether enough releases were listed: the current one, and one that the agent could move to. Any number of nightly
+/// builds may come before these.
 fn is_enough(all: &[Arc<github::Release>], named: Option<&str>, current: &Version, channel: Channel) -> bool {
     let is_of_product = |found: &&Arc<github::Release>| named.is_none() || product(&found.tag).as_deref() == named;
     let mut of_product = all.iter().filter(is_of_product);
@@ -207,15 +207,15 @@ fn is_enough(all: &[Arc<github::Release>], named: Option<&str>, current: &Versio
         })
 }
 
-/// Of a repository of several products keeps the releases of one, whose tags begin alike: the one that is named, or else
-/// the one that has the current version.
+/// If a repository releases several products, keeps the releases of one, by the prefix of their tags: `named`, or else
+/// the product with the current version.
 fn keep_product(releases: &mut Vec<Arc<github::Release>>, named: Option<String>, current: &Version) {
     let listed = || releases.iter().find(|found| is_tag_of(&found.tag, current)).and_then(|found| product(&found.tag));
     let Some(wanted) = named.or_else(listed) else { return };
     releases.retain(|found| product(&found.tag).as_ref() == Some(&wanted));
 }
 
-/// The text before the version in a tag; a `v` comes and goes within one product.
+/// The part of a tag before the version. A `v` is not part of it, since publishers add and drop it.
 fn product(tag: &str) -> Option<String> {
     let (prefix, _) = version_of_tag(tag)?;
     Some(prefix.trim_end_matches(['v', 'V']).to_owned())

@@ -1,13 +1,13 @@
-//! BUMP: newer releases of agents, and the smallest change to a manifest that takes them in.
+//! Finds newer releases of agents, and the smallest change to the manifest that moves to them.
 //!
 //! ```text
 //! sources ─→ offers ─→ choice ─→ update (edits of the manifest's text)
 //! ```
 //!
-//! * [`Bumper`] asks the sources of one agent and works out its update; agents know nothing of each other
-//! * [`choose`]: which version it should be; a pure function of what sources [`Offer`]
-//! * [`Session`]: a run as a whole; updates are started and applied, and what lasts is recorded
-//! * [`Update`]: the changes, and why a person should look at them
+//! * [`Bumper`]: asks the sources of one agent and plans its update, independently of other agents
+//! * [`choose`]: chooses a version; a pure function of what sources [`Offer`]
+//! * [`Session`]: a whole run; starts and applies updates, and records lasting errors
+//! * [`Update`]: the changes, and the reasons why a person should review them
 
 mod address;
 mod apply;
@@ -48,18 +48,18 @@ use acp_registry_core::upstream::Sources;
 /// Looks for newer versions of agents.
 #[derive(Clone, Copy)]
 pub struct Bumper<'a> {
-    /// The client; what it may speak to is its own matter.
+    /// The HTTP client; it decides which hosts may be contacted.
     pub client: &'a Client,
     /// The package registries and GitHub.
     pub sources: &'a Sources,
-    /// The registry's configuration, which may name further sources.
+    /// The registry's configuration, which may contain feeds.
     pub config: &'a Config,
-    /// Which rules a changed manifest must pass.
+    /// The levels of the rules that an updated manifest must pass.
     pub levels: &'a Levels,
-    /// Hosts that need be neither public nor reached by https.
+    /// Hosts that may be private and may be used without TLS.
     pub allowed_hosts: &'a AllowedHosts,
-    /// How long a version must have been out before it is taken in.
+    /// Minimum time since a version's release before an agent moves to it.
     pub min_age: Duration,
-    /// The time to reckon from.
+    /// The current time.
     pub now: OffsetDateTime,
 }

@@ -1,4 +1,4 @@
-//! Which version an agent should move to.
+//! Chooses the version that an agent should move to.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,58 +8,59 @@ use time::OffsetDateTime;
 use super::offer::{LONGEST, Offer, Offers};
 use acp_registry_core::manifest::{Channel, Version};
 
-/// What to do about one channel of an agent.
+/// The decision for one channel of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
-    /// It has the newest version.
+    /// The current version is the newest.
     UpToDate,
-    /// There is a newer version, everywhere.
+    /// All sources offer a newer version.
     Update(Version),
-    /// There is a newer one, but not yet, or not yet everywhere.
+    /// There is a newer version, but it is too new or not offered by all sources.
     Held {
-        /// The version.
+        /// The newer version.
         version: Version,
-        /// Why it waits.
+        /// Why it is not used yet.
         reason: Held,
     },
-    /// The current version is above everything that is offered: agents are never moved down.
+    /// The current version is higher than all offered ones. Agents are never downgraded.
     Ahead {
-        /// The highest version that every source offers.
+        /// The highest version that all sources offer.
         newest: Version,
     },
     /// No version is offered by all sources.
     Disagree,
 }
 
-/// Why a newer version waits.
+/// Why a newer version is not used yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Held {
-    /// It is too young.
+    /// It was released too recently.
     MinAge {
-        /// When it will be old enough.
+        /// When it reaches the minimum age.
         until: OffsetDateTime,
     },
-    /// No source tells when it came out.
+    /// No source states when it was released.
     UnknownAge,
-    /// Not every source has it, or has it in a form that counts.
+    /// Some source does not offer it, or offers it with a [`Flaw`](super::Flaw).
     Incomplete,
 }
 
-/// What is asked of a version.
+/// Conditions for a version.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy {
-    /// The channel that is looked at.
+    /// The channel.
     pub channel: Channel,
-    /// How long a version must have been out.
+    /// Minimum time since its release.
     pub min_age: Duration,
-    /// The time to reckon from.
+    /// The current time.
     pub now: OffsetDateTime,
 }
 
-/// Chooses the highest version that every source offers without a flaw, that is not below the current one and old enough.
+/// Chooses the highest version that all sources offer without a flaw, that is not lower than the current one, and that
+/// has the minimum age.
 ///
-/// What npm recommends (`latest`) is the highest stable version, unless it is itself a prerelease, flawed or below the
-/// current one: publishers tag by mistake in both directions.
+/// npm's `latest` tag limits stable versions: higher ones are not chosen. The tag is ignored if it is a prerelease,
+/// flawed or lower than the current version, since publishers set it wrongly in both directions.
 #[must_use]
 pub fn choose(current: &Version, sources: &[Offers], policy: Policy) -> Choice {
     let ceiling = sources.iter().filter_map(|source| ceiling(source, current)).min();
@@ -78,7 +79,8 @@ pub fn choose(current: &Version, sources: &[Offers], policy: Policy) -> Choice {
     let mut held = None;
     for version in all.iter().rev().filter(everywhere) {
         if **version <= *current {
-            // The manifest's own version may be below what is offered only by being just as high.
+            // No usable version is newer. If the current version is the highest, a newer one may be missing from some
+            // sources.
             return match held {
                 Some(held) => held,
                 None if **version < *current => Choice::Ahead { newest: (*version).clone() },
@@ -95,7 +97,7 @@ pub fn choose(current: &Version, sources: &[Offers], policy: Policy) -> Choice {
     held.unwrap_or(Choice::Disagree)
 }
 
-/// A version above the current one that some source has, but not all have, or only with a flaw.
+/// A version higher than the current one that not all sources offer without a flaw.
 fn waiting(current: &Version, all: &BTreeSet<&Version>, sources: &[Offers]) -> Option<Choice> {
     let is_sound_somewhere = |version: &&&Version| sources.iter().any(|source| is_sound(source.of(version)));
     let missing = |version: &&&Version| {
@@ -112,7 +114,7 @@ fn is_sound(offer: Option<&Offer>) -> bool {
     offer.is_some_and(|offer| offer.flaw.is_none())
 }
 
-/// The version as the source with the fullest form writes it: `1.6.0` rather than the tag's `1.6`.
+/// The version in the longest form that a source uses: `1.6.0` rather than a tag's `1.6`.
 fn spelled(version: &Version, sources: &[Offers]) -> Version {
     let forms = sources.iter().filter_map(|source| source.of(version)).map(|offer| &offer.version);
     forms.max_by_key(|version| version.parts().len()).unwrap_or(version).clone()
@@ -128,14 +130,14 @@ fn ceiling(source: &Offers, current: &Version) -> Option<Version> {
     counts.then(|| recommended.clone())
 }
 
-/// Why a version is too young, if it is. What one source knows holds for all.
+/// Why a version is too new, or `None`. The latest release date of all sources counts.
 fn age(version: &Version, sources: &[Offers], policy: Policy) -> Option<Held> {
     if policy.min_age.is_zero() {
         return None;
     }
     let published = sources.iter().filter_map(|source| source.of(version)?.published).max();
     let Some(published) = published else { return Some(Held::UnknownAge) };
-    // A date that cannot be reckoned with is as good as none: the gate stays closed.
+    // If the date is out of range, the age is treated as unknown, which holds the version back.
     let until = policy.min_age.try_into().ok().and_then(|age| published.checked_add(age));
     let Some(until) = until else { return Some(Held::UnknownAge) };
     (until > policy.now).then_some(Held::MinAge { until })
@@ -152,7 +154,7 @@ mod tests {
         Version::parse_loose(text).unwrap()
     }
 
-    /// A source from texts: `1.0.0`, with `!` behind it for a flaw and `@N` for its age in days.
+    /// Creates offers from texts: `1.0.0`, with `!` for a flaw and `@N` for an age of N days.
     fn source(kind: SourceKind, versions: &[&str], latest: Option<&str>) -> Offers {
         let offer = |text: &&str| {
             let (text, age) = text.split_once('@').map_or((*text, None), |(text, age)| (text, age.parse::<u32>().ok()));

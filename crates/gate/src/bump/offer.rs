@@ -1,4 +1,4 @@
-//! What a source offers: versions, and why some of them do not count.
+//! The versions that a source offers, and why some of them are not used.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use time::OffsetDateTime;
 
 use acp_registry_core::manifest::Version;
 
-/// The longest version that is looked at, in bytes: it becomes part of titles, names and addresses.
+/// Maximum length of a version, in bytes. Versions become part of titles, branch names and URLs.
 pub(super) const LONGEST: usize = 100;
 
-/// Where versions come from.
+/// The kind of a source of versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SourceKind {
-    /// A package of the npm registry.
+    /// An npm package.
     Npm,
-    /// A package of the Python package index.
+    /// A PyPI project.
     Pypi,
-    /// Releases on GitHub.
+    /// GitHub releases.
     Github,
-    /// A feed that the registry's configuration names.
+    /// A feed from the registry's configuration.
     Feed,
 }
 
 impl SourceKind {
-    /// The name in reports.
+    /// The name used in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -44,24 +44,24 @@ impl fmt::Display for SourceKind {
 /// A version that a source has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// The version, to be compared.
+    /// The version, for comparison.
     pub version: Version,
-    /// As the source writes it, which is what a package specification needs.
+    /// The version as the source writes it, for package specifications.
     pub text: String,
-    /// When it came out.
+    /// When it was released, if known.
     pub published: Option<OffsetDateTime>,
-    /// Why it is not offered as an update.
+    /// Why it is not used as an update.
     pub flaw: Option<Flaw>,
 }
 
-/// Why an offered version does not count.
+/// Why an offered version is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Flaw {
-    /// It is marked as not stable, though its number does not show it.
+    /// It is marked as a prerelease, although its number is not one.
     Prerelease,
-    /// Its publisher says not to use it.
+    /// It is deprecated.
     Deprecated,
-    /// It was withdrawn.
+    /// It was yanked.
     Yanked,
     /// It has no file for these platforms.
     Missing(Vec<String>),
@@ -78,20 +78,20 @@ impl fmt::Display for Flaw {
     }
 }
 
-/// Everything that one source offers.
+/// All offers of one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offers {
-    /// Which source.
+    /// The source.
     pub source: SourceKind,
-    /// What it recommends: npm's `latest`.
+    /// The version that the source recommends: npm's `latest` tag.
     pub recommended: Option<Version>,
-    /// Its versions, the lowest first, each once.
+    /// The offers, sorted from low to high versions, without duplicates.
     by_version: Vec<Offer>,
 }
 
 impl Offers {
-    /// Puts offers in order. Of versions that compare as equal (`1.0` and `1.0.0`, build metadata), the first without a flaw
-    /// stays, or else the first.
+    /// Sorts offers and removes duplicates. Of versions that compare as equal (`1.0` and `1.0.0`, build metadata), the
+    /// first without a flaw is kept, or else the first.
     pub fn new(source: SourceKind, offers: impl IntoIterator<Item = Offer>, recommended: Option<Version>) -> Self {
         let mut offers: Vec<Offer> = offers.into_iter().collect();
         offers.sort_by(|a, b| a.version.cmp(&b.version).then_with(|| a.flaw.is_some().cmp(&b.flaw.is_some())));
@@ -99,7 +99,7 @@ impl Offers {
         Self { source, recommended, by_version: offers }
     }
 
-    /// The offers, the lowest version first.
+    /// The offers, from low to high versions.
     pub fn all(&self) -> std::slice::Iter<'_, Offer> {
         self.by_version.iter()
     }
@@ -112,12 +112,12 @@ impl Offers {
     }
 }
 
-/// The version that a tag of a release names, whatever comes before it: `v1.2.0`, `cli-v1.2.0`, `agent@1.2.0`, `1.2`.
+/// Splits a release's tag into prefix and version: `v1.2.0`, `cli-v1.2.0`, `agent@1.2.0`, `1.2`.
 ///
-/// `None` for a tag without one, or of more than 255 bytes.
+/// Returns `None` if the tag contains no version, or is longer than 255 bytes.
 #[must_use]
 pub fn version_of_tag(tag: &str) -> Option<(&str, Version)> {
-    // Each place in it may be where the version begins.
+    // Limited because a version could start at any digit of the tag.
     if tag.len() > 255 {
         return None;
     }
@@ -127,7 +127,8 @@ pub fn version_of_tag(tag: &str) -> Option<(&str, Version)> {
         !unmarked.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.')
     };
     let digits = tag.char_indices().filter(|(_, c)| c.is_ascii_digit()).map(|(at, _)| at);
-    // A prefix may have numbers in it (`web3-agent-1.0.0`): the first place from which the rest is a version counts.
+    // A prefix may contain numbers (`web3-agent-1.0.0`), so the first place counts from which the whole rest is a
+    // version.
     let mut versions = digits.filter(|&at| starts(at)).filter_map(|at| {
         let version = Version::parse_loose(&tag[at..])?;
         (version.parts().len() >= 2).then_some((at, version))

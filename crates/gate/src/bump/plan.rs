@@ -1,4 +1,4 @@
-//! From what sources offer to a change of the manifest.
+//! Turns the offers of sources into a change of the manifest.
 
 use std::sync::Arc;
 
@@ -19,42 +19,42 @@ pub enum Outcome {
     UpToDate,
     /// There is a newer version.
     Update(Box<Update>),
-    /// There is a newer version that is not taken in yet.
+    /// There is a newer version, but it is held back.
     Held {
-        /// The version.
+        /// The newer version.
         version: String,
-        /// Why.
+        /// Why it is held back.
         reason: Held,
-        /// Who has what, for people.
+        /// The versions of each source, for people.
         message: String,
     },
-    /// No source lists its versions.
+    /// No source lists versions.
     Unlisted,
 }
 
-/// A newer version, and what it changes in the manifest.
+/// A newer version, and the changes to the manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Update {
     /// The channel.
     pub channel: Channel,
-    /// The version in the manifest.
+    /// The current version.
     pub from: String,
-    /// The newer one.
+    /// The new version.
     pub to: String,
     /// The sources that offer it.
     pub sources: Vec<SourceKind>,
     /// The values that change.
     pub changes: Vec<Change>,
-    /// The same as edits of the manifest's text.
+    /// The changes as edits of the manifest's text.
     pub edits: Vec<Edit>,
-    /// Why a person should look at it; empty for a straightforward change.
+    /// Why a person should review the update; empty if it is straightforward.
     pub reasons: Vec<String>,
-    /// Addresses of what its authors say of the new version, and of all changes since the old one.
+    /// URLs of the release notes and of the changes since the current version.
     pub links: Vec<String>,
 }
 
 impl Update {
-    /// Whether only version, package, addresses of the same place, and digests change.
+    /// Whether only the version, packages, digests and the version in archive URLs change.
     #[must_use]
     pub fn is_straightforward(&self) -> bool {
         self.reasons.is_empty()
@@ -64,20 +64,20 @@ impl Update {
 /// A value of a manifest that changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// JSON pointer.
+    /// JSON pointer of the value.
     pub pointer: String,
-    /// The old value; `None` where there was none.
+    /// The old value; `None` if the member is added.
     pub from: Option<String>,
-    /// The new value; `None` where it goes.
+    /// The new value; `None` if the member is removed.
     pub to: Option<String>,
 }
 
 impl Bumper<'_> {
-    /// Looks for a newer version of one channel, and works out the smallest change that takes it in. What a person should
-    /// know of the sources besides goes to `notes`.
+    /// Looks for a newer version of one channel, and plans the smallest change that moves to it. Remarks about the
+    /// sources are added to `notes`.
     ///
     /// # Errors
-    /// [`Error`] when a source does not answer, or offers nothing that can be used.
+    /// Returns [`Error`] if a source does not answer, or offers nothing usable.
     pub async fn plan(
         &self,
         manifest: &Manifest,
@@ -144,7 +144,7 @@ impl Bumper<'_> {
             match respecified(kind, &package.package, &offer.text) {
                 Some(spec) => {
                     update.set(manifest, &release.package_pointer(kind, "package"), Some(&spec))?;
-                    // uv would not find what was released after that day.
+                    // uv ignores packages released after that day, so it would not find the new version.
                     if let Some(day) = &package.exclude_newer {
                         update.set(manifest, &release.package_pointer(kind, extension::EXCLUDE_NEWER), None)?;
                         update
@@ -179,7 +179,7 @@ impl Bumper<'_> {
 }
 
 impl Update {
-    /// Puts a value in the place of another, adds it, or takes it out.
+    /// Sets, adds or removes a value.
     fn set(&mut self, manifest: &Manifest, pointer: &str, to: Option<&str>) -> Result<(), Error> {
         let from = manifest.value().pointer(pointer).and_then(serde_json::Value::as_str);
         if from == to {
@@ -205,7 +205,7 @@ impl Update {
     }
 }
 
-/// A package specification with another version; `None` when it names no exact one.
+/// The package specification with another version; `None` if it does not name an exact one.
 fn respecified(kind: PackageKind, spec: &str, version: &str) -> Option<String> {
     let pin = match kind {
         PackageKind::Npx => spec.parse::<NpmSpec>().ok()?.pin,
@@ -215,7 +215,7 @@ fn respecified(kind: PackageKind, spec: &str, version: &str) -> Option<String> {
     Some(format!("{}{version}", spec.strip_suffix(&old)?))
 }
 
-/// The newest version of each source, and what is wrong with newer ones.
+/// Describes the newest version of each source, and its flaw.
 fn who_has_what(sources: &[Offers], channel: Channel) -> String {
     let of_source = |source: &Offers| {
         let counts = |version: &Version| !version.is_prerelease() || channel == Channel::Preview;

@@ -1,4 +1,4 @@
-//! Proves that a changed manifest still passes the checks.
+//! Checks an updated manifest.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,16 @@ use acp_registry_core::net::Problem;
 use acp_registry_core::registry::{Entry, Loaded, Registry};
 use acp_registry_core::source::apply;
 
-/// How many errors a message names.
+/// Maximum number of errors in a message.
 const SHOWN: usize = 3;
 
 impl Bumper<'_> {
-    /// Checks the manifest with the update in it, as `validate --urls` does. Errors in what has changed are an error; those
-    /// that stand elsewhere in the manifest become a reason to look at it.
+    /// Checks the updated manifest as `validate --urls` does. Errors in other parts of the manifest only become a
+    /// reason to review the update.
     ///
     /// # Errors
-    /// [`ErrorKind::ValidationFailed`], with the first findings.
+    /// Returns [`ErrorKind::ValidationFailed`] with the first findings if the update causes errors, and
+    /// [`ErrorKind::SourceUnavailable`] if its URLs cannot be requested.
     pub async fn prove(&self, registry: &Registry, entry: &Entry, update: &mut Update) -> Result<(), Error> {
         let Loaded::Present(manifest) = &entry.manifest else { return Ok(()) };
         let text = apply(manifest.text(), &update.edits);
@@ -67,7 +68,7 @@ impl Bumper<'_> {
 }
 
 impl Bumper<'_> {
-    /// The errors that need no network and were there before, by rule and place: an update neither makes nor mends them.
+    /// The errors of offline rules in the current manifest, by rule and JSON pointer. The update does not cause them.
     fn errors_before(
         &self,
         registry: &Registry,
@@ -84,7 +85,7 @@ impl Bumper<'_> {
     }
 }
 
-/// A registry with one agent, which has another manifest.
+/// A registry that contains only this agent, with another manifest.
 pub(super) fn alone(registry: &Registry, entry: &Entry, manifest: Manifest) -> Registry {
     let icon = entry.icon.present().cloned().map_or(Loaded::Missing, Loaded::Present);
     Registry {
@@ -97,19 +98,19 @@ pub(super) fn alone(registry: &Registry, entry: &Entry, manifest: Manifest) -> R
 }
 
 impl Update {
-    /// The value at a JSON pointer from now on, if it is changed.
+    /// The new value at a JSON pointer, if it changes.
     fn new_value(&self, pointer: &str) -> Option<&String> {
         self.changes.iter().find(|change| change.pointer == pointer)?.to.as_ref()
     }
 
-    /// Whether a finding is about a value that changes, or about the whole that it belongs to.
+    /// Whether a finding is about a value that the update changes, or about a value that contains one.
     fn has_changed(&self, finding: &Finding) -> bool {
         let Some(pointer) = &finding.pointer else { return finding.file.ends_with("agent.json") };
         let concerns = |change: &super::Change| {
             let inside = |whole: &str, part: &str| {
                 part.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
-            // What is said of `cmd` may come from the new archive beside it.
+            // A finding about `cmd` may be caused by the new archive of the same target.
             let target = change.pointer.rsplit_once('/').map_or("", |(target, _)| target);
             inside(&change.pointer, pointer)
                 || inside(pointer, &change.pointer)

@@ -1,11 +1,11 @@
-//! What package registries offer, from what they know of a package.
+//! Converts the data of package registries to offers.
 
 use super::offer::{Flaw, LONGEST, Offer, Offers, SourceKind};
 use acp_registry_core::manifest::{Channel, Version};
 use acp_registry_core::upstream::{npm, pypi};
 
 impl Offers {
-    /// What a package of the npm registry offers.
+    /// The offers of an npm package.
     #[must_use]
     pub fn of_packument(packument: &npm::Packument) -> Self {
         let read = |text: &str| Version::parse_loose(text).filter(|_| text.len() <= LONGEST);
@@ -17,7 +17,7 @@ impl Offers {
         Self::new(SourceKind::Npm, offers, recommended)
     }
 
-    /// What a project of the Python package index offers to a channel.
+    /// The offers of a PyPI project for a channel.
     #[must_use]
     pub fn of_project(project: &pypi::Project, channel: Channel) -> Self {
         let offers = project.all().filter_map(|(python, release)| {
@@ -29,9 +29,9 @@ impl Offers {
     }
 }
 
-/// A Python version as manifests write it. By PEP 440 `1.0.0-preview.2` is `1.0.0rc2`; other prereleases, and builds for
-/// development, have no such form. A post-release is a build of its version, as [`acp_registry_core::manifest::pypi_version_matches`]
-/// has it.
+/// Converts a Python version to the form that manifests use. By PEP 440, `1.0.0-preview.2` is `1.0.0rc2`. Other
+/// prereleases, and development and local versions, have no such form and are left out. So are post-releases, which
+/// count as builds of their version, see [`pypi_version_matches`](acp_registry_core::manifest::pypi_version_matches).
 fn of_python(version: &pep440_rs::Version, channel: Channel) -> Option<Version> {
     let numbers: Vec<String> = version.release().iter().map(ToString::to_string).collect();
     let numbers = numbers.join(".");

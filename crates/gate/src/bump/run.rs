@@ -1,4 +1,4 @@
-//! Looks at many agents at once, each for itself.
+//! Looks for updates of many agents concurrently.
 
 use futures_util::stream::{self, StreamExt as _};
 
@@ -6,27 +6,27 @@ use super::{Bumper, Error, ErrorKind, Outcome};
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::registry::{Entry, Loaded, Registry};
 
-/// How many agents are looked at, at once. Most of the time each waits for its host, whose own limits hold besides.
+/// Maximum number of concurrent agents. Most wait for their host; limits per host apply in addition.
 const AT_ONCE: usize = 128;
 
-/// The result of one channel of an agent.
+/// The result for one channel of an agent.
 #[derive(Debug)]
 pub struct Bumped {
-    /// The agent's folder.
+    /// Name of the agent's folder.
     pub id: String,
     /// The channel.
     pub channel: Channel,
-    /// What was found.
+    /// The result.
     pub result: Result<Outcome, Error>,
-    /// What a person should know of the sources, whatever was found. It may quote hostile text: escape it.
+    /// Remarks about the sources. May contain hostile text, so they must be escaped before printing.
     pub notes: Vec<String>,
 }
 
 impl Bumper<'_> {
-    /// Looks for newer versions of these agents, and proves what it finds. The result is in the order of the entries, the
-    /// stable channel first; what comes of one agent never depends on another.
+    /// Looks for newer versions of these agents, and checks the updated manifests. Results are in the order of the
+    /// entries, the stable channel first. An error of one agent does not affect others.
     ///
-    /// `done` is told when an agent has been looked at.
+    /// `done` is called with the id of each finished agent.
     pub async fn run(
         &self,
         registry: &Registry,

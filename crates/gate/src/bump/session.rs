@@ -1,4 +1,4 @@
-//! A run as a whole: from what is wanted to updates, and to what becomes of the quarantine.
+//! A whole run of `bump`: chooses agents, applies updates, and proposes changes of the quarantine.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,33 +12,33 @@ use acp_registry_core::registry::{Entry, Loaded, Registry};
 use acp_registry_core::sys::fs::{PathError, check_writable, write_atomic};
 use acp_registry_core::upstream::Needs;
 
-/// What is wanted of a run.
+/// Options of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Order {
-    /// The agents to look at; empty for all that are not in quarantine.
+    /// The agents to look at; if empty, all that are not in quarantine.
     pub ids: Vec<String>,
-    /// The channels to look at; empty for both.
+    /// The channels to look at; if empty, both.
     pub channels: Vec<Channel>,
-    /// The file that records how long agents have had trouble.
+    /// The file that records how long agents have had errors.
     pub state: Option<PathBuf>,
-    /// After how long a trouble is a reason for quarantine.
+    /// Propose quarantine for agents that have had errors for this long.
     pub quarantine_after: Option<Duration>,
-    /// Whether updates are written into the manifests.
+    /// Whether to write updates into the manifests.
     pub apply: bool,
 }
 
-/// Why a run was not begun.
+/// Why a run could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The state cannot be written.
+    /// The state file cannot be written.
     #[error(transparent)]
     Unwritable(PathError),
-    /// The state of earlier runs cannot be used.
+    /// The state file cannot be read.
     #[error(transparent)]
     State(#[from] TroublesError),
 }
 
-/// A run that was begun.
+/// A run in progress.
 #[derive(Debug)]
 pub struct Session<'a> {
     pub(super) registry: &'a Registry,
@@ -48,28 +48,28 @@ pub struct Session<'a> {
     troubles: Option<Troubles>,
 }
 
-/// What a run has found and done.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Finished {
-    /// One for each channel of each agent.
+    /// One result per channel of each agent.
     pub bumped: Vec<Bumped>,
-    /// Folders of agents that were passed over because they are in quarantine.
+    /// Ids of agents that were skipped because they are in quarantine.
     pub quarantined: Vec<String>,
-    /// How long agents have had trouble, if that is recorded.
+    /// The recorded errors, if there is a state file.
     pub troubles: Option<Troubles>,
     /// Agents that should be put into quarantine, with the reason.
     pub to_hold: Vec<(String, String)>,
-    /// Agents in quarantine that can be brought up to date again.
+    /// Agents in quarantine that can be updated again.
     pub to_release: Vec<String>,
     /// Whether updates were written into the manifests.
     pub is_applied: bool,
 }
 
 impl<'a> Session<'a> {
-    /// Reads the state of earlier runs, and chooses the agents.
+    /// Reads the state file and chooses the agents.
     ///
     /// # Errors
-    /// [`SessionError`].
+    /// Returns [`SessionError`] if the state file cannot be read or written.
     pub fn begin(registry: &'a Registry, order: &'a Order) -> Result<Self, SessionError> {
         if let Some(path) = &order.state {
             check_writable(path).map_err(SessionError::Unwritable)?;
@@ -79,13 +79,13 @@ impl<'a> Session<'a> {
         Ok(Self { registry, order, entries, quarantined, troubles })
     }
 
-    /// How many agents are looked at.
+    /// Number of agents to look at.
     #[must_use]
     pub fn count(&self) -> usize {
         self.entries.len()
     }
 
-    /// Which package registries are asked.
+    /// The package registries that are needed.
     #[must_use]
     pub fn needs(&self) -> Needs {
         let manifests = self.entries.iter().filter_map(|entry| entry.manifest.present());
@@ -99,11 +99,11 @@ impl<'a> Session<'a> {
         bumper.run(self.registry, &self.entries, channels, done).await
     }
 
-    /// Writes the state, judges what is in quarantine and what should be, and applies the updates if that is wanted. An update
-    /// that cannot be written becomes an error of its agent.
+    /// Writes the state file, proposes changes of the quarantine, and applies the updates if requested. If an update
+    /// cannot be written, its result becomes an error.
     ///
     /// # Errors
-    /// [`PathError`] when the state cannot be written; no manifest is changed then.
+    /// Returns [`PathError`] if the state file cannot be written; no manifest is changed then.
     pub fn end(self, bumped: Vec<Bumped>, now: OffsetDateTime) -> Result<Finished, PathError> {
         let Self { registry, order, quarantined, mut troubles, .. } = self;
         if let (Some(troubles), Some(path)) = (&mut troubles, &order.state) {
@@ -120,7 +120,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The agents to look at, and those that are passed over: what is in quarantine, unless it is there since updates failed.
+/// The agents to look at, and those to skip. Agents in quarantine are skipped, unless a failed update is the reason:
+/// they may work again.
 fn entries<'a>(order: &Order, registry: &'a Registry) -> (Vec<&'a Entry>, Vec<String>) {
     if !order.ids.is_empty() {
         return (registry.entries.iter().filter(|entry| order.ids.contains(&entry.id)).collect(), Vec::new());
@@ -131,13 +132,13 @@ fn entries<'a>(order: &Order, registry: &'a Registry) -> (Vec<&'a Entry>, Vec<St
     (entries, quarantined.into_iter().map(|entry| entry.id.clone()).collect())
 }
 
-/// Why an agent is in quarantine, if it is.
+/// The reason why an agent is in quarantine, if it is.
 fn held<'a>(registry: &'a Registry, id: &str) -> Option<&'a str> {
     let Loaded::Present(quarantine) = &registry.quarantine else { return None };
     quarantine.holds.get(id).map(|hold| hold.reason.as_str())
 }
 
-/// Agents that have had trouble for too long, and why that is to be written into the quarantine list.
+/// Agents that have had errors for too long, with the reason for the quarantine list.
 fn to_hold(
     order: &Order,
     registry: &Registry,
@@ -149,7 +150,7 @@ fn to_hold(
     free.filter_map(|id| Some((id.to_owned(), troubles.reason(id, after, now)?))).collect()
 }
 
-/// Takes out of the result what is in quarantine, and names what can leave it.
+/// Removes agents in quarantine from the results, and returns those that can leave it.
 fn released(order: &Order, registry: &Registry, bumped: Vec<Bumped>) -> (Vec<Bumped>, Vec<String>) {
     if !order.ids.is_empty() {
         return (bumped, Vec::new());

@@ -1,4 +1,4 @@
-//! Proves newer versions by starting them.
+//! Tests newer versions by starting them.
 
 use serde_json::{Map, Value};
 
@@ -9,25 +9,25 @@ use acp_registry_core::manifest::{Manifest, Platform};
 use acp_registry_core::registry::{Entry, Loaded};
 use acp_registry_core::source::apply;
 
-/// What is to be started, and what the versions before could do.
+/// The tasks that start newer versions, and the features of earlier ones.
 #[derive(Debug)]
 pub struct Starts {
-    /// The newer versions.
+    /// The tasks.
     pub tasks: Vec<Task>,
     earlier: Option<Snapshot>,
 }
 
-/// A newer version that has passed the handshake.
+/// A newer version that passed the handshake.
 #[derive(Debug)]
 pub struct Passed {
     /// The result.
     pub row: Row,
-    /// What the version before could do, by the stable names of features, where that is known.
+    /// Features of the earlier version by stable name, if known.
     pub before: Option<Map<String, Value>>,
 }
 
 impl Session<'_> {
-    /// What is to be started to see whether the updates work.
+    /// The tasks that start the updated agents.
     #[must_use]
     pub fn starts(&self, bumped: &[Bumped]) -> Starts {
         let earlier = Snapshot::read(&self.registry.root.join("capabilities.json")).ok();
@@ -49,8 +49,8 @@ impl Session<'_> {
 }
 
 impl Starts {
-    /// Takes in the results: updates that do not pass become errors of their agents, and those that were not started have a
-    /// reason to look at them. The others are returned.
+    /// Applies the results: an update that fails becomes an error, and one that was not started gets a reason to review
+    /// it. Returns the versions that passed.
     pub fn judge(&self, bumped: &mut [Bumped], rows: Vec<Row>) -> Vec<Passed> {
         let mut passed = Vec::new();
         for row in rows {

@@ -1,4 +1,4 @@
-//! How long agents have had trouble: what one run tells the next.
+//! Records how long agents have had errors, from run to run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,45 +11,45 @@ use super::{Bumped, ErrorKind};
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::sys::fs::{ReadError, read_bounded};
 
-/// The largest file that is read, in bytes.
+/// Maximum size of a state file, in bytes.
 const STATE_LIMIT: u64 = 16 << 20;
 
-/// What begins the reason of a quarantine that [`Troubles::reason`] proposes, so that it is known again.
+/// Prefix of the quarantine reasons that [`Troubles::reason`] proposes, by which they are recognized.
 const REASON: &str = "updates have failed since ";
 
-/// Agents that could not be brought up to date, with the run in which that began.
+/// The state file: agents that could not be updated, and since when.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Troubles {
-    /// By agent and channel.
+    /// Errors by agent and channel.
     agents: BTreeMap<String, BTreeMap<String, Trouble>>,
 }
 
-/// A trouble that lasts.
+/// An error that has lasted for one or more runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trouble {
-    /// Of what kind it was in the last run.
+    /// The [`ErrorKind`] in the last run, by name.
     pub kind: String,
-    /// When it was first met.
+    /// Time of the first run with an error.
     #[serde(with = "time::serde::rfc3339")]
     pub since: OffsetDateTime,
-    /// In how many runs, one after the other.
+    /// Number of consecutive runs with an error.
     pub runs: u64,
 }
 
-/// Why the file of earlier troubles is not used.
+/// Why a state file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TroublesError {
-    /// It cannot be read.
+    /// The file could not be read.
     #[error("{path}: {error}")]
     Read {
         /// The file.
         path: String,
-        /// Why.
+        /// The cause.
         #[source]
         error: ReadError,
     },
-    /// It is of another form.
+    /// The file has another format.
     #[error("{path} is not a state of `bump`: {message}")]
     Form {
         /// The file.
@@ -60,10 +60,10 @@ pub enum TroublesError {
 }
 
 impl Troubles {
-    /// Reads the file of an earlier run; without one, there were no troubles.
+    /// Reads a state file; a missing file has no errors.
     ///
     /// # Errors
-    /// [`TroublesError`].
+    /// Returns [`TroublesError`] if the file cannot be read or has another format.
     pub fn read(path: &Path) -> Result<Self, TroublesError> {
         let shown = || path.display().to_string();
         let bytes = match path.canonicalize() {
@@ -78,15 +78,15 @@ impl Troubles {
         }
     }
 
-    /// The text of the file.
+    /// The text of the state file.
     #[must_use]
     pub fn to_text(&self) -> String {
         let value = serde_json::to_value(self).unwrap_or_default();
         acp_registry_core::json::to_string(&value)
     }
 
-    /// Takes in the result of a run. Whatever was looked at and has no trouble is forgotten. Where no source at all has
-    /// answered, the trouble is nobody's but this machine's, and nothing is counted.
+    /// Adds the results of a run. Agents without an error are removed. If no source answered for any agent, the cause
+    /// is this machine's network, and nothing is recorded.
     pub fn update(&mut self, bumped: &[Bumped], now: OffsetDateTime) {
         let is_outage = |one: &Bumped| matches!(&one.result, Err(error) if error.kind.is_outage());
         if bumped.iter().all(is_outage) {
@@ -109,30 +109,30 @@ impl Troubles {
         self.agents.retain(|_, channels| !channels.is_empty());
     }
 
-    /// Forgets agents that are no longer in the registry.
+    /// Removes agents that are no longer in the registry.
     pub fn keep(&mut self, is_there: impl Fn(&str) -> bool) {
         self.agents.retain(|id, _| is_there(id));
     }
 
-    /// The trouble of a channel of an agent.
+    /// The recorded error of a channel of an agent.
     #[must_use]
     pub fn of(&self, id: &str, channel: Channel) -> Option<&Trouble> {
         self.agents.get(id)?.get(channel.as_str())
     }
 
-    /// Why an agent should be put into quarantine: its stable channel has had trouble for this long. A host that wants to be
-    /// left alone says nothing of an agent.
+    /// The reason for putting an agent into quarantine: its stable channel has had errors for at least `after`. Rate
+    /// limits are no reason.
     #[must_use]
     pub fn reason(&self, id: &str, after: Duration, now: OffsetDateTime) -> Option<String> {
         let trouble = self.of(id, Channel::Stable)?;
         let is_over = now - trouble.since >= after && trouble.kind != ErrorKind::RateLimited.as_str();
-        // A later version may know more kinds.
+        // The state file may have been written by a later version with more kinds.
         let words = ErrorKind::named(&trouble.kind).map(ErrorKind::words);
         let words = words.unwrap_or(&trouble.kind);
         is_over.then(|| format!("{REASON}{}: {words}", trouble.since.date()))
     }
 
-    /// Whether a quarantine is one that [`Self::reason`] has proposed, and not the decision of a person.
+    /// Whether a quarantine reason was proposed by [`Self::reason`], rather than written by a person.
     #[must_use]
     pub fn is_proposed(reason: &str) -> bool {
         reason.starts_with(REASON)
@@ -159,7 +159,7 @@ mod tests {
             let kind = if run < 5 { ErrorKind::NotFound } else { ErrorKind::AssetMissing };
             troubles.update(&[bumped("a", Some(kind)), bumped("b", (run < 9).then_some(kind))], start + DAY * run);
         }
-        // A machine without a network learns nothing.
+        // A run without a network records nothing.
         let down = Some(ErrorKind::SourceUnavailable);
         troubles.update(&[bumped("a", down), bumped("b", down)], start);
         let trouble = troubles.of("a", Channel::Stable).unwrap();
