@@ -1,4 +1,4 @@
-//! Finding out how an agent is started.
+//! Finds the arguments that start an agent, by trying several.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,44 +12,44 @@ use acp_registry_core::sys::lock::mark_used;
 use acp_registry_core::sys::process::Scratch;
 use acp_registry_protocol::handshake::{Outcome, Verdict};
 
-/// What is done to find out how an agent is started.
+/// Progress of [`Verifier::attempt`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trying {
-    /// It is installed.
+    /// The agent is being installed.
     Installing,
-    /// It is started in all ways.
+    /// The agent is being started with each list of arguments.
     Starting,
-    /// So many of the ways are known.
+    /// The results of some lists of arguments are known.
     Ended {
-        /// How many.
+        /// Number of known results.
         count: usize,
-        /// Of how many.
+        /// Number of lists of arguments.
         of: usize,
     },
 }
 
-/// The result of starting an agent in one way.
+/// The result of starting an agent with one list of arguments.
 #[derive(Debug)]
 pub struct Attempt {
-    /// The arguments behind those that the source has.
+    /// The arguments, appended to those of the source.
     pub arguments: Vec<String>,
-    /// What the agent did.
+    /// The result of the handshake.
     pub outcome: Outcome,
 }
 
-/// The result of starting an agent in several ways.
+/// The results of starting an agent with several lists of arguments.
 #[derive(Debug, Default)]
 pub struct Attempts {
-    /// What was tried, in order; the last one may be the one that passed.
+    /// The attempts, in order. If one passed, it is the last.
     pub tried: Vec<Attempt>,
-    /// Why the agent could not be installed or started: the reason's name in reports, and a sentence.
+    /// Why the agent could not be installed or started: the reason as named in reports, and a message.
     pub not_started: Option<(&'static str, String)>,
-    /// Why its place could not be removed.
+    /// Why its directory could not be removed.
     pub left: Option<String>,
 }
 
 impl Attempts {
-    /// The attempt that shows how the agent is started: the one that passed, else the first that was answered.
+    /// The attempt that passed, or else the first one that the agent answered.
     #[must_use]
     pub fn best(&self) -> Option<&Attempt> {
         let passed = self.tried.iter().find(|attempt| attempt.outcome.verdict == Verdict::Pass);
@@ -59,9 +59,12 @@ impl Attempts {
 }
 
 impl Verifier {
-    /// Installs an agent once, and starts it with all lists of arguments until it is known which is the first that passes:
-    /// at once, unless root gives each start a user of its own. `trying` is told what is done. When the future is dropped,
-    /// all processes are killed and all files removed before the runtime is gone, which must have several threads.
+    /// Installs an agent once, and starts it with each list of arguments until the first that passes is known. Starts
+    /// run concurrently, unless the launcher runs as root and gives each a user of its own. `trying` is called with the
+    /// progress.
+    ///
+    /// If the future is dropped, all processes are killed and all files are removed before the runtime shuts down.
+    /// Requires a multi-threaded runtime.
     pub async fn attempt(
         &self,
         source: &Source,
@@ -104,10 +107,10 @@ impl Verifier {
             trying(Trying::Ended { count: ended.fetch_add(1, Ordering::Relaxed) + 1, of });
             (arguments, outcome)
         });
-        // The place lets in one user of its own only, so that each has to wait for the one before it.
+        // The directory can be given to only one user at a time.
         let is_alone = self.launch(ready, &[], place).gets_own_user(place.path());
         let at_once = if is_alone { 1 } else { of.max(1) };
-        // In their order, whichever ends first: the result does not depend on how fast they are.
+        // Results are taken in the order of the lists, so they do not depend on which start is faster.
         let mut starts = stream::iter(starts.collect::<Vec<_>>()).buffered(at_once);
         while let Some((arguments, outcome)) = starts.next().await {
             let outcome = outcome?;

@@ -1,17 +1,18 @@
-//! What a verdict rests on: how the agent is installed and started, and which checks this program makes.
+//! Computes what a verdict is based on, so that it can be reused while that stays the same.
 
 use sha2::{Digest as _, Sha256};
 
 use acp_registry_client::install::Source;
 use acp_registry_core::digest::hex;
 
-/// The number of the checks, which changes when another program version may judge the same agent otherwise.
+/// Version of the checks. Increase it when a change to this program can change a verdict.
 const CHECKS: u32 = 2;
 
-/// A digest of all that a verdict rests on: package or archive, digest, command, arguments and variables, and the checks.
+/// A digest of everything that affects a verdict: package or archive, digest, command, arguments, variables and
+/// [`CHECKS`].
 ///
-/// The form for debugging has every member of a source, future ones included. If it ever changes, agents are checked once
-/// more than needed.
+/// It hashes the `Debug` output, which includes all fields, even those added later. If that output changes, agents are
+/// only checked once more than needed.
 pub(super) fn basis(source: &Source) -> String {
     hex(&Sha256::digest(format!("{CHECKS} {source:?}")))
 }

@@ -1,36 +1,36 @@
-//! Why nothing was verified.
+//! Errors of preparing a verification.
 
 use super::SnapshotError;
 use crate::select;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::text::quote;
 
-/// Why no agent is started.
+/// Why a verification could not be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The agents are not known.
+    /// The agents could not be selected.
     #[error(transparent)]
     Select(#[from] select::Error),
-    /// A named agent has none of the kinds of distributions that are wanted.
+    /// A named agent has no distribution of the requested kinds.
     #[error("{} has no distribution {kinds}; it has {offered}", quote(.id))]
     OtherKind {
-        /// The agent.
+        /// The agent's id.
         id: String,
-        /// The wanted kinds.
+        /// The requested kinds.
         kinds: String,
-        /// The kinds that it has.
+        /// The kinds that the agent has.
         offered: String,
     },
-    /// No agent has any of the kinds of distributions that are wanted.
+    /// No agent has a distribution of the requested kinds.
     #[error("no agent of the registry has a distribution {0}")]
     NoKind(String),
-    /// The earlier snapshot, or the one that is to be continued, cannot be used.
+    /// The earlier snapshot could not be read.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// The directory for what agents leave cannot be made.
+    /// The directory for `keep` could not be created.
     #[error(transparent)]
     Keep(PathError),
-    /// The snapshot could not be written.
+    /// The snapshot cannot be written.
     #[error(transparent)]
     Unwritable(PathError),
 }

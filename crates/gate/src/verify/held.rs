@@ -6,32 +6,32 @@ use time::{Date, Duration};
 use super::{Verdict, WhenHeld};
 use acp_registry_core::registry::Hold;
 
-/// For how many days more an agent that is still broken may be held, before it is looked at again.
+/// Number of days for which [`Advice::Extend`] extends a quarantine.
 const DAYS: i64 = 30;
 
-/// An agent in quarantine, and what is done with it.
+/// An agent in quarantine, and whether it is checked anyway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     /// Its entry in the quarantine list.
     pub hold: Hold,
-    /// This agent was asked for.
+    /// Whether the agent was named explicitly.
     is_named: bool,
-    /// Its time is over, on this day.
+    /// Today, if the quarantine is over.
     over: Option<Date>,
-    /// It has no last day, and this is the day of the week on which it is looked at.
+    /// Whether the quarantine has no end, and today is the agent's weekday for a check.
     is_due: bool,
 }
 
-/// What a check means for an agent in quarantine.
+/// What to do with an agent in quarantine after a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
-    /// It was not checked.
+    /// It was not checked: no change.
     Wait,
-    /// It works, and may be released.
+    /// It passed and can be released.
     Release,
-    /// It is still broken; this may be the new last day.
+    /// It still fails; contains the suggested new end, if the quarantine had one.
     Extend(Option<Date>),
-    /// It was never started, so that nothing is known.
+    /// It could not be started: no result, no change.
     Retry,
 }
 
@@ -48,19 +48,19 @@ impl Held {
         Self { hold: hold.clone(), is_named: when == WhenHeld::Check, over, is_due }
     }
 
-    /// Whether the agent is started although it is in quarantine.
+    /// Whether the agent is checked although it is in quarantine.
     #[must_use]
     pub fn is_checked(&self) -> bool {
         self.is_named || self.over.is_some() || self.is_due
     }
 
-    /// Whether a failure is no news: the agent was not asked for, and it is in quarantine because it fails.
+    /// Whether a failure is expected: the agent was not named explicitly.
     #[must_use]
     pub fn is_excused(&self) -> bool {
         !self.is_named
     }
 
-    /// What a check means.
+    /// What to do after a check with this verdict.
     #[must_use]
     pub fn advice(&self, verdict: Verdict) -> Advice {
         match verdict {
@@ -68,12 +68,12 @@ impl Held {
             Verdict::Pass => Advice::Release,
             Verdict::Fail => Advice::Extend(self.over.and_then(|today| today.checked_add(Duration::days(DAYS)))),
             Verdict::Error => Advice::Retry,
-            // A distribution for another platform.
+            // The distribution is for another platform.
             Verdict::Skipped => Advice::Wait,
         }
     }
 
-    /// The same as a sentence; `None` where there is nothing to say.
+    /// [`Held::advice`] as a sentence; `None` if it is [`Advice::Wait`].
     #[must_use]
     pub fn message(&self, verdict: Verdict) -> Option<String> {
         Some(match self.advice(verdict) {
@@ -100,8 +100,8 @@ impl Held {
     }
 }
 
-/// Whether this is the one day of the week on which an agent without a last day is looked at. Agents are spread over the
-/// week, and each run of one day agrees with the others.
+/// Whether `today` is the weekday on which an agent is checked if its quarantine has no end. Agents are spread over the
+/// week, and all runs of a day agree.
 fn is_day_of(id: &str, today: Date) -> bool {
     let place: i64 = id.bytes().map(i64::from).sum();
     (i64::from(today.to_julian_day()) + place).rem_euclid(7) == 0
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(over.to_json(Verdict::Fail)["suggested_until"], "2027-01-14");
         let named = held(None, true);
         assert_eq!(named.advice(Verdict::Pass), Advice::Release);
-        // Without an end before, it needs none now.
+        // The quarantine had no end, so none is suggested.
         assert_eq!(named.advice(Verdict::Fail), Advice::Extend(None));
         assert_eq!(held(None, false).message(Verdict::Skipped), None);
     }

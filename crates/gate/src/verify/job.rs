@@ -1,4 +1,4 @@
-//! A run as a whole: from what is wanted to rows, and to a snapshot.
+//! A whole verification: from an [`Order`] to rows and a snapshot.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ use acp_registry_core::registry::Registry;
 use acp_registry_core::sys::fs::{PathError, ReadError};
 use acp_registry_core::sys::process::IsolationError;
 
-/// Tasks, and where their results go.
+/// Tasks with the files for their results.
 #[derive(Debug, Default)]
 pub struct Job {
     tasks: Vec<Task>,
@@ -30,31 +30,31 @@ pub struct Job {
 pub enum Nothing {
     /// The registry has no agents.
     NoAgents,
-    /// The registry has no agents but those that its configuration withdraws.
+    /// All agents of the registry are withdrawn.
     Withdrawn,
     /// No agent has changed since this revision.
     Unchanged(String),
     /// No agent has a distribution of these kinds.
     OtherKinds {
-        /// The kinds.
+        /// The requested kinds.
         kinds: Vec<&'static str>,
-        /// Whether only agents that have changed were looked at.
+        /// Whether only changed agents were considered.
         is_of_changed: bool,
     },
-    /// The part has no agents.
+    /// The shard contains no tasks.
     EmptyPart(Shard),
     /// No agent was selected.
     NotSelected,
 }
 
-/// What a run has found.
+/// The result of a verification.
 #[derive(Debug, Default)]
 pub struct Verified {
-    /// One for each task, in their order.
+    /// One row per task, in their order.
     pub rows: Vec<Row>,
-    /// Why the snapshot was not written, if it was wanted and was not.
+    /// Why the snapshot could not be written.
     pub unwritten: Option<PathError>,
-    /// Why there is no row, where that is known.
+    /// Why there are no rows, if known.
     pub nothing: Option<Nothing>,
 }
 
@@ -65,10 +65,10 @@ impl From<Vec<Task>> for Job {
 }
 
 impl Job {
-    /// Works out what is to be done, and makes sure that its result can be written.
+    /// Plans the tasks, and checks that the results can be written.
     ///
     /// # Errors
-    /// [`Error`].
+    /// Returns [`Error`].
     pub fn prepare(registry: &Registry, order: &Order, now: SystemTime) -> Result<Self, Error> {
         order.refuse_other_kinds(registry)?;
         let selection = order.selection(registry, now)?;
@@ -94,24 +94,26 @@ impl Job {
         Ok(job)
     }
 
-    /// What is to be done.
+    /// The planned tasks.
     #[must_use]
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
     }
 
-    /// That the snapshot whose rows were to be reused is not there.
+    /// Why the snapshot to reuse could not be read: the file does not exist.
     #[must_use]
     pub fn not_reused(&self) -> Option<&SnapshotError> {
         self.not_reused.as_ref()
     }
 
-    /// Does all tasks, `jobs` at once. `finished` is handed each row as soon as it is known and, where that is wanted, written.
-    /// When the future is dropped, all processes are killed and all files removed before the runtime is gone, which must have
-    /// several threads.
+    /// Runs all tasks, at most `jobs` at once. `finished` is called with each row as soon as it is known and, if a
+    /// snapshot is written, saved.
+    ///
+    /// If the future is dropped, all processes are killed and all files are removed before the runtime shuts down.
+    /// Requires a multi-threaded runtime.
     ///
     /// # Errors
-    /// [`IsolationError`] where agents cannot be kept apart as wanted; none is then started.
+    /// Returns [`IsolationError`] if the requested isolation is not available. No agent is started then.
     pub async fn run(
         self,
         mut verifier: Verifier,
@@ -129,36 +131,36 @@ impl Job {
             finished(row);
         };
         let rows = Arc::new(verifier).verify(tasks, jobs, progress, &finished).await;
-        // The rows are known even where the file cannot be written.
+        // The rows are returned even if the file cannot be written.
         let unwritten = out.and_then(|out| out.write().err());
         Ok(Verified { rows, unwritten, nothing })
     }
 }
 
 impl Verifier {
-    /// Makes sure that agents can be kept apart.
+    /// Checks that the requested isolation is available.
     ///
     /// # Errors
-    /// [`IsolationError`] where they cannot.
+    /// Returns [`IsolationError`] if it is not.
     pub async fn get_ready(&self) -> Result<(), IsolationError> {
         self.isolation.check(&self.environment).await
     }
 }
 
-/// Whether agents failed for nothing else than that the package managers are missing.
+/// Whether missing package managers are the only reason why agents failed.
 #[must_use]
 pub fn lacks_package_managers(rows: &[Row]) -> bool {
     let is_lacking = |row: &Row| row.reason() == Some("missing_runtime");
     rows.iter().any(Row::is_finding) && rows.iter().all(|row| is_lacking(row) || row.verdict() == Verdict::Skipped)
 }
 
-/// The sources that could not be reached, so that nothing is known of their agents.
+/// The sources that could not be reached. The verdicts of their agents are unknown.
 #[must_use]
 pub fn sources_down(rows: &[Row]) -> BTreeSet<&Origin> {
     rows.iter().filter_map(|row| row.source_down.as_ref()).collect()
 }
 
-/// Why there is no task.
+/// Why there are no tasks.
 fn nothing(registry: &Registry, order: &Order, selection: &Selection) -> Nothing {
     let changed_since = match &order.agents {
         Agents::ChangedSince(revision) => Some(revision),

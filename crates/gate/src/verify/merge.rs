@@ -1,7 +1,7 @@
-//! Putting together the parts of a snapshot.
+//! Merges the shards of a snapshot.
 //!
-//! Each part comes from a machine on which agents ran, any of which may have rewritten it. Of each part, only the rows of
-//! its own agents are taken.
+//! Each shard comes from a machine on which untrusted agents ran, so its file may have been tampered with. Only the
+//! rows of the shard's own tasks are used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,60 +16,60 @@ use acp_registry_core::json::check_share;
 use acp_registry_core::registry::Registry;
 use acp_registry_core::text::{printable, quote};
 
-/// The longest row that is taken, in bytes of JSON.
+/// Maximum size of a row, in bytes of JSON.
 const ROW_LIMIT: usize = 1 << 20;
 
-/// A part of a snapshot, as a machine has written it.
+/// One shard of a snapshot, as written by another machine.
 #[derive(Debug)]
 pub struct Part {
-    /// Which part.
+    /// The shard.
     pub shard: Shard,
-    /// The text; `None` when the machine has written nothing.
+    /// The contents of the file; `None` if there is none.
     pub text: Option<Vec<u8>>,
 }
 
-/// A snapshot from parts.
+/// A merged snapshot.
 #[derive(Debug)]
 pub struct Merged {
-    /// Its text.
+    /// The snapshot's text.
     pub text: String,
-    /// How many rows come from the parts.
+    /// Number of rows from the parts.
     pub taken: usize,
-    /// Agents that no part has started; they keep their rows of the earlier snapshot, if any.
+    /// Agents that were not started in any part. They keep their earlier rows, if any.
     pub unknown: Vec<Unknown>,
 }
 
-/// An agent that no part has started.
+/// An agent that was not started in any part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// The agent.
+    /// The agent's id.
     pub id: String,
-    /// The distribution, or a dash.
+    /// The kind of distribution, or `-`.
     pub distribution: &'static str,
-    /// Why: the reason's name in the row, or `no_row`. Printable.
+    /// The reason in its row, or `no_row`. Free of control characters.
     pub reason: String,
-    /// Whether an earlier row stays.
+    /// Whether an earlier row is kept.
     pub is_kept: bool,
 }
 
-/// Why a part was refused.
+/// Why a part was rejected.
 #[derive(Debug, thiserror::Error)]
 #[error("part {shard} of the snapshot was refused: {message}")]
 pub struct MergeError {
-    /// Which part.
+    /// The shard.
     pub shard: Shard,
     /// What is wrong with it.
     pub message: String,
 }
 
-/// What tells the rows of a snapshot apart.
+/// Identifies a row: id, version, channel and kind of distribution.
 type Key<'a> = (&'a str, &'a str, &'a str, Option<&'a str>);
 
-/// Puts parts together. `selection` says what all of them were asked for; `earlier` is the snapshot so far, whose rows
-/// stay where an agent was never started: an outage says nothing of an agent.
+/// Merges the parts of a snapshot. `selection` is what all parts together were asked to check. Agents that were not
+/// started keep their row of `earlier`, since an outage says nothing about an agent.
 ///
 /// # Errors
-/// [`MergeError`] for a part that is not a snapshot, or has a row that is not its own, or has one twice.
+/// Returns [`MergeError`] if a part is not a snapshot, contains a row of another shard, or contains a row twice.
 pub fn merge(
     registry: &Registry,
     selection: &Selection,
@@ -134,7 +134,8 @@ pub fn merge(
     Ok(Merged { text: snapshot::text(&rows), taken, unknown })
 }
 
-/// The rows of one of several parts, which together have no more values than one snapshot may have.
+/// Parses and validates the rows of one of `parts` parts. The limit of JSON values is that of one snapshot, divided by
+/// the number of parts.
 fn read(text: &[u8], parts: usize, schema: &Value) -> Result<Vec<Value>, String> {
     check_share(text, parts).map_err(|error| error.to_string())?;
     let document = snapshot::document(text).map_err(|message| printable(&message).into_owned())?;
@@ -155,7 +156,8 @@ fn key_of_row(row: &Value) -> Key<'_> {
     (or_none("id"), or_none("version"), or_none("channel"), text("distribution"))
 }
 
-/// Whether `checked_at` is null or a time in the past. A later run would take a row from the future for fresh.
+/// Whether `checked_at` is null or in the past. A later run would consider a row from the future as recent for too
+/// long.
 fn is_past(time: &Value) -> bool {
     let Some(text) = time.as_str() else { return time.is_null() };
     OffsetDateTime::parse(text, &Rfc3339).is_ok_and(|time| time <= OffsetDateTime::now_utc())

@@ -1,18 +1,18 @@
-//! VERIFY: every agent of a registry is installed, started, spoken to and judged, each in a place of its own.
+//! Installs, starts and checks the agents of a registry, each in a directory of its own.
 //!
 //! ```text
 //! registry ─ plan ─→ tasks ─→ install ─→ handshake ─→ rows ─→ report, snapshot
 //!                      └──────── snapshot of an earlier run ────┘
 //! ```
 //!
-//! * [`Order`], [`Job`]: a run as a whole, from what is wanted to rows and the file of a snapshot
-//! * [`plan()`]: which agents, distributions and channels are checked, and which are skipped, and why
-//! * [`Verifier`]: does the tasks, some at once; one bad agent never stops the others
-//! * [`Turns`]: which work is done beside other work, and which alone
-//! * [`Attempts`]: how an agent is started, found out by trying
+//! * [`Order`], [`Job`]: a whole run, from the request to rows and a snapshot file
+//! * [`plan()`]: the agents, distributions and channels to check, and those to skip, with reasons
+//! * [`Verifier`]: runs the tasks concurrently; a failing agent does not stop others
+//! * [`Turns`]: locks between work that may run concurrently and work that must run alone
+//! * [`Attempts`]: finds the arguments that start an agent
 //! * [`Row`]: the result of one task, with its JSON form
-//! * [`Snapshot`]: what agents can do, as a file that the next run and the catalog read
-//! * [`merge()`], [`merge_files`]: a snapshot from the parts that several machines have written
+//! * [`Snapshot`]: the capabilities of all agents, as a file for the next run and the catalog
+//! * [`merge()`], [`merge_files`]: merge the snapshots of several machines
 
 mod attempts;
 mod basis;

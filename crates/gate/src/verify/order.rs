@@ -1,4 +1,4 @@
-//! What is wanted of a run, and which agents that means.
+//! The request of a verification, and the agents that it selects.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,33 +10,33 @@ use acp_registry_client::install::Kind;
 use acp_registry_core::manifest::Platform;
 use acp_registry_core::registry::{Entry, Registry, today};
 
-/// How old a row may be to be reused when nothing else is said: agents and their services change.
+/// Default maximum age of rows to reuse, since agents and their services change.
 const MAX_AGE: Duration = Duration::from_hours(7 * 24);
 
-/// What is wanted of a run.
+/// The request of a verification.
 #[derive(Debug, Clone, Default)]
 pub struct Order {
-    /// Which agents.
+    /// The agents.
     pub agents: Agents,
-    /// Kinds of distributions; empty for all.
+    /// The kinds of distributions; if empty, all.
     pub kinds: Vec<Kind>,
-    /// Which part of the whole.
+    /// The shard to check; `None` for all tasks.
     pub shard: Option<Shard>,
-    /// The snapshot from which rows of unchanged agents are taken.
+    /// The snapshot file from which rows of unchanged agents are reused.
     pub reuse: Option<PathBuf>,
-    /// How old such a row may be; `None` for 7 days.
+    /// Maximum age of reused rows; `None` for 7 days.
     pub reuse_max_age: Option<Duration>,
-    /// The snapshot that is written.
+    /// The snapshot file to write.
     pub out: Option<PathBuf>,
-    /// The directory in which stays what was installed and written.
+    /// The directory to keep installed agents and their files in.
     pub keep: Option<PathBuf>,
 }
 
 impl Order {
-    /// Which tasks of a registry are meant, on this machine and at this time.
+    /// The tasks to run on this machine, at this time.
     ///
     /// # Errors
-    /// [`Error::Select`].
+    /// Returns [`Error::Select`] if the agents cannot be selected.
     pub fn selection(&self, registry: &Registry, now: SystemTime) -> Result<Selection, Error> {
         let held = match &self.agents {
             Agents::Named(_) => WhenHeld::Check,
@@ -46,18 +46,19 @@ impl Order {
         Ok(Selection { ids, held, kinds: self.kinds.clone(), shard: self.shard, platform: Platform::host() })
     }
 
-    /// The oldest time of a row that is reused.
+    /// The oldest `checked_at` of rows to reuse.
     pub(super) fn not_before(&self, now: SystemTime) -> SystemTime {
         now.checked_sub(self.reuse_max_age.unwrap_or(MAX_AGE)).unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
-    /// Refuses kinds of distributions that a named agent does not have, or no agent: nothing would be checked.
+    /// Returns an error if a named agent, or all agents, lack the requested kinds of distributions: nothing would be
+    /// checked.
     pub(super) fn refuse_other_kinds(&self, registry: &Registry) -> Result<(), Error> {
         let wanted: Vec<&str> = self.kinds.iter().map(|kind| kind.as_str()).collect();
         if wanted.is_empty() {
             return Ok(());
         }
-        // Of a manifest that cannot be read, the check itself tells.
+        // Manifests that cannot be read are reported by the task itself.
         let lacks =
             |entry: &&Entry| offered(entry).is_some_and(|kinds| wanted.iter().all(|kind| !kinds.contains(kind)));
         let kinds = wanted.join(" or ");
@@ -73,7 +74,7 @@ impl Order {
     }
 }
 
-/// The kinds of distributions that an agent declares; `None` where its manifest cannot be read.
+/// The kinds of distributions that an agent has; `None` if its manifest cannot be read.
 fn offered(entry: &Entry) -> Option<BTreeSet<&'static str>> {
     let manifest = entry.manifest.present()?;
     let declares = |kind: Kind| {

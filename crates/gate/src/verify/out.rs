@@ -1,4 +1,4 @@
-//! The snapshot that is written while agents are checked.
+//! Writes the snapshot file during a run.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::{Error, Row, Snapshot, SnapshotError};
 use acp_registry_core::registry::Registry;
 use acp_registry_core::sys::fs::{PathError, ReadError, check_writable, write_atomic};
 
-/// A snapshot that is written after each agent.
+/// A snapshot that is written after each finished agent.
 #[derive(Debug)]
 pub(super) struct Out {
     path: PathBuf,
@@ -15,12 +15,12 @@ pub(super) struct Out {
 }
 
 impl Out {
-    /// Begins with what the file has, without what the registry no longer declares.
+    /// Reads the existing file, if any, and drops rows of agents and distributions that the registry no longer has.
     pub(super) fn open(path: &Path, registry: &Registry) -> Result<Self, Error> {
         let mut snapshot = match Snapshot::read(path) {
             Ok(snapshot) => snapshot,
             Err(SnapshotError::Read { error: ReadError::NotFound, .. }) => Snapshot::default(),
-            // A device or a pipe only takes.
+            // Devices and pipes cannot be read back.
             Err(SnapshotError::Read { .. }) if path.metadata().is_ok_and(|metadata| !metadata.is_file()) => {
                 Snapshot::default()
             }
@@ -31,17 +31,17 @@ impl Out {
         Ok(Self { path: path.to_owned(), snapshot: RefCell::new(snapshot) })
     }
 
-    /// Takes over a row.
+    /// Adds a row, and writes the file.
     pub(super) fn take(&self, row: &Row) {
         self.snapshot.borrow_mut().renew(row);
-        // To a device or a pipe, the whole is written once, at the end.
+        // Devices and pipes get the snapshot once, at the end.
         if !self.path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-            // What cannot be written now is told at the end, when it is written again.
+            // An error is reported at the end, when the file is written again.
             let _ = self.write();
         }
     }
 
-    /// Writes the whole.
+    /// Writes the snapshot.
     pub(super) fn write(&self) -> Result<(), PathError> {
         write_atomic(&self.path, self.snapshot.borrow().to_text().as_bytes())
     }

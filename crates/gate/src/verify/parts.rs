@@ -1,4 +1,4 @@
-//! Merging the files of several machines into one.
+//! Merges the snapshot files of several machines.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,25 +8,25 @@ use super::{MergeError, Merged, Part, SNAPSHOT_LIMIT, Selection, Shard, ShardErr
 use acp_registry_core::registry::Registry;
 use acp_registry_core::sys::fs::{PathError, ReadError, check_writable, read_bounded, write_atomic};
 
-/// How many missing parts a message names.
+/// Maximum number of missing parts in a message.
 const SHOWN: usize = 5;
 
 /// The file of a part: `I/N=FILE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartFile {
-    /// Which part.
+    /// The part.
     pub shard: Shard,
     /// The file.
     pub path: PathBuf,
 }
 
-/// The text names no file of a part.
+/// A text that is not of the form `I/N=FILE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PartFileError {
-    /// There is no `=`.
+    /// The `=` is missing.
     #[error("I/N=FILE is wanted, such as 1/4=one.json")]
     Form,
-    /// There is no part before it.
+    /// The text before `=` is not `I/N`.
     #[error(transparent)]
     Shard(#[from] ShardError),
 }
@@ -40,47 +40,47 @@ impl FromStr for PartFile {
     }
 }
 
-/// Why parts were not merged.
+/// Why parts could not be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum PartsError {
-    /// A part is there twice, or they are not parts of the same whole.
+    /// A part is given twice, or the parts have different totals.
     #[error("each part is merged once, and all are of the same number of parts")]
     Mixed,
-    /// Parts are not there: agents of these would lose their rows.
+    /// Parts are missing; merging would lose the rows of their agents.
     #[error("not all parts are there: {names} {} missing", if *.is_one { "is" } else { "are" })]
     Missing {
-        /// The first of them.
+        /// The first missing parts.
         names: String,
-        /// Whether it is a single one.
+        /// Whether exactly one is missing.
         is_one: bool,
     },
-    /// A part cannot be read.
+    /// The file of a part could not be read.
     #[error("cannot read {}: {error}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         error: ReadError,
     },
-    /// The snapshot so far cannot be used.
+    /// The existing snapshot could not be read.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
     /// The snapshot cannot be written.
     #[error(transparent)]
     Unwritable(PathError),
-    /// A part was refused.
+    /// A part was rejected.
     #[error(transparent)]
     Merge(#[from] MergeError),
-    /// The snapshot was not written.
+    /// The snapshot could not be written.
     #[error(transparent)]
     Path(#[from] PathError),
 }
 
-/// Merges the files of all parts into the snapshot at `out`. Agents that no part has started keep their rows there, and so do
-/// those of parts without a file, of which `missing` is told.
+/// Merges the files of all parts into the snapshot at `out`. Agents that were not started in any part keep their rows
+/// there. So do the agents of parts without a file; `missing` is called with each of these.
 ///
 /// # Errors
-/// [`PartsError`]; the snapshot is then as it was.
+/// Returns [`PartsError`]; the snapshot is unchanged then.
 pub fn merge_files(
     registry: &Registry,
     selection: &Selection,
@@ -101,7 +101,7 @@ pub fn merge_files(
     Ok(merged)
 }
 
-/// Refuses a set of parts that is not complete, or has one twice.
+/// Returns an error if parts are missing, duplicated, or of different totals.
 fn refuse_incomplete(parts: &[PartFile]) -> Result<(), PartsError> {
     let counts: BTreeSet<usize> = parts.iter().map(|part| part.shard.count()).collect();
     let named: BTreeSet<String> = parts.iter().map(|part| part.shard.to_string()).collect();
@@ -109,7 +109,7 @@ fn refuse_incomplete(parts: &[PartFile]) -> Result<(), PartsError> {
         return Err(PartsError::Mixed);
     }
     let count = counts.first().copied().unwrap_or_default();
-    // One more than is shown: a part may say that there are millions.
+    // At most one more than are shown, since the total may be in the millions.
     let missing = (1..=count).map(|index| format!("{index}/{count}")).filter(|part| !named.contains(part));
     let missing: Vec<String> = missing.take(SHOWN + 1).collect();
     if missing.is_empty() {
@@ -122,7 +122,7 @@ fn refuse_incomplete(parts: &[PartFile]) -> Result<(), PartsError> {
 
 fn read(part: &PartFile, missing: &dyn Fn(&PartFile)) -> Result<Part, PartsError> {
     let failed = |error| PartsError::Read { path: part.path.clone(), error };
-    // All parts are in memory at once, and together as long as one snapshot; a small one is always read.
+    // All parts are in memory at once, so each gets a share of the limit of one snapshot, but at least 1 MiB.
     let limit = (SNAPSHOT_LIMIT / part.shard.count() as u64).max(1 << 20);
     let text = match part.path.canonicalize().map_err(ReadError::from) {
         Ok(real) => Some(read_bounded(&real, Path::new("/"), limit).map_err(failed)?),

@@ -1,4 +1,4 @@
-//! From a registry to tasks.
+//! Turns the agents of a registry into tasks.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,47 +14,47 @@ use acp_registry_core::manifest::{Channel, Platform, Release};
 use acp_registry_core::registry::{Entry, Loaded, Registry};
 use acp_registry_core::text::quote;
 
-/// What is wanted.
+/// Selects tasks.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Ids of agents; `None` for all.
     pub ids: Option<BTreeSet<String>>,
-    /// What is done with those that are in quarantine.
+    /// What to do with agents in quarantine.
     pub held: WhenHeld,
-    /// Kinds of distributions; empty for all.
+    /// Kinds of distributions; if empty, all.
     pub kinds: Vec<Kind>,
-    /// Which part of the whole.
+    /// The shard; `None` for all tasks.
     pub shard: Option<Shard>,
-    /// The platform of this host.
+    /// The platform of this machine.
     pub platform: Option<Platform>,
 }
 
-/// What is done with agents that are in quarantine.
+/// What to do with agents in quarantine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WhenHeld {
-    /// They are skipped.
+    /// Skip them.
     #[default]
     Skip,
-    /// They are checked as all others, because they were asked for.
+    /// Check them like all others, because they were named explicitly.
     Check,
-    /// Those whose last day was before this date, in UTC, are checked, and those without a last day on one day of each week.
+    /// Check those whose last day is before this UTC date and, on one weekday each, those without a last day.
     CheckWhenOver(Date),
 }
 
-/// One of several equal parts.
+/// One of `count` parts of all tasks, of nearly equal size: `index` of `count`, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     index: usize,
     count: usize,
 }
 
-/// The text names no part.
+/// A text that is not of the form `I/N`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("I/N is wanted, with I from 1 to N")]
 pub struct ShardError;
 
 impl Shard {
-    /// How many parts there are.
+    /// The number of parts.
     #[must_use]
     pub fn count(self) -> usize {
         self.count
@@ -81,61 +81,62 @@ impl FromStr for Shard {
 /// One distribution of one release of an agent.
 #[derive(Debug, Clone)]
 pub struct Task {
-    /// The agent.
+    /// The agent's id.
     pub id: String,
-    /// The version that its manifest states.
+    /// The version in the manifest.
     pub version: String,
     /// The channel of that version.
     pub channel: Channel,
-    /// The kind of distribution; `None` where the manifest has none, or cannot be read.
+    /// The kind of distribution; `None` if the manifest has none or cannot be read.
     pub kind: Option<Kind>,
-    /// That the agent is in quarantine, if it is.
+    /// The agent's quarantine, if any.
     pub held: Option<Held>,
-    /// What is to be done.
+    /// The work.
     pub work: Work,
-    /// What a verdict rests on, where there is something to check: a digest of the distribution and of this program's checks.
+    /// Digest of everything that a verdict is based on: the distribution and the checks; `None` if there is nothing to
+    /// check.
     pub basis: Option<String>,
 }
 
 impl Task {
-    /// The agent and the kind of distribution, for people.
+    /// The agent's id and kind of distribution, for people.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{} ({})", self.id, self.kind.map_or("-", Kind::as_str))
     }
 }
 
-/// What is to be done for a [`Task`].
+/// The work of a [`Task`].
 #[derive(Debug, Clone)]
 pub enum Work {
-    /// Install and check this.
+    /// Install and check this source.
     Check(Source),
-    /// Nothing, and that is fine.
+    /// Skip it; this is not a failure.
     Skip {
-        /// The reason's name in reports.
+        /// The reason, as named in reports.
         reason: &'static str,
-        /// The same as a sentence.
+        /// The reason as a sentence.
         message: String,
     },
-    /// Nothing, and that is a failure: the reason as a sentence.
+    /// Fail without checking; holds the reason as a sentence.
     Broken(String),
-    /// Nothing, for an earlier run has checked the same: its row of the snapshot.
+    /// Reuse this row of an earlier snapshot.
     Reuse(serde_json::Value),
 }
 
-/// The snapshot of an earlier run, and how far it is trusted.
+/// An earlier snapshot, and which of its rows may be reused.
 #[derive(Debug, Clone, Copy)]
 pub struct Earlier<'a> {
-    /// What it found.
+    /// The snapshot.
     pub snapshot: &'a Snapshot,
-    /// Rows that were checked before this moment are checked again.
+    /// Rows checked before this time are not reused.
     pub not_before: SystemTime,
-    /// Now: a row from the future is not trusted.
+    /// The current time; rows from the future are not reused.
     pub now: SystemTime,
 }
 
-/// Lists what is to be done, ordered by id, channel and kind. Agents that had passed in an earlier run are not checked again
-/// where the whole distribution and the checks of this program are the same, and the row is not too old.
+/// Lists the tasks, sorted by id, channel and kind. An agent that passed earlier is not checked again if the
+/// distribution and the checks are unchanged and the row is recent.
 #[must_use]
 pub fn plan(registry: &Registry, selection: &Selection, earlier: Option<Earlier<'_>>) -> Vec<Task> {
     let is_selected = |entry: &&Entry| selection.ids.as_ref().is_none_or(|ids| ids.contains(&entry.id));
@@ -145,7 +146,7 @@ pub fn plan(registry: &Registry, selection: &Selection, earlier: Option<Earlier<
     let tasks = tasks.enumerate().filter(|(at, _)| is_in_shard(*at)).map(|(_, task)| task);
     tasks
         .map(|mut task| {
-            // Of an agent in quarantine, people want to know how it is now.
+            // Agents in quarantine are always checked, to find out whether they work again.
             if let (Work::Check(_), None, Some(earlier)) = (&task.work, &task.held, earlier)
                 && let Some(row) = earlier.snapshot.passed(&task, earlier.not_before, earlier.now)
             {

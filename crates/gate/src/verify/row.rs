@@ -14,90 +14,90 @@ use acp_registry_protocol::handshake::{self, Handshake, Outcome};
 /// The result of one distribution of one release of an agent.
 #[derive(Debug)]
 pub struct Row {
-    /// The agent.
+    /// The agent's id.
     pub id: String,
-    /// The version that its manifest states; empty where there is none.
+    /// The version in the manifest; empty if it has none.
     pub version: String,
     /// The channel of that version.
     pub channel: Channel,
-    /// The kind of distribution, if there is any.
+    /// The kind of distribution, if there is one.
     pub kind: Option<Kind>,
-    /// That the agent is in quarantine, if it is.
+    /// The agent's quarantine, if any.
     pub held: Option<Held>,
-    /// How long the installation took; zero without one.
+    /// Duration of the installation; zero if nothing was installed.
     pub install: Duration,
-    /// The install scripts that npm has not run.
+    /// The install scripts that npm did not run.
     pub scripts_not_run: ScriptsNotRun,
-    /// What of its temporary files could not be removed.
+    /// Why temporary files could not be removed.
     pub left: Option<PathError>,
-    /// How far it came.
+    /// The result of the task.
     pub state: State,
-    /// What the verdict rests on, as in [`Task::basis`](super::Task::basis).
+    /// What the verdict is based on, see [`Task::basis`](super::Task::basis).
     pub basis: Option<String>,
-    /// The source that could not be reached, if that is why; it says nothing of the agent.
+    /// The source that could not be reached, if that is why the agent was not checked.
     pub source_down: Option<Origin>,
 }
 
-/// How far a task came.
+/// The result of a task.
 #[derive(Debug, Clone)]
 pub enum State {
-    /// It was not to be done.
+    /// The agent was skipped.
     Skipped {
-        /// The reason's name in reports.
+        /// The reason, as named in reports.
         reason: &'static str,
-        /// The same as a sentence.
+        /// The reason as a sentence.
         message: String,
     },
-    /// The agent was never started.
+    /// The agent was not started.
     NotStarted {
-        /// [`Verdict::Fail`] when the manifest is at fault, whatever the machine; else [`Verdict::Error`].
+        /// [`Verdict::Fail`] if the manifest is wrong on any machine, otherwise [`Verdict::Error`].
         verdict: Verdict,
-        /// The reason's name in reports.
+        /// The reason, as named in reports.
         reason: &'static str,
-        /// The same as a sentence.
+        /// The reason as a sentence.
         message: String,
-        /// What the package manager wrote to stderr, as it was written.
+        /// The package manager's stderr, not escaped.
         stderr: String,
     },
     /// The agent was started.
     Checked {
-        /// Its result.
+        /// The result of the handshake.
         outcome: Box<Outcome>,
-        /// When.
+        /// When it was started.
         at: SystemTime,
     },
-    /// An earlier run had checked it: the row of its snapshot.
+    /// An earlier run checked it; holds the row of its snapshot.
     Reused(Value),
 }
 
-/// The judgement on a row.
+/// The verdict on a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The agent answers, and a person can sign in.
+    /// The agent answers, and users can sign in.
     Pass,
-    /// It does not, or its manifest is wrong.
+    /// The agent does not pass the handshake, or its manifest is wrong.
     Fail,
-    /// It was never started, so that nothing is known of it.
+    /// The agent could not be started, so nothing is known about it.
     Error,
-    /// It was not to be checked.
+    /// The agent was skipped.
     Skipped,
 }
 
-/// How many rows there are of each kind; they add up to the number of rows.
+/// Number of rows by result; they add up to the number of all rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Agents that pass, checked now.
+    /// Agents that passed in this run.
     pub passed: usize,
-    /// Agents that fail.
+    /// Agents that failed.
     pub failed: usize,
-    /// Agents of which nothing is known.
+    /// Agents that could not be started.
     pub errors: usize,
-    /// Agents that were not to be checked.
+    /// Agents that were skipped.
     pub skipped: usize,
-    /// Agents that had passed in an earlier run.
+    /// Agents that passed in an earlier run.
     pub reused: usize,
-    /// Agents in quarantine that were checked because their time was over, and did not pass.
+    /// Agents that were checked because their quarantine is over, and did not pass.
     pub held: usize,
 }
 
@@ -121,7 +121,7 @@ impl Summary {
 }
 
 impl Verdict {
-    /// The verdict's name in reports.
+    /// The name used in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -144,7 +144,7 @@ impl From<handshake::Verdict> for Verdict {
 }
 
 impl Row {
-    /// The judgement.
+    /// The verdict.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match &self.state {
@@ -155,15 +155,15 @@ impl Row {
         }
     }
 
-    /// Whether somebody has to do something about it. Of an agent in quarantine nobody has expected anything else, unless
-    /// somebody has asked for it.
+    /// Whether the row needs attention: the agent did not pass. Agents in quarantine are expected to fail, so they
+    /// count only if named explicitly.
     #[must_use]
     pub fn is_finding(&self) -> bool {
         let is_excused = self.held.as_ref().is_some_and(Held::is_excused);
         !is_excused && matches!(self.verdict(), Verdict::Fail | Verdict::Error)
     }
 
-    /// The end of what the agent, or the package manager, wrote to stderr, as it was written: escape it before it is shown.
+    /// The end of stderr of the agent or the package manager. Not escaped: escape it before printing.
     #[must_use]
     pub fn stderr(&self) -> &str {
         match &self.state {
@@ -173,13 +173,13 @@ impl Row {
         }
     }
 
-    /// What the check means for an agent in quarantine, as a sentence.
+    /// What to do with an agent in quarantine, as a sentence.
     #[must_use]
     pub fn advice(&self) -> Option<String> {
         self.held.as_ref()?.message(self.verdict())
     }
 
-    /// The name of the reason for which it has not passed.
+    /// The reason why it did not pass, as named in reports.
     #[must_use]
     pub fn reason(&self) -> Option<&'static str> {
         match &self.state {
@@ -189,7 +189,7 @@ impl Row {
         }
     }
 
-    /// The same as a sentence. Printable.
+    /// The reason as a sentence. Free of control characters.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         match &self.state {
@@ -199,7 +199,7 @@ impl Row {
         }
     }
 
-    /// Why an agent that answers opens no session, in its own words, where signing in is not what it lacks.
+    /// The agent's message if it answers but cannot open a session for a reason other than missing credentials.
     #[must_use]
     pub fn setup_required(&self) -> Option<&str> {
         match &self.state {
@@ -209,25 +209,25 @@ impl Row {
         }
     }
 
-    /// What kept the agent apart from the host, if it was started.
+    /// The isolation that the agent ran in, if it was started.
     #[must_use]
     pub fn isolation(&self) -> Option<&'static str> {
         if let State::Checked { outcome, .. } = &self.state { Some(outcome.isolation) } else { None }
     }
 
-    /// Whether the agent passed only when it was started again.
+    /// Whether the agent passed only at the second start.
     #[must_use]
     pub fn is_flaky(&self) -> bool {
         matches!(&self.state, State::Checked { outcome, .. } if outcome.is_flaky)
     }
 
-    /// The kind of distribution, or a dash.
+    /// The kind of distribution, or `-`.
     #[must_use]
     pub fn distribution(&self) -> &'static str {
         self.kind.map_or("-", Kind::as_str)
     }
 
-    /// The row as the command-line contract wants it.
+    /// The row in the JSON format of reports.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut row = json!({
@@ -266,7 +266,7 @@ fn members(value: &impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// The members of an outcome that never came about.
+/// The members of the JSON format for an agent that was not started.
 fn not_started(stderr: &str) -> Map<String, Value> {
     members(&json!({
         "handshake": Handshake::default(),
@@ -275,7 +275,7 @@ fn not_started(stderr: &str) -> Map<String, Value> {
     }))
 }
 
-/// The members of an outcome, as far as the snapshot has kept them.
+/// The members of the JSON format that the snapshot contains.
 fn reused(earlier: &Value) -> Map<String, Value> {
     let mut outcome = not_started("");
     if let Some(Value::Object(handshake)) = outcome.get_mut("handshake") {

@@ -1,4 +1,4 @@
-//! Doing the tasks.
+//! Runs the tasks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,38 +21,38 @@ use acp_registry_protocol::handshake::{Options, Outcome, check, set_variables};
 /// Installs and checks agents.
 #[derive(Debug, Clone)]
 pub struct Verifier {
-    /// Puts agents in their places.
+    /// Installs agents.
     pub installer: Installer,
-    /// What agents may see of the host.
+    /// The environment variables of agents.
     pub environment: Environment,
-    /// What keeps agents apart; package managers are not. The place of [`Isolation::OwnUser`] is set for each agent.
+    /// Isolates agents, but not package managers. The directory of [`Isolation::OwnUser`] is set for each agent.
     pub isolation: Isolation,
-    /// The home of the person, of which such an agent must not see all, even where an interpreter lies in it.
+    /// The user's home directory. Isolated agents must not read all of it, even if an interpreter is installed there.
     pub home: Option<PathBuf>,
-    /// How the handshake is made; its `temporary` is where all places are made.
+    /// Options of the handshake; all directories are created in its `temporary`.
     pub handshake: Options,
-    /// Where the places stay instead, for people to look at.
+    /// Creates the directories here instead, and keeps them.
     pub keep: Option<PathBuf>,
-    /// What is known of the package registries and of the hosts of archives.
+    /// The sources that are known to be down.
     pub sources: Sources,
-    /// Which work is done alone.
+    /// Locks for work that must run alone.
     pub turns: Turns,
 }
 
-/// How far the work is. Numbers are those of the tasks, from 0.
+/// Progress. The number is the task's index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// An agent is being installed.
+    /// The agent is being installed.
     Installing(usize),
-    /// How far that is, in short words without hidden characters.
+    /// A phase of the installation, as short text without control characters.
     Phase(usize, String),
-    /// It has been started.
+    /// The agent has been started.
     Checking(usize),
-    /// Nothing is left to do for it.
+    /// The task is finished.
     Done(usize),
 }
 
-/// The result of a task besides its state.
+/// Facts about a task besides its state.
 #[derive(Default)]
 struct Done {
     install: Duration,
@@ -61,16 +61,16 @@ struct Done {
     source_down: Option<Origin>,
 }
 
-/// An agent that can be started.
+/// An installed agent.
 pub(super) struct Ready {
     installed: Installed,
     environment: Environment,
     readable: Vec<PathBuf>,
-    /// How long the installation took, without waiting for others.
+    /// Duration of the installation, without waiting for locks.
     took: Duration,
 }
 
-/// The result of a task before its agent could be started.
+/// Why an agent was not started.
 pub(super) struct Stop {
     pub(super) verdict: Verdict,
     pub(super) reason: &'static str,
@@ -88,7 +88,7 @@ impl Stop {
     fn install(error: &install::Error, source: &Source) -> Self {
         let verdict = if error.is_of_manifest() { Verdict::Fail } else { Verdict::Error };
         let (reason, mut message, stderr) = (error.reason(), error.to_string(), error.stderr().to_owned());
-        // A row has one text.
+        // A row has only one message, so the help is appended.
         if let Some(remedy) = error.remedy() {
             message = format!("{message}; {remedy}");
         }
@@ -103,9 +103,11 @@ impl From<PathError> for Stop {
 }
 
 impl Verifier {
-    /// Does all tasks, `jobs` at once, and returns a row for each, in the order of the tasks. `finished` is handed each row as
-    /// soon as it is known. When the future is dropped,
-    /// all processes are killed and all files removed before the runtime is gone, which must have several threads.
+    /// Runs all tasks, at most `jobs` at once, and returns their rows in the order of the tasks. `finished` is called
+    /// with each row as soon as it is known.
+    ///
+    /// If the future is dropped, all processes are killed and all files are removed before the runtime shuts down.
+    /// Requires a multi-threaded runtime.
     pub async fn verify(
         self: Arc<Self>,
         tasks: Vec<Task>,
@@ -137,7 +139,7 @@ impl Verifier {
                         finished(row);
                     }
                 }
-                // The row says already that it was not finished.
+                // The row is initialized as a failed task.
                 Some(Err(_)) => {}
             }
         }
@@ -168,7 +170,7 @@ impl Verifier {
         (done, state)
     }
 
-    /// Installs and checks an agent, unless its package registry or the host of its archive is known to be down.
+    /// Installs and checks an agent, unless its source is known to be down.
     async fn ask_source(
         &self,
         number: usize,
@@ -201,7 +203,7 @@ impl Verifier {
             Some(folder) => Scratch::at(&folder.join(format!("{:03}-{}", number + 1, source.kind().as_str())))?,
             None => Scratch::below(&self.handshake.temporary)?,
         };
-        // As long as this program lives, no other run takes the place for abandoned.
+        // While the mark exists, other runs do not remove the directory as abandoned.
         let _mark = mark_used(place.path());
         progress(Event::Installing(number));
         let result = self.in_place(number, source, &place, progress, done).await;
@@ -209,16 +211,16 @@ impl Verifier {
             place.keep();
             return result;
         }
-        // Packages have tens of thousands of files.
+        // Removing a package's tens of thousands of files would block the runtime.
         let removed = spawn_blocking(move || place.remove()).await;
         done.left = removed.ok().and_then(Result::err);
         result
     }
 
-    /// What an agent that was installed in this directory, and is started by this program, needs of the host's files.
+    /// The directories of this machine that an installed agent must be able to read.
     fn readable(&self, kind: Kind, directory: &Path, program: &Path) -> Vec<PathBuf> {
         let interpreters = match kind {
-            // One that the agent was installed for, and the one that it finds itself.
+            // The interpreter that the agent was installed for, and the one in `PATH`.
             Kind::Npx => {
                 let own = Some(program.to_owned()).filter(|program| !program.starts_with(directory));
                 own.into_iter().chain(self.environment.find("node")).collect()
@@ -266,7 +268,7 @@ impl Verifier {
             let _turn = self.turns.alone().await;
             outcome = self.start(&launch, place, &self.handshake).await?.after_failure();
         }
-        // What a request comes to is published. An agent that was slow once must not look as if it could not do it.
+        // Results of requests are published, so an agent that was slow once must not be listed as lacking a feature.
         if outcome.has_silence() {
             let _turn = self.turns.alone().await;
             let again = self.start(&launch, place, &self.handshake.patient()).await?;
@@ -278,14 +280,14 @@ impl Verifier {
         Ok(outcome)
     }
 
-    /// Installs an agent in its place.
+    /// Installs an agent in its directory.
     pub(super) async fn set_up(
         &self,
         source: &Source,
         place: &Scratch,
         progress: &(dyn Fn(Progress) + Send + Sync),
     ) -> Result<Ready, Stop> {
-        // Install scripts run as the person, too.
+        // Install scripts run with the user's permissions too.
         hide_from_agents();
         let mut environment = self.environment.clone();
         let variables = source.variables().iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -300,13 +302,13 @@ impl Verifier {
         drop(turn);
         let readable = self.readable(source.kind(), &directory, &installed.program);
         if self.isolation != Isolation::Environment && self.installer.launcher.is_some() {
-            // Packages have tens of thousands of files.
+            // Packages have tens of thousands of files, so this would block the runtime.
             let _ = spawn_blocking(move || make_readable(&directory)).await;
         }
         Ok(Ready { installed, environment, readable, took: started.elapsed() })
     }
 
-    /// How an agent is started with these further arguments.
+    /// The command that starts an agent with additional arguments.
     pub(super) fn launch(&self, ready: &Ready, arguments: &[String], place: &Scratch) -> Launch {
         let Ready { installed, environment, readable, .. } = ready;
         let isolation = match &self.isolation {
@@ -324,7 +326,7 @@ impl Verifier {
         }
     }
 
-    /// Starts an agent, and speaks to it.
+    /// Starts an agent and performs the handshake.
     pub(super) async fn start(&self, launch: &Launch, place: &Scratch, how: &Options) -> Result<Outcome, Stop> {
         let options = Options { temporary: place.path().to_owned(), keep: self.keep.is_some(), ..how.clone() };
         let mut outcome = check(launch, &options).await.map_err(|error| Stop::error("spawn_failed", &error))?;
@@ -333,7 +335,7 @@ impl Verifier {
     }
 }
 
-/// What is shown of a step of an installation.
+/// The description of a step of the installation; `None` for steps that are not shown.
 fn phase(step: Progress) -> Option<String> {
     match step {
         Progress::Downloading(_) => Some("downloading".to_owned()),
@@ -343,14 +345,14 @@ fn phase(step: Progress) -> Option<String> {
     }
 }
 
-/// The interpreters that uv has chosen for the environments below its directory: links to wherever it has found one.
+/// The Python interpreters that uv linked in its tool environments.
 fn pythons(directory: &Path) -> Vec<PathBuf> {
     let tools = fs::read_dir(directory.join("tools")).into_iter().flatten().flatten();
     tools.map(|tool| tool.path().join("bin/python")).filter(|python| python.exists()).collect()
 }
 
-/// What an interpreter may need of the host: the folders where it is found and where it really is and, where that is a
-/// `bin`, the folder around it, with its libraries.
+/// The directories that an interpreter may need: its own, that of the file it links to and, if that is a `bin`
+/// directory, its parent with the libraries.
 fn folders_of(interpreter: &Path) -> Vec<PathBuf> {
     let real = interpreter.canonicalize().unwrap_or_default();
     let folders = [interpreter.parent(), real.parent()].into_iter().flatten();
@@ -358,7 +360,7 @@ fn folders_of(interpreter: &Path) -> Vec<PathBuf> {
     folders.chain(around).map(Path::to_owned).collect()
 }
 
-/// A row for a task that somehow never ends.
+/// The initial row of a task; it is returned only if the task panics.
 fn unfinished(task: &Task) -> Row {
     let message = "the check broke down, which is a defect of this program".to_owned();
     Row {

@@ -1,4 +1,4 @@
-//! A verifier from what is known of a machine, and from what is wanted.
+//! Creates a [`Verifier`] from the machine's settings and the request.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,53 +13,53 @@ use acp_registry_core::sys::process::{Environment, Isolation};
 use acp_registry_core::upstream::{Registries, Surroundings, npm_variables, uv_variables};
 use acp_registry_protocol::handshake::Options;
 
-/// How long an installation may take, unless something else is wanted.
+/// Default timeout of an installation.
 const INSTALL_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// How many agents are started at once by default: more than this only slow each other down.
+/// Maximum of the default for concurrent agents. More of them slow each other down.
 const JOBS: usize = 4;
 
-/// What a verifier needs to know of this machine.
+/// Settings of this machine.
 pub struct Machine<'a> {
-    /// What agents and package managers may see of the environment.
+    /// The environment variables of agents and package managers.
     pub environment: Environment,
-    /// Where temporary directories are made.
+    /// Directory for temporary directories.
     pub temporary: PathBuf,
-    /// The person's home.
+    /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// The `acp-registry` executable, which starts others under limits.
+    /// The `acp-registry` executable, which starts programs under limits.
     pub launcher: Option<PathBuf>,
-    /// What package managers are configured with.
+    /// Configuration of package managers.
     pub surroundings: Surroundings<'a>,
-    /// Where npm and uv keep what they have fetched, if anything is kept.
+    /// The cache directories of npm and uv, if they are to use any.
     pub packages: Option<PackageCache>,
-    /// Fetches archives.
+    /// The HTTP client for archives.
     pub client: Client,
 }
 
 /// How agents are installed and started.
 #[derive(Debug, Clone)]
 pub struct Manner {
-    /// What keeps them apart.
+    /// The isolation between agents.
     pub isolation: Isolation,
-    /// How long the answer to `initialize` may take; `None` for as long as usual.
+    /// Timeout of the answer to `initialize`; `None` for the default.
     pub timeout: Option<Duration>,
-    /// How long an installation may take; `None` for 5 minutes.
+    /// Timeout of an installation; `None` for 5 minutes.
     pub install_timeout: Option<Duration>,
-    /// What an archive may ask for.
+    /// Limits for archives.
     pub limits: Limits,
-    /// Whether anything is sent after `initialize`.
+    /// Whether to send requests after `initialize`.
     pub probes: bool,
     /// Whether uv may build packages from source, which runs code of these packages.
     pub allow_build: bool,
 }
 
 impl Verifier {
-    /// A verifier for agents of this machine's platform.
+    /// Creates a verifier for agents of this machine's platform.
     #[must_use]
     pub fn new(machine: Machine<'_>, manner: Manner) -> Self {
         let Machine { environment, temporary, home, launcher, surroundings, packages, client } = machine;
-        // What is installed is started by its absolute path.
+        // Installed programs are started by absolute path.
         let temporary = temporary.canonicalize().unwrap_or(temporary);
         let home = home.map(|home| home.canonicalize().unwrap_or(home));
         let mut handshake = Options::new(temporary);
@@ -84,7 +84,7 @@ impl Verifier {
     }
 }
 
-/// How many agents are started at once, unless something else is wanted: as many as there are processors, at most 4.
+/// Default number of concurrent agents: the number of CPU cores, at most 4.
 #[must_use]
 pub fn usual_jobs() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(JOBS)

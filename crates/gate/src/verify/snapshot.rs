@@ -1,4 +1,4 @@
-//! What agents can do, as a file.
+//! The capability snapshot, `capabilities.json`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,50 +19,50 @@ use acp_registry_core::sys::fs::{ReadError, read_bounded};
 /// The JSON Schema of the file.
 pub const SCHEMA: &str = include_str!("../../../../schemas/capabilities.schema.json");
 
-/// The largest file that is read, in bytes.
+/// Maximum size of the file, in bytes.
 pub const SNAPSHOT_LIMIT: u64 = 64 << 20;
 
-/// Members of a handshake that a snapshot has, in this order.
+/// The members of a handshake to write, in this order.
 const KEPT: [&str; 10] = [
     "protocol_version", "agent_info", "auth_methods", "features", "capabilities", "extra", "probes", "session",
     "setup_required", "warnings",
 ];
 
-/// Why a snapshot was not read.
+/// Why a snapshot could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// The file cannot be read.
+    /// The file could not be read.
     #[error("cannot read {}: {error}", .path.display())]
     Read {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         error: ReadError,
     },
-    /// It is not a snapshot.
+    /// The file is not a snapshot.
     #[error("{} is not a capability snapshot: {message}", .path.display())]
     Form {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// What is wrong.
         message: String,
     },
 }
 
-/// A capability snapshot: a row for each agent and distribution that was started, or should have been.
+/// A capability snapshot: one row per agent, channel and distribution.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     rows: BTreeMap<Key, Value>,
 }
 
-/// Id, channel, and distribution.
+/// Id, channel and kind of distribution.
 type Key = (String, String, String);
 
 impl Snapshot {
-    /// Reads the file of an earlier run.
+    /// Reads a snapshot file.
     ///
     /// # Errors
-    /// [`SnapshotError`].
+    /// Returns [`SnapshotError`] if the file cannot be read or is not a snapshot.
     pub fn read(path: &Path) -> Result<Self, SnapshotError> {
         let failed = |error| SnapshotError::Read { path: path.to_owned(), error };
         let real = path.canonicalize().map_err(|error| failed(ReadError::from(error)))?;
@@ -74,33 +74,33 @@ impl Snapshot {
         Ok(Self { rows: rows_of(document(bytes)?).into_iter().map(|row| (key(&row), row)).collect() })
     }
 
-    /// The row of an agent, whatever its version was then.
+    /// The row of an agent, for any version.
     pub(super) fn latest(&self, id: &str, channel: Channel, kind: Option<Kind>) -> Option<&Value> {
         let kind = kind.map_or("", Kind::as_str);
         self.rows.get(&(id.to_owned(), channel.as_str().to_owned(), kind.to_owned()))
     }
 
-    /// What an agent could do, by the stable names of features, whatever its version was then; `None` for an agent that did
-    /// not answer.
+    /// The features of an agent by stable name, for any version; `None` if it did not answer.
     #[must_use]
     pub fn features(&self, id: &str, channel: Channel, kind: Kind) -> Option<&Map<String, Value>> {
         self.latest(id, channel, Some(kind))?["features"].as_object().filter(|features| !features.is_empty())
     }
 
-    /// The row of a task that passed, if it rests on the same distribution and checks, and is from between these moments.
+    /// The row of a task that passed, if it is based on the same distribution and checks, and its time is between the
+    /// two given.
     pub(super) fn passed(&self, task: &Task, not_before: SystemTime, now: SystemTime) -> Option<&Value> {
         let row = self.latest(&task.id, task.channel, Some(task.kind?))?;
         let at = OffsetDateTime::parse(row["checked_at"].as_str()?, &Rfc3339).ok()?;
         let is_recent = at >= OffsetDateTime::from(not_before) && at <= OffsetDateTime::from(now);
         let is_same = row["version"] == task.version && row["basis"].as_str() == Some(task.basis.as_deref()?);
-        // A verdict without the answer that it was made from proves nothing.
+        // A verdict without the answer it is based on is not reused.
         let is_whole =
             row["protocol_version"].is_i64() && row["features"].is_object() && row["auth_methods"].is_array();
         (row["verdict"] == "pass" && is_recent && is_same && is_whole).then_some(row)
     }
 
-    /// Takes over the result of a task. A row that was skipped changes nothing, and neither does an error where an earlier run
-    /// knows the agent: what it can do is then as it was when it last answered.
+    /// Adds the result of a task. Skipped rows are ignored. So are errors if there is an earlier result: the agent's
+    /// last answer stays.
     pub fn renew(&mut self, row: &Row) {
         let Some(value) = of_row(row) else { return };
         let key = key(&value);
@@ -108,18 +108,18 @@ impl Snapshot {
         if row.verdict() == Verdict::Error && is_known {
             return;
         }
-        // A manifest that can be read again has distributions.
+        // The manifest could not be read earlier, and can be read now.
         if row.kind.is_some() {
             self.rows.remove(&(row.id.clone(), row.channel.as_str().to_owned(), String::new()));
         }
         self.rows.insert(key, value);
     }
 
-    /// Leaves out what a registry no longer declares.
+    /// Removes rows of agents and distributions that the registry no longer has.
     pub fn retain_declared(&mut self, registry: &Registry) {
         let is_declared = |(id, channel, kind): &Key| {
             let Some(entry) = registry.entry(id) else { return false };
-            // A manifest that is broken now says nothing of what it declared.
+            // It is unknown what a broken manifest declares, so its rows are kept.
             let Loaded::Present(manifest) = &entry.manifest else { return true };
             let kind = Kind::named(kind);
             manifest.agent().releases().any(|release| {
@@ -130,8 +130,8 @@ impl Snapshot {
         self.rows.retain(|key, _| is_declared(key));
     }
 
-    /// The text of the snapshot, ordered by id, channel and distribution. The same answers give the same text, but for the
-    /// members `checked_at` and `timing`.
+    /// The text of the snapshot, sorted by id, channel and distribution. Apart from `checked_at` and `timing`, equal
+    /// answers give equal text.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut rows: Vec<(&Key, &Value)> = self.rows.iter().collect();
@@ -142,12 +142,12 @@ impl Snapshot {
     }
 }
 
-/// The text of a snapshot of these rows.
+/// The text of a snapshot with these rows.
 pub(super) fn text(rows: &[Value]) -> String {
     json::to_string(&json!({ "schema": 1, "agents": rows }))
 }
 
-/// A snapshot, as it is: an object with a list of rows.
+/// Parses a snapshot without checking its rows.
 pub(super) fn document(bytes: &[u8]) -> Result<Value, String> {
     let document: Value = json::whole(bytes).map_err(|error| error.to_string())?;
     if document["schema"] != 1 {
@@ -193,7 +193,7 @@ fn of_row(row: &Row) -> Option<Value> {
     Some(agent)
 }
 
-/// A time, to the second.
+/// Formats a time as RFC 3339, truncated to seconds.
 fn rfc_3339(time: SystemTime) -> String {
     let time = OffsetDateTime::from(time).replace_nanosecond(0).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     time.format(&Rfc3339).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Sources that cannot be reached, package registries and the hosts of archives: each fails one agent, not every agent for as
-//! long as a package manager retries, or as a download may take.
+//! Remembers sources that cannot be reached, so that only one agent waits for the timeouts and retries of an
+//! unreachable package registry or archive host.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,17 +10,17 @@ use url::Url;
 use acp_registry_client::install::{Kind, Source};
 use acp_registry_core::text::quote;
 
-/// Where agents are installed from.
+/// The source of a distribution.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// The registry of a package manager.
     Registry(Kind),
-    /// The host of an archive, with its port where that is not the usual one.
+    /// The host of an archive, with its port unless that is the default.
     Host(String),
 }
 
 impl Origin {
-    /// The origin of an agent; `None` for an archive whose address has no host.
+    /// The source of a distribution; `None` for an archive URL without a host.
     fn of(source: &Source) -> Option<Self> {
         let Source::Binary(target) = source else { return Some(Self::Registry(source.kind())) };
         let url = Url::parse(&target.archive).ok()?;
@@ -39,19 +39,19 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What is known of the sources in one run. Clones share it.
+/// The unreachable sources of one run, with messages. Clones share the state.
 #[derive(Debug, Clone, Default)]
 pub struct Sources(Arc<Mutex<BTreeMap<Origin, String>>>);
 
 impl Sources {
-    /// The source of an agent and why it is not asked again, as a sentence; `None` while it is not known to be down.
+    /// The source and a message, if it is known to be down.
     pub(super) fn why_down(&self, source: &Source) -> Option<(Origin, String)> {
         let origin = Origin::of(source)?;
         let why = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&origin).cloned()?;
         Some((origin, why))
     }
 
-    /// Remembers the failure of the source of this agent.
+    /// Records that the source of agent `id` could not be reached.
     pub(super) fn mark_down(&self, source: &Source, id: &str, message: &str) -> Option<Origin> {
         let origin = Origin::of(source)?;
         let sentence = match &origin {

@@ -1,12 +1,12 @@
-//! What differs from run to run although an agent is the same, and therefore stays out of snapshots.
+//! Removes values from snapshots that differ between runs of the same agent.
 
 use serde_json::Value;
 
-/// What replaces a UUID.
+/// Replacement for UUIDs.
 const UUID: &str = "$UUID";
 
-/// Makes the members of a row alike in each run: UUIDs, which some agents draw anew whenever they start, become `$UUID`,
-/// and warnings of processes that an agent left behind, which depend on how busy the machine is, go.
+/// Replaces UUIDs, which some agents generate at each start, by `$UUID`, and removes warnings about leftover processes,
+/// which depend on the load of the machine.
 pub(super) fn make_steady(row: &mut Value) {
     if let Some(warnings) = row["warnings"].as_array_mut() {
         warnings.retain(|warning| !warning.as_str().is_some_and(is_of_leftovers));
@@ -29,7 +29,7 @@ fn hide_uuids(value: &mut Value) {
     }
 }
 
-/// Whether a text is a UUID in its usual form: 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12.
+/// Whether a text is a UUID in its usual form: hexadecimal digits in groups of 8, 4, 4, 4 and 12.
 fn is_uuid(text: &str) -> bool {
     let groups = text.split('-');
     groups.clone().map(str::len).eq([8, 4, 4, 4, 12])

@@ -1,18 +1,18 @@
-//! Who may work beside whom.
+//! Locks between the agents of a run.
 
 use std::sync::Arc;
 
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// The order in which the agents of a run are installed and started.
+/// Decides which agents of a run are installed and started concurrently.
 ///
-/// An agent that has the caller's user can end the processes of other agents, change what is being installed, and read
-/// the credentials that package managers have in their environment: it runs alone. So does an agent that is started
-/// again, because other work may have been why it failed, or did not answer. All others work beside each other.
+/// An agent that runs as the caller's user can kill processes of other agents, change installations, and read
+/// credentials from the environment of package managers, so it runs alone. So does an agent that is started again,
+/// since the load of other work may have caused its failure. All other work runs concurrently.
 #[derive(Debug, Clone, Default)]
 pub struct Turns(Arc<RwLock<()>>);
 
-/// As long as it lives, the work may go on.
+/// A lock that is held while the work runs.
 #[derive(Debug)]
 pub(super) enum Turn<'a> {
     Shared { _guard: RwLockReadGuard<'a, ()> },
@@ -20,12 +20,12 @@ pub(super) enum Turn<'a> {
 }
 
 impl Turns {
-    /// Waits until no work is done that must be alone.
+    /// Waits until no work runs that must be alone.
     pub(super) async fn beside_others(&self) -> Turn<'_> {
         Turn::Shared { _guard: self.0.read().await }
     }
 
-    /// Waits until no work is done.
+    /// Waits until no work runs.
     pub(super) async fn alone(&self) -> Turn<'_> {
         Turn::Alone { _guard: self.0.write().await }
     }
