@@ -1,11 +1,11 @@
-//! PROPOSE: updates of agents as pull requests on GitHub, one branch and one request for each.
+//! Proposes updates as pull requests on GitHub, one branch and one pull request per agent and channel.
 //!
-//! What is there is compared with what should be, and only the difference is done: a run that was interrupted is completed by
-//! the next one, and nothing is done twice. A branch whose newest commit is a person's is left alone.
+//! Compares the existing branches and pull requests with the wanted ones and applies only the difference, so that an
+//! interrupted run is completed by the next one. A branch is not changed if its newest commit was made by a person.
 //!
-//! * [`Target`]: where requests are opened
-//! * [`Proposer`]: what it takes
-//! * [`Proposal`]: what became of one branch
+//! * [`Target`]: the repository and branch for pull requests
+//! * [`Proposer`]: opens, updates and closes pull requests
+//! * [`Proposal`]: the result for one branch
 
 mod pulls;
 mod target;
@@ -21,74 +21,74 @@ pub use pulls::Slug;
 use pulls::{Pull, Pulls};
 pub use target::{Notes, Target, TargetError};
 
-/// What every branch of this program begins with.
+/// Prefix of all branches that this program creates.
 const PREFIX: &str = "bump/";
 
-/// Opens and keeps up pull requests.
+/// Opens, updates and closes pull requests.
 pub struct Proposer<'a> {
-    /// The client, with the secret of GitHub.
+    /// The HTTP client, with a GitHub token.
     pub client: &'a Client,
-    /// GitHub.
+    /// The GitHub API.
     pub github: &'a Github,
-    /// The repository that gets the requests.
+    /// The repository of the pull requests.
     pub slug: Slug,
-    /// The git remote that it is; in its repository lies the registry directory.
+    /// The git remote of that repository, in the clone that contains the registry directory.
     pub remote: Remote,
-    /// The branch that requests are to be merged into; it is checked out.
+    /// The branch to merge into; it is checked out.
     pub base: String,
-    /// Who commits.
+    /// The author of commits.
     pub identity: Identity,
-    /// The label of straightforward updates, by which they may be merged without a person.
+    /// The label of straightforward updates, for automatic merging.
     pub label: Option<String>,
 }
 
-/// An update that is to be proposed.
+/// An update to propose.
 #[derive(Debug)]
 pub struct Wanted<'a> {
-    /// The agent's folder.
+    /// Name of the agent's folder.
     pub id: &'a str,
     /// The update.
     pub update: &'a Update,
-    /// The manifest as it was read.
+    /// The current text of the manifest.
     pub original: &'a str,
-    /// The manifest with the update in it.
+    /// The updated text of the manifest.
     pub manifest: String,
-    /// What else a person should know, as Markdown that holds no text of strangers: the result of a handshake.
+    /// Further information for the reviewer, as Markdown without untrusted text: the result of a handshake.
     pub notes: String,
 }
 
-/// What became of one branch.
+/// The result for one branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
-    /// The agent's folder.
+    /// Name of the agent's folder.
     pub id: String,
     /// The channel.
     pub channel: Channel,
-    /// What was done.
+    /// What was done, or why it failed.
     pub result: Result<Done, String>,
-    /// Address of the request, if there is one.
+    /// URL of the pull request, if there is one.
     pub address: Option<String>,
 }
 
-/// What was done about one branch.
+/// What was done for one branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// A request was opened.
+    /// A pull request was opened.
     Opened,
-    /// The request, or its branch, was brought up to date.
+    /// The pull request, or its branch, was updated.
     Updated,
-    /// All was as it should be.
+    /// No change was needed.
     Unchanged,
-    /// A person has worked on the branch, which stays as it is.
+    /// A person has committed to the branch, so it was not changed.
     LeftAlone,
-    /// A person has closed the request for this version, which is not opened again.
+    /// A person has closed the pull request for this version, so it is not opened again.
     Declined,
-    /// There is nothing left to propose: the request was closed and its branch removed.
+    /// There is no update any more: the pull request was closed and its branch deleted.
     Closed,
 }
 
 impl Done {
-    /// The word in reports.
+    /// The name used in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -105,19 +105,19 @@ impl Done {
 /// Why nothing could be proposed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Git failed.
+    /// A git command failed.
     #[error(transparent)]
     Git(#[from] git::Error),
-    /// GitHub failed.
+    /// A GitHub request failed.
     #[error(transparent)]
     Github(#[from] acp_registry_core::upstream::SourceError),
-    /// The repository is not there for this token.
+    /// The repository does not exist, or the token has no access to it.
     #[error("GitHub has no repository {0}, or does not show it to this token")]
     NoRepository(Slug),
 }
 
 impl Error {
-    /// What helps, where that is known and not a matter of how the caller was asked.
+    /// How to fix it, if known and independent of the caller's command line.
     #[must_use]
     pub fn remedy(&self, github: &Github) -> Option<String> {
         match self {
@@ -129,11 +129,12 @@ impl Error {
 }
 
 impl Proposer<'_> {
-    /// Opens or updates a request for each update, and closes those of agents in `settled`, for which nothing is left to
-    /// propose. An agent whose sources failed is in neither list, and keeps its request.
+    /// Opens or updates a pull request for each update in `wanted`, and closes those of `settled` agents, which have no
+    /// update. An agent whose sources failed belongs in neither list, and keeps its pull request.
     ///
     /// # Errors
-    /// [`Error`] when neither branches nor requests can be listed; what fails for one agent is in its [`Proposal`].
+    /// Returns [`Error`] if branches or pull requests cannot be listed. Errors of single agents are in their
+    /// [`Proposal`].
     pub async fn propose(&self, wanted: &[Wanted<'_>], settled: &[(String, Channel)]) -> Result<Vec<Proposal>, Error> {
         let pulls = Pulls { client: self.client, github: self.github, slug: &self.slug };
         let head = self.remote.head()?;
@@ -198,7 +199,7 @@ impl Proposer<'_> {
         if pull.is_none() && pulls.is_declined(&name, &title).await.map_err(|error| error.to_string())? {
             return Ok(Done::Declined);
         }
-        // What a branch holds counts, not when it began: main moves on every hour.
+        // Compares the contents of the branch rather than its base, since the main branch may change often.
         let holds = branch.is_some_and(|branch| {
             self.remote.file_at(&branch.tip, &path).as_deref() == Some(wanted.manifest.as_bytes())
         });
@@ -223,7 +224,7 @@ impl Proposer<'_> {
         };
         if let Some(label) = &self.label {
             let has = pull.is_some_and(|pull| pull.labels.contains(label));
-            // One that was put there for an earlier version must not stay on a change that a person should look at.
+            // A label set for an earlier version must not stay on a change that needs a review.
             if wanted.update.is_straightforward() != has {
                 let mut labels: Vec<String> = pull.map(|pull| pull.labels.clone()).unwrap_or_default();
                 labels.retain(|one| one != label);
@@ -250,11 +251,11 @@ impl Proposer<'_> {
     }
 }
 
-/// The branch of a channel of an agent.
+/// The name of the branch for an agent and channel.
 fn branch_name(id: &str, channel: Channel) -> String {
     match channel {
         Channel::Stable => format!("{PREFIX}{id}"),
-        // No id has a dot in it.
+        // Ids contain no dots, so this cannot be another agent's branch.
         Channel::Preview => format!("{PREFIX}{id}.preview"),
     }
 }

@@ -1,4 +1,4 @@
-//! Pull requests of one repository, by GitHub's interface for programs.
+//! Pull requests of a repository, through GitHub's REST API.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,26 +13,27 @@ use acp_registry_core::net::{ChangeKind, Client, FetchError};
 use acp_registry_core::upstream::SourceError;
 use acp_registry_core::upstream::github::Github;
 
-/// How many requests one answer has, and how many answers are asked for.
+/// Number of pull requests per page, and maximum number of pages.
 const PER_PAGE: usize = 100;
 const PAGES: usize = 50;
 
-/// The largest answer that is read, in bytes.
+/// Maximum size of a response, in bytes.
 const ANSWER_LIMIT: u64 = 32 << 20;
 
-/// The largest pull request that is read, in bytes: GitHub's text may have 256 KiB, which JSON may write six times as long.
+/// Maximum size of a pull request, in bytes. Its text may have 256 KiB, and JSON escapes can make that six times
+/// longer.
 const LARGEST: usize = 2 << 20;
 
-/// A repository on GitHub: `owner/name`.
+/// A GitHub repository: `owner/name`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slug {
-    /// Its owner.
+    /// The owner.
     pub owner: String,
-    /// Its name.
+    /// The name.
     pub name: String,
 }
 
-/// The text is no `owner/name`.
+/// A text that is not of the form `owner/name`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be OWNER/NAME")]
 pub struct NoSlug;
@@ -58,7 +59,7 @@ impl FromStr for Slug {
 }
 
 impl Slug {
-    /// The repository that the address of a git remote means: `https://host/owner/name.git` or `git@host:owner/name.git`.
+    /// The repository of a git remote: `https://host/owner/name.git` or `git@host:owner/name.git`.
     #[must_use]
     pub fn of_remote(address: &str) -> Option<Self> {
         let path = match Url::parse(address) {
@@ -88,18 +89,18 @@ pub(super) struct Pulls<'a> {
     pub(super) slug: &'a Slug,
 }
 
-/// A list of pull requests.
+/// One page of pull requests.
 #[derive(Debug)]
 struct Page {
-    /// How many there are in it.
+    /// Number of pull requests on the page.
     length: usize,
-    /// Those from branches of the repository itself, each with whether it was merged.
+    /// Pull requests from the repository itself, each with whether it was merged.
     own: Vec<(Pull, bool)>,
 }
 
 impl Pulls<'_> {
-    /// Open requests from branches of the repository itself that begin with a prefix; `None` when there is no such
-    /// repository.
+    /// Open pull requests from branches of the repository itself with this prefix; `None` if the repository does not
+    /// exist.
     pub(super) async fn open(&self, prefix: &str) -> Result<Option<Vec<Pull>>, SourceError> {
         let mut all = Vec::new();
         for page in 1..=PAGES {
@@ -122,7 +123,8 @@ impl Pulls<'_> {
             .ok_or_else(|| "GitHub's answer to a new request has no number; the next run will find it".to_owned())
     }
 
-    /// Whether a person has closed a request of this title, unmerged. Requests that this program has closed have another one.
+    /// Whether a person closed a pull request with this title without merging it. Those closed by this program have
+    /// another title.
     pub(super) async fn is_declined(&self, branch: &str, title: &str) -> Result<bool, SourceError> {
         let head = format!("{}:{branch}", self.slug.owner);
         let mut url = self.url("pulls");
@@ -136,7 +138,7 @@ impl Pulls<'_> {
         let slug = self.slug.to_string();
         let answer = self.client.understand(url, "application/vnd.github+json", ANSWER_LIMIT, |document| {
             let list: List<'_, PER_PAGE> = serde_json::from_slice(&document.body).map_err(|error| error.to_string())?;
-            // A page has a few pull requests, and one is bounded in size: it may be taken apart as a whole.
+            // The number of pull requests per page and their size are bounded, so each can be parsed as a whole.
             let small = list.items.iter().filter(|item| item.get().len() <= LARGEST);
             let own = small.filter_map(|item| own(&serde_json::from_str(item.get()).ok()?, &slug)).collect();
             Ok(Page { length: list.items.len(), own })
@@ -154,7 +156,7 @@ impl Pulls<'_> {
         self.client.change(ChangeKind::Patch, &url, &json!({ "title": title, "body": body })).await.map(drop)
     }
 
-    /// Closes a request, and says in its title that no person has declined it.
+    /// Closes a pull request and marks its title as obsolete, to tell it from one that a person declined.
     pub(super) async fn close(&self, pull: &Pull) -> Result<(), FetchError> {
         let url = self.url(&format!("pulls/{}", pull.number));
         let change = json!({ "state": "closed", "title": format!("{} (obsolete)", pull.title) });
@@ -169,14 +171,14 @@ impl Pulls<'_> {
     fn url(&self, path: &str) -> Url {
         let mut url = self.github.api.clone();
         let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-        // The base ends with a slash, and owner and name are plain.
+        // The base URL ends with a slash; owner and name need no escaping.
         url.set_path(&format!("{}repos/{}/{path}", url.path(), self.slug));
         url.set_query(query);
         url
     }
 }
 
-/// A request and whether it was merged, unless its branch is that of a fork, whose branches may have any name.
+/// The pull request and whether it was merged; `None` if its branch is in a fork, where branches may have any name.
 fn own(value: &Value, slug: &str) -> Option<(Pull, bool)> {
     let repository = value.pointer("/head/repo/full_name").and_then(Value::as_str)?;
     let is_merged = value.get("merged_at").is_some_and(|time| !time.is_null());

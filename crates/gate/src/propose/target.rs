@@ -1,4 +1,4 @@
-//! Where requests are opened, and for which updates.
+//! Where pull requests are opened, and for which updates.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,15 +12,15 @@ use acp_registry_core::source::apply;
 use acp_registry_core::sys::git::{self, Remote};
 use acp_registry_core::upstream::github::Github;
 
-/// What a person should know of updates besides, by agent and channel: Markdown that holds no text of strangers.
+/// Further information for reviewers, by agent and channel: Markdown without untrusted text.
 pub type Notes = BTreeMap<(String, Channel), String>;
 
-/// Where requests are opened.
+/// Where pull requests are opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The name of the git remote.
+    /// Name of the git remote.
     pub remote: String,
-    /// The repository on GitHub; `None` for that of the remote.
+    /// The GitHub repository; `None` for that of the remote.
     pub repository: Option<Slug>,
     /// The branch to merge into; `None` for the current one.
     pub base: Option<String>,
@@ -28,31 +28,31 @@ pub struct Target {
     pub label: Option<String>,
 }
 
-/// Why no request can be opened there.
+/// Why pull requests cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// The remote cannot be used.
     #[error(transparent)]
     Git(#[from] git::Error),
-    /// The address of the remote is not known.
+    /// The URL of the remote is unknown.
     #[error(transparent)]
     Address(git::Error),
-    /// The remote is somewhere else.
+    /// The remote is not on GitHub.
     #[error("the remote is not a repository on GitHub")]
     NotGithub,
-    /// There is no current branch.
+    /// No branch is checked out.
     #[error("no branch is checked out")]
     NoBranch,
-    /// Git has no name and address for commits.
+    /// Git has no `user.name` and `user.email` for commits.
     #[error("git does not know who commits")]
     NoIdentity,
 }
 
 impl<'a> Proposer<'a> {
-    /// Finds out what is not said of a target, for a registry directory in a git repository.
+    /// Fills in what the target leaves open from the git repository that contains the registry directory.
     ///
     /// # Errors
-    /// [`TargetError`].
+    /// Returns [`TargetError`].
     pub fn new(client: &'a Client, github: &'a Github, root: &Path, target: Target) -> Result<Self, TargetError> {
         let remote = Remote::new(root, &target.remote)?;
         let slug = match target.repository {
@@ -64,11 +64,11 @@ impl<'a> Proposer<'a> {
         Ok(Self { client, github, slug, remote, base, identity, label: target.label })
     }
 
-    /// Proposes the updates among these results, and takes back proposals of agents that are up to date, see
+    /// Proposes the updates among these results, and closes pull requests of agents that are up to date, see
     /// [`Proposer::propose`].
     ///
     /// # Errors
-    /// [`Error`].
+    /// Returns [`Error`] if branches or pull requests cannot be listed.
     pub async fn propose_updates(
         &self,
         registry: &Registry,

@@ -1,10 +1,10 @@
-//! What a pull request says.
+//! The texts of commits and pull requests.
 
 use super::Wanted;
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::text::{cell, code_span, printable, prose};
 
-/// How many bytes of a value are shown: GitHub refuses texts above 65,536 characters.
+/// Maximum length of a value, in bytes, since GitHub rejects texts longer than 65,536 characters.
 const VALUE: usize = 500;
 
 pub(super) fn title(wanted: &Wanted<'_>) -> String {
@@ -16,7 +16,7 @@ pub(super) fn commit(wanted: &Wanted<'_>) -> String {
     format!("{}\n\nFrom {}.\n", title(wanted), printable(&wanted.update.from))
 }
 
-/// All that a reviewer wants to know. The same update gives the same text, so that it can be compared.
+/// The description of a pull request. It depends only on the update, so that it can be compared with the existing one.
 pub(super) fn body(wanted: &Wanted<'_>) -> String {
     let update = wanted.update;
     let sources: Vec<&str> = update.sources.iter().map(|source| source.as_str()).collect();
@@ -50,7 +50,7 @@ pub(super) fn body(wanted: &Wanted<'_>) -> String {
     }
     let words = ["Release notes", "All changes"];
     for (word, link) in words.iter().zip(&update.links) {
-        // The address was put together by this program from encoded parts.
+        // This program builds the URL from encoded parts.
         out.push_str(&format!("\n[{word}](<{}>)\n", link.replace(['<', '>', '\\'], "")));
     }
     if !wanted.notes.is_empty() {
@@ -66,7 +66,7 @@ fn shown(text: &str) -> String {
     code_span(&format!("{end}{more}"))
 }
 
-/// The beginning of a text.
+/// The first [`VALUE`] bytes of a text.
 fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(VALUE)]
 }
