@@ -1,4 +1,4 @@
-//! A new agent as a whole: from its id to its folder, and to what is left to do.
+//! Adds an agent: from its id to its folder and the remaining steps.
 
 use super::todo::{of_start, put_right, similar};
 use super::{Draft, Error, Proposal, Todo, check_id, place, propose};
@@ -7,7 +7,7 @@ use crate::verify::Attempts;
 use acp_registry_core::manifest::Distribution;
 use acp_registry_core::registry::Registry;
 
-/// An agent that may be added to a registry.
+/// An agent to add to a registry.
 #[derive(Debug)]
 pub struct Addition<'a> {
     id: &'a str,
@@ -20,19 +20,19 @@ pub struct Addition<'a> {
 pub struct Added {
     /// The agent, with the arguments that start it.
     pub draft: Draft,
-    /// What was found out about its start, if it was started.
+    /// The results of starting it, if it was started.
     pub attempts: Option<Attempts>,
     /// Its files.
     pub proposal: Proposal,
-    /// What a person has to do besides.
+    /// The remaining steps.
     pub left: Vec<Todo>,
 }
 
 impl<'a> Addition<'a> {
-    /// Makes sure that a registry can take in an agent of this id.
+    /// Checks that an agent with this id can be added.
     ///
     /// # Errors
-    /// [`Error::Id`], with the good id that is most like it, and [`Error::Exists`].
+    /// Returns [`Error::Id`] for an invalid id, with a similar valid one, and [`Error::Exists`] if its folder exists.
     pub fn begin(id: &'a str, registry: &'a Registry, options: Options<'a>) -> Result<Self, Error> {
         check_id(id, &registry.root, &options).map_err(|mut error| {
             let like = id_of(id);
@@ -51,11 +51,11 @@ impl<'a> Addition<'a> {
         Ok(Self { id, registry, options })
     }
 
-    /// Makes the files, and puts them into the registry if that is wanted. The agent gets the arguments that a person has named,
-    /// or those that the attempts have shown.
+    /// Creates the agent's files, and writes them into the registry if `is_written` is set. The agent gets the
+    /// arguments in `named`, or else those of the best attempt.
     ///
     /// # Errors
-    /// Those of [`place`].
+    /// Returns the errors of [`place`].
     pub fn end(
         self,
         mut draft: Draft,
@@ -82,7 +82,7 @@ impl<'a> Addition<'a> {
     }
 }
 
-/// The id that is most like a text.
+/// Derives a valid id from a text.
 fn id_of(text: &str) -> String {
     let lower = text.trim().to_ascii_lowercase();
     let plain: String = lower.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();

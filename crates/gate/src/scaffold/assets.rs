@@ -1,23 +1,24 @@
-//! The file of a release for each platform.
+//! Chooses the files of a release for each platform.
 
 use acp_registry_core::manifest::archive::{Format, format};
 use acp_registry_core::manifest::{Platform, platform_of};
 use acp_registry_core::upstream::github::{Asset, Release};
 
-/// Words for builds that are not for everybody.
+/// Words that mark special builds.
 const SPECIAL: [&str; 8] = ["baseline", "debug", "dbg", "symbols", "profile", "lite", "minimal", "nightly"];
 
-/// The file that was chosen for a platform.
+/// The file for one platform.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Chosen<'a> {
     pub(super) platform: Platform,
     pub(super) asset: &'a Asset,
-    /// Other files that might have been meant.
+    /// The other files for this platform.
     pub(super) others: Vec<&'a str>,
 }
 
-/// Chooses a file for each platform, by the same words as the version bump. Of several for one platform, the one that has
-/// one of these names in it, that is not a special build, that runs with any C library, and whose name is the shortest.
+/// Chooses a file for each platform, recognized by the same words as in `bump`. If there are several, prefers files
+/// with one of `names` in their name, then those that are not special builds, then those that run with any C library,
+/// then archives, and then the shortest name.
 pub(super) fn choose<'a>(release: &'a Release, names: &[&str]) -> Vec<Chosen<'a>> {
     let of = |platform: Platform| {
         let fits = |asset: &&Asset| {
@@ -31,7 +32,7 @@ pub(super) fn choose<'a>(release: &'a Release, names: &[&str]) -> Vec<Chosen<'a>
     Platform::ALL.into_iter().filter_map(of).collect()
 }
 
-/// Whether a file is an archive that clients unpack, or a program itself.
+/// Whether a file is an archive that clients can unpack, or a program.
 fn has_program(name: &str) -> bool {
     let is_other = |ending: &str| {
         !ending.is_empty() && ending.bytes().all(|b| b.is_ascii_alphabetic()) && !ending.eq_ignore_ascii_case("exe")
@@ -43,13 +44,13 @@ fn has_program(name: &str) -> bool {
     }
 }
 
-/// How unlikely it is that a file is meant: the lowest is taken.
+/// The sort key of candidates; the lowest is chosen.
 fn rank(name: &str, names: &[&str]) -> (bool, bool, u8, bool) {
     let name = name.to_ascii_lowercase();
     let is_named = names.iter().any(|wanted| !wanted.is_empty() && name.contains(&wanted.to_ascii_lowercase()));
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     let is_special = words.iter().any(|word| SPECIAL.contains(word));
-    // By this name go programs that bring their C library with them; others for musl run nowhere else.
+    // Files for `unknown-linux-musl` are usually linked statically; others for musl run only on musl systems.
     let libc = match () {
         () if name.contains("unknown-linux-musl") => 0,
         () if words.contains(&"musl") => 2,

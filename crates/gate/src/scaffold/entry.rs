@@ -1,4 +1,4 @@
-//! The new entry of a registry: checked by the rules, and put in its place as a whole.
+//! The files of a new entry: checked with the rules, and written in one step.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use acp_registry_core::registry::{Entry, ID_LIMIT, Loaded, Registry};
 use acp_registry_core::sys::fs::{PathError, Staging};
 use acp_registry_core::text::quote;
 
-/// What a source may say and a manifest can do without.
+/// The members that are left out if the source's value breaks a rule.
 const OPTIONAL: [&str; 5] = ["repository", "website", "authors", "license", "license_url"];
 
 /// The names of the files of an entry.
@@ -22,24 +22,24 @@ pub const FILES: [&str; 2] = ["agent.json", "icon.svg"];
 /// The files of a new entry.
 #[derive(Debug, Clone)]
 pub struct Proposal {
-    /// The manifest, parsed.
+    /// The manifest as JSON.
     pub manifest: Value,
     /// The text of `agent.json`.
     pub manifest_text: String,
     /// The text of `icon.svg`.
     pub icon: String,
-    /// What was left out since it breaks a rule, and why.
+    /// Members that were left out because they break a rule, with the reason.
     pub left_out: Vec<String>,
-    /// What a person must still put right, for the registry wants more than the source says.
+    /// The remaining errors, which a person must fix.
     pub errors: Vec<Finding>,
 }
 
-/// Whether an agent of this id may be in a registry.
+/// Checks that an agent may have this id.
 ///
 /// # Errors
-/// [`Error::Id`], with the words of the rule that is broken.
+/// Returns [`Error::Id`] with the message of the violated rule.
 pub fn check_id(id: &str, root: &Path, options: &Options<'_>) -> Result<(), Error> {
-    // It becomes the name of a folder, whatever rules a configuration has switched off.
+    // The id becomes a folder's name, so its form is checked even if rules are off.
     let is_plain = id.starts_with(|c: char| c.is_ascii_lowercase())
         && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         && id.len() <= ID_LIMIT;
@@ -63,7 +63,7 @@ pub fn check_id(id: &str, root: &Path, options: &Options<'_>) -> Result<(), Erro
     })
 }
 
-/// Makes the files of a new entry, which pass the rules as far as the source allows.
+/// Creates the files of a new entry. Optional members that break a rule are left out.
 #[must_use]
 pub fn propose(draft: &Draft, root: &Path, options: &Options<'_>) -> Proposal {
     let mut manifest = manifest::to_json(&draft.agent);
@@ -86,10 +86,10 @@ pub fn propose(draft: &Draft, root: &Path, options: &Options<'_>) -> Proposal {
     }
 }
 
-/// Puts a new entry into a registry. Its folder appears in one step.
+/// Writes a new entry into a registry. Its folder is renamed into place, so it is never incomplete.
 ///
 /// # Errors
-/// [`Error::Exists`] when there is something of that name, [`Error::Path`] when it cannot be written.
+/// Returns [`Error::Exists`] if the folder exists, and [`Error::Path`] if it cannot be written.
 pub fn place(root: &Path, id: &str, proposal: &Proposal) -> Result<(), Error> {
     let folder = root.join(id);
     if folder.symlink_metadata().is_ok() {
@@ -103,7 +103,7 @@ pub fn place(root: &Path, id: &str, proposal: &Proposal) -> Result<(), Error> {
     if staging.create()? { Ok(()) } else { Err(Error::Exists(folder)) }
 }
 
-/// What the rules that need no network say of an entry that is not there yet.
+/// The errors that offline rules report for a new entry.
 fn errors(id: &str, root: &Path, text: &str, options: &Options<'_>) -> Vec<Finding> {
     let manifest = Manifest::parse(text.to_owned()).map_or_else(Loaded::Broken, Loaded::Present);
     let entry = Entry { id: id.to_owned(), manifest, icon: Loaded::Present(starter_icon(id)) };

@@ -1,78 +1,78 @@
-//! Why there is no new agent.
+//! Errors of adding an agent.
 
 use std::path::PathBuf;
 
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::upstream::SourceError;
 
-/// Why there is no new agent.
+/// Why an agent could not be added.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The id is none, or not a good one.
+    /// The id is invalid or reserved.
     #[error("{message}")]
     Id {
-        /// Why.
+        /// What is wrong.
         message: String,
-        /// What helps, where that is known.
+        /// How to fix it, if known.
         remedy: Option<String>,
-        /// A good id that was probably meant.
+        /// A similar valid id.
         near: Option<String>,
     },
-    /// There is something of this name in the registry.
+    /// A file or folder with this name exists in the registry.
     #[error("{} is there already; nothing was changed", .0.display())]
     Exists(PathBuf),
-    /// The source was not asked, or its answer is none.
+    /// The source did not answer, or its answer was invalid.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// The address of the source is not known.
+    /// The source's URL is unknown.
     #[error("{0}")]
     UnknownSource(String),
-    /// The source has no such package, project or repository.
+    /// The source does not have the package, project or repository.
     #[error("{message}")]
     NoPackage {
         /// What is missing.
         message: String,
-        /// What helps.
+        /// How to fix it.
         remedy: &'static str,
     },
-    /// The source has no such version or release.
+    /// The source does not have the version or release.
     #[error("{message}")]
     NoVersion {
         /// What is missing.
         message: String,
-        /// The newest version, where that is known.
+        /// The newest version, if known.
         newest: Option<String>,
     },
-    /// Nothing in the source can become an agent.
+    /// The source contains nothing that can be an agent.
     #[error("{message}")]
     Unfit {
-        /// Why.
+        /// What is wrong.
         message: String,
-        /// What helps, where that is not part of the message.
+        /// How to fix it, unless the message says so.
         remedy: Option<String>,
     },
-    /// What came is not what GitHub says it is.
+    /// The digest of a downloaded file is not the one that GitHub states.
     #[error("{url} has the SHA-256 {found}, where GitHub says {known}; nothing was written")]
     DigestMismatch {
-        /// Where it came from.
+        /// URL of the file.
         url: String,
-        /// What GitHub says.
+        /// SHA-256 as stated by GitHub.
         known: String,
-        /// What came.
+        /// SHA-256 of the downloaded file.
         found: String,
     },
-    /// The folder cannot be written.
+    /// The folder could not be written.
     #[error(transparent)]
     Path(#[from] PathError),
 }
 
 impl Error {
-    /// An [`Error::Unfit`] whose message says what helps.
+    /// Creates [`Error::Unfit`] without a remedy.
     pub(super) fn unfit(message: impl Into<String>) -> Self {
         Self::Unfit { message: message.into(), remedy: None }
     }
 
-    /// An [`Error::Unfit`] with what helps.
+    /// Creates [`Error::Unfit`] with a remedy.
     pub(super) fn unfit_with(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::Unfit { message: message.into(), remedy: Some(remedy.into()) }
     }

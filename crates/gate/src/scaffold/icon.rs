@@ -1,16 +1,16 @@
-//! An icon to begin with.
+//! Draws a starter icon for a new agent.
 
 use super::letters::{LETTERS, WIDTH};
 
-/// The size of a square of a letter, in units of the icon's 16×16.
+/// The size of one square of a letter, in user units of the 16×16 icon.
 const SQUARE: u32 = 2;
 
-/// Where the letter begins.
+/// The position of the letter.
 const LEFT: u32 = (16 - WIDTH * SQUARE) / 2;
 const TOP: u32 = 1;
 
-/// An icon that passes every rule: the initial letter of an id, drawn with `currentColor` on squares of two units. What
-/// begins with no letter has a square.
+/// An icon that passes all rules: the initial letter of an id, drawn with `currentColor`. An id that does not start
+/// with a letter gets a square.
 #[must_use]
 pub fn starter_icon(id: &str) -> String {
     let initial = id.bytes().next().map(|byte| byte.to_ascii_lowercase()).filter(u8::is_ascii_lowercase);
@@ -22,7 +22,7 @@ pub fn starter_icon(id: &str) -> String {
     )
 }
 
-/// A rectangle for each run of squares in a row.
+/// Path data with a rectangle for each horizontal run of filled squares.
 fn shapes(rows: [u8; 7]) -> String {
     let mut shapes = String::new();
     for (row, bits) in (0_u32..).zip(rows) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::GithubSpec;
 use acp_registry_core::sys::fs::PathError;
 
-/// Every file, with its text. What runs on GitHub is what runs for this project itself.
+/// All files with their texts. The workflows are those that this project uses itself.
 const FILES: [(&str, &str); 16] = [
     (".github/SETUP.md", include_str!("../../../../templates/init/.github/SETUP.md")),
     (".github/acp-registry.env", include_str!("../../../../templates/init/.github/acp-registry.env")),
@@ -21,46 +21,46 @@ const FILES: [(&str, &str); 16] = [
     (".github/workflows/validate.yml", include_str!("../../../../.github/workflows/validate.yml")),
     (".github/workflows/verify-part.yml", include_str!("../../../../.github/workflows/verify-part.yml")),
     (".github/workflows/verify.yml", include_str!("../../../../.github/workflows/verify.yml")),
-    // By this name it would count for the folder of the templates.
+    // As `.gitignore`, it would apply to the folder of templates.
     (".gitignore", include_str!("../../../../templates/init/gitignore")),
     ("CONTRIBUTING.md", include_str!("../../../../templates/init/CONTRIBUTING.md")),
     ("README.md", include_str!("../../../../templates/init/README.md")),
     ("registry.toml", include_str!("../../../../templates/init/registry.toml")),
 ];
 
-/// Why no registry was laid out.
+/// Why the files could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
-    /// A folder is a link, and may lead to anything.
+    /// A folder is a symbolic link, which may lead anywhere.
     #[error("{} is a link, which is not followed; nothing was written", .0.display())]
     Link(PathBuf),
-    /// A file cannot be written; those that were are removed again.
+    /// A file could not be written. Files written before are removed again.
     #[error(transparent)]
     Path(#[from] PathError),
 }
 
-/// The result of the files of a new registry.
+/// The files of a new registry, by what was done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// Those that were written.
+    /// Files that were written.
     pub written: Vec<&'static str>,
-    /// Those that stay as they are, for they were there.
+    /// Files that existed and were kept.
     pub kept: Vec<&'static str>,
 }
 
-/// What [`lay_out`] would write and keep.
+/// The files that [`lay_out`] would write and keep.
 ///
 /// # Errors
-/// [`LayoutError::Link`].
+/// Returns [`LayoutError::Link`].
 pub fn would_lay_out(directory: &Path) -> Result<Layout, LayoutError> {
     let (kept, missing) = divide(directory)?;
     Ok(Layout { written: names(missing), kept: names(kept) })
 }
 
-/// A file's name and its text.
+/// A file's name and text.
 type File = (&'static str, &'static str);
 
-/// The files that are there, and those that are not.
+/// Divides the files into existing and missing ones.
 fn divide(directory: &Path) -> Result<(Vec<File>, Vec<File>), LayoutError> {
     let is_there = |name: &str| directory.join(name).symlink_metadata().is_ok();
     let (kept, missing): (Vec<_>, Vec<_>) = FILES.into_iter().partition(|(name, _)| is_there(name));
@@ -77,12 +77,12 @@ fn names(files: Vec<File>) -> Vec<&'static str> {
     files.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Writes the files of a new registry into a directory, which is made if need be. Whatever is there stays as it is.
-/// `program` is the release of this program that the registry's workflows will use, as far as it is known; `pages` is the
-/// repository of the registry, if it is published on that repository's GitHub Pages.
+/// Writes the files of a new registry into a directory, which is created if missing. Existing files are kept. `program`
+/// is the repository and release of this program for the registry's workflows, if known; `pages` is the registry's
+/// repository, if it is published on that repository's GitHub Pages.
 ///
 /// # Errors
-/// [`LayoutError`]; nothing was then written.
+/// Returns [`LayoutError`]; all files written before are removed again.
 pub fn lay_out(
     directory: &Path,
     program: Option<&GithubSpec>,
@@ -102,7 +102,7 @@ pub fn lay_out(
     Ok(Layout { written: names(missing), kept: names(kept) })
 }
 
-/// A text with what is known of the program in its places.
+/// Fills in the repository and version of this program.
 fn filled(text: &str, program: Option<&GithubSpec>) -> String {
     let repository = program.map_or_else(String::new, |program| format!("{}/{}", program.owner, program.name));
     let version = program.and_then(|program| program.tag.clone());
@@ -110,16 +110,16 @@ fn filled(text: &str, program: Option<&GithubSpec>) -> String {
     text.replace("{repository}", &repository).replace("{version}", &version)
 }
 
-/// The address of `latest/` on the GitHub Pages of a repository.
+/// The URL of `latest/` on a repository's GitHub Pages.
 #[must_use]
 pub fn pages_address(repository: &GithubSpec) -> String {
     let host = format!("{}.github.io", repository.owner.to_ascii_lowercase());
-    // The repository of this name is shown at the root of its host.
+    // A repository with the name of its host is published at the root of that host.
     let is_root = repository.name.eq_ignore_ascii_case(&host);
     if is_root { format!("https://{host}/latest") } else { format!("https://{host}/{}/latest", repository.name) }
 }
 
-/// A configuration with the addresses of a registry on GitHub Pages.
+/// Fills in the URLs of a registry that is published on GitHub Pages.
 fn on_pages(text: &str, repository: &GithubSpec) -> String {
     let GithubSpec { owner, name, .. } = repository;
     let base_url = format!("base-url = \"{}\"", pages_address(repository));
@@ -129,14 +129,14 @@ fn on_pages(text: &str, repository: &GithubSpec) -> String {
     )
 }
 
-/// What was made so far, which goes away again unless all of it is there.
+/// Removes what was created when dropped, unless all of it was created.
 #[derive(Default)]
 struct Undo {
     paths: Vec<PathBuf>,
 }
 
 impl Undo {
-    /// Makes a folder and those above it.
+    /// Creates a folder and its missing parents.
     fn make(&mut self, folder: &Path) -> Result<(), PathError> {
         let missing: Vec<&Path> = folder
             .ancestors()
@@ -149,7 +149,7 @@ impl Undo {
         Ok(())
     }
 
-    /// Writes a file that is not there.
+    /// Creates a file; fails if it exists.
     fn write(&mut self, path: &Path, text: &str) -> Result<(), PathError> {
         let mut write = || -> io::Result<()> {
             let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
@@ -162,7 +162,8 @@ impl Undo {
 
 impl Drop for Undo {
     fn drop(&mut self) {
-        // What cannot be removed was named in the error, or is a folder that somebody has put something into.
+        // Errors are ignored: folders may contain files of others by now, and the error that led here is already
+        // returned.
         for path in self.paths.iter().rev() {
             let _ = if path.is_dir() { fs::remove_dir(path) } else { fs::remove_file(path) };
         }
@@ -180,7 +181,7 @@ mod tests {
         let layout = lay_out(folder.path(), None, None).unwrap();
         assert_eq!((layout.kept.as_slice(), layout.written.len()), (&["README.md"][..], FILES.len() - 1));
         assert_eq!(fs::read_to_string(folder.path().join("README.md")).unwrap(), "mine");
-        // Whatever stopped an earlier run, the next one completes it.
+        // The next run completes an interrupted one.
         fs::remove_file(folder.path().join("registry.toml")).unwrap();
         assert_eq!(lay_out(folder.path(), None, None).unwrap().written, ["registry.toml"]);
         assert_eq!(lay_out(folder.path(), None, None).unwrap().written, [] as [&str; 0]);

@@ -1,4 +1,4 @@
-//! What is left to do about a new registry.
+//! The remaining steps for a new registry.
 
 use std::fs;
 use std::path::Path;
@@ -6,33 +6,33 @@ use std::path::Path;
 use super::{GithubSpec, Layout, pages_address};
 use acp_registry_core::sys::fs::read_bounded;
 
-/// The largest file that is looked at, in bytes.
+/// Maximum size of a file to examine, in bytes.
 const FILE_LIMIT: u64 = 1 << 20;
 
-/// What `.gitignore` should have.
+/// The lines that `.gitignore` should contain.
 const IGNORED: [&str; 2] = ["/dist", "/.*.new-*"];
 
-/// Something that only a person can do.
+/// A step that a person must do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LayoutTodo {
-    /// Say where releases of this program are.
+    /// Set the repository of this program.
     NameProgram,
-    /// Add to `.gitignore` what a build makes.
+    /// Add build output to `.gitignore`.
     Ignore,
-    /// Set the address of the published tree, to this one if it is known.
+    /// Set the base URL; holds the right one, if known.
     SetBaseUrl(Option<String>),
-    /// Let workflows deploy to the pages of this repository.
+    /// Allow workflows to deploy to this repository's GitHub Pages.
     Deploy(GithubSpec),
-    /// Publish to the pages of this repository.
+    /// Publish to this repository's GitHub Pages.
     Publish(GithubSpec),
-    /// Set up what the workflows need.
+    /// Do the steps in `SETUP.md`.
     SetUp,
     /// Add an agent.
     AddAgent,
 }
 
 impl Layout {
-    /// What only a person can do, and has not done yet as far as the files in the directory tell.
+    /// The remaining steps, as far as the files in the directory show.
     #[must_use]
     pub fn left_to_do(&self, directory: &Path, pages: Option<&GithubSpec>) -> Vec<LayoutTodo> {
         let lines = |file: &str| {
@@ -73,7 +73,7 @@ impl Layout {
     }
 }
 
-/// Whether a folder holds an agent.
+/// Whether a subfolder contains an agent.
 fn has_agent(directory: &Path) -> bool {
     let mut items = fs::read_dir(directory).into_iter().flatten().flatten();
     items.any(|item| item.path().join("agent.json").is_file())

@@ -1,9 +1,9 @@
-//! Capital letters, five squares wide and seven high.
+//! Bitmaps of capital letters, 5 squares wide and 7 high.
 
-/// How many squares wide a letter is.
+/// Width of a letter, in squares.
 pub(super) const WIDTH: u32 = 5;
 
-/// The rows of A to Z from the top, a bit for each square, the leftmost in the highest place.
+/// The letters A to Z as rows from top to bottom. Each bit is a square; the highest of the 5 bits is the leftmost.
 #[rustfmt::skip]
 pub(super) const LETTERS: [[u8; 7]; 26] = [
     [0b01110, 0b10001, 0b10001, 0b11111, 0b10001, 0b10001, 0b10001], // A

@@ -1,10 +1,10 @@
-//! An agent as the text of a manifest.
+//! Writes an agent as a manifest.
 
 use serde_json::{Map, Value, json};
 
 use acp_registry_core::manifest::{Agent, BinaryTarget, Package, extension};
 
-/// The manifest of an agent, with its members in the usual order; what is empty is left out.
+/// The manifest of an agent, with members in the usual order. Empty members are left out.
 pub(super) fn to_json(agent: &Agent) -> Value {
     let mut members = Map::new();
     let mut put = |key: &str, value: Option<Value>| {
@@ -33,7 +33,7 @@ pub(super) fn to_json(agent: &Agent) -> Value {
     Value::Object(members)
 }
 
-/// The text of a manifest, as people would type it.
+/// The text of a manifest, indented.
 pub(super) fn to_text(value: &Value) -> String {
     format!("{value:#}\n")
 }

@@ -1,19 +1,19 @@
-//! SCAFFOLD: the folder of a new agent, from what its source says, and the files of a new registry.
+//! Creates the folder of a new agent from its package or repository, and the files of a new registry.
 //!
 //! ```text
 //! package, repository ─ Scaffolder ─→ Draft ─ propose ─→ Proposal ─ place ─→ <id>/agent.json, <id>/icon.svg
 //! ```
 //!
-//! * [`Addition`]: a new agent as a whole, from its id to what is left [`Todo`]
-//! * [`Scaffolder`] asks npm, the Python package index or GitHub, and makes a [`Draft`]
-//! * [`Ways`]: how it is started, found out by trying
-//! * [`check_id`], [`propose`]: the same rules as everywhere decide what is fit for a registry; what breaks one is left out
-//! * [`place`]: the folder appears in one step
-//! * [`lay_out`]: a registry without agents, with the workflows that this project uses itself
-//! * [`starter_icon`]: the initial letter of an id, until a better one is drawn
+//! * [`Addition`]: adds an agent, from its id to the remaining steps ([`Todo`])
+//! * [`Scaffolder`]: asks npm, PyPI or GitHub, and creates a [`Draft`]
+//! * [`Ways`]: finds the arguments that start the agent
+//! * [`check_id`], [`propose`]: apply the rules; optional members that break one are left out
+//! * [`place`]: writes the agent's folder in one step
+//! * [`lay_out`]: creates a registry without agents, with the workflows that this project uses itself
+//! * [`starter_icon`]: draws the initial letter of an id, until there is a better icon
 //!
-//! What a source says is not trusted: it is bounded, put on one line, and freed of what cannot be seen; of addresses
-//! only those by https are carried over.
+//! Data of sources is not trusted: texts are shortened to one line without invisible characters, and only URLs with
+//! https are used.
 
 mod addition;
 mod assets;

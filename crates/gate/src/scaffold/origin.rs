@@ -1,4 +1,4 @@
-//! Where a new agent comes from, and what its source says of it.
+//! The source of a new agent, and what it says about the agent.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -13,38 +13,38 @@ use acp_registry_core::net::Client;
 use acp_registry_core::upstream::About;
 use acp_registry_core::upstream::Sources;
 
-/// The longest description that is carried over, in characters.
+/// Maximum length of a description, in characters.
 const DESCRIPTION: usize = 200;
 
-/// How many persons are named.
+/// Maximum number of authors.
 const AUTHORS: usize = 10;
 
 /// The word for the newest version, in place of a version or tag.
 pub(super) const LATEST: &str = "latest";
 
-/// Where a new agent comes from.
+/// The source of a new agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// A package of the npm registry, perhaps with a version.
+    /// An npm package, with an optional version.
     Npm(NpmSpec),
-    /// A project of the Python package index, perhaps with a version.
+    /// A PyPI project, with an optional version.
     Pypi(PypiSpec),
-    /// A repository on GitHub, perhaps with the tag of a release.
+    /// A GitHub repository, with an optional release tag.
     Github(GithubSpec),
 }
 
-/// A repository on GitHub: `OWNER/REPO`, or its address, and `@TAG` behind it.
+/// A GitHub repository, `OWNER/REPO` or its URL, with an optional `@TAG`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GithubSpec {
-    /// Its owner.
+    /// The owner.
     pub owner: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The tag of the release that is meant; `None` for the newest, which `latest` names, too.
+    /// The release's tag; `None` for the newest release, also if `latest` is given.
     pub tag: Option<String>,
 }
 
-/// The text names no repository.
+/// A text that does not name a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("OWNER/REPO is wanted, or OWNER/REPO@TAG")]
 pub struct GithubSpecError;
@@ -73,42 +73,42 @@ impl FromStr for GithubSpec {
     }
 }
 
-/// An agent as its source describes it.
+/// An agent as described by its source.
 #[derive(Debug, Clone)]
 pub struct Draft {
     /// The agent, without arguments.
     pub agent: Agent,
-    /// What a person should know of it: what was not found, or might be meant otherwise.
+    /// Steps for a person: values that were not found, or may be wrong.
     pub notes: Vec<String>,
 }
 
-/// What a source offers of a new agent.
+/// What a source says about an agent.
 pub(super) struct Found {
-    /// As a manifest states it.
+    /// The version in the form that manifests use.
     pub(super) version: String,
     pub(super) distribution: Distribution,
     pub(super) about: About,
     pub(super) notes: Vec<String>,
 }
 
-/// Asks sources about agents that are to come.
+/// Asks sources about new agents.
 #[derive(Clone, Copy)]
 pub struct Scaffolder<'a> {
-    /// The client; what it may speak to is its own matter.
+    /// The HTTP client; it decides which hosts may be contacted.
     pub client: &'a Client,
     /// The package registries and GitHub.
     pub sources: &'a Sources,
-    /// What an archive may ask for.
+    /// Limits for archives.
     pub limits: Limits,
-    /// The name of the program in archives, where a person has said it.
+    /// The program in archives, or the command of a package, if named by the user.
     pub command: Option<&'a str>,
 }
 
 impl Scaffolder<'_> {
-    /// Asks the source of an agent, and makes a draft of its manifest.
+    /// Asks the agent's source, and creates a draft of its manifest.
     ///
     /// # Errors
-    /// Any [`Error`] of a source: it is not known, it has not answered, or it has nothing that could become an agent.
+    /// Returns [`Error`] if the source is unknown, does not answer, or contains nothing that can be an agent.
     pub async fn draft(&self, id: &str, origin: &Origin) -> Result<Draft, Error> {
         let found = match origin {
             Origin::Npm(spec) => self.npm(spec).await?,
@@ -137,7 +137,7 @@ impl Scaffolder<'_> {
             });
         }
         let repository = about.repository.as_deref().and_then(words::repository);
-        // The page of a repository is not a home page.
+        // The repository's page is not used as the website.
         let website = about.website.as_deref().and_then(words::link);
         let website = website.filter(|website| words::repository(website) != repository || repository.is_none());
         let mut authors: Vec<String> = about.authors.iter().take(100).filter_map(|text| words::person(text)).collect();
@@ -163,7 +163,7 @@ impl Scaffolder<'_> {
     }
 }
 
-/// The version that `bump` would take, too, if an agent had none: as it is compared, and as the source writes it.
+/// The version that `bump` would choose for a new agent, for comparison and as written by the source.
 pub(super) fn newest(offers: &Offers) -> Option<(Version, String)> {
     let none = Version::parse_loose("0")?;
     let policy = Policy { channel: Channel::Stable, min_age: Duration::ZERO, now: OffsetDateTime::UNIX_EPOCH };

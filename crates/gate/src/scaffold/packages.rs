@@ -1,4 +1,4 @@
-//! Agents that package registries have.
+//! Creates drafts from npm and PyPI packages.
 
 use super::origin::{Found, LATEST, Scaffolder, newest};
 use super::{Error, words};
@@ -11,7 +11,7 @@ use acp_registry_core::text::quote;
 use acp_registry_core::upstream::npm::Bin;
 use acp_registry_core::upstream::pypi::normalized;
 
-/// How many names a message has.
+/// Maximum number of names in a message.
 const SHOWN: usize = 5;
 
 impl Scaffolder<'_> {
@@ -43,7 +43,7 @@ impl Scaffolder<'_> {
         };
         let missing = || no_version(format!("npm has no version {} of {}", quote(&version), quote(name)));
         let published = packument.version(&version).ok_or_else(missing)?;
-        // Tags and keys of a registry are not trusted either.
+        // Tags and version keys of the registry are not trusted.
         let package = format!("{name}@{version}");
         if package.parse::<NpmSpec>().map(|spec| spec.pin) != Ok(Pin::Exact(version.clone())) {
             return Err(unfit(format!("{} is not a version that npx accepts", quote(&version))));
@@ -132,7 +132,7 @@ impl Scaffolder<'_> {
         };
         let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
         self.refuse_path()?;
-        // The index does not tell the commands of a package.
+        // The index does not list a package's commands.
         let command = self.command.filter(|command| normalized(command) != normalized(name));
         notes.extend(command.map(extended));
         let command = command.map(ToOwned::to_owned);
@@ -143,7 +143,7 @@ impl Scaffolder<'_> {
 }
 
 impl Scaffolder<'_> {
-    /// Refuses what no manifest can have as the command of a package.
+    /// Returns an error if the named command is not valid in a manifest.
     fn refuse_path(&self) -> Result<(), Error> {
         match self.command.filter(|command| !is_command(command)) {
             Some(command) => Err(unfit(format!("{} is not the name of a command", quote(command)))),
@@ -152,12 +152,12 @@ impl Scaffolder<'_> {
     }
 }
 
-/// The first of several commands, for a message.
+/// Lists the first few commands, for a message.
 fn listed<'a>(commands: impl Iterator<Item = &'a str>) -> String {
     commands.take(SHOWN).map(quote).collect::<Vec<_>>().join(", ")
 }
 
-/// What is to be known of a manifest that names its command.
+/// A note about manifests with `command`.
 fn extended(command: &str) -> String {
     format!("`command` ({}) is published only in views with `package-extensions = true`", quote(command))
 }
@@ -172,7 +172,7 @@ fn no_range(name: &str, range: &str) -> Error {
 }
 
 fn only_prereleases(name: &str, versions: &[&str], sign: &str) -> Error {
-    // What strangers call a version is not put into anybody's mouth.
+    // An untrusted version with special characters is not suggested as an argument.
     let is_plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-+!_".contains(&b));
     match versions.iter().find(|version| is_plain(version)) {
         None if versions.is_empty() => unfit(format!("{} has no versions", quote(name))),

@@ -1,19 +1,19 @@
-//! The program in an archive: the one that was named, or the likeliest.
+//! Finds the program in an archive.
 
 use acp_registry_core::archive::{Entry, Kind};
 use acp_registry_core::manifest::Platform;
 
-/// Files that have no ending and are not programs.
+/// Files without an extension that are not programs.
 const TEXTS: [&str; 8] = ["license", "licence", "copying", "readme", "notice", "changelog", "authors", "version"];
 
-/// Endings of files that may be executable and are not a program.
+/// Extensions of files that may be executable but are not the agent's program.
 const PARTS: [&str; 12] = ["so", "dylib", "dll", "node", "md", "txt", "json", "js", "py", "html", "1", "sh"];
 
-/// The file that is started. With `wanted`, a name or a path in the archive, no other file; else the one of `names` nearest to
-/// the root, or the only one that can be a program.
+/// Finds the program to start. If `wanted`, a name or a path, is given, only that file is accepted. Otherwise it is the
+/// file with one of `names` that is nearest to the root, or the only file that can be a program.
 ///
 /// # Errors
-/// What could be it, when that is not one.
+/// Returns the candidates if none can be chosen.
 pub(super) fn find<'a>(
     entries: &'a [Entry],
     platform: Platform,
@@ -29,7 +29,7 @@ pub(super) fn find<'a>(
         None => !is_windows && !TEXTS.contains(&entry.file_name().to_ascii_lowercase().as_str()),
     };
     let mut programs: Vec<&Entry> = files().filter(can_run).collect();
-    // Archives made on Windows mark nothing, others what is started.
+    // Archives made on Windows mark no file as executable; others mark the programs.
     if programs.iter().any(|entry| entry.executable) {
         programs.retain(|entry| entry.executable);
     }
@@ -44,7 +44,7 @@ pub(super) fn find<'a>(
         of_name.min_by_key(|entry| (depth(entry), entry.path.as_str())).copied()
     };
     let found = match wanted.map(|name| name.strip_prefix("./").unwrap_or(name)) {
-        // A file that was named may be a script, or not marked as executable.
+        // A file named by the user may be a script, or lack the executable bit.
         Some(name) => {
             let of_path = files().find(|entry| entry.path == name);
             of_path.or_else(|| nearest(&programs, name)).or_else(|| nearest(&files().collect::<Vec<_>>(), name))

@@ -1,4 +1,4 @@
-//! Agents that are archives of a release on GitHub.
+//! Creates drafts from GitHub releases.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -19,11 +19,11 @@ use acp_registry_core::net::{FetchError, Problem, Sink, address};
 use acp_registry_core::text::quote;
 use acp_registry_core::upstream::github::{Release, ReleaseId};
 
-/// How many names a message has.
+/// Maximum number of names in a message.
 const SHOWN: usize = 8;
 
 impl Scaffolder<'_> {
-    /// Finds the newest release that has files for a platform, and what is started in them.
+    /// Finds the newest release with files for some platform, and the programs in them.
     pub(super) async fn github(&self, id: &str, spec: &GithubSpec) -> Result<Found, Error> {
         let github = &self.sources.github;
         let GithubSpec { owner, name, .. } = spec;
@@ -94,7 +94,8 @@ impl Scaffolder<'_> {
             .releases(self.client, owner, name, |all| all.iter().any(|release| is_fit(release)))
             .await?
             .unwrap_or_default();
-        // A repository may have several products, whose tags begin differently: the one that was released last.
+        // A repository may release several products with different tag prefixes; the one with the latest release is
+        // used.
         let product = |release: &Arc<Release>| {
             let prefix = version_of_tag(&release.tag).map(|(prefix, _)| prefix.trim_end_matches(['v', 'V']));
             prefix.unwrap_or_default().to_owned()
@@ -109,7 +110,8 @@ impl Scaffolder<'_> {
         })
     }
 
-    /// Fetches the file of a platform, and looks for the program in it. The inner error is why the platform is left out.
+    /// Downloads the file for a platform and finds the program in it. The inner error says why the platform is left
+    /// out.
     async fn target(
         &self,
         spec: &GithubSpec,
@@ -158,15 +160,15 @@ impl Scaffolder<'_> {
     }
 }
 
-/// Which program is looked for.
+/// The program to look for.
 struct Wanted {
-    /// The one that the person has named.
+    /// The name given by the user.
     command: Option<String>,
-    /// What it may be called otherwise.
+    /// Other names to look for.
     names: Vec<String>,
 }
 
-/// What is started in an archive, as `cmd` names it.
+/// The program in an archive, in the form of `cmd`.
 fn program_of(
     file: &File,
     asset: &str,
@@ -216,7 +218,7 @@ fn no_files(release: &Release, repository: &str) -> Error {
     Error::unfit_with(message, "name files for their platforms, such as `agent-linux-x86_64.tar.gz`")
 }
 
-/// Why no release of a repository can be taken, and which one could be named.
+/// The error for a repository without a usable release; suggests one that can be named, if any.
 fn no_release(releases: &[Arc<Release>], repository: &str, has_files: &dyn Fn(&Release) -> bool) -> Error {
     if releases.is_empty() {
         let message = format!("{} has no releases", quote(repository));
@@ -239,17 +241,17 @@ fn no_release(releases: &[Arc<Release>], repository: &str, has_files: &dyn Fn(&R
     }
 }
 
-/// What helps where the files of a release cannot be used.
+/// Help for a release whose files cannot be used.
 const OTHER: &str = "name another release with @TAG";
 
-/// What helps where the named program is not there.
+/// Help for a program that does not exist in the archive.
 const COMMAND: &str = "correct the name in --cmd";
 
 /// Why a platform is left out.
 struct LeftOut {
-    /// The file, or its address.
+    /// The file or its URL.
     subject: String,
-    /// What is wrong with it, as it follows the subject.
+    /// What is wrong, worded to follow the subject.
     problem: String,
     remedy: Option<&'static str>,
 }
@@ -259,7 +261,7 @@ impl LeftOut {
         Self { subject, problem: problem.into(), remedy: None }
     }
 
-    /// The file cannot be fetched.
+    /// The reason for a failed download.
     fn by(error: &FetchError) -> Self {
         let remedy = match error.problem {
             Problem::Status(404 | 410) => Some("publish the files of this release, or name another with @TAG"),
@@ -269,14 +271,14 @@ impl LeftOut {
     }
 }
 
-/// Why platforms are left out, all for the same reason.
+/// Platforms that are left out for the same reason.
 struct Cause {
     platforms: Vec<String>,
     first: LeftOut,
 }
 
 impl Cause {
-    /// Each reason once.
+    /// Groups platforms by reason.
     fn of(left_out: Vec<(Platform, LeftOut)>) -> Vec<Self> {
         let mut causes: Vec<Self> = Vec::new();
         for (platform, why) in left_out {
@@ -297,7 +299,7 @@ impl Cause {
         format!("{}{}{more}", self.first.subject, self.first.problem)
     }
 
-    /// What is left to do.
+    /// The reason as a step for a person.
     fn note(&self) -> String {
         let were = if self.platforms.len() == 1 { "was" } else { "were" };
         format!("add {}, which {were} left out: {}", self.platforms.join(", "), self.text())
@@ -311,7 +313,7 @@ fn shown<'a>(names: impl Iterator<Item = &'a str>) -> String {
     format!("{}{rest}", names[..names.len().min(SHOWN)].join(", "))
 }
 
-/// Takes the bytes of a download: to the file, and into the hash.
+/// Receives the bytes of a download: writes them to the file and hashes them.
 struct Receiver<'a> {
     file: &'a File,
     hash: Sha256,

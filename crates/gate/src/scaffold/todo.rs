@@ -1,4 +1,4 @@
-//! What is left to do about a new agent.
+//! The remaining steps for a new agent.
 
 use std::collections::BTreeSet;
 
@@ -9,51 +9,51 @@ use acp_registry_core::registry::Registry;
 use acp_registry_core::text::nearest;
 use acp_registry_protocol::handshake::Verdict;
 
-/// Something that a person has to do.
+/// A step that a person must do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Todo {
-    /// What this sentence says.
+    /// A step described by this sentence.
     Note(String),
-    /// Publish the agent of this id again: the configuration withdraws it.
+    /// Remove this id from `[withdrawn]` in the configuration.
     Withdrawn(String),
-    /// Look at the agent of this id, which is the same package.
+    /// Look at the agent with this id: it has the same package or archive.
     SamePackage(String),
-    /// Look at the agent of this id, which is much alike.
+    /// Look at the agent with this id: the ids are similar.
     SimilarId(String),
-    /// See whether the agent answers when it is started with the arguments that a person has named.
+    /// Check that the agent answers if started with the given arguments.
     SeeWhetherItAnswers,
-    /// Add arguments, if it wants any: nothing was tried.
+    /// Add arguments if it needs any; none were tried.
     AddArguments,
-    /// Find out why it could not be started.
+    /// Fix the reason why it could not be started.
     NotStarted(String),
-    /// Let people sign in: the agent answers, but they cannot.
+    /// Enable users to sign in: the agent answers, but users cannot sign in.
     SignIn {
         /// The arguments with which it answers.
         arguments: Vec<String>,
-        /// Why they cannot.
+        /// Why users cannot sign in.
         message: String,
     },
-    /// Say how it is started: it has not answered in any way.
+    /// Set the arguments: it answered with none of those tried.
     SayArguments(Vec<Cause>),
-    /// Correct what breaks a rule.
+    /// Fix the violation of a rule.
     Correct {
         /// The rule.
         rule: &'static str,
-        /// What it says.
+        /// The message of the finding.
         message: String,
     },
 }
 
-/// Why an agent does not answer, with the lists of arguments of which that is true.
+/// Why an agent does not answer, with the lists of arguments to which this applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// Why, as a sentence.
+    /// The reason as a sentence.
     pub message: String,
-    /// With which arguments.
+    /// The lists of arguments.
     pub arguments: Vec<Vec<String>>,
 }
 
-/// Agents of the registry that the new one may be mistaken for, or may be.
+/// Steps for agents of the registry that may be the same as the new one, or be confused with it.
 pub(super) fn similar(registry: &Registry, agent: &Agent) -> Vec<Todo> {
     let package = |distribution: &Distribution| {
         let npx = distribution.npx.as_ref().and_then(|npx| Some(npx.package.parse::<NpmSpec>().ok()?.name));
@@ -77,7 +77,7 @@ pub(super) fn similar(registry: &Registry, agent: &Agent) -> Vec<Todo> {
     found
 }
 
-/// What is left to do about the way in which the agent is started.
+/// Steps concerning the start of the agent.
 pub(super) fn of_start(has_arguments: bool, attempts: Option<&Attempts>) -> Vec<Todo> {
     let Some(attempts) = attempts else {
         return vec![if has_arguments { Todo::SeeWhetherItAnswers } else { Todo::AddArguments }];
@@ -93,7 +93,7 @@ pub(super) fn of_start(has_arguments: bool, attempts: Option<&Attempts>) -> Vec<
             left.push(Todo::SignIn { arguments: attempt.arguments.clone(), message });
         }
         None => {
-            // One thing to do for each cause, however many ways have it.
+            // One step per cause, even if several attempts have the same one.
             let mut causes: Vec<Cause> = Vec::new();
             for attempt in &attempts.tried {
                 let message = attempt.outcome.message.as_deref().unwrap_or_default();
@@ -112,7 +112,7 @@ pub(super) fn of_start(has_arguments: bool, attempts: Option<&Attempts>) -> Vec<
     left
 }
 
-/// What is to be put right because of rules: once for each cause, and not what is left to do already.
+/// Steps for violations of rules, without duplicates and without those already in `left`.
 pub(super) fn put_right(errors: &[Finding], left: &[Todo]) -> Vec<Todo> {
     let member = |finding: &Finding| match finding.rule.strip_prefix("manifest/missing-") {
         Some(name) => name.replace('-', "_"),

@@ -1,4 +1,4 @@
-//! Finding out how a new agent is started.
+//! Finds the arguments that start a new agent.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use acp_registry_client::install::{Kind, Source};
 use acp_registry_core::manifest::{Distribution, Platform};
 use acp_registry_core::sys::process::IsolationError;
 
-/// The arguments with which agents are started as agents, in the order in which they are tried.
+/// The lists of arguments to try, in this order.
 const WAYS: [&[&str]; 4] = [&[], &["--acp"], &["acp"], &["--experimental-acp"]];
 
-/// How long each way may take to be answered, unless something else is wanted.
+/// Default timeout for each list of arguments.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What is installed and started, and with which arguments.
+/// The source of an agent, and the lists of arguments to try.
 #[derive(Debug, Clone)]
 pub struct Ways {
     source: Source,
@@ -21,8 +21,8 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// The ways to start what a distribution has for a platform: with the arguments that a person has named, or with each of
-    /// the usual ones. `None` where there is nothing for the platform.
+    /// Chooses the distribution for a platform, and the lists of arguments: `named`, or else the usual ones. Returns
+    /// `None` if there is no distribution for the platform.
     #[must_use]
     pub fn of(distribution: &Distribution, platform: Option<Platform>, named: Option<&[String]>) -> Option<Self> {
         let mut sources = Kind::ALL.into_iter().filter_map(|kind| kind.source(distribution, platform).ok().flatten());
@@ -32,7 +32,7 @@ impl Ways {
         Some(Self { source, lists })
     }
 
-    /// The name of the package, or the address of the archive.
+    /// The name of the package, or the URL of the archive.
     #[must_use]
     pub fn name(&self) -> &str {
         self.source.name()
@@ -44,10 +44,10 @@ impl Ways {
         &self.lists
     }
 
-    /// Installs the agent in a place of its own, and tries all ways, see [`Verifier::attempt`].
+    /// Installs the agent in a temporary directory and tries all lists of arguments, see [`Verifier::attempt`].
     ///
     /// # Errors
-    /// [`IsolationError`] where agents cannot be kept apart as wanted; nothing is then started.
+    /// Returns [`IsolationError`] if the requested isolation is not available. The agent is not started then.
     pub async fn attempt(
         &self,
         verifier: &Verifier,
@@ -59,7 +59,7 @@ impl Ways {
 }
 
 impl Attempts {
-    /// That nothing was tried, for there is nothing for this machine.
+    /// The result if there is no distribution for this machine.
     #[must_use]
     pub fn impossible() -> Self {
         let not_started = Some(("unsupported_platform", "there is nothing for this machine".to_owned()));

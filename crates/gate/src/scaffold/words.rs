@@ -1,26 +1,27 @@
-//! What strangers say, made fit for a manifest.
+//! Cleans up untrusted texts for use in a manifest.
 
 use spdx::{Expression, ParseMode};
 
 use acp_registry_core::net::address;
 use acp_registry_core::text::is_hidden;
 
-/// How much of a text is looked at, in characters.
+/// Maximum length of a text to process, in characters; the rest is ignored.
 const LOOKED_AT: usize = 4096;
 
-/// The longest address that is carried over, in bytes.
+/// Maximum length of a URL, in bytes.
 const LONGEST_ADDRESS: usize = 500;
 
-/// Hosts of repositories that answer by https whatever way an address names.
+/// Hosts whose repositories are also available over https, whatever the scheme of the URL.
 const FORGES: [&str; 4] = ["github.com", "gitlab.com", "bitbucket.org", "codeberg.org"];
 
-/// Words of ids that are written in capitals.
+/// Words that are written in capitals in names.
 const CAPITALS: [&str; 5] = ["acp", "ai", "api", "cli", "ide"];
 
-/// Names of packages that say nothing without their scope.
+/// Package names that need their scope to be meaningful.
 const GENERAL: [&str; 6] = ["acp", "agent", "app", "cli", "code", "server"];
 
-/// A text as one line of at most `limit` characters, without anything that cannot be seen. A longer one ends with `…`.
+/// Converts a text to one line of at most `limit` characters, without invisible characters. A longer text is cut at a
+/// word and ends with `…`.
 pub(super) fn line(text: &str, limit: usize) -> Option<String> {
     let visible = text.chars().take(LOOKED_AT).map(|c| if c.is_whitespace() || c.is_control() { ' ' } else { c });
     let visible: String = visible.filter(|c| !is_hidden(*c)).collect();
@@ -36,7 +37,7 @@ pub(super) fn line(text: &str, limit: usize) -> Option<String> {
     Some(format!("{}…", cut.trim_end_matches([',', ';', ':', '.', ' '])))
 }
 
-/// An address by https.
+/// The URL, if it is a plain https URL.
 pub(super) fn link(text: &str) -> Option<String> {
     let text = text.trim();
     let url = address::parse(text).ok()?;
@@ -44,7 +45,7 @@ pub(super) fn link(text: &str) -> Option<String> {
     (is_plain && url.scheme() == "https").then(|| text.to_owned())
 }
 
-/// The address of a repository, which package managers write in many ways.
+/// The https URL of a repository, from the forms that package managers use.
 pub(super) fn repository(text: &str) -> Option<String> {
     let text = text.trim();
     let text = text.strip_prefix("git+").unwrap_or(text);
@@ -71,17 +72,17 @@ pub(super) fn repository(text: &str) -> Option<String> {
     let address = shortened.or_else(moved).or_else(bare).unwrap_or_else(|| text.to_owned());
     let address = address.split('#').next().unwrap_or_default().trim_end_matches('/');
     let link = link(address.strip_suffix(".git").unwrap_or(address))?;
-    // As everybody reads it who follows it: without `..`.
+    // Normalized as a client would: without `..`.
     Some(address::parse(&link).ok()?.as_str().trim_end_matches('/').to_owned())
 }
 
-/// The name of a person or an organisation, without the addresses that stand behind it.
+/// The name of a person or organisation, without the mail and web addresses after it.
 pub(super) fn person(text: &str) -> Option<String> {
     let name = line(text.split(['<', '(']).next()?, 80)?;
     (!name.contains('@')).then_some(name)
 }
 
-/// A licence as manifests name it: an SPDX expression, or `proprietary`.
+/// A licence in the form of manifests: an SPDX expression, or `proprietary`.
 pub(super) fn license(text: &str) -> Option<String> {
     let text = text.trim();
     if text.is_empty() || text.len() > 100 {
@@ -99,8 +100,8 @@ pub(super) fn license(text: &str) -> Option<String> {
     spdx::imprecise_license_id(text).filter(|(_, length)| *length == text.len()).map(|(id, _)| id.name.to_owned())
 }
 
-/// A name for people, from what a publisher calls a package or a repository: a title as it is, the words of a name. `None`
-/// where that says nothing.
+/// A display name from the name of a package or repository: a title is kept as it is, an identifier is split into
+/// words. Returns `None` for an empty name.
 pub(super) fn title_of(name: &str) -> Option<String> {
     const LONGEST: usize = 60;
     let (scope, bare) = name.strip_prefix('@').and_then(|name| name.split_once('/')).unwrap_or(("", name));
@@ -108,13 +109,13 @@ pub(super) fn title_of(name: &str) -> Option<String> {
     if !is_name {
         return line(bare, LONGEST);
     }
-    // Many packages are called `cli`: the scope tells them apart.
+    // Many packages are called `cli`, so the scope is kept.
     let is_general = GENERAL.contains(&bare.to_ascii_lowercase().as_str());
     let words = if is_general && !scope.is_empty() { format!("{scope}-{bare}") } else { bare.to_owned() };
     line(&title(&words.replace(['_', '.'], "-")), LONGEST)
 }
 
-/// A name for people, from an id.
+/// A display name from an id.
 pub(super) fn title(id: &str) -> String {
     let word = |word: &str| {
         if CAPITALS.contains(&word.to_ascii_lowercase().as_str()) {
