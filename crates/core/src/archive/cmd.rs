@@ -1,28 +1,28 @@
-//! Finding what a manifest wants started, by the rule of the clients.
+//! Finds the program that `cmd` of a manifest names, as clients do.
 
 use super::tree::Tree;
 use super::{Entry, Kind, name};
 use crate::text::{nearest, quote};
 
-/// How many names a wrong `cmd` is compared with, each of which takes time.
+/// Maximum number of names to compare with a wrong `cmd`, since each comparison is slow.
 const COMPARED: usize = 20_000;
 
-/// The longest name that is compared, in bytes.
+/// Maximum length of these names, in bytes.
 const COMPARED_LENGTH: usize = 120;
 
-/// The archive holds no file of that path.
+/// The archive has no file at this path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CmdNotFound {
-    /// What was looked for.
+    /// The path that was looked for.
     pub cmd: String,
     /// The path of the entry that was probably meant.
     pub nearest: Option<String>,
-    /// Whether the path belongs to a directory.
+    /// Whether the path is a directory.
     pub is_directory: bool,
 }
 
 impl CmdNotFound {
-    /// What to set `cmd` to, if that is known.
+    /// The value that `cmd` should have, if known.
     #[must_use]
     pub fn suggestion(&self) -> Option<String> {
         self.nearest.as_ref().map(|path| format!("./{path}"))
@@ -42,16 +42,16 @@ impl std::fmt::Display for CmdNotFound {
 
 impl std::error::Error for CmdNotFound {}
 
-/// The file that a client would start: the one of exactly this path below the root of the archive, where backslashes
-/// separate as slashes do and a leading `./` may be missing. A link counts as the file it leads to, which is returned.
+/// Finds the file that a client would start: the one at exactly this path below the archive's root. Backslashes are
+/// separators, and a leading `./` is optional. If the path is a link, returns the file that it leads to.
 ///
 /// # Errors
-/// [`CmdNotFound`] with the entry that was probably meant.
+/// Returns [`CmdNotFound`] with a similar entry.
 pub fn find_cmd<'a>(cmd: &str, entries: &'a [Entry]) -> Result<&'a Entry, CmdNotFound> {
     let path = cmd_path(cmd);
     let mut tree = Tree::new();
     for (index, entry) in entries.iter().enumerate() {
-        // Entries of one listing do not contradict each other.
+        // Cannot fail: the entries of a listing have been inserted into a tree before.
         let _ = tree.insert(&entry.path, &entry.kind, index);
     }
     let found = path.as_deref().and_then(|path| tree.resolve(path, entries));
@@ -64,7 +64,7 @@ pub fn find_cmd<'a>(cmd: &str, entries: &'a [Entry]) -> Result<&'a Entry, CmdNot
     })
 }
 
-/// The path that `cmd` asks for, as in [`Entry::path`]; `None` where it is one that no archive may hold.
+/// The normalized path of `cmd`, as in [`Entry::path`]; `None` if no entry can have it.
 pub(super) fn cmd_path(cmd: &str) -> Option<String> {
     name::normalise(cmd.as_bytes()).ok().filter(|path| !path.is_empty())
 }
@@ -72,7 +72,7 @@ pub(super) fn cmd_path(cmd: &str) -> Option<String> {
 fn nearest_entry(path: &str, entries: &[Entry]) -> Option<String> {
     let wanted = path.rsplit('/').next().unwrap_or_default();
     let files = || entries.iter().filter(|entry| entry.kind != Kind::Directory && entry.path != path);
-    // Of several, the one that may be executed and is nearest to the root.
+    // If there are several, prefers executable ones, then those nearest to the root.
     let best = |is: &dyn Fn(&str) -> bool| {
         files().filter(|entry| is(entry.file_name())).min_by_key(|e| (!e.executable, e.path.matches('/').count()))
     };

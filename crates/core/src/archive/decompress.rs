@@ -1,5 +1,5 @@
-//! One reader for all compressions of tars. Members one after the other are one stream, as for the programs of these
-//! names; what follows the last is left alone.
+//! Decompresses tars. Concatenated members are read as one stream, as gzip, bzip2, xz and zstd do; other data after the
+//! last member is ignored.
 
 use std::io::{self, BufRead, Read};
 use std::mem;
@@ -15,7 +15,7 @@ use super::limits::WINDOW;
 use super::meter::Meter;
 use super::{Compression, Error, Excess};
 
-/// The window of xz and what its decoder takes besides, in KiB.
+/// Memory limit of the xz decoder in KiB: the window, and 1 MiB for the decoder itself.
 #[expect(clippy::cast_possible_truncation, reason = "a constant that fits")]
 const XZ_MEMORY: u32 = (WINDOW / 1024) as u32 + 1024;
 
@@ -26,26 +26,26 @@ pub(super) struct Decompressed<R: BufRead> {
     meter: Rc<Meter>,
 }
 
-/// The decoders are large, and moved around.
+/// Decoders are boxed because they are large and moved often.
 enum State<R: BufRead> {
-    /// Before a member.
+    /// At the start of a member.
     Start(R),
     Plain(R),
     Gzip(Box<GzDecoder<R>>),
     Bzip2(Box<BzDecoder<R>>),
     Xz(Box<XzReader<R>>),
     Zstd(Box<FrameDecoder>, R),
-    /// At the end, or after an error: a decoder that has failed is not asked again.
+    /// At the end, or after an error: a failed decoder is not used again.
     End,
 }
 
 impl<R: BufRead> Decompressed<R> {
-    /// A stream of which it is known that it begins with a member.
+    /// Creates a reader for a stream that is known to start with a member.
     pub(super) fn new(compression: Compression, source: R, meter: Rc<Meter>) -> Self {
         Self { compression, state: State::Start(source), meter }
     }
 
-    /// A decoder for the member that begins here.
+    /// Creates a decoder for the member that starts here.
     fn start(&self, mut source: R) -> io::Result<State<R>> {
         Ok(match self.compression {
             Compression::None => State::Plain(source),
@@ -78,14 +78,14 @@ impl<R: BufRead> Decompressed<R> {
     }
 }
 
-/// Looks for another member.
+/// Checks whether another member follows.
 fn after_member<R: BufRead>(compression: Compression, mut source: R) -> io::Result<State<R>> {
     loop {
         let ready = source.fill_buf()?;
         if ready.is_empty() {
             return Ok(State::End);
         }
-        // Zeros pad what is written to tapes and by xz.
+        // Tapes and xz pad with zeros.
         let zeros = ready.iter().take_while(|&&byte| byte == 0).count();
         let first = ready.get(zeros).copied();
         source.consume(zeros);
@@ -101,7 +101,7 @@ fn after_member<R: BufRead>(compression: Compression, mut source: R) -> io::Resu
     }
 }
 
-/// Reads from a frame, and says whether it is finished.
+/// Reads from a frame, and verifies the checksum at its end.
 fn read_zstd(decoder: &mut FrameDecoder, source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     while decoder.can_collect() == 0 && !decoder.is_finished() {
         decoder.decode_blocks(&mut *source, BlockDecodingStrategy::UptoBlocks(1)).map_err(io::Error::other)?;
@@ -120,7 +120,7 @@ impl<R: BufRead> Read for Decompressed<R> {
             return Ok(0);
         }
         loop {
-            // Whatever fails below leaves the stream at its end.
+            // If an operation below fails, the state stays at the end.
             let (count, state) = match mem::replace(&mut self.state, State::End) {
                 State::Start(source) => (0, self.start(source)?),
                 State::Plain(mut source) => (source.read(buffer)?, State::Plain(source)),

@@ -1,33 +1,32 @@
 use super::cmd;
 use super::{CmdNotFound, Format, Program};
 
-/// Something that an archive holds.
+/// An entry of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Where it is: relative, with `/` between its parts, without `.` and `..`. Free of control characters, but
-    /// otherwise as a stranger chose it.
+    /// Relative path with `/` as separator, without `.` and `..`. Free of control characters, but otherwise untrusted.
     pub path: String,
-    /// What it is.
+    /// The type of the entry.
     pub kind: Kind,
-    /// The bytes of a regular file's content; of a hard link, those of the file it names; else 0.
+    /// Size of a regular file in bytes; for a hard link, of the file it links to; otherwise 0.
     pub size: u64,
-    /// Whether anybody may execute it. Archives made on Windows say so of nothing.
+    /// Whether any executable bit is set. Never set in archives made on Windows.
     pub executable: bool,
 }
 
-/// What an entry is.
+/// The type of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
     File,
-    /// A directory that the archive lists. Directories that only the paths of others imply are not listed.
+    /// A directory with an entry of its own. Directories that exist only in the paths of other entries are not listed.
     Directory,
-    /// A symbolic link, which has been found to stay inside the archive.
+    /// A symbolic link that does not lead out of the archive.
     Symlink {
-        /// Where it leads, relative to its own directory, with `/` between the parts.
+        /// The target, relative to the link's directory, with `/` as separator.
         target: String,
     },
-    /// A second name for a regular file.
+    /// A hard link to a regular file.
     Hardlink {
         /// The path of that file, as in [`Entry::path`].
         target: String,
@@ -42,23 +41,23 @@ impl Entry {
     }
 }
 
-/// What a whole archive holds.
+/// The contents of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// The format, as recognised by content.
+    /// The format, detected from the content.
     pub format: Format,
-    /// The entries in the order of the archive. A bare executable is one entry, named as `cmd` asks.
+    /// The entries in the order of the archive. A bare executable is one entry with the name in `cmd`.
     pub entries: Vec<Entry>,
-    /// What the content of the wanted `cmd` is. `None` when there is no such file, and from a stream also when `cmd` is
-    /// a link: its content may have gone by before the link was seen.
+    /// The examined content of `cmd`. `None` if there is no such file or, when listing a stream, if `cmd` is a link,
+    /// since its target may have been read before the link was seen.
     pub program: Option<Program>,
 }
 
 impl Listing {
-    /// The file that a client would start for `cmd`; see [`find_cmd`](super::find_cmd).
+    /// Finds the file that a client would start for `cmd`; see [`find_cmd`](super::find_cmd).
     ///
     /// # Errors
-    /// [`CmdNotFound`] with the entry that was probably meant.
+    /// Returns [`CmdNotFound`] with a similar entry.
     pub fn find_cmd(&self, cmd: &str) -> Result<&Entry, CmdNotFound> {
         cmd::find_cmd(cmd, &self.entries)
     }

@@ -4,63 +4,63 @@ use super::Lookalike;
 use crate::sys::fs::PathError;
 use crate::text::quote;
 
-/// Why an archive was not listed or not unpacked.
+/// Why an archive could not be listed or unpacked.
 ///
-/// Paths in the fields are as the archive has them; the messages quote them, fit to be shown.
+/// Paths in the fields are as written in the archive; the messages quote and escape them.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The bytes are in no format that clients unpack.
+    /// The content is not in a supported format.
     #[error("is {0}, neither a .zip, a .tar nor an executable")]
     NotAnArchive(Lookalike),
-    /// An entry must not be unpacked.
+    /// An entry is unsafe to unpack.
     #[error("the entry {} {reason}", quote(.path))]
     Unsafe {
-        /// The name of the entry, with a replacement character for what is not Unicode.
+        /// The name of the entry; bytes that are not UTF-8 are replaced.
         path: String,
         /// What is wrong with it.
         reason: Reason,
     },
-    /// A limit is passed.
+    /// A limit is exceeded.
     #[error("{0}")]
     TooLarge(Excess),
-    /// The bytes end too early.
+    /// The archive ends too early.
     #[error("ends in the middle of {at}; the download or the upload was cut off")]
     Truncated {
-        /// What was being read, ready to be shown.
+        /// What was being read, escaped.
         at: String,
     },
-    /// The bytes contradict themselves.
+    /// The archive is inconsistent.
     #[error("is damaged at {at}: {message}")]
     Corrupt {
-        /// What was being read, ready to be shown.
+        /// What was being read, escaped.
         at: String,
         /// What is wrong.
         message: String,
     },
-    /// The entry is stored in a way that few programs unpack.
+    /// The entry uses a feature that few programs support.
     #[error("the entry {} {what}", quote(.path))]
     Unsupported {
         /// The name of the entry.
         path: String,
-        /// How it is stored.
+        /// The feature.
         what: String,
     },
-    /// A `.zip` can only be read from a file, for its table of contents is at the end.
+    /// A `.zip` can only be read from a file, since its directory is at the end.
     #[error("cannot be read: a .zip has its table of contents at its end")]
     NotSeekable,
-    /// The archive could not be read.
+    /// Reading failed.
     #[error("cannot be read: {0}")]
     Read(#[source] io::Error),
-    /// The program of an archive could not be put into a temporary file to be looked at.
+    /// The program in the archive could not be written to a temporary file for examination.
     #[error("cannot be read without a temporary file: {0}")]
     Spool(#[source] io::Error),
-    /// Something that was unpacked could not be written.
+    /// A file or directory could not be written.
     #[error("cannot be unpacked: {0}")]
     Write(#[from] PathError),
 }
 
 impl Error {
-    /// The error as a sentence about the archive, or about an entry of it.
+    /// The error as a sentence about the archive or one of its entries.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
@@ -70,7 +70,7 @@ impl Error {
     }
 }
 
-/// Why an entry must not be unpacked.
+/// Why an entry is unsafe to unpack.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum Reason {
@@ -130,7 +130,7 @@ pub enum Reason {
     HasContent,
 }
 
-/// Which limit is passed.
+/// The limit that is exceeded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum Excess {
@@ -149,7 +149,7 @@ pub enum Excess {
 }
 
 impl Error {
-    /// An entry that is refused, by its name as the archive has it.
+    /// Creates [`Error::Unsafe`] from the name as written in the archive.
     pub(super) fn refused(name: &[u8], reason: Reason) -> Self {
         Self::Unsafe { path: String::from_utf8_lossy(name).into_owned(), reason }
     }

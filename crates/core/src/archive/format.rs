@@ -1,24 +1,24 @@
-//! What the first bytes of a file say it is.
+//! Detects the format of a file from its first bytes.
 
 use std::fmt;
 
 use crate::manifest::archive as address;
 
-/// How many bytes of the beginning [`Format::detect`] looks at.
+/// Number of bytes that [`Format::detect`] needs.
 pub const HEAD_LENGTH: usize = 4096;
 
-/// The forms in which an agent's binary is published.
+/// The format of an agent's binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A `.zip`.
     Zip,
     /// A `.tar`, compressed or not.
     Tar(Compression),
-    /// The program itself, or a script that begins with `#!`.
+    /// The program itself, or a script that starts with `#!`.
     Executable,
 }
 
-/// How a tar is compressed.
+/// The compression of a tar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Compression {
@@ -29,7 +29,7 @@ pub enum Compression {
     Zstd,
 }
 
-/// What a file is that is none of the [`Format`]s, as far as its beginning tells.
+/// A file that has none of the [`Format`]s, as far as its first bytes show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum Lookalike {
@@ -68,11 +68,11 @@ pub enum Lookalike {
 }
 
 impl Format {
-    /// The format of a file by its first bytes: [`HEAD_LENGTH`] of them, or all if it is shorter. Whether something
-    /// compressed holds a tar is seen only when it is read.
+    /// Detects the format from the first [`HEAD_LENGTH`] bytes, or all bytes of a shorter file. Whether compressed data
+    /// contains a tar is found out only by reading it.
     ///
     /// # Errors
-    /// What else the file seems to be.
+    /// Returns what the file seems to be instead.
     pub fn detect(head: &[u8]) -> Result<Self, Lookalike> {
         if let Some(compression) = Compression::detect(head) {
             return Ok(Self::Tar(compression));
@@ -88,8 +88,8 @@ impl Format {
         }
     }
 
-    /// The format that the file name in an archive's address promises, if it is one that this module reads. A name
-    /// without an ending, or with one that says nothing, promises a bare executable.
+    /// The format that the file extension in a URL indicates, or `None` if it is one that this module does not read.
+    /// Names without a known extension indicate a bare executable.
     #[must_use]
     pub fn promised(url: &str) -> Option<Self> {
         match address::format(url) {
@@ -104,10 +104,10 @@ impl Format {
         }
     }
 
-    /// Whether an archive of this format may have the name in its address.
+    /// Checks that the file extension in a URL indicates this format.
     ///
     /// # Errors
-    /// [`Misnamed`], where the name promises another format.
+    /// Returns [`Misnamed`] if it indicates another format.
     pub fn check_name(self, url: &str) -> Result<(), Misnamed> {
         match Self::promised(url) {
             Some(promised) if promised != self => Err(Misnamed { promised, found: self }),
@@ -116,13 +116,14 @@ impl Format {
     }
 }
 
-/// An archive is in another format than its name says: clients that go by the name cannot unpack it.
+/// The file extension indicates another format than the content. Clients that rely on the extension cannot unpack the
+/// archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("by its name the archive is {promised}, by its content {found}")]
 pub struct Misnamed {
-    /// The format by its name.
+    /// The format indicated by the name.
     pub promised: Format,
-    /// The format by its content.
+    /// The format detected from the content.
     pub found: Format,
 }
 
@@ -164,10 +165,10 @@ impl fmt::Display for Compression {
     }
 }
 
-/// Whether a block can begin a tar: a header whose checksum is right, or the zeros that end an empty one.
+/// Whether a block can start a tar: a header with a valid checksum, or zeros, which end an empty tar.
 pub(super) fn is_tar_header(block: &[u8; 512]) -> bool {
     let header = tar::Header::from_byte_slice(block);
-    // The checksum's own field counts as eight spaces.
+    // The checksum field itself is counted as eight spaces.
     let sum: u32 = block.iter().enumerate().map(|(at, &b)| if (148..156).contains(&at) { 32 } else { b.into() }).sum();
     block.iter().all(|&byte| byte == 0) || header.cksum().is_ok_and(|stated| stated == sum)
 }
@@ -179,7 +180,8 @@ fn is_executable(head: &[u8]) -> bool {
         | [0x7f, b'E', b'L', b'F', ..]
         | [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..]
         | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] => true,
-        // A class of Java begins in the same way, with its version, 45 or more, where the number of slices would be.
+        // Java class files have the same magic number, followed by their version, which is at least 45, in place of the
+        // number of slices.
         [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, slices, ..] => *slices < 45,
         _ => false,
     }
@@ -205,7 +207,7 @@ impl Lookalike {
     }
 
     fn of_text(head: &[u8]) -> Self {
-        // A character may be cut in two at the end.
+        // The last character may be cut off.
         let text = match std::str::from_utf8(head) {
             Ok(text) => text,
             Err(error) if error.error_len().is_none() => {

@@ -1,5 +1,5 @@
-//! Reading a tar. The `tar` crate parses the headers; the extensions that precede an entry are read here, for the crate
-//! would read them whole whatever their size, and finds records inside the values of others.
+//! Reads tars. The `tar` crate parses the headers; extensions before an entry are read here, since the crate would read
+//! them completely whatever their size, and finds records inside the values of others.
 
 use std::borrow::Cow;
 use std::io::{self, BufReader, Cursor, Read};
@@ -13,13 +13,13 @@ use super::meter::{Meter, Produced};
 use super::walk::{Content, Member, Sink, Walk};
 use super::{Compression, Error, Lookalike, Reason};
 
-/// As large as pipes and disks like it.
+/// Size of buffers, in bytes.
 const BUFFER: usize = 128 * 1024;
 
-/// The largest extension of an entry, in bytes. Extended attributes are the most that real ones hold.
+/// Maximum size of an entry's extension, in bytes. In practice, the largest ones are extended attributes.
 const EXTENSION: u64 = 1024 * 1024;
 
-/// What precedes an entry and describes it.
+/// Extensions before an entry that describe it.
 #[derive(Default)]
 struct Extensions {
     name: Option<Vec<u8>>,
@@ -29,7 +29,7 @@ struct Extensions {
     any: bool,
 }
 
-/// Walks the tar in a stream to the stream's very end, so that damage and bombs behind the last entry are found, too.
+/// Walks a tar to the end of the stream, so that damage and decompression bombs after the last entry are found too.
 pub(super) fn walk<R: Read, S: Sink>(
     source: R,
     compression: Compression,
@@ -42,14 +42,14 @@ pub(super) fn walk<R: Read, S: Sink>(
     let mut first = [0; 512];
     let length = fill(&mut content, &mut first).map_err(|error| meter.explain(&error, ""))?;
     if compression != Compression::None && !(length == first.len() && is_tar_header(&first)) {
-        // Damage may be what makes it look so, and be seen only at the end.
+        // The content may look like this because of damage that is detected only at the end of the stream.
         io::copy(&mut content, &mut io::sink()).map_err(|error| meter.explain(&error, ""))?;
         return Err(Error::NotAnArchive(Lookalike::Compressed(compression)));
     }
     let mut archive = tar::Archive::new(Cursor::new(&first[..length]).chain(content));
     walk_entries(&mut archive, walk)?;
     let mut rest = archive.into_inner();
-    // The reader ends at the first block of zeros, others end at the second one and read on behind a lone one.
+    // This reader stops at the first block of zeros. Others need two, and read on after a single one.
     let mut second = [0; 512];
     let length = fill(&mut rest, &mut second).map_err(|error| walk.explain(&error))?;
     if second[..length].iter().any(|&byte| byte != 0) {
@@ -115,7 +115,7 @@ fn walk_entry<R: Read, S: Sink>(
         return refuse(Reason::Sparse);
     }
     let content = match header.entry_type() {
-        // Before there was a type for directories, they were told by their name.
+        // In old formats, directories are regular files with a trailing slash.
         EntryType::Regular if name.ends_with(b"/") => Content::Directory,
         EntryType::Regular => Content::File,
         EntryType::Directory => Content::Directory,
@@ -134,7 +134,7 @@ fn walk_entry<R: Read, S: Sink>(
     walk.member(&member, entry)
 }
 
-/// Reads a name that was too long for the header.
+/// Reads a long name that precedes its entry.
 fn read_once<R: Read, S: Sink>(
     entry: &mut tar::Entry<'_, R>,
     into: &mut Option<Vec<u8>>,
@@ -150,7 +150,8 @@ fn read_once<R: Read, S: Sink>(
     Ok(())
 }
 
-/// Reads the records of a pax header: each its length in decimal digits, a space, a key, `=`, a value, a line feed.
+/// Reads the records of a pax header. Each is a length in decimal digits, a space, a key, `=`, a value, and a line
+/// feed.
 fn read_pax<R: Read, S: Sink>(
     entry: &mut tar::Entry<'_, R>,
     into: &mut Extensions,
@@ -177,7 +178,7 @@ fn read_pax<R: Read, S: Sink>(
     Ok(())
 }
 
-/// The key and the value of the record that begins here, and what follows it.
+/// Splits off the first record: its key, its value, and the remaining bytes.
 fn pax_record(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let space = bytes.iter().take(20).position(|&byte| byte == b' ')?;
     let length: usize = std::str::from_utf8(&bytes[..space]).ok()?.parse().ok()?;
@@ -204,7 +205,7 @@ fn ambiguous<R: Read>(entry: &tar::Entry<'_, R>, how: &str) -> Error {
     Error::refused(&entry.header().path_bytes(), Reason::HeadersDisagree(how.to_owned()))
 }
 
-/// Reads until the buffer is full or there is no more.
+/// Reads until the buffer is full or the stream ends. Returns the number of bytes.
 pub(super) fn fill(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     while length < buffer.len() {

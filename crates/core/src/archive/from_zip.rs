@@ -1,4 +1,4 @@
-//! Reading a `.zip`: entry after entry by its table of contents, which is at the end.
+//! Reads a `.zip`, entry by entry, from the central directory at its end.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,16 +14,17 @@ use super::meter::{Meter, Produced, Sought};
 use super::walk::{Content, Member, Sink, Walk};
 use super::{Error, Excess, Reason};
 
-/// What clients and the systems' own programs read.
+/// Compression methods that clients and the tools of operating systems support.
 const METHODS: [CompressionMethod; 4] =
     [CompressionMethod::Stored, CompressionMethod::Deflated, CompressionMethod::Deflate64, CompressionMethod::Bzip2];
 
 const TYPE_MASK: u32 = 0o170_000;
 
-/// What the place is called where a `.zip` without its end is cut off.
+/// Name of the central directory in messages.
 const DIRECTORY: &str = "the table of contents";
 
-/// Walks a whole `.zip`. Every entry's content is read, and its checksum and the header before it are compared.
+/// Walks a `.zip`. Reads the content of all entries, verifies their checksums, and compares their local headers with
+/// the central directory.
 pub(super) fn walk<R: Read + Seek, S: Sink>(source: R, meter: &Rc<Meter>, walk: &mut Walk<S>) -> Result<(), Error> {
     let mut source = Sought { inner: source, meter: Rc::clone(meter) };
     let length = source.seek(SeekFrom::End(0)).map_err(Error::Read)?;
@@ -105,7 +106,7 @@ fn walk_entry<R: Read + Seek, S: Sink>(
     }
 }
 
-/// What an entry is by the type that Unix would give it, and by the slash that its name ends with.
+/// The type of an entry, from its Unix mode and the trailing slash of its name.
 fn kind_of(entry: &ZipFileEntry<'_>, mode: u32) -> Result<Content<'static>, Reason> {
     match mode & TYPE_MASK {
         0o120_000 => Ok(Content::Symlink(b"")),
@@ -118,11 +119,11 @@ fn kind_of(entry: &ZipFileEntry<'_>, mode: u32) -> Result<Content<'static>, Reas
     }
 }
 
-/// What it means that a file cannot even be opened that begins like a `.zip`.
+/// The error for a `.zip` that cannot be opened.
 fn unreadable(error: ZipError, meter: &Meter) -> Error {
     match error {
         ZipError::Io(error) => meter.explain(&error, DIRECTORY),
-        // A file without the mark of the table's end has lost its end.
+        // Without the end of the central directory, the file is cut off.
         ZipError::InvalidArchive(message)
             if message.contains("Could not find") || message.contains("Unexpected end") =>
         {

@@ -1,16 +1,16 @@
-/// How much an archive may ask for. All of it is counted while reading; what a header claims can only make an archive
-/// be refused sooner.
+/// Limits for archives. They apply to bytes that are actually read; sizes in headers can only cause an archive to be
+/// refused sooner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest archive, in bytes.
+    /// Maximum size of the archive, in bytes.
     pub compressed: u64,
-    /// The most that it may unpack to, in bytes. For a tar the headers between the files count, too.
+    /// Maximum unpacked size, in bytes. For tars, this includes headers.
     pub unpacked: u64,
-    /// The most entries, directories that are only implied included.
+    /// Maximum number of entries, including directories that only occur in paths.
     pub entries: u64,
-    /// How many times its compressed size an archive may unpack to, once `ratio_from` is passed.
+    /// Maximum ratio of unpacked to compressed size; applies above `ratio_from`.
     pub ratio: u64,
-    /// The unpacked size, in bytes, up to which any ratio is fine.
+    /// Unpacked size, in bytes, up to which any ratio is accepted.
     pub ratio_from: u64,
 }
 
@@ -21,17 +21,17 @@ impl Default for Limits {
     }
 }
 
-/// The longest path of an entry or target of a link, in bytes, as on Linux.
+/// Maximum length of a path or link target in bytes, as on Linux.
 pub(super) const PATH_LENGTH: usize = 4096;
 
-/// The longest part of a path, in bytes, as on every system.
+/// Maximum length of a path component in bytes, as on all systems.
 pub(super) const NAME_LENGTH: usize = 255;
 
-/// The deepest nesting. Deleting a tree recursively holds a file open for each level.
+/// Maximum depth of directories. Deleting a tree recursively keeps a file descriptor open per level.
 pub(super) const DEPTH: usize = 128;
 
-/// All paths and targets of one archive together, in bytes: what keeps a list of names from filling the memory.
+/// Maximum total length of all paths and link targets of an archive, in bytes, since they are kept in memory.
 pub(super) const NAMES: u64 = 16 * 1024 * 1024;
 
-/// The largest window of xz and zstd, in bytes: what `zstd --long` asks for, and twice what `xz -9` does.
+/// Maximum window of xz and zstd, in bytes: that of `zstd --long`, and twice that of `xz -9`.
 pub(super) const WINDOW: u64 = 128 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! Counting what is read and what comes out of it, and telling why reading failed.
+//! Counts compressed and decompressed bytes, and finds the reason for a failed read.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -7,14 +7,14 @@ use std::rc::Rc;
 use super::{Error, Excess, Limits};
 use crate::text::quote;
 
-/// Counts both sides of a decompressor and keeps the first thing that went wrong on either: the decompressors between
-/// them would pass it on only as a text.
+/// Counts the bytes before and after a decompressor, and keeps the first error on either side, since decompressors
+/// would pass it on only as text.
 #[derive(Debug)]
 pub(super) struct Meter {
     limits: Limits,
     consumed: Cell<u64>,
     produced: Cell<u64>,
-    /// Whether bytes were asked for where there are no more.
+    /// Whether a read was attempted at the end of the archive.
     ended: Cell<bool>,
     failure: RefCell<Option<Error>>,
 }
@@ -34,14 +34,14 @@ impl Meter {
         &self.limits
     }
 
-    /// Notes bytes of the archive.
+    /// Counts bytes of the archive.
     pub(super) fn consume(&self, count: u64) -> Result<(), Excess> {
         self.consumed.set(self.consumed.get().saturating_add(count));
         let limit = self.limits.compressed;
         if self.consumed.get() > limit { Err(Excess::Compressed { limit }) } else { Ok(()) }
     }
 
-    /// Notes bytes that came out of the archive.
+    /// Counts decompressed bytes.
     pub(super) fn produce(&self, count: u64) -> Result<(), Excess> {
         let unpacked = self.produced.get().saturating_add(count);
         self.produced.set(unpacked);
@@ -53,7 +53,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Whether there is room for as many bytes as a header claims that follow.
+    /// Checks that this many further bytes, as stated in a header, would be within the limit.
     pub(super) fn check_claim(&self, size: u64) -> Result<(), Excess> {
         let limit = self.limits.unpacked;
         if self.produced.get().saturating_add(size) > limit { Err(Excess::Unpacked { limit }) } else { Ok(()) }
@@ -63,13 +63,13 @@ impl Meter {
         self.ended.get()
     }
 
-    /// Keeps an error, and gives one that stops a reader.
+    /// Stores an error, and returns an I/O error that stops the reader.
     pub(super) fn fail(&self, error: Error) -> io::Error {
         self.failure.borrow_mut().get_or_insert(error);
         io::Error::other("stopped")
     }
 
-    /// What an error of a reader over this meter means.
+    /// Converts an I/O error of a reader with this meter to the stored error, or to one about the entry `at`.
     pub(super) fn explain(&self, error: &io::Error, at: &str) -> Error {
         if let Some(failure) = self.failure.take() {
             return failure;
@@ -83,7 +83,7 @@ impl Meter {
     }
 }
 
-/// The bytes of the archive.
+/// Counts the bytes read from an archive.
 pub(super) struct Consumed<R> {
     pub(super) inner: R,
     pub(super) meter: Rc<Meter>,
@@ -103,7 +103,7 @@ impl<R: Read> Read for Consumed<R> {
     }
 }
 
-/// The same for what is read here and there: the bytes are counted by the caller, which knows which of them matter.
+/// Like [`Consumed`], for an archive with random access. It does not count: the caller knows which bytes to count.
 pub(super) struct Sought<R> {
     pub(super) inner: R,
     pub(super) meter: Rc<Meter>,
@@ -124,7 +124,7 @@ impl<R: Seek> Seek for Sought<R> {
     }
 }
 
-/// The bytes that came out of the archive.
+/// Counts decompressed bytes.
 pub(super) struct Produced<R> {
     pub(super) inner: R,
     pub(super) meter: Rc<Meter>,

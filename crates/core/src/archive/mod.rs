@@ -1,8 +1,8 @@
-//! What is in a downloaded archive, and unpacking it so that nothing is ever written outside one directory.
+//! Lists and unpacks archives, without ever writing outside the target directory.
 //!
-//! [`list`], [`list_stream`] and [`unpack()`] walk an archive with the same code, which refuses rather than skips: whoever
-//! has listed an archive knows what unpacking it would say. All of them read every byte, so that damage and bombs are
-//! found, and none of them believes a size that a header claims.
+//! [`list`], [`list_stream`] and [`unpack()`] share the same code, and refuse archives with unsafe entries instead of
+//! skipping these: listing an archive fails exactly when unpacking it would. All of them read every byte, so that
+//! damage and decompression bombs are found, and do not rely on sizes in headers.
 //!
 //! ```text
 //! bytes ─ decompress ─ from_tar ┐

@@ -1,10 +1,10 @@
-//! The names that entries may have, on whatever system they are unpacked.
+//! Checks and normalizes entry names, by the rules of all operating systems.
 
 use super::Reason;
 use super::limits::{DEPTH, NAME_LENGTH, PATH_LENGTH};
 use crate::text::is_hidden;
 
-/// A path as this module uses it: parts joined by `/`, without `.`. Empty for the root of the archive itself.
+/// Normalizes a path: components joined by `/`, without `.`. Empty for the root of the archive.
 pub(super) fn normalise(raw: &[u8]) -> Result<String, Reason> {
     let text = slashed(raw)?;
     if let Some(reason) = leaves_by_itself(&text) {
@@ -27,7 +27,7 @@ pub(super) fn normalise(raw: &[u8]) -> Result<String, Reason> {
     Ok(path)
 }
 
-/// The target of a symbolic link. Where it leads is for the tree to say, which knows the other links.
+/// Normalizes the target of a symbolic link. Where it leads is checked by the tree, which knows all links.
 pub(super) fn normalise_target(raw: &[u8]) -> Result<String, Reason> {
     let text = slashed(raw)?;
     if leaves_by_itself(&text).is_some() {
@@ -37,12 +37,12 @@ pub(super) fn normalise_target(raw: &[u8]) -> Result<String, Reason> {
     Ok(text)
 }
 
-/// The parts of a path that are not `.`.
+/// The components of a path, without `.`.
 pub(super) fn parts(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     path.split('/').filter(|part| !part.is_empty() && *part != ".")
 }
 
-/// Backslashes separate, as clients on Windows see it.
+/// Converts backslashes to slashes, as clients on Windows do.
 fn slashed(raw: &[u8]) -> Result<String, Reason> {
     if raw.is_empty() {
         return Err(Reason::Empty);
@@ -83,7 +83,7 @@ fn check_part(part: &str) -> Result<(), Reason> {
     }
 }
 
-/// Whether Windows takes the name for a device, whatever ending it has.
+/// Whether Windows treats the name as a device, whatever its extension.
 fn is_device(part: &str) -> bool {
     let stem = part.split('.').next().unwrap_or(part).trim_end_matches(' ');
     let is = |name: &str| stem.eq_ignore_ascii_case(name);

@@ -1,4 +1,4 @@
-//! The three ways to walk an archive.
+//! Entry points for listing and unpacking archives.
 
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -11,14 +11,14 @@ use super::unpack::Unpack;
 use super::walk::{Content, Member, Sink, Walk};
 use super::{Error, Format, HEAD_LENGTH, Limits, Listing, Lookalike, from_tar, from_zip};
 
-/// Lists an archive of any format, reads all of it, and looks at the file that `cmd` names. Nothing is written but, where
-/// that file is large, a temporary one without a name.
+/// Lists an archive of any format, and examines the file that `cmd` names. Reads all of the archive. Writes nothing,
+/// except an unnamed temporary file if the examined program is large.
 ///
 /// # Errors
-/// [`Error`]; a missing `cmd` is none, see [`Listing::find_cmd`].
+/// Returns [`Error`]. A missing `cmd` is not an error, see [`Listing::find_cmd`].
 pub fn list<R: Read + Seek>(mut file: R, cmd: &str, limits: &Limits) -> Result<Listing, Error> {
     let listing = run(&mut file, cmd, limits, ())?;
-    // Content of a file that only a link names as cmd had gone by before the link was seen.
+    // `cmd` is a link, and its target was read before the link was seen: read the archive again.
     if listing.program.is_none()
         && let Ok(found) = listing.find_cmd(cmd)
     {
@@ -28,10 +28,10 @@ pub fn list<R: Read + Seek>(mut file: R, cmd: &str, limits: &Limits) -> Result<L
     Ok(listing)
 }
 
-/// The same for bytes that come one after the other, such as a download that is going on. They are read to the end.
+/// Like [`list`], for a stream such as a running download. Reads it to the end.
 ///
 /// # Errors
-/// [`Error`], [`Error::NotSeekable`] for a `.zip`: [`list`] reads it when all of it is there.
+/// Returns [`Error`]; it is [`Error::NotSeekable`] for a `.zip`, which [`list`] can read once it is complete.
 pub fn list_stream<R: Read>(mut stream: R, cmd: &str, limits: &Limits) -> Result<Listing, Error> {
     let mut head = [0; HEAD_LENGTH];
     let length = fill(&mut stream, &mut head).map_err(Error::Read)?;
@@ -42,11 +42,11 @@ pub fn list_stream<R: Read>(mut stream: R, cmd: &str, limits: &Limits) -> Result
     walk.finish(format)
 }
 
-/// Unpacks an archive into a directory that exists, is empty, and belongs to the caller alone. Files get the mode 0755 or
-/// 0644; a bare executable is named as `cmd` asks. After an error the caller deletes the directory.
+/// Unpacks an archive into an existing, empty directory that no other process writes to. Files get mode 0755 or 0644; a
+/// bare executable gets the name in `cmd`. After an error, the caller must delete the directory.
 ///
 /// # Errors
-/// [`Error`]; nothing has then been written outside the directory, but inside there may be a part of the archive.
+/// Returns [`Error`]. Nothing was written outside the directory, which may contain a part of the archive.
 pub fn unpack<R: Read + Seek>(file: R, cmd: &str, limits: &Limits, into: &Path) -> Result<Listing, Error> {
     run(file, cmd, limits, Unpack::into(into)?)
 }
@@ -81,7 +81,7 @@ fn run_stream<R: Read, S: Sink>(
         Format::Zip => Err(Error::NotSeekable),
         Format::Tar(compression) => from_tar::walk(source, compression, meter, walk),
         Format::Executable => {
-            // Clients save it under the last part of cmd.
+            // Clients save it under the file name of `cmd`.
             let path = cmd_path(cmd).unwrap_or_default();
             let name = path.rsplit('/').next().unwrap_or_default();
             let name = if name.is_empty() { "executable" } else { name };
@@ -91,7 +91,7 @@ fn run_stream<R: Read, S: Sink>(
     }
 }
 
-/// Disk images of Apple are known by their last block only.
+/// Apple disk images are recognized only by their last block.
 fn by_tail<R: Read + Seek>(file: &mut R) -> Lookalike {
     let mut mark = [0; 4];
     let found = file.seek(SeekFrom::End(-512)).is_ok() && file.read_exact(&mut mark).is_ok() && mark == *b"koly";

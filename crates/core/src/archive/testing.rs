@@ -1,4 +1,4 @@
-//! Archives made for tests, good ones and bad ones.
+//! Builders for valid and malicious archives in tests.
 
 use std::io::{Cursor, Write as _};
 
@@ -8,7 +8,7 @@ use zip::write::SimpleFileOptions;
 
 use super::Compression;
 
-/// A tar that says whatever it is told to.
+/// Builds a tar with any headers.
 #[derive(Default)]
 pub(super) struct Tar(Vec<u8>);
 
@@ -33,7 +33,7 @@ impl Tar {
         self.raw(EntryType::Link, name.as_bytes(), target.as_bytes(), b"", 0o644)
     }
 
-    /// An extended header of pax, for the next entry.
+    /// Adds a pax extended header for the next entry.
     pub(super) fn pax(self, records: &[(&str, &str)]) -> Self {
         self.raw(EntryType::XHeader, b"PaxHeaders/x", b"", &pax_records(records), 0o644)
     }
@@ -53,7 +53,7 @@ impl Tar {
         self
     }
 
-    /// The bytes, with the end that a tar must have.
+    /// The bytes, with the end-of-archive marker.
     pub(super) fn bytes(mut self) -> Vec<u8> {
         self.0.resize(self.0.len() + 1024, 0);
         self.0
@@ -98,7 +98,7 @@ pub(super) fn compress(bytes: &[u8], compression: Compression) -> Vec<u8> {
 pub(super) const COMPRESSIONS: [Compression; 5] =
     [Compression::None, Compression::Gzip, Compression::Bzip2, Compression::Xz, Compression::Zstd];
 
-/// A `.zip` that says whatever it is told to.
+/// Builds a `.zip` with any headers.
 pub(super) struct Zip(ZipWriter<Cursor<Vec<u8>>>);
 
 impl Zip {
@@ -131,7 +131,7 @@ impl Zip {
     }
 }
 
-/// Writes other bytes of the same length in every place.
+/// Replaces all occurrences of `from` by `to`, of the same length.
 pub(super) fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
     assert_eq!(from.len(), to.len());
     let places: Vec<usize> = (0..=bytes.len() - from.len()).filter(|&at| bytes[at..].starts_with(from)).collect();
@@ -141,7 +141,7 @@ pub(super) fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
     }
 }
 
-/// The smallest header of a 64-bit ELF program with one segment.
+/// The smallest header of a 64-bit ELF program, with one segment.
 pub(super) fn elf(machine: u16, os_abi: u8) -> Vec<u8> {
     let mut bytes = vec![0; 64 + 56];
     bytes[..8].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, os_abi]);

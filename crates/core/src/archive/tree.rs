@@ -1,5 +1,4 @@
-//! The tree that the entries of an archive make, without a file system: what is the same name, what is inside what, and
-//! where links lead.
+//! The tree of an archive's entries, without a file system: detects duplicate names and finds where links lead.
 
 use std::collections::HashMap;
 use std::mem;
@@ -8,10 +7,10 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 
 use super::{Entry, Kind, Reason, name};
 
-/// How many links a path may lead through, as on Linux.
+/// Maximum number of links to follow in one path, as on Linux.
 const HOPS: usize = 40;
 
-/// How many parts of paths are looked up for all links of an archive together.
+/// Maximum number of path components to look up for all links of an archive.
 const STEPS: usize = 4_000_000;
 
 type Id = usize;
@@ -27,14 +26,14 @@ pub(super) struct Tree {
 #[derive(Debug)]
 struct Node {
     parent: Id,
-    /// The name, where it is spelled otherwise than the key it is kept under.
+    /// The original spelling of the name, if it differs from its key in [`Directory::children`].
     spelling: Option<Box<str>>,
     kind: NodeKind,
 }
 
 #[derive(Debug)]
 enum NodeKind {
-    /// Apart, for most nodes are files.
+    /// Boxed to keep nodes small, since most are files.
     Directory(Box<Directory>),
     /// Index of the entry.
     File(usize),
@@ -46,17 +45,17 @@ enum NodeKind {
 
 #[derive(Debug, Default)]
 struct Directory {
-    /// By their names as [`fold`] makes them.
+    /// Children by name, normalized with [`fold`].
     children: HashMap<Box<str>, Id>,
-    /// Whether the archive lists it itself.
+    /// Whether the archive has an entry for this directory.
     listed: bool,
 }
 
-/// What the insertion of an entry came to.
+/// The result of [`Tree::insert`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Inserted {
     New,
-    /// A directory that has been listed before.
+    /// A directory that had an entry before.
     Again,
 }
 
@@ -66,12 +65,12 @@ impl Tree {
         Self { nodes: vec![Node { parent: ROOT, spelling: None, kind }], steps: 0 }
     }
 
-    /// How many files, links and directories there are, implied directories included.
+    /// Number of files, links and directories, including directories that only occur in paths.
     pub(super) fn len(&self) -> usize {
         self.nodes.len() - 1
     }
 
-    /// Adds the entry that will have this index.
+    /// Inserts the entry with this index.
     pub(super) fn insert(&mut self, path: &str, kind: &Kind, index: usize) -> Result<Inserted, Reason> {
         let (above, last) = path.rsplit_once('/').unwrap_or(("", path));
         let mut at = ROOT;
@@ -109,7 +108,7 @@ impl Tree {
         }
     }
 
-    /// The regular file of exactly this path, without following links.
+    /// Finds the regular file at exactly this path, without following links.
     pub(super) fn file(&self, path: &str) -> Option<usize> {
         let mut at = ROOT;
         for part in name::parts(path) {
@@ -118,8 +117,8 @@ impl Tree {
         if let NodeKind::File(index) = self.nodes[at].kind { Some(index) } else { None }
     }
 
-    /// Whether a link ends inside the archive, whatever it passes through. Names are compared without case, for on some
-    /// systems they are; where they are not, a link to a name that differs leads nowhere.
+    /// Checks that a link ends inside the archive on every system. Names are compared without case, since some file
+    /// systems ignore it; on others, a link with different case is merely dangling.
     pub(super) fn check_link(&mut self, link: &Entry, target: &str, entries: &[Entry]) -> Result<(), Reason> {
         let above = link.path.rsplit_once('/').map_or("", |(above, _)| above);
         let Some(from) = self.follow(ROOT, above, entries, false)? else {
@@ -128,7 +127,7 @@ impl Tree {
         self.follow(from, target, entries, false).map(|_| ())
     }
 
-    /// The regular file behind a path, links followed, every name spelled as in the path.
+    /// Finds the regular file at a path, following links. All names must be spelled as in the path.
     pub(super) fn resolve(&mut self, path: &str, entries: &[Entry]) -> Option<usize> {
         let id = self.follow(ROOT, path, entries, true).ok()??;
         match self.nodes[id].kind {
@@ -141,11 +140,11 @@ impl Tree {
         }
     }
 
-    /// Walks a path part by part. `None` where there is nothing.
+    /// Follows a path, component by component; `None` if it does not exist.
     fn follow(&mut self, from: Id, path: &str, entries: &[Entry], exact: bool) -> Result<Option<Id>, Reason> {
         let mut pending: Vec<&str> = name::parts(path).rev().collect();
         let (mut at, mut hops) = (from, 0);
-        // How far the path has gone on where there is nothing; systems stop there, but `..` might lead back.
+        // Number of components below the last existing one. Systems stop there, but `..` might lead back.
         let mut missing = 0_usize;
         while let Some(part) = pending.pop() {
             self.steps += 1;
@@ -207,7 +206,7 @@ impl Tree {
         if self.is_spelled(id, part) { Ok(()) } else { Err(Reason::CaseCollision { other: self.path(id) }) }
     }
 
-    /// The path of a node, for a message.
+    /// The path of a node, for messages.
     fn path(&self, mut id: Id) -> String {
         let mut parts = Vec::new();
         while id != ROOT {
@@ -226,7 +225,7 @@ impl Tree {
     }
 }
 
-/// A name as file systems compare it that know neither case nor the ways to write an accent.
+/// Normalizes a name as file systems do that ignore case and Unicode normalization.
 fn fold(part: &str) -> String {
     if part.is_ascii() {
         return part.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Writing entries to a directory that no other process writes to.
+//! Writes entries to a directory that no other process writes to.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -8,15 +8,15 @@ use super::walk::Sink;
 use super::{Entry, Error, Kind};
 use crate::sys::fs::PathError;
 
-/// Writes entries below one directory. As long as files are written there is no link anywhere below it, so that none can
-/// be followed; and nothing that exists is ever opened.
+/// Writes entries below one directory. Links are created last, so no link can be followed while files are written, and
+/// existing files are never opened.
 pub(super) struct Unpack {
     root: PathBuf,
     file: Option<(PathBuf, File)>,
 }
 
 impl Unpack {
-    /// Starts to fill a directory, which must exist and be empty.
+    /// Starts to write to a directory, which must exist and be empty.
     pub(super) fn into(root: &Path) -> Result<Self, Error> {
         let mut items = fs::read_dir(root).map_err(PathError::at(root))?;
         if items.next().is_some() {
@@ -25,7 +25,7 @@ impl Unpack {
         Ok(Self { root: root.to_owned(), file: None })
     }
 
-    /// The path of an entry, with the directories above it made.
+    /// The path of an entry; creates its parent directories.
     fn place(&self, path: &str) -> Result<PathBuf, Error> {
         let path = self.root.join(path);
         if let Some(parent) = path.parent().filter(|parent| !parent.is_dir()) {
@@ -61,7 +61,7 @@ impl Sink for Unpack {
 
     fn links(&mut self, entries: &[Entry]) -> Result<(), Error> {
         self.file = None;
-        // All directories stand before the first symbolic link does.
+        // Creates all directories before the first symbolic link.
         let links = |entry: &&Entry| matches!(entry.kind, Kind::Symlink { .. } | Kind::Hardlink { .. });
         let places: Vec<(PathBuf, &Entry)> = entries
             .iter()
@@ -94,7 +94,8 @@ fn symlink(target: &str, place: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, place)
 }
 
-/// Windows wants to know what a link leads to; a link to a link that is not there yet counts as one to a file.
+/// Windows distinguishes links to files and to directories. If the target does not exist yet, a link to a file is
+/// created.
 #[cfg(windows)]
 fn symlink(target: &str, place: &Path) -> io::Result<()> {
     let target = target.replace('/', "\\");

@@ -1,4 +1,4 @@
-//! What is done with every entry, whichever format it comes from and whether it is listed or unpacked.
+//! Processes entries of all formats, for listing and for unpacking.
 
 use std::io::{self, Read};
 use std::mem;
@@ -13,11 +13,11 @@ use crate::text::quote;
 
 const BUFFER: usize = 128 * 1024;
 
-/// An entry as it is in an archive.
+/// An entry as read from an archive.
 pub(super) struct Member<'a> {
     pub(super) name: &'a [u8],
     pub(super) content: Content<'a>,
-    /// What the archive says of its size, in bytes, if it says anything.
+    /// Size in bytes as stated in the archive, if it is.
     pub(super) size: Option<u64>,
     pub(super) executable: bool,
 }
@@ -30,17 +30,17 @@ pub(super) enum Content<'a> {
     Hardlink(&'a [u8]),
 }
 
-/// Where the entries go. Every path is safe, every directory on the way to it is a real one, and no name comes twice.
+/// Receives the entries. Every path is safe, all its parents are real directories, and no path occurs twice.
 pub(super) trait Sink {
     fn directory(&mut self, path: &str) -> Result<(), Error>;
-    /// Begins a file. Its content follows by [`Sink::write`], until anything else is called.
+    /// Starts a file. Its content follows with [`Sink::write`] until another method is called.
     fn file(&mut self, path: &str, executable: bool) -> Result<(), Error>;
     fn write(&mut self, chunk: &[u8]) -> Result<(), Error>;
-    /// Called once, when everything else is there and every link has been found to stay inside.
+    /// Called once at the end, after all links were checked.
     fn links(&mut self, entries: &[Entry]) -> Result<(), Error>;
 }
 
-/// For a listing, nothing is kept.
+/// Discards everything, for listings.
 impl Sink for () {
     fn directory(&mut self, _path: &str) -> Result<(), Error> {
         Ok(())
@@ -62,7 +62,7 @@ impl Sink for () {
 pub(super) struct Walk<S> {
     meter: Rc<Meter>,
     sink: S,
-    /// The path of the file whose content is examined.
+    /// The path of the file to examine.
     wanted: Option<String>,
     examiner: Option<Examiner>,
     entries: Vec<Entry>,
@@ -70,7 +70,7 @@ pub(super) struct Walk<S> {
     members: u64,
     names: u64,
     buffer: Vec<u8>,
-    /// The entry that is being read, or was last.
+    /// Path of the current or last entry.
     at: String,
 }
 
@@ -90,13 +90,13 @@ impl<S: Sink> Walk<S> {
         }
     }
 
-    /// Takes the next entry, and reads its content to the end.
+    /// Processes the next entry, and reads its content to the end.
     pub(super) fn member(&mut self, member: &Member<'_>, content: &mut dyn Read) -> Result<(), Error> {
         let refuse = |reason| Error::refused(member.name, reason);
         self.count()?;
         let path = name::normalise(member.name).map_err(refuse)?;
         if path.is_empty() {
-            // The root of the archive itself, as `tar -c .` writes it.
+            // The root directory, which `tar -c .` includes.
             return if matches!(member.content, Content::Directory) { Ok(()) } else { Err(refuse(Reason::Empty)) };
         }
         let kind = Self::kind(&member.content).map_err(refuse)?;
@@ -122,13 +122,13 @@ impl<S: Sink> Walk<S> {
         Ok(())
     }
 
-    /// Counts something in the archive that is not an entry of its own.
+    /// Counts a header in the archive that is not an entry of its own.
     pub(super) fn count(&mut self) -> Result<(), Error> {
         self.members += 1;
         self.check_count(self.members)
     }
 
-    /// Ends the walk: looks where the links lead, and has them made.
+    /// Ends the walk: checks all links and has them created.
     pub(super) fn finish(mut self, format: Format) -> Result<Listing, Error> {
         for entry in &self.entries {
             if let Kind::Symlink { target } = &entry.kind {
@@ -158,7 +158,7 @@ impl<S: Sink> Walk<S> {
         })
     }
 
-    /// Reads a file's content and hands it on. Returns its size in bytes.
+    /// Reads the content of a file and passes it on. Returns its size in bytes.
     fn file(&mut self, entry: &Entry, stated: Option<u64>, content: &mut dyn Read) -> Result<u64, Error> {
         self.meter.check_claim(stated.unwrap_or_default()).map_err(Error::TooLarge)?;
         self.sink.file(&entry.path, entry.executable)?;
@@ -203,12 +203,12 @@ impl<S: Sink> Walk<S> {
         if self.names > NAMES { Err(Error::TooLarge(Excess::Names { limit: NAMES })) } else { Ok(()) }
     }
 
-    /// What it means that reading failed, at the entry that was last begun.
+    /// Converts an I/O error to an error about the current entry.
     pub(super) fn explain(&self, error: &io::Error) -> Error {
         self.meter.explain(error, &self.at)
     }
 
-    /// The same, for an entry known by the name that the archive gives it.
+    /// Like [`Walk::explain`], for an entry with this name.
     pub(super) fn explain_at(&self, error: &io::Error, name: &[u8]) -> Error {
         self.meter.explain(error, &String::from_utf8_lossy(name))
     }

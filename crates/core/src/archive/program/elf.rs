@@ -7,7 +7,7 @@ use object::read::elf::{FileHeader, ProgramHeader};
 use super::source::Part;
 use super::{Glibc, Machine, Program};
 
-/// How many needed versions are looked at; a program needs some dozens.
+/// Maximum number of version requirements to examine. Programs have a few dozen.
 const VERSIONS: usize = 2048;
 
 pub(super) fn examine<Elf, R>(file: Part<'_, R>) -> Program
@@ -56,7 +56,7 @@ fn system<Elf: FileHeader<Endian = Endianness>>(header: &Elf) -> &'static str {
     }
 }
 
-/// The newest glibc among the versions of symbols that the program needs.
+/// The newest glibc version among the symbol versions that the program requires.
 fn glibc<Elf, R>(header: &Elf, endian: Endianness, file: Part<'_, R>) -> Option<Glibc>
 where
     Elf: FileHeader<Endian = Endianness>,
@@ -74,7 +74,7 @@ where
         .max()
 }
 
-/// Reads `GLIBC_2.17`, or `GLIBC_2.2.5`.
+/// Parses `GLIBC_2.17` or `GLIBC_2.2.5`.
 fn parse(name: &[u8]) -> Option<Glibc> {
     let mut numbers = std::str::from_utf8(name).ok()?.strip_prefix("GLIBC_")?.split('.').map(str::parse);
     Some(Glibc { major: numbers.next()?.ok()?, minor: numbers.next()?.ok()? })

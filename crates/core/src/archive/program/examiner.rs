@@ -4,14 +4,14 @@ use std::io::{Cursor, Write as _};
 use super::Program;
 use crate::archive::Error;
 
-/// How much of a program is kept in memory, in bytes. It holds all headers but those of ELF, which lie anywhere.
+/// Number of bytes of a program to keep in memory. They contain all headers except those of ELF, which can be anywhere.
 const HEAD: usize = 64 * 1024;
 
-/// Takes the content of a file as it goes by, and keeps what is needed to judge it.
+/// Receives the content of a file, and keeps what [`Program::examine`] needs.
 #[derive(Default)]
 pub(in crate::archive) struct Examiner {
     head: Vec<u8>,
-    /// All of a large ELF file.
+    /// A temporary file with the whole content, if it is ELF and larger than [`HEAD`].
     spool: Option<File>,
 }
 

@@ -3,12 +3,12 @@ use std::collections::BTreeSet;
 use super::{Machine, Program};
 use crate::manifest::Platform;
 
-/// What can be said of a program that was not found unfit.
+/// The result for a program that is not known to be wrong for a platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
-    /// System and machine are right.
+    /// Operating system and machine are right.
     Fits,
-    /// The file is a script or the like, which says nothing of a platform.
+    /// The file is a script or similar, which has no platform.
     NotJudged,
 }
 
@@ -19,31 +19,31 @@ pub enum Mismatch {
     /// It is for another operating system.
     #[error("is a program for {found}, not for {wanted}")]
     System {
-        /// The system it is for.
+        /// The operating system that it is for.
         found: &'static str,
-        /// The system of the platform.
+        /// The operating system of the platform.
         wanted: &'static str,
     },
     /// It is for another machine.
     #[error("is a program for {}, not for {wanted}{}", list(.found), emulation(*.emulated))]
     Machine {
-        /// The machines it is for.
+        /// The machines that it is for.
         found: Vec<Machine>,
         /// The machine of the platform.
         wanted: Machine,
-        /// Whether the platform may run it all the same, slowly and only if its emulator is installed.
+        /// Whether the platform can emulate the machine, if its emulator is installed.
         emulated: bool,
     },
-    /// It cannot be started anywhere.
+    /// It cannot run on any platform.
     #[error("is {0}")]
     Unusable(&'static str),
 }
 
 impl Program {
-    /// Whether the program is for a platform.
+    /// Checks whether the program is for a platform.
     ///
     /// # Errors
-    /// [`Mismatch`].
+    /// Returns [`Mismatch`] if it is not.
     pub fn fits(&self, platform: Platform) -> Result<Fit, Mismatch> {
         let (found, machines) = match self {
             Self::Elf { machine, system, .. } => (*system, std::slice::from_ref(machine)),
@@ -57,7 +57,7 @@ impl Program {
             return Err(Mismatch::System { found, wanted });
         }
         let wanted = machine_of(platform);
-        // Every 64-bit Windows on Intel runs 32-bit programs.
+        // 64-bit Windows on x86-64 runs 32-bit programs natively.
         let fits =
             |machine: &Machine| *machine == wanted || (platform == Platform::WindowsX8664 && *machine == Machine::X86);
         if machines.iter().any(fits) {

@@ -9,10 +9,11 @@ use super::source::{Part, Source};
 use super::{Machine, Program, elf};
 use crate::archive::from_tar::fill;
 
-/// How much of the first line of a script is kept, in bytes.
+/// Maximum length of a script's first line, in bytes.
 const FIRST_LINE: usize = 256;
 
-/// The most slices of a universal binary; a class of Java would have more.
+/// Maximum number of slices in a universal binary. Java class files, with the same magic number, have a higher value
+/// there.
 const SLICES: usize = 44;
 
 pub(super) fn examine(mut file: impl Read + Seek) -> Program {

@@ -1,4 +1,4 @@
-//! Which system and machine an executable is for, by its header.
+//! Detects the operating system and machine of an executable from its header.
 
 mod elf;
 mod examiner;
@@ -12,43 +12,43 @@ use std::io::{Read, Seek};
 pub(super) use examiner::Examiner;
 pub use fits::{Fit, Mismatch};
 
-/// What the content of a file says of where it runs.
+/// The format and target of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Program {
-    /// For Linux and other systems, see `system`.
+    /// An ELF program for Linux or another system.
     Elf {
-        /// What it runs on.
+        /// The machine that it is for.
         machine: Machine,
-        /// The operating system, as far as the header says: Linux programs mostly say nothing, which counts as `linux`.
+        /// The operating system in the header. Most Linux programs do not set it, so `linux` is the default.
         system: &'static str,
-        /// The path of the dynamic loader that must be there; `None` for a static program.
+        /// Path of the required dynamic loader; `None` for a static program.
         interpreter: Option<String>,
-        /// The newest glibc that it needs, as far as it says.
+        /// The newest glibc version that it requires, if stated.
         glibc: Option<Glibc>,
     },
-    /// For macOS; a universal one has several machines.
+    /// A macOS program. Universal binaries have several machines.
     MachO {
-        /// What it runs on.
+        /// The machines that it is for.
         machines: Vec<Machine>,
     },
-    /// For Windows.
+    /// A Windows program.
     Pe {
-        /// What it runs on.
+        /// The machine that it is for.
         machine: Machine,
     },
-    /// Begins with `#!`.
+    /// A script that starts with `#!`.
     Script {
-        /// The rest of that line.
+        /// The rest of the first line.
         interpreter: String,
     },
-    /// In an executable format, but nothing that can be started: a library, an object file, or a broken header.
+    /// An executable format that cannot be started: a library, an object file, or a broken header.
     Unusable(&'static str),
-    /// Anything else: a `.cmd`, a `.js`, …
+    /// Anything else, such as a `.cmd` or `.js` file.
     Other,
 }
 
-/// What a program runs on.
+/// A machine architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Machine {
     /// 64-bit ARM.
@@ -57,21 +57,21 @@ pub enum Machine {
     X8664,
     /// 32-bit Intel and AMD.
     X86,
-    /// One that no platform of a manifest has.
+    /// An architecture that no platform of manifests has.
     Other(String),
 }
 
-/// A version of glibc, such as 2.17.
+/// A glibc version, such as 2.17.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Glibc {
-    /// The first number.
+    /// The major version.
     pub major: u32,
-    /// The second number.
+    /// The minor version.
     pub minor: u32,
 }
 
 impl Program {
-    /// Reads the header of a file. However broken it is, this takes bounded time and memory.
+    /// Examines the header of a file, in bounded time and memory even if it is malformed.
     pub fn examine(file: impl Read + Seek) -> Self {
         header::examine(file)
     }

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use object::read::{ReadCache, ReadRef};
 
-/// How much is read of one executable, in bytes; real headers and tables are much smaller.
+/// Maximum number of bytes to read of an executable. Headers and tables are much smaller.
 const TOTAL: u64 = 4 * 1024 * 1024;
 
-/// What reading one string costs, however short it is.
+/// The number of bytes that each string counts as.
 const STRING: u64 = 4096;
 
-/// A file that gives parts of itself until its allowance is used up: what a header claims decides over no memory.
+/// A file with a budget of bytes to read, so that sizes in headers cannot exhaust memory.
 pub(super) struct Source<R: Read + Seek> {
     cache: ReadCache<R>,
     allowance: Cell<u64>,
@@ -27,7 +27,7 @@ impl<R: Read + Seek> Source<R> {
     }
 }
 
-/// What the parsers take.
+/// A handle to the file, which the parsers copy.
 pub(super) struct Part<'a, R: Read + Seek>(pub(super) &'a Source<R>);
 
 impl<R: Read + Seek> Clone for Part<'_, R> {

@@ -62,12 +62,12 @@ fn links_that_leave_are_refused() {
 
 #[test]
 fn chains_of_links_are_followed_to_their_end() {
-    // Each step alone stays inside.
+    // Each link alone stays inside.
     let bytes = Tar::default().directory("a/b").symlink("a/b/up", "..").symlink("l", "a/b/up/../../victim").bytes();
     assert_eq!(refused(&bytes), of("l", Reason::LinkLeaves { target: "a/b/up/../../victim".to_owned() }));
     let bytes = Tar::default().symlink("x", "y").symlink("y", "z/../..").symlink("z", "d").directory("d").bytes();
     assert!(matches!(refused(&bytes).1, Reason::LinkLeaves { .. }));
-    // The link has another case, which some systems do not see.
+    // The link's name differs in case, which some file systems ignore.
     let bytes = Tar::default().directory("a/b").symlink("a/b/UP", "../..").symlink("l", "a/b/up/../victim").bytes();
     assert!(matches!(refused(&bytes).1, Reason::LinkLeaves { .. }));
     let circle = Tar::default().symlink("a", "b").symlink("b", "a").bytes();
@@ -160,7 +160,7 @@ fn two_readers_must_not_see_two_archives() {
     let global = pax_records(&[("path", "../victim")]);
     let bytes = Tar::default().raw(EntryType::XGlobalHeader, b"g", b"", &global, 0o644).file("x", "1").bytes();
     assert!(how(refused(&bytes).1));
-    // A record inside the value of another is none.
+    // A record inside the value of another is ignored.
     let nested = Tar::default().pax(&[("comment", "x\n18 path=../victim\n")]).file("agent", "1").bytes();
     assert_eq!(listed(&nested).unwrap().entries[0].path, "agent");
 
@@ -173,7 +173,7 @@ fn two_readers_must_not_see_two_archives() {
 
 #[test]
 fn entries_of_a_zip_must_not_share_bytes() {
-    // Both entries of the table of contents point at the first file.
+    // Both entries of the central directory refer to the first file.
     let mut bytes = Zip::new().file("a", "one").file("b", "one").bytes();
     let second = bytes.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
     bytes[second + 42..second + 46].fill(0);

@@ -13,7 +13,7 @@ fn paths(listing: &Listing) -> Vec<&str> {
     listing.entries.iter().map(|entry| entry.path.as_str()).collect()
 }
 
-/// Every file below a directory with its content, links by what they lead to.
+/// All files below a directory with their contents; links with their targets.
 fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
@@ -126,7 +126,7 @@ fn modes_keep_nothing_but_the_executable_bit() {
         let place = Place::new();
         place.unpack(&bytes).unwrap();
         let mode = |name: &str| fs::metadata(place.root().join(name)).unwrap().permissions().mode() & 0o7777;
-        // The user's own mask may take more away.
+        // The umask may remove further bits.
         assert_eq!(
             [mode("setuid") & 0o7722, mode("others") & 0o7722, mode("writable") & 0o7733],
             [0o700, 0o700, 0o600]

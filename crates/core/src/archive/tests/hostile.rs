@@ -33,7 +33,7 @@ static PROGRAMS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     vec![elf(ELF_X86_64, 0), mach_o(MAC_ARM64, 2), universal(&[MAC_ARM64]), pe(PE_AMD64, 2), real]
 });
 
-/// Programs that stop at the first block of zeros would not see what others unpack.
+/// Programs that stop at the first block of zeros would not see entries that others unpack.
 #[test]
 fn entries_behind_a_lone_block_of_zeros_are_refused() {
     let entry = |name: &str| {
@@ -46,12 +46,12 @@ fn entries_behind_a_lone_block_of_zeros_are_refused() {
         let (_, reason) = refused(&bytes);
         assert!(matches!(&reason, Reason::HeadersDisagree(how) if how.contains("single block of zeros")), "{reason:?}");
     }
-    // The end may be a single block, and what stands behind a whole end is read by none.
+    // A single block of zeros may end the archive, and no program reads past a complete end.
     assert!(listed(&[entry("agent"), vec![0; 512]].concat()).is_ok());
     assert!(listed(&[entry("agent"), vec![0; 1024], entry("hidden")].concat()).is_ok());
 }
 
-/// Whatever the bytes are: no panic, nothing outside, and unpacking agrees with listing.
+/// For any input: no panic, nothing written outside, and the same result of listing and unpacking.
 fn survive(bytes: &[u8]) {
     let listing = list(Cursor::new(bytes), "./bin/agent", &TIGHT);
     let _ = list_stream(bytes, "./link", &TIGHT);
@@ -62,7 +62,7 @@ fn survive(bytes: &[u8]) {
     }
 }
 
-/// Puts the checksum of a tar's headers right, so that changes reach what is behind it.
+/// Fixes the checksums of a tar's headers, so that modified headers are processed further.
 fn mend(bytes: &mut [u8]) {
     for block in bytes.chunks_exact_mut(512).filter(|block| &block[257..262] == b"ustar") {
         let mut header = tar::Header::new_old();

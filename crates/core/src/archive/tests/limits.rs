@@ -26,7 +26,7 @@ fn a_bomb_by_ratio_is_stopped_on_the_way() {
         assert!(matches!(excess, Excess::Ratio { limit: 20, .. }), "{compression}: {excess:?}");
     }
     assert!(matches!(too_large(&Zip::new().file("a", &zeros).bytes(), &SMALL), Excess::Ratio { limit: 20, .. }));
-    // Behind the end of the tar, where nobody unpacks it.
+    // Decompressed data after the end of the tar is counted too.
     let bytes = [Tar::default().bytes(), zeros].concat();
     assert!(matches!(too_large(&compress(&bytes, Compression::Gzip), &SMALL), Excess::Ratio { .. }));
 }
@@ -69,7 +69,7 @@ fn a_bomb_by_count_is_stopped_on_the_way() {
     assert_eq!(too_large(&many.bytes(), &SMALL), Excess::Entries { limit: 100 });
     let again = (0..101).fold(Tar::default(), |tar, _| tar.directory("d"));
     assert_eq!(too_large(&again.bytes(), &SMALL), Excess::Entries { limit: 100 });
-    // Directories that are only implied are made all the same.
+    // Directories that only occur in paths are counted too, since they are created.
     let deep = (0..10).fold(Tar::default(), |tar, at| tar.file(&format!("{at}{}", "/d".repeat(20)), ""));
     assert_eq!(too_large(&deep.bytes(), &SMALL), Excess::Entries { limit: 100 });
 }
@@ -91,7 +91,7 @@ fn a_window_larger_than_any_is_refused() {
     let zstd = [&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 22 << 3][..], &[0; 64]].concat();
     assert!(matches!(too_large(&zstd, &Limits::default()), Excess::Window { .. }));
     let mut xz = Tar::default().file("a", "x").compressed(Compression::Xz);
-    // The dictionary's size stands in the header of the block, whose checksum follows.
+    // The dictionary size is in the block header, which is followed by its checksum.
     let at = 12 + xz[12..].windows(2).position(|w| w == [0x21, 0x01]).unwrap() + 2;
     xz[at] = 40;
     let end = 12 + (usize::from(xz[12]) + 1) * 4 - 4;

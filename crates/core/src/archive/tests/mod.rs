@@ -20,7 +20,7 @@ fn streamed(bytes: &[u8]) -> Result<Listing, Error> {
     list_stream(bytes, "./agent", &Limits::default())
 }
 
-/// A directory to unpack into, with a file and a directory beside it that must stay as they are.
+/// A directory to unpack into, next to a file and a directory that must not change.
 struct Place(TempDir);
 
 impl Place {
@@ -55,7 +55,7 @@ impl Place {
     }
 }
 
-/// Lists, streams and unpacks an archive that all three must refuse alike. Returns the entry and the reason.
+/// Lists, streams and unpacks an archive that all three must refuse in the same way. Returns the entry and the reason.
 #[track_caller]
 fn refused(bytes: &[u8]) -> (String, Reason) {
     let reason = |result: Result<Listing, Error>| match result {

@@ -101,7 +101,7 @@ fn a_real_program_is_known_with_what_it_needs() {
             assert!(glibc.major == 2 && glibc.minor >= 17, "{glibc}");
         }
     };
-    // The test itself is a program of the platform it runs on, and so is the shell, which is not as large.
+    // The test executable and the smaller shell are programs for this platform.
     check(Program::examine(fs::File::open("/proc/self/exe").unwrap()));
     let bytes = fs::read("/bin/sh").unwrap();
     check(listed(&Tar::default().file("agent", &bytes).compressed(Compression::Gzip)).unwrap().program.unwrap());
