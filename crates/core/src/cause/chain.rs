@@ -1,14 +1,14 @@
-//! A chain of causes, as uv and many programs in Rust write it: what failed, and below it, indented, why.
+//! Parses error chains as printed by uv and many Rust programs: an error, followed by indented causes.
 
 use super::{line, said};
 
-/// How a line begins that says what failed.
+/// Prefixes of a line with an error.
 const HEADS: [&str; 3] = ["error: ", "Error: ", "× "];
 
-/// How a line begins that says why.
+/// Prefixes of a line with a cause.
 const CAUSES: [&str; 5] = ["cause: ", "Caused by: ", "╰─▶ ", "├─▶ ", "[cause]: "];
 
-/// How many causes are read.
+/// Maximum number of causes.
 const DEPTH: usize = 20;
 
 pub(super) fn cause(lines: &[&str]) -> Option<String> {
@@ -22,7 +22,7 @@ pub(super) fn cause(lines: &[&str]) -> Option<String> {
             continue;
         }
         if bare == "[stderr]" || bare == "[stdout]" {
-            // What another program wrote, which has a cause of its own.
+            // The output of another program, which has a cause of its own.
             parts.extend(said::cause(&unindented(&lines[number + 1..])));
             has_cause = true;
             break;
@@ -42,13 +42,13 @@ pub(super) fn cause(lines: &[&str]) -> Option<String> {
     has_cause.then(|| parts.join(": "))
 }
 
-/// A cause with its number before it.
+/// A cause with a number in front.
 fn numbered(line: &str) -> Option<&str> {
     let (number, rest) = line.split_once(": ")?;
     number.bytes().all(|b| b.is_ascii_digit()).then_some(rest)
 }
 
-/// Lines up to the first that is not indented, without the indentation that they share.
+/// The lines up to the first that is not indented, without their common indentation.
 fn unindented<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let own: Vec<&str> = lines.iter().copied().take_while(|text| text.is_empty() || line::is_indented(text)).collect();
     let width = |text: &&str| text.len() - text.trim_start().len();

@@ -1,10 +1,11 @@
-//! One line without what only terminals read.
+//! Removes what only terminals interpret from a line.
 
-/// What frames a line: boxes, bullets, the bars of Python's exception groups.
+/// Characters of boxes, bullets and the bars of Python's exception groups.
 const FRAME: &[char] =
     &['│', '┃', '|', '║', '╭', '╰', '╮', '╯', '─', '✖', '✗', '✘', '❌', '⚠', '•', '▲', '■', '\u{fe0f}'];
 
-/// The line without terminal escapes; of a line that was written over, what was to be seen last.
+/// Removes terminal escapes. If a line was overwritten with carriage returns, keeps only the text that remained
+/// visible.
 #[must_use]
 pub fn plain(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
@@ -19,7 +20,7 @@ pub fn plain(line: &str) -> String {
                     chars.next();
                     skip_csi(&mut chars);
                 }
-                // A title or a link, up to BEL or `ESC \`.
+                // A title or hyperlink, which ends with BEL or `ESC \`.
                 Some(']' | 'P' | '_' | '^') => {
                     while let Some(c) = chars.next() {
                         if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
@@ -45,7 +46,7 @@ fn skip_csi(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
-/// The line without spaces and frames around it.
+/// Trims white space and frames.
 pub(super) fn bare(line: &str) -> &str {
     let is_edge = |c: char| c.is_whitespace() || FRAME.contains(&c);
     line.trim_start_matches(is_edge).trim_end_matches(|c: char| c.is_whitespace() || ['│', '┃', '|', '║'].contains(&c))
@@ -56,7 +57,7 @@ pub(super) fn is_indented(line: &str) -> bool {
     line.starts_with([' ', '\t'])
 }
 
-/// Whether this is a line of a stack trace, or the source that it shows.
+/// Whether the line is part of a stack trace or of the source excerpt in one.
 pub(super) fn is_frame(line: &str) -> bool {
     let bare = line.trim_start();
     is_indented(line)

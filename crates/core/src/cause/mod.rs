@@ -1,14 +1,14 @@
-//! The cause of a failure, lifted out of what a program wrote before it ended.
+//! Extracts the cause of a failure from the output of a program.
 //!
-//! Programs surround the line that matters with banners, progress, stack frames and addresses of documentation. What is
-//! returned is the line that names an error, an exception or a missing thing, with the lines that belong to it: the whole
-//! chain of `error: … cause: …`, the rest of a message of several lines, the remedy that the program itself gives.
+//! Programs print banners, progress, stack frames and links around the relevant line. This module returns the line that
+//! names an error, an exception or something missing, with the lines that belong to it: the whole chain of `error: …
+//! cause: …`, the rest of a multi-line message, or the program's own advice.
 //!
 //! * [`of`]: the cause as one line
-//! * [`quoted`]: the same as part of a message
+//! * [`quoted`]: the cause as part of a message
 //! * [`plain`]: any line without terminal escapes
 //!
-//! The text comes from a stranger: it is read in one pass for each form, and what is returned is bounded in length.
+//! The output is not trusted: each parser reads it once, and the length of the result is bounded.
 
 mod chain;
 mod line;
@@ -19,20 +19,20 @@ pub use line::plain;
 
 use crate::text::printable;
 
-/// The longest cause, in Unicode scalar values. A longer one loses its middle: what failed is at its beginning, and why is
-/// at its end.
+/// Maximum length of a cause, in Unicode scalar values. Longer ones are cut in the middle, since the beginning says
+/// what failed and the end says why.
 const CAUSE_LIMIT: usize = 600;
 
-/// The cause in a text, as one line without terminal escapes; `None` when no line of it says anything.
+/// The cause in a text, as one line without terminal escapes; `None` if no line contains one.
 ///
-/// Hidden characters other than escapes stay: make the line printable before it is shown.
+/// Other hidden characters are kept: make the line printable before showing it.
 #[must_use]
 pub fn of(text: &str) -> Option<String> {
     let lines: Vec<String> = text.lines().map(plain).collect();
     in_lines(&lines.iter().map(String::as_str).collect::<Vec<_>>()).map(bounded)
 }
 
-/// The cause in a text as part of a message: printable and between backticks.
+/// The cause in a text as part of a message: printable, between backticks.
 #[must_use]
 pub fn quoted(text: &str) -> Option<String> {
     of(text).map(|cause| format!("`{}`", printable(&cause).replace('`', "'")))
@@ -60,7 +60,7 @@ mod tests {
 
     use super::*;
 
-    /// Each file has the cause, a line of dashes, and what a program really wrote.
+    /// Each file contains the expected cause, a line of dashes, and real output of a program.
     #[test]
     fn causes_are_found_in_what_programs_really_write() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/cause");

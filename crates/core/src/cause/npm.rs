@@ -1,11 +1,11 @@
-//! What npm writes: every line with a prefix, most with a label.
+//! Parses npm's output, in which each line has a prefix and most have a label.
 
 use super::{line, said};
 
-/// How many lines a cause is made of.
+/// Maximum number of lines in a cause.
 const LINES: usize = 5;
 
-/// How lines begin that hold no cause: where it was, and advice that is the same for all errors.
+/// Prefixes of lines without a cause: locations, and generic advice.
 const ASIDE: &[&str] = &[
     "code ", "syscall ", "errno ", "path ", "dest ", "file ", "command ", "A complete log", "In most cases",
     "a package version", "This is a problem related", "If you are behind", "'proxy' config", "Note that you can",
@@ -13,14 +13,14 @@ const ASIDE: &[&str] = &[
     "Clear up some disk space",
 ];
 
-/// How npm begins a warning about a file that it could not unpack, for which it fails in no other way.
+/// Prefix of a warning about a file that npm could not unpack. It may be the only sign of the failure.
 const UNPACKING: &str = "npm warn tar TAR_ENTRY_ERROR ";
 
-/// The labels that npm puts before a line.
+/// Labels before a line's text.
 const LABELS: &[&str] =
     &["notarget ", "404 ", "403 ", "401 ", "engine ", "notsup ", "network ", "enoent ", "nospc ", "ERESOLVE "];
 
-/// A line of an error without its prefix.
+/// The text of an error line without npm's prefix.
 pub(super) fn inner(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("npm error").or_else(|| line.strip_prefix("npm ERR!"));
     let rest = rest.or_else(|| line.strip_prefix(UNPACKING))?;
@@ -30,11 +30,11 @@ pub(super) fn inner(line: &str) -> Option<&str> {
 pub(super) fn cause(lines: &[&str]) -> Option<String> {
     let lines: Vec<&str> = lines.iter().filter_map(|line| inner(line)).collect();
     let code = lines.first()?.strip_prefix("code ").unwrap_or_default().trim();
-    // Below the command of a script that failed is what the script wrote.
+    // The output of a failed script follows its command.
     if let Some(at) = lines.iter().rposition(|line| line.starts_with("command sh ") || line.starts_with("command cmd "))
         && let Some(said) = said::cause(&lines[at + 1..])
     {
-        // A script that starts npm itself, for a package that its system needs, seldom says why that has failed.
+        // A script that runs npm itself, to install a package for the platform, rarely says why that failed.
         let nested: Vec<&str> = lines[at + 1..].iter().copied().skip_while(|line| inner(line).is_none()).collect();
         let end = nested.iter().position(|line| line.contains("A complete log")).unwrap_or(nested.len());
         let nested = cause(&nested[..end]).filter(|nested| !said.contains(nested.as_str()));
@@ -44,7 +44,7 @@ pub(super) fn cause(lines: &[&str]) -> Option<String> {
     let mut depth = 0_usize;
     for text in &lines {
         let is_aside = depth > 0 || line::is_frame(text) || ASIDE.iter().any(|aside| text.starts_with(aside));
-        // After a stack trace come the members of the error.
+        // The properties of the error object follow the stack trace.
         depth = if text.ends_with('{') { depth + 1 } else { depth.saturating_sub(usize::from(text.trim() == "}")) };
         let text = LABELS.iter().find_map(|label| text.strip_prefix(label)).unwrap_or(text);
         let is_aside = is_aside || ASIDE.iter().any(|aside| text.trim_start().starts_with(aside));

@@ -1,21 +1,21 @@
-//! What any program writes: the line that names an error, an exception or a missing thing.
+//! Finds the cause in any program's output: the line that names an error, an exception or something missing.
 
 use super::line::{bare, is_frame, is_indented};
 
-/// How many lines after the first belong to a message at most.
+/// Maximum number of lines to add to the first line of a message.
 const MORE: usize = 4;
 
-/// How a name ends that a language gives to an exception.
+/// Suffixes of exception names.
 const EXCEPTIONS: [&str; 6] = ["Error", "Exception", "Interrupt", "Exit", "Failure", "Panic"];
 
-/// How lines begin that name an error, in lower case.
+/// Prefixes of lines with an error, in lower case.
 const ERRORS: [&str; 6] = ["error", "fatal", "panic:", "exception in thread", "unhandled", "uncaught"];
 
-/// What else names an error, in lower case.
+/// Other texts that mark an error, in lower case.
 const NAMES: [&str; 5] =
     [": error: ", "error while loading shared libraries", "\"level\":\"error\"", "\"level\":\"fatal\"", "level=error"];
 
-/// What is said of things that are missing, refused or wrong, in lower case.
+/// Words about something missing, refused or wrong, in lower case.
 const MISSING: [&str; 40] = [
     "not found", "no such ", "cannot ", "can't ", "could not ", "couldn't ", "unable to ", "failed", "missing",
     "required", "requires ", "not set", "not installed", "not configured", "not supported", "unsupported", "not a ",
@@ -24,7 +24,7 @@ const MISSING: [&str; 40] = [
     "timed out", "out of memory", "does not exist", "doesn't exist", "no module ", "undefined symbol",
 ];
 
-/// How lines begin that send the reader elsewhere, or that follow every failure, in lower case.
+/// Prefixes of lines that link elsewhere or follow every failure, in lower case.
 const ASIDE: [&str; 22] = [
     "visit ", "see ", "for more", "learn more", "read more", "docs:", "documentation", "usage:", "note:", "hint:",
     "node.js v", "npm warn", "npm notice", "traceback (most recent", "require stack", "stack backtrace", "goroutine ",
@@ -32,13 +32,13 @@ const ASIDE: [&str; 22] = [
     "during handling of the above",
 ];
 
-/// How lines begin that say what the program does.
+/// Prefixes of progress messages.
 const PROGRESS: [&str; 16] = [
     "installing", "downloading", "downloaded", "fetching", "extracting", "resolved", "prepared", "installed",
     "building", "platform:", "architecture:", "loading", "starting", "welcome", "thank", "using ",
 ];
 
-/// How a line begins with which the program says what helps, in lower case.
+/// Prefixes of advice, in lower case.
 const REMEDIES: [&str; 12] = [
     "install ", "run", "set ", "try ", "export ", "please", "use ", "make sure", "add ", "log in", "sign in", "to fix",
 ];
@@ -49,20 +49,20 @@ pub(super) fn cause(lines: &[&str]) -> Option<String> {
     (weight > 0).then(|| message(lines, at))
 }
 
-/// How likely the cause is in this line. Of two that weigh the same, the later one is nearer to the end of the program.
+/// How likely a line contains the cause. Of lines with equal weight, the last one counts.
 fn weight(line: &str) -> u8 {
     let text = bare(line);
     let lower: String = text.chars().take(1000).collect::<String>().to_lowercase();
     let begins = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    // Whatever fails after that fails because of it.
+    // A full disk causes all failures that follow.
     if has(&["no space left on device", "disk quota exceeded"]) {
         return 6;
     }
     if begins(&ASIDE) || is_frame(line) || is_address(text) || !says_something(text) {
         return 0;
     }
-    // Read with the exception that it belongs to.
+    // Printed together with the exception that it belongs to.
     if begins(&["[cause]: "]) {
         return 1;
     }
@@ -78,7 +78,7 @@ fn weight(line: &str) -> u8 {
     if begins(&REMEDIES) && !begins(&PROGRESS) {
         return 3;
     }
-    // The source that a runtime shows above its message may have all these words, too.
+    // Source code that a runtime prints above its message may contain these words too.
     if has(&MISSING) && !text.ends_with([';', '{']) && !lower.starts_with("throw ") {
         return 4;
     }
@@ -94,14 +94,14 @@ enum Level {
     Other,
 }
 
-/// The level of a line of a log, which has it among its first words.
+/// The level of a log line, if one of its first five words is one.
 fn level(text: &str) -> Option<Level> {
     text.split_whitespace().take(5).find_map(|word| {
         let is_marked = word.starts_with('[') && word.ends_with(']');
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
         let upper = if is_marked { word.to_uppercase() } else { word.to_owned() };
         match upper.as_str() {
-            // `FATAL ERROR:` and `ERROR:` as well.
+            // Also matches `FATAL ERROR:` and `ERROR:`.
             "ERROR" | "FATAL" | "CRITICAL" | "ERR" | "SEVERE" => Some(Level::Error),
             "WARN" | "WARNING" => Some(Level::Warning),
             "INFO" | "DEBUG" | "TRACE" | "NOTICE" => Some(Level::Other),
@@ -110,7 +110,7 @@ fn level(text: &str) -> Option<Level> {
     })
 }
 
-/// Whether a line has words, and is not a drawing: letters that stand together, and not too much around them.
+/// Whether a line has words rather than only drawing characters.
 fn says_something(text: &str) -> bool {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1);
     let letters: usize = words.map(|word| word.chars().count()).sum();
@@ -122,7 +122,8 @@ fn is_address(text: &str) -> bool {
     (text.starts_with("https://") || text.starts_with("http://")) && !text.contains(' ')
 }
 
-/// Whether a line begins with the name of an exception: `ImportError: …`, `Error [CODE]: …`, `Caused by: a.b.SomeException`.
+/// Whether a line starts with the name of an exception: `ImportError: …`, `Error [CODE]: …`, `Caused by:
+/// a.b.SomeException`.
 fn is_exception(text: &str) -> bool {
     let text = text.strip_prefix("Caused by: ").or_else(|| text.strip_prefix("Uncaught ")).unwrap_or(text);
     let name = text.split([':', ' ']).next().unwrap_or_default();
@@ -133,11 +134,11 @@ fn is_exception(text: &str) -> bool {
         && (rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" ["))
 }
 
-/// The message that begins at a line, with the lines that belong to it.
+/// The message that starts at a line, with the lines that belong to it.
 fn message(lines: &[&str], at: usize) -> String {
     let mut parts = vec![bare(lines[at])];
     let after = &lines[(at + 1).min(lines.len())..];
-    // Above a stack trace, everything belongs to the message.
+    // All lines before a stack trace belong to the message.
     let trace = after.iter().take(MORE + 1).position(|line| is_frame(line));
     let is_panic = parts[0].contains("panicked at") && parts[0].ends_with(':');
     for (number, line) in after.iter().take(MORE).enumerate() {
@@ -155,7 +156,7 @@ fn message(lines: &[&str], at: usize) -> String {
             break;
         }
     }
-    // Node.js writes the cause of an exception below its frames.
+    // Node.js prints the cause of an exception after its stack trace.
     let causes = after.iter().take_while(|line| !line.trim().is_empty()).map(|line| line.trim_start());
     let causes = causes.filter_map(|line| line.strip_prefix("[cause]: "));
     let mut text = parts.join(" ").trim_end_matches([' ', '{']).to_owned();
