@@ -1,4 +1,4 @@
-//! Asking the package managers of this machine, and running programs that a person has named.
+//! Runs package managers, and programs that the user has named.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -8,13 +8,13 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The longest answer that is read, in bytes.
+/// Maximum length of the output, in bytes.
 const OUTPUT_LIMIT: u64 = 1 << 16;
 
-/// Runs a program of this machine with an empty standard input, and returns what it writes to its standard output; `None`
-/// when it is not there, fails, or takes longer than `timeout`.
+/// Runs a program with empty stdin and returns its stdout. Returns `None` if the program does not exist, fails, writes
+/// invalid UTF-8, or takes longer than `timeout`.
 ///
-/// It runs in `directory`, whose configuration files it may read.
+/// It runs in `directory`, and may read configuration files there.
 #[must_use]
 pub fn answer(program: &str, arguments: &[&str], directory: &Path, timeout: Duration) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "the package manager is the person's own, with its own environment")]
@@ -24,18 +24,18 @@ pub fn answer(program: &str, arguments: &[&str], directory: &Path, timeout: Dura
     let mut child = command.spawn().ok()?;
     let answer = read(&mut child, timeout);
     if answer.is_none() {
-        // It may have ended by itself.
+        // The program may have ended already.
         let _ = child.kill();
     }
     let is_success = child.wait().is_ok_and(|status| status.success());
     answer.filter(|_| is_success)
 }
 
-/// Runs a program that a person has named, in a directory, with an empty standard input; what it says goes where this
-/// program's own talk goes. Its standard output goes nowhere.
+/// Runs a program that the user has named, with empty stdin. Its stdout is discarded; its stderr is that of this
+/// process.
 ///
 /// # Errors
-/// Why it did not end well, as a sentence that names it.
+/// Returns a message if the program cannot be started, fails, or takes longer than `timeout`.
 pub fn run(program: &str, arguments: &[&OsStr], directory: &Path, timeout: Duration) -> Result<(), String> {
     let shown = crate::text::quote(program);
     #[expect(clippy::disallowed_methods, reason = "the person's own program, with its own environment")]
@@ -49,7 +49,7 @@ pub fn run(program: &str, arguments: &[&OsStr], directory: &Path, timeout: Durat
             Ok(Some(status)) => return Err(format!("{shown} failed: {status}")),
             Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(10)),
             Ok(None) => {
-                // It may have ended by itself.
+                // The program may have ended already.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(format!("{shown} took longer than {} s", timeout.as_secs()));
@@ -62,11 +62,11 @@ pub fn run(program: &str, arguments: &[&OsStr], directory: &Path, timeout: Durat
 fn read(child: &mut Child, timeout: Duration) -> Option<String> {
     let output = child.stdout.take()?;
     let (send, receive) = mpsc::channel();
-    // The thread ends with the output, at the latest when everybody who holds it has ended.
+    // The thread ends when all processes that hold the pipe have ended.
     thread::spawn(move || {
         let mut text = String::new();
         let is_text = output.take(OUTPUT_LIMIT).read_to_string(&mut text).is_ok();
-        // After the time is over, the answer is not read any more.
+        // After the timeout, nothing receives the output.
         let _ = send.send(is_text.then_some(text));
     });
     receive.recv_timeout(timeout).ok().flatten()

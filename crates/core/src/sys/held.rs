@@ -1,7 +1,7 @@
-//! Directories held by descriptors.
+//! Directories accessed through file descriptors.
 //!
-//! A path may lead somewhere else the next time that it is used: a program that can write above it can put a link there.
-//! A descriptor cannot.
+//! A program that can write to a parent directory can replace a part of a path by a link at any time. A file descriptor
+//! still refers to the same directory.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -14,18 +14,18 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// A directory. Names in it are names of entries: links are never followed.
+/// An open directory. Names are those of direct entries; links are never followed.
 #[derive(Debug)]
 pub(crate) struct Held(OwnedFd);
 
 impl Held {
-    /// Opens a directory. A link in its own place is refused; those above it are followed.
+    /// Opens a directory. A link at the path itself is an error; links in parent directories are followed.
     #[cfg(any(target_os = "linux", test))]
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Ok(open_at(CWD, path.as_os_str())?)
     }
 
-    /// Opens a directory, and gives its owner all rights to it.
+    /// Opens a directory, and gives its owner all permissions.
     pub(crate) fn unlock(path: &Path) -> io::Result<Self> {
         Ok(unlock_at(CWD, path.as_os_str())?)
     }
@@ -35,7 +35,7 @@ impl Held {
         Ok(open_at(self.0.as_fd(), name)?)
     }
 
-    /// Opens a directory in this one, and gives its owner all rights to it.
+    /// Opens a directory in this one, and gives its owner all permissions.
     pub(crate) fn enter_unlocked(&self, name: &OsStr) -> io::Result<Self> {
         Ok(unlock_at(self.0.as_fd(), name)?)
     }
@@ -44,7 +44,7 @@ impl Held {
     #[cfg(target_os = "linux")]
     pub(crate) fn file(&self, name: &OsStr) -> io::Result<Option<std::fs::File>> {
         let is_file = |stat: rustix::fs::Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        // To open a device may do something already.
+        // Opening a device can have side effects.
         if !is_file(statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?) {
             return Ok(None);
         }
@@ -53,19 +53,19 @@ impl Held {
         Ok(is_file(fstat(&file)?).then(|| file.into()))
     }
 
-    /// The permissions.
+    /// The permission bits.
     #[cfg(target_os = "linux")]
     pub(crate) fn mode(&self) -> io::Result<u32> {
         Ok(fstat(&self.0)?.st_mode & 0o7777)
     }
 
-    /// Sets the permissions.
+    /// Sets the permission bits.
     #[cfg(target_os = "linux")]
     pub(crate) fn set_mode(&self, mode: u32) -> io::Result<()> {
         Ok(fchmod(&self.0, Mode::from_raw_mode(mode))?)
     }
 
-    /// The names of what is in it, and whether each is a directory.
+    /// The names of all entries, and whether each is a directory.
     pub(crate) fn entries(&self) -> io::Result<Vec<(OsString, bool)>> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.0)? {
@@ -77,7 +77,7 @@ impl Held {
             let kind = match entry.file_type() {
                 FileType::Unknown => match statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(stat) => FileType::from_raw_mode(stat.st_mode),
-                    // It has gone meanwhile.
+                    // The entry was removed meanwhile.
                     Err(_) => continue,
                 },
                 kind => kind,
@@ -87,23 +87,23 @@ impl Held {
         Ok(entries)
     }
 
-    /// Makes a directory for its owner alone in this one.
+    /// Creates a directory in this one, private to its owner.
     pub(crate) fn make(&self, name: &OsStr) -> io::Result<Self> {
         mkdirat(&self.0, name, Mode::from_raw_mode(0o700))?;
         self.enter(name)
     }
 
-    /// Moves what has this name into another directory.
+    /// Moves an entry into another directory.
     pub(crate) fn move_to(&self, name: &OsStr, target: &Self, new: &OsStr) -> io::Result<()> {
         Ok(renameat(&self.0, name, &target.0, new)?)
     }
 
-    /// Removes what has this name, unless it is a directory. What is not there is removed.
+    /// Removes an entry that is not a directory. A missing entry is not an error.
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         removed(unlinkat(&self.0, name, AtFlags::empty()))
     }
 
-    /// Removes an empty directory. What is not there is removed.
+    /// Removes an empty directory. A missing one is not an error.
     pub(crate) fn remove_empty(&self, name: &OsStr) -> io::Result<()> {
         removed(unlinkat(&self.0, name, AtFlags::REMOVEDIR))
     }
@@ -135,12 +135,13 @@ fn unlock_at(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Held> {
     Ok(held)
 }
 
-/// Gives its owner all rights to a directory that cannot be opened.
+/// Gives the owner all permissions to a directory that cannot be opened.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn unlock_closed(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<()> {
     use std::os::fd::AsRawFd as _;
 
-    // Such a descriptor gives no right to read, and the system changes nothing through it but by this path.
+    // A descriptor opened with `O_PATH` needs no read permission. Permissions can be changed through it only by its
+    // path in `/proc`.
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let place = openat(parent, name, flags, Mode::empty())?;
     rustix::fs::chmod(format!("/proc/self/fd/{}", place.as_raw_fd()), Mode::RWXU)
@@ -176,7 +177,7 @@ mod tests {
         held.enter_unlocked("inner".as_ref()).unwrap();
         assert_eq!((mode(&aside.join("inner")), mode(&outside.join("inner"))), (0o700, 0));
         unlock_closed(held.0.as_fd(), "inner".as_ref()).unwrap();
-        // The link itself is neither opened nor followed.
+        // Links are neither opened nor followed.
         let above = Held::open(folder.path()).unwrap();
         assert!(Held::open(&tree).is_err() && Held::unlock(&tree).is_err());
         assert!(above.enter("tree".as_ref()).is_err() && above.enter_unlocked("tree".as_ref()).is_err());

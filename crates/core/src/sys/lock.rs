@@ -1,4 +1,4 @@
-//! Locks between processes, which end with the process whatever happens to it.
+//! Locks between processes. The operating system releases them when the process ends, however it ends.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -6,34 +6,33 @@ use std::path::{Path, PathBuf};
 
 use super::fs::{InTheWay, PathError, open_no_follow};
 
-/// A lock that this process holds alone. Dropping it gives it back.
+/// An exclusive lock. Dropping it releases it.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
     path: PathBuf,
 }
 
-/// Answer to the wish for a lock.
+/// The result of [`Lock::ask`].
 #[derive(Debug)]
 pub enum Answer {
-    /// This process has it now.
+    /// This process has the lock now.
     Mine(Lock),
-    /// Another process has it; its own words about itself, as far as they can be read.
+    /// Another process has the lock; holds the text that it wrote, or nothing if that cannot be read.
     Held(String),
 }
 
 impl Lock {
-    /// Takes the lock of a file, which is made if need be, unless another process has it. `holder` is what others read of
-    /// this process meanwhile.
+    /// Tries to lock a file, which is created if missing. `holder` is shown to processes that find the lock taken.
     ///
-    /// Where the file system knows no locks, everybody gets one.
+    /// On file systems without locks, every process gets the lock.
     ///
     /// # Errors
-    /// [`PathError`] when the file cannot be made or locked.
+    /// Returns [`PathError`] if the file cannot be created or locked.
     pub fn ask(path: &Path, holder: &str) -> Result<Answer, PathError> {
         loop {
             if path.is_symlink() {
-                // It may lead to anything, and would be written to.
+                // The link may lead to any file, which would be overwritten.
                 return Err(PathError::at(path)(io::Error::other(InTheWay("a link, which is not followed"))));
             }
             let mut file = open(path).map_err(PathError::at(path))?;
@@ -43,30 +42,31 @@ impl Lock {
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
                 Err(TryLockError::Error(error)) => return Err(PathError::at(path)(error)),
             }
-            // Its last holder may have removed the file, which then locks nothing.
+            // The last holder may have removed the file; another process would then lock a new one.
             if !is_at(&file, path) {
                 continue;
             }
             if has_one_name(&file) {
                 let line = format!("process {}: {holder}\n", std::process::id());
-                // Only a help for others.
+                // Errors are ignored: the text is only informative.
                 let _ = file.set_len(0).and_then(|()| file.write_all(line.as_bytes()));
             }
             return Ok(Answer::Mine(Self { file, path: path.to_owned() }));
         }
     }
 
-    /// Gives the lock back and removes its file, where waiting processes notice that.
+    /// Releases the lock and removes its file. Processes that wait for the lock notice that the file is gone.
     pub fn remove(self) {
         if cfg!(unix) {
-            // The next one finds another file, or none.
+            // The next process creates a new file.
             let _ = fs::remove_file(&self.path);
         }
         drop(self.file);
     }
 }
 
-/// Opens the file of a lock, which is made if need be. A link that has taken its place meanwhile is not followed.
+/// Opens the file of a lock, which is created if missing. Links are not followed, even if one replaced the file
+/// meanwhile.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -82,13 +82,14 @@ fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other(InTheWay("not a regular file"))) }
 }
 
-/// Whether the file of a lock has no other name. One that has may be anyone's: it is locked, but neither written nor shown.
+/// Whether the file has no other hard link. Otherwise it may be any file of the user, so it is locked, but neither
+/// written nor shown.
 #[cfg(unix)]
 fn has_one_name(file: &File) -> bool {
     file.metadata().is_ok_and(|metadata| std::os::unix::fs::MetadataExt::nlink(&metadata) == 1)
 }
 
-/// Other systems do not tell.
+/// Other systems do not provide the number of links.
 #[cfg(not(unix))]
 fn has_one_name(_file: &File) -> bool {
     true
@@ -117,8 +118,8 @@ fn is_at(_file: &File, _path: &Path) -> bool {
     true
 }
 
-/// Says by a lock on a file that something is in use, for as long as the file is open. Where that cannot be said, nobody
-/// is kept from anything.
+/// Marks a file or directory as in use with a shared lock, for as long as the returned file is open. Returns `None` if
+/// it cannot be locked.
 #[must_use]
 pub fn mark_used(path: &Path) -> Option<File> {
     let file = open_no_follow(path).ok()?;
@@ -126,7 +127,7 @@ pub fn mark_used(path: &Path) -> Option<File> {
     Some(file)
 }
 
-/// Whether a process has said so.
+/// Whether a process has marked it with [`mark_used`].
 #[must_use]
 pub fn is_used(path: &Path) -> bool {
     open_no_follow(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))

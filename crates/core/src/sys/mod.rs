@@ -1,16 +1,16 @@
-//! The operating system: the other modules call it, and it calls none of them.
+//! Wraps the operating system. Other modules call these modules, which do not call others.
 //!
-//! * [`command`]: asking the package managers, and running what a person has named
-//! * [`fs`]: reading files that strangers wrote, and replacing files and folders as a whole
-//! * [`git`]: asking the `git` program what has changed, and branches of a remote
-//! * [`host`]: what this machine can run besides its own programs
+//! * [`command`]: runs package managers, and programs that the user has named
+//! * [`fs`]: reads untrusted files, and replaces files and directories atomically
+//! * [`git`]: runs git to read changes and history, and to update branches of a remote
+//! * [`host`]: detects what this machine can run besides native programs
 //! * [`lock`]: locks between processes
-//! * [`owner`]: whom files belong to
-//! * [`rename`]: renaming where others look at what is renamed
-//! * [`process`]: starting untrusted programs, and ending them with all that they have started
-//! * [`start`]: programs that take the place of this one, or that have its terminal
-//! * [`umask`]: the permissions of files that are made
-//! * [`users`]: which processes use a folder
+//! * [`owner`]: checks who can change a file
+//! * [`rename`]: renames files that other programs may have open
+//! * [`process`]: starts untrusted programs, and ends them with all their descendants
+//! * [`start`]: runs trusted programs in the user's environment
+//! * [`umask`]: restricts the permissions of new files
+//! * [`users`]: finds the processes that use a directory
 
 pub mod command;
 pub mod fs;

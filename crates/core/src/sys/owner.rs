@@ -1,12 +1,12 @@
-//! Whom files belong to.
+//! Checks who can change a file.
 
 use std::path::Path;
 
-/// Why people other than this user and the superuser could change what is at a path, as the rest of a sentence; `None` when
-/// they cannot, and when there is nothing. Links are followed.
+/// Why users other than this one and root can change what is at a path, worded to follow the path. Returns `None` if
+/// they cannot, or if nothing exists there. Follows links.
 ///
-/// A directory in which all may write but each only their own, such as the one for temporary files, counts as safe: what
-/// others put there belongs to them. The group of this process counts as this user.
+/// Directories with the sticky bit, such as `/tmp`, are considered safe: users can change only their own files there.
+/// The group of this process is considered as trusted as its user.
 #[cfg(unix)]
 #[must_use]
 pub fn problem(path: &Path) -> Option<String> {
@@ -14,7 +14,7 @@ pub fn problem(path: &Path) -> Option<String> {
 
     use rustix::process::{getegid, geteuid};
 
-    /// Only owners remove and rename what is in a directory.
+    /// Only the owner of a file may remove or rename it.
     const STICKY: u32 = 0o1000;
 
     let metadata = path.metadata().ok()?;
@@ -33,7 +33,7 @@ pub fn problem(path: &Path) -> Option<String> {
         .then(|| format!("can be written by the group {group}"))
 }
 
-/// Not known from the mode of a file here.
+/// Permission bits do not tell this on other systems.
 #[cfg(not(unix))]
 #[must_use]
 pub fn problem(_path: &Path) -> Option<String> {

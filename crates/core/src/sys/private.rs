@@ -1,12 +1,12 @@
-//! Directories that only their owner may look into.
+//! Creates directories that only their owner can read.
 
 use std::path::Path;
 use std::{fs, io};
 
-/// Makes a directory, and those above it that are missing, for their owner alone. One that is there stays as it is.
+/// Creates a directory and its missing parents, private to their owner. Existing directories are not changed.
 ///
 /// # Errors
-/// What the operating system says.
+/// Returns the error of the operating system.
 pub fn make_private(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

@@ -1,13 +1,13 @@
-//! Removing trees that programs have filled, and may still write to.
+//! Removes directories that programs have filled, and may still write to.
 
 use std::io;
 use std::path::Path;
 
-/// Removes a directory and everything in it, or whatever else has this name. Directories that their owner has closed are
-/// opened. Nothing that a link leads to is touched, even if links take the place of directories meanwhile.
+/// Removes a directory and everything in it, or any other file. Directories without permissions for the owner are made
+/// accessible. Links are never followed, even if a program replaces directories by links meanwhile.
 ///
 /// # Errors
-/// What the operating system says of the first entry that could not be removed; the others are removed.
+/// Returns the first error; all other entries are removed.
 pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     match remove(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -15,7 +15,7 @@ pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Handles are used here, too.
+/// The standard library uses handles here too.
 #[cfg(not(unix))]
 fn remove(path: &Path) -> io::Result<()> {
     std::fs::remove_dir_all(path)
@@ -41,13 +41,13 @@ mod unix {
 
     use crate::sys::held::Held;
 
-    /// How deep directories may lie within each other before they are moved up. Each level is an open file.
+    /// Maximum depth before nested directories are moved up. Each level keeps a file descriptor open.
     const DEPTH: usize = 64;
 
-    /// How many directories are moved up at most: a program may be making deeper ones all the time.
+    /// Maximum number of directories to move up, since a program may keep creating deeper ones.
     const MOVES: u64 = 1 << 17;
 
-    /// Removes everything in a directory. The first error is returned once everything else is gone.
+    /// Removes everything in a directory. Returns the first error after everything else is removed.
     pub(super) fn empty(root: &Held) -> io::Result<()> {
         let name = OsString::from(format!("acp-registry-{:016x}", fastrand::u64(..)));
         let mut removal = Removal { root, name, shallow: None, moved: 0, first: None };
@@ -70,10 +70,10 @@ mod unix {
 
     struct Removal<'a> {
         root: &'a Held,
-        /// A directory in the root, made when it is needed, to which directories are moved that lie too deep.
+        /// A directory in the root, created when needed, to which deeply nested directories are moved.
         shallow: Option<Rc<Held>>,
         name: OsString,
-        /// How many were moved there. Their names are numbers.
+        /// Number of directories moved there. They are named by number.
         moved: u64,
         first: Option<io::Error>,
     }
@@ -97,7 +97,7 @@ mod unix {
                             waiting.push(self.entries(&directory));
                             open.push((directory, name));
                         }
-                        // Something else has taken its place, or it has gone.
+                        // The directory was replaced by something else, or removed.
                         Err(error) => {
                             self.note(here.remove(&name).map_err(|_| error));
                         }
@@ -159,7 +159,7 @@ mod tests {
         fs::set_permissions(path, Permissions::from_mode(0o000)).unwrap();
     }
 
-    /// A directory that nothing here may touch, with all that could be changed in it.
+    /// A directory with entries that must not be touched.
     fn outside(folder: &Path) -> std::path::PathBuf {
         let outside = folder.join("outside");
         fs::create_dir_all(outside.join("closed")).unwrap();
@@ -189,7 +189,7 @@ mod tests {
         }
         remove_tree(&tree).unwrap();
         assert!(!tree.exists());
-        // There is nothing, a link, or a file.
+        // The path does not exist, is a link, or is a file.
         remove_tree(&tree).unwrap();
         symlink(&outside, &tree).unwrap();
         remove_tree(&tree).unwrap();
@@ -199,7 +199,7 @@ mod tests {
         assert_untouched(&outside);
     }
 
-    /// Deeper than a process may have files open.
+    /// Deeper than the limit of open files of a process.
     #[test]
     fn what_lies_deep_goes() {
         let folder = tempfile::tempdir().unwrap();
@@ -214,7 +214,7 @@ mod tests {
         assert!(!tree.exists());
     }
 
-    /// As fast as it can, a thread puts links in the places of directories, and directories in those of links.
+    /// A thread keeps replacing directories by links and back.
     #[test]
     fn links_that_take_the_place_of_directories_are_not_followed() {
         let folder = tempfile::tempdir().unwrap();
@@ -238,7 +238,7 @@ mod tests {
                 }
             });
             while swaps.load(Ordering::Relaxed) < 20_000 {
-                // It may fail while something is being written.
+                // May fail while the other thread writes.
                 let _ = remove_tree(&tree);
             }
             is_over.store(true, Ordering::Relaxed);

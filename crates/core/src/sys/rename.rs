@@ -1,4 +1,4 @@
-//! Renaming where others look at what is renamed.
+//! Renames files that other programs may have open.
 
 use std::fs;
 use std::io;
@@ -6,11 +6,11 @@ use std::path::Path;
 
 use super::fs::PathError;
 
-/// Renames a file or folder. On Windows, what a virus scanner looks at cannot be renamed for a while: there it is tried
-/// again for 10 s.
+/// Renames a file or directory. On Windows, a file cannot be renamed while a virus scanner reads it, so the operation
+/// is retried for 10 s.
 ///
 /// # Errors
-/// [`PathError`] with the new name.
+/// Returns [`PathError`] with the new path.
 pub fn rename(from: &Path, to: &Path) -> Result<(), PathError> {
     retry(|| fs::rename(from, to)).map_err(PathError::at(to))
 }
@@ -38,16 +38,16 @@ fn retry(mut action: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     action()
 }
 
-/// Writes a file so that every reader sees either the old or the new content, whole, also after a power cut.
+/// Writes a file atomically and durably: readers see either the old or the new content, even after a power failure.
 ///
 /// # Errors
-/// [`PathError`]; the old file is then still there.
+/// Returns [`PathError`]; the old file is unchanged then.
 pub fn write_durable(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let write = || -> io::Result<tempfile::TempPath> {
         let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(folder)?;
         io::Write::write_all(&mut file, bytes)?;
-        // Temporary files are private; others may run what one has installed.
+        // Temporary files are private, but other users may need to read this one.
         #[cfg(unix)]
         file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
         file.as_file().sync_all()?;
@@ -55,13 +55,13 @@ pub fn write_durable(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
     };
     let file = write().map_err(PathError::at(path))?;
     rename(&file, path)?;
-    // It has another name now, so that nothing is left to remove.
+    // The temporary name is gone after the rename, so there is nothing to remove.
     let _ = file.keep();
     sync_folder(folder);
     Ok(())
 }
 
-/// Makes names in a folder last. What the system refuses here it does by itself a little later.
+/// Makes names in a directory durable. Errors are ignored, since the system does this by itself after a while.
 fn sync_folder(folder: &Path) {
     #[cfg(unix)]
     let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());

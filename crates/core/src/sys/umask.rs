@@ -1,28 +1,29 @@
-//! The permissions of files that are made: never for everyone to write, whatever the caller's umask.
+//! Restricts the permissions of new files: they are never writable by everyone, whatever the caller's umask.
 
 #[cfg(unix)]
 use std::sync::OnceLock;
 
-/// The umask that this process began with.
+/// The umask at the start of this process.
 #[cfg(unix)]
 static CALLERS: OnceLock<rustix::fs::RawMode> = OnceLock::new();
 
-/// Keeps others from writing to what this process, and the package managers that it starts, make from now on. A umask that
-/// gives the group that right and not the others is meant, and stays. Call it once, before there are other threads.
+/// Prevents other users from writing to files that this process, and package managers that it starts, create from now
+/// on. A umask that allows writing for the group but not for others is intentional, and is kept. Call this once, before
+/// other threads are started.
 #[cfg(unix)]
 pub fn tighten() {
     use rustix::fs::Mode;
     use rustix::process::umask;
 
     let others = Mode::WGRP | Mode::WOTH;
-    // The umask can only be read by setting it.
+    // The umask can be read only by setting it.
     let callers = umask(others);
     let _ = CALLERS.set(callers.bits());
     let add = if callers.intersects(others) { Mode::WOTH } else { others };
     umask(callers | add);
 }
 
-/// Gives back the umask that this process began with, for a program that takes its place.
+/// Restores the original umask, for a program that replaces this process.
 #[cfg(unix)]
 pub(super) fn restore() {
     if let Some(callers) = CALLERS.get() {
@@ -30,6 +31,6 @@ pub(super) fn restore() {
     }
 }
 
-/// There is no umask here.
+/// There is no umask on this system.
 #[cfg(not(unix))]
 pub fn tighten() {}

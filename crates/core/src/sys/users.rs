@@ -1,8 +1,8 @@
-//! Which processes use a folder.
+//! Finds the processes that use a directory.
 
 use std::path::Path;
 
-/// The processes whose program, or one of its arguments, lies in a folder, as far as the system tells.
+/// The ids of processes whose program, or one of its arguments, is below a directory, as far as the system tells.
 #[must_use]
 pub fn of_folder(folder: &Path) -> Vec<u32> {
     list(folder)
@@ -15,7 +15,7 @@ fn list(folder: &Path) -> Vec<u32> {
     use std::io::Read as _;
     use std::os::unix::ffi::OsStrExt as _;
 
-    /// How much of the arguments of a process is looked through, in bytes; the kernel allows 6 MiB at most by default.
+    /// Maximum size of a process's arguments to search, in bytes. By default, the kernel allows at most 6 MiB.
     const ARGUMENTS: u64 = 8 << 20;
 
     let Ok(items) = fs::read_dir("/proc") else { return Vec::new() };
@@ -23,7 +23,7 @@ fn list(folder: &Path) -> Vec<u32> {
     let is_in = |path: &Path| path.starts_with(folder);
     let arguments_of = |process: &Path| {
         let mut arguments = Vec::new();
-        // A program decides how long they are. What cannot be read to its end is what was read until then.
+        // Limited because the program controls the length. After a read error, the part that was read is used.
         let file = fs::File::open(process.join("cmdline"));
         let _ = file.and_then(|file| file.take(ARGUMENTS).read_to_end(&mut arguments));
         arguments
@@ -49,7 +49,7 @@ fn list(folder: &Path) -> Vec<u32> {
     lines.filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect()
 }
 
-/// Windows does not let anybody remove what runs.
+/// Windows does not allow running programs to be removed.
 #[cfg(not(unix))]
 fn list(_folder: &Path) -> Vec<u32> {
     Vec::new()
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(of_folder(folder.path()), [] as [u32; 0]);
         #[expect(clippy::disallowed_methods, reason = "a test")]
         let mut child = std::process::Command::new(&program).arg("60").spawn().unwrap();
-        // The child is this process until it has become the program.
+        // The child is a copy of this process until it has executed the program.
         while of_folder(folder.path()).is_empty() {
             std::thread::yield_now();
         }

@@ -1,14 +1,14 @@
-//! The files below a directory.
+//! Lists the files below a directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::fs::PathError;
 
-/// All regular files below a directory, each with its size in bytes. Links are not followed.
+/// Lists all regular files below a directory, with their sizes in bytes. Links are not followed.
 ///
 /// # Errors
-/// [`PathError`] when a directory or a file cannot be read.
+/// Returns [`PathError`] if a directory or file cannot be read.
 pub fn files_below(directory: &Path) -> Result<Vec<(PathBuf, u64)>, PathError> {
     let mut files = Vec::new();
     let mut waiting = vec![directory.to_owned()];

@@ -1,4 +1,4 @@
-//! Files: reading what strangers wrote, and replacing what programs read.
+//! Reads untrusted files, and replaces files and directories atomically.
 
 mod read;
 mod staging;

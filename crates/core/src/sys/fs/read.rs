@@ -1,28 +1,28 @@
-//! Reading what strangers wrote, within bounds and without following links.
+//! Reads untrusted files, with a size limit and without following links out of a directory.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Why a file of a registry was not read.
+/// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("there is no such file")]
     NotFound,
-    /// The name belongs to something other than a file.
+    /// The path is not a regular file.
     #[error("is a {0}, not a regular file")]
     NotAFile(&'static str),
-    /// A symbolic link leads out of the directory that was to be read.
+    /// A symbolic link leads out of the directory, or nowhere.
     #[error("is a symbolic link that leads out of the registry, or nowhere")]
     Outside,
-    /// The file is larger than the limit, in bytes.
+    /// The file is larger than the limit.
     #[error("is larger than {limit} bytes")]
     TooLarge {
-        /// The limit.
+        /// The limit, in bytes.
         limit: u64,
     },
-    /// The operating system refused.
+    /// The operating system returned an error.
     #[error("cannot be read: {0}")]
     Io(io::Error),
 }
@@ -35,11 +35,11 @@ impl From<io::Error> for ReadError {
 
 /// Reads a regular file of at most `limit` bytes.
 ///
-/// Symbolic links are followed as long as they end below `root`, which must be a canonical path. Neither a FIFO nor a
-/// device makes this call wait.
+/// Symbolic links are followed if they lead to a file below `root`, which must be a canonical path. FIFOs and devices
+/// do not block.
 ///
 /// # Errors
-/// [`ReadError`], each case by its own name.
+/// Returns [`ReadError`].
 pub fn read_bounded(path: &Path, root: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
     let (file, length) = open_bounded(path, root, limit)?;
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
@@ -50,11 +50,11 @@ pub fn read_bounded(path: &Path, root: &Path, limit: u64) -> Result<Vec<u8>, Rea
     Ok(bytes)
 }
 
-/// Opens a regular file that has at most `limit` bytes now, and tells how many. As for [`read_bounded`], it must be below
-/// `root`, a canonical path.
+/// Opens a regular file that currently has at most `limit` bytes, and returns its length. Like [`read_bounded`],
+/// follows symbolic links only below `root`, a canonical path.
 ///
 /// # Errors
-/// [`ReadError`], each case by its own name.
+/// Returns [`ReadError`].
 pub fn open_bounded(path: &Path, root: &Path, limit: u64) -> Result<(File, u64), ReadError> {
     let file = match open_no_follow(path) {
         Err(error) if is_link_refusal(&error, path) => open_no_follow(&resolve_below(path, root)?)?,
@@ -70,7 +70,7 @@ pub fn open_bounded(path: &Path, root: &Path, limit: u64) -> Result<(File, u64),
     Ok((file, metadata.len()))
 }
 
-/// The first symbolic link among the folders that a name goes through, from `root` on, which itself may be one.
+/// The first symbolic link among the parent directories of `name`, starting below `root`; `root` itself may be a link.
 #[must_use]
 pub fn linked_folder(root: &Path, name: &str) -> Option<PathBuf> {
     let folders = Path::new(name).parent()?.components().scan(root.to_owned(), |path, part| {
@@ -80,19 +80,19 @@ pub fn linked_folder(root: &Path, name: &str) -> Option<PathBuf> {
     folders.into_iter().find(|folder| folder.is_symlink())
 }
 
-/// The real path behind a symbolic link.
+/// Resolves a symbolic link.
 ///
 /// # Errors
-/// [`ReadError::Outside`] when it is not below `root`, a canonical path, or there is nothing.
+/// Returns [`ReadError::Outside`] if the target does not exist or is not below `root`, a canonical path.
 pub fn resolve_below(path: &Path, root: &Path) -> Result<PathBuf, ReadError> {
     path.canonicalize().ok().filter(|real| real.starts_with(root)).ok_or(ReadError::Outside)
 }
 
-/// Opens a regular file that a program may have replaced by something else. Links are followed; neither a FIFO nor a device
-/// makes this call wait.
+/// Opens a regular file that another program may have replaced by something else. Follows links; FIFOs and devices do
+/// not block.
 ///
 /// # Errors
-/// What the operating system says, or that it is not a regular file.
+/// Returns the error of the operating system, or an error if the path is not a regular file.
 pub fn open_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -102,14 +102,14 @@ pub fn open_file(path: &Path) -> io::Result<File> {
     if kind.is_file() { Ok(file) } else { Err(io::Error::other(format!("is a {}, not a regular file", kind_of(kind)))) }
 }
 
-/// Opens a file or directory for reading. A link is an error; a FIFO does not make this call wait.
+/// Opens a file or directory for reading. Links are an error; FIFOs do not block.
 #[cfg(unix)]
 pub(crate) fn open_no_follow(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
 
     use rustix::fs::OFlags;
 
-    // Without NONBLOCK, opening a FIFO waits for a writer. The flags are small positive numbers on every system.
+    // Without `NONBLOCK`, opening a FIFO waits for a writer. These flags are small positive numbers on all systems.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
@@ -119,7 +119,7 @@ fn is_link_refusal(error: &io::Error, _path: &Path) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
-/// Opens a file for reading. A link is an error.
+/// Opens a file for reading. Links are an error.
 #[cfg(not(unix))]
 pub(crate) fn open_no_follow(path: &Path) -> io::Result<File> {
     if fs::symlink_metadata(path)?.is_symlink() {
@@ -133,16 +133,16 @@ fn is_link_refusal(_error: &io::Error, path: &Path) -> bool {
     path.is_symlink()
 }
 
-/// Reads from a place of a file, whatever others who have it open read at the same time.
+/// Reads at an offset, without changing the file's position.
 ///
 /// # Errors
-/// What the operating system says.
+/// Returns the error of the operating system.
 #[cfg(unix)]
 pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, offset)
 }
 
-/// The same. It moves the position at which others read, who must therefore do as this does.
+/// Reads at an offset. This changes the file's position, so all readers of the file must use this function.
 #[cfg(windows)]
 pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
@@ -165,7 +165,7 @@ fn kind_of(kind: fs::FileType) -> &'static str {
     "special file"
 }
 
-/// How many bytes may still be written below a directory; `None` where that cannot be told.
+/// Number of bytes available to this user on the directory's file system; `None` if unknown.
 #[must_use]
 pub fn available(directory: &Path) -> Option<u64> {
     #[cfg(unix)]

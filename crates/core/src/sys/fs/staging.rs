@@ -1,4 +1,4 @@
-//! Replacing directories as a whole.
+//! Replaces directories atomically.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::write::{PathError, make_readable, parent_of};
 
-/// A directory being made beside the one it will replace.
+/// A new directory next to the one that it will replace.
 ///
-/// Until [`Staging::replace`] succeeds the target is untouched; a staging directory that is dropped before leaves nothing
-/// behind.
+/// The target is not changed until [`Staging::replace`] succeeds. If the staging directory is dropped before, it is
+/// deleted.
 #[derive(Debug)]
 pub struct Staging {
     directory: tempfile::TempDir,
@@ -18,11 +18,11 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Starts a new version of the directory `target`, whose parent is made if need be. Where `target` is a symbolic
-    /// link, the directory it leads to is the one replaced.
+    /// Creates a staging directory for `target`, whose parent is created if missing. If `target` is a symbolic link,
+    /// the directory that it leads to will be replaced.
     ///
     /// # Errors
-    /// [`PathError`] when no directory can be made beside `target`.
+    /// Returns [`PathError`] if the directory cannot be created.
     pub fn beside(target: &Path) -> Result<Self, PathError> {
         let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
         let parent = parent_of(&target);
@@ -41,13 +41,13 @@ impl Staging {
         self.directory.path()
     }
 
-    /// Puts the new directory in the place of the old one, in one step where the system can, and deletes the old one.
+    /// Replaces the target, atomically if the system supports it, and deletes the old directory.
     ///
     /// # Errors
-    /// [`PathError`]; the old directory is then still in place.
+    /// Returns [`PathError`]; the old directory is still in place then.
     pub fn replace(self) -> Result<(), PathError> {
         if exchange(self.directory.path(), &self.target).map_err(PathError::at(&self.target))? {
-            // The temporary directory is now the old tree; a failure to delete it does no harm to the new one.
+            // The temporary directory now holds the old tree. Failing to delete it does not affect the new one.
             drop(self.directory);
         } else {
             let _moved_away = self.directory.keep();
@@ -57,11 +57,11 @@ impl Staging {
 }
 
 impl Staging {
-    /// Puts the new directory where nothing is yet, in one step where the system can. Returns whether it has: what is there
-    /// already stays as it is.
+    /// Moves the staging directory to the target if that does not exist, atomically if the system supports it. Returns
+    /// `false`, and leaves the target unchanged, if it exists.
     ///
     /// # Errors
-    /// [`PathError`]; there is then no directory of that name.
+    /// Returns [`PathError`]; the target does not exist then.
     pub fn create(self) -> Result<bool, PathError> {
         let is_created = move_to_free(self.directory.path(), &self.target).map_err(PathError::at(&self.target))?;
         if is_created {
@@ -71,7 +71,7 @@ impl Staging {
     }
 }
 
-/// Moves `new` to `target` if there is nothing. Returns whether there was nothing.
+/// Moves `new` to `target` if that does not exist. Returns whether it was moved.
 fn move_to_free(new: &Path, target: &Path) -> io::Result<bool> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
@@ -85,20 +85,20 @@ fn move_to_free(new: &Path, target: &Path) -> io::Result<bool> {
             Err(error) => return Err(error.into()),
         }
     }
-    // For file systems that cannot do both in one step: a rename never replaces a directory that holds something.
+    // For file systems that cannot do this atomically: `rename` never replaces a directory with contents.
     if target.symlink_metadata().is_ok() {
         return Ok(false);
     }
     fs::rename(new, target).map(|()| true)
 }
 
-/// Moves `new` to `target`. Returns whether an old `target` is now where `new` was.
+/// Moves `new` to `target`. Returns whether the old `target` is now at `new`.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn exchange(new: &Path, target: &Path) -> io::Result<bool> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
 
-    // Another program may make or remove the target between two attempts; each attempt is atomic.
+    // Another program may create or remove the target between attempts; each attempt is atomic.
     for _ in 0..100 {
         match renameat_with(CWD, new, CWD, target, RenameFlags::NOREPLACE) {
             Ok(()) => return Ok(false),
@@ -121,7 +121,7 @@ fn exchange(new: &Path, target: &Path) -> io::Result<bool> {
     rename_twice(new, target)
 }
 
-/// For file systems that cannot exchange two names: for a moment there is no target, but never half a one.
+/// For file systems that cannot exchange two directories: the target is missing for a moment, but never incomplete.
 fn rename_twice(new: &Path, target: &Path) -> io::Result<bool> {
     let mut old = new.as_os_str().to_owned();
     old.push(".old");
@@ -134,7 +134,7 @@ fn rename_twice(new: &Path, target: &Path) -> io::Result<bool> {
         fs::rename(&old, target)?;
         return Err(error);
     }
-    // The old tree takes the place that the temporary directory had, and is deleted with it.
+    // Move the old tree to the path of the temporary directory, which is deleted afterwards.
     fs::rename(&old, new).map(|()| true)
 }
 

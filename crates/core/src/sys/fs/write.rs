@@ -1,33 +1,33 @@
-//! Replacing files that programs read, as a whole.
+//! Replaces files atomically.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What is at a path is not what this program makes there, and is not followed or overwritten.
+/// The path is taken by something that this program does not create there, and does not follow or overwrite.
 #[derive(Debug, thiserror::Error)]
 #[error("it is {0}")]
 pub(in crate::sys) struct InTheWay(pub(in crate::sys) &'static str);
 
-/// A path with the error that the operating system gave for it.
+/// An I/O error with its path.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {error}", path.display())]
 pub struct PathError {
-    /// The path that was being worked on.
+    /// The path.
     pub path: PathBuf,
-    /// What the operating system said.
+    /// The error of the operating system.
     #[source]
     pub error: io::Error,
 }
 
 impl PathError {
-    /// Whether nothing more can be written to the disk.
+    /// Whether the disk or quota is full.
     #[must_use]
     pub fn is_full(&self) -> bool {
         matches!(self.error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 
-    /// What to do about it, where that is the same whatever the path is for.
+    /// How to fix it, if that does not depend on the purpose of the path.
     #[must_use]
     pub fn remedy(&self) -> Option<&'static str> {
         if self.is_full() {
@@ -42,11 +42,11 @@ impl PathError {
     }
 }
 
-/// Writes a file so that every reader sees either the old or the new content, whole. A symbolic link is followed; into a
-/// device or a FIFO the bytes are written as they come.
+/// Writes a file atomically: readers see either the old or the new content. Symbolic links are followed. Devices and
+/// FIFOs are written to directly.
 ///
 /// # Errors
-/// [`PathError`]; the old file is then still there.
+/// Returns [`PathError`]; the old file is unchanged then.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if real.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
@@ -56,21 +56,21 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
     write_atomic_from(parent_of(&real), &real, bytes)
 }
 
-/// Finds out whether [`write_atomic`] could write a file now, before the work whose result goes there.
+/// Checks that [`write_atomic`] can write a file, before the work whose result it will hold.
 ///
 /// # Errors
-/// [`PathError`] when it could not.
+/// Returns [`PathError`] if it cannot.
 pub fn check_writable(path: &Path) -> Result<(), PathError> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     match real.metadata() {
         Ok(metadata) if metadata.is_dir() => Err(PathError::at(path)(io::ErrorKind::IsADirectory.into())),
-        // Opening a FIFO would wait for its reader.
+        // Opening a FIFO would block until it has a reader.
         Ok(metadata) if !metadata.is_file() => Ok(()),
         _ => temporary_in(parent_of(&real)).map(drop).map_err(PathError::at(path)),
     }
 }
 
-/// A temporary file, private to its owner. Its name is not in the error: it says nothing to the person.
+/// Creates a private temporary file. Errors do not contain its name, which means nothing to users.
 fn temporary_in(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
     tempfile::Builder::new().prefix(".tmp-").make_in(directory, |path| {
         let mut options = OpenOptions::new();
@@ -80,11 +80,10 @@ fn temporary_in(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
     })
 }
 
-/// Makes a file in the directory `making`, and then moves it to `path`, so that every reader sees either the old or the new
-/// content, whole. Both are on the same file system.
+/// Writes a file atomically: creates it in `making`, then renames it to `path`. Both must be on the same file system.
 ///
 /// # Errors
-/// [`PathError`]; the old file is then still there.
+/// Returns [`PathError`]; the old file is unchanged then.
 pub fn write_atomic_from(making: &Path, path: &Path, bytes: &[u8]) -> Result<(), PathError> {
     let write = || -> io::Result<()> {
         let mut file = temporary_in(making)?;
@@ -99,15 +98,15 @@ pub fn write_atomic_from(making: &Path, path: &Path, bytes: &[u8]) -> Result<(),
     write().map_err(PathError::at(path))
 }
 
-/// Writes a file where nothing is yet: what a program has put there, such as a link to another file, stays as it is.
+/// Creates a file. Anything that exists at the path, such as a link to another file, is left unchanged.
 ///
 /// # Errors
-/// [`PathError`], also when there is something.
+/// Returns [`PathError`] if the path exists or cannot be written.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
     File::create_new(path).and_then(|mut file| file.write_all(bytes)).map_err(PathError::at(path))
 }
 
-/// Temporary files are private to their owner; published ones are for everybody.
+/// Temporary files are private; published ones are readable by everyone.
 #[cfg(unix)]
 pub(super) fn make_readable(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;

@@ -1,7 +1,7 @@
-//! Which files differ from a revision.
+//! Lists files that differ from a revision.
 //!
-//! `git diff` would run the filters that attributes name, such as those of git-lfs, on files whose times have changed.
-//! Here git compares the revision with its index and no file at all; the files are read and compared by this program.
+//! `git diff` would run the filters that attributes name, such as that of git-lfs, on files with changed timestamps. So
+//! git only compares the revision with the index here, and this program compares the files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -11,21 +11,21 @@ use std::path::Path;
 use super::{Error, Repository, blobs_of};
 use crate::sys::fs::{open_bounded, read_bounded};
 
-/// Files above this size, in bytes, are compared by their digests.
+/// Files larger than this, in bytes, are compared by digest.
 const COMPARED_LIMIT: u64 = 1 << 20;
 
-/// A file of the index.
+/// A file in the index.
 struct Tracked<'a> {
     mode: &'a str,
     blob: &'a str,
     path: String,
 }
 
-/// Paths below `directory`, relative to it, that differ between the revision and the working tree, including files that
-/// git does not track and does not ignore.
+/// Lists the paths below `directory`, relative to it, that differ between a revision and the working tree, including
+/// untracked files that are not ignored.
 ///
 /// # Errors
-/// [`Error`] when git is missing, `directory` is in no work tree, or there is no such revision.
+/// Returns [`Error`] if git is not installed, `directory` is not in a work tree, or the revision does not exist.
 pub fn changed_paths(directory: &Path, revision: &str) -> Result<BTreeSet<String>, Error> {
     let repository = Repository::around(directory)?;
     let tree = format!("{revision}^{{tree}}");
@@ -49,7 +49,7 @@ pub fn changed_paths(directory: &Path, revision: &str) -> Result<BTreeSet<String
         let path = String::from_utf8_lossy(&line[tab + 1..]).into_owned();
         let head = std::str::from_utf8(&line[..tab]).map_err(|_| broken())?;
         let [tag, mode, blob, stage] = head.split(' ').collect::<Vec<_>>()[..] else { return Err(broken()) };
-        // What a sparse checkout leaves out is not there, and has not changed.
+        // Files outside a sparse checkout are missing on purpose.
         if tag == "S" || changed.contains(&path) {
             continue;
         }
@@ -78,14 +78,14 @@ fn paths(bytes: &[u8]) -> BTreeSet<String> {
     paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect()
 }
 
-/// Whether a look at the file is enough to know that it is not that of the index.
+/// Whether a file differs from the index, as far as can be told without its blob.
 fn differs_at_once(repository: &Repository, tracked: &Tracked<'_>) -> Result<bool, Error> {
     let path = repository.directory().join(&tracked.path);
     let Ok(metadata) = fs::symlink_metadata(&path) else { return Ok(true) };
     Ok(match tracked.mode {
-        // Git is not run in a submodule; one that is there may have changed.
+        // Git is not run in submodules; a checked-out one may have changed.
         "160000" => fs::read_dir(&path).is_ok_and(|mut items| items.next().is_some()),
-        // Without symbolic links, git writes where they lead into files.
+        // On systems without symbolic links, git writes their targets to regular files.
         "120000" => !metadata.is_symlink() && (cfg!(unix) || !metadata.is_file()),
         _ if !metadata.is_file() => true,
         _ if metadata.len() > COMPARED_LIMIT => {
@@ -96,13 +96,13 @@ fn differs_at_once(repository: &Repository, tracked: &Tracked<'_>) -> Result<boo
     })
 }
 
-/// Whether the file is still to be compared with its blob.
+/// Whether the file must be compared with its blob.
 fn is_compared(repository: &Repository, tracked: &Tracked<'_>) -> bool {
     let length = || fs::symlink_metadata(repository.directory().join(&tracked.path)).map(|metadata| metadata.len());
     tracked.mode != "160000" && length().is_ok_and(|length| length <= COMPARED_LIMIT)
 }
 
-/// The name of the blob that a file would be, as its bytes are.
+/// The blob id of a file's contents, without filters.
 fn digest(repository: &Repository, file: File) -> Result<String, Error> {
     let output = repository.call("hash-object", &["--stdin"]).output(file, 1 << 10)?;
     Ok(String::from_utf8_lossy(&output).trim().to_owned())
@@ -119,7 +119,7 @@ fn is_same(directory: &Path, tracked: &Tracked<'_>, blob: &[u8]) -> bool {
     read.is_ok_and(|bytes| bytes == blob || (!blob.contains(&b'\r') && with_unix_lines(&bytes) == blob))
 }
 
-/// Git may be set up to write line ends of Windows, which is not a change.
+/// Git may be configured to check out files with CR LF, which is not a change.
 fn with_unix_lines(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     for (at, &byte) in bytes.iter().enumerate() {

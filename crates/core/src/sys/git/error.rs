@@ -1,4 +1,4 @@
-//! Why git did not answer.
+//! Errors of running git.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,41 +6,41 @@ use std::path::PathBuf;
 use crate::sys::fs::PathError;
 use crate::text::printable;
 
-/// Why git did not do its work.
+/// Why a git command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The program could not be started, or not be given its input.
+    /// Git could not be started, or its input could not be written.
     #[error("cannot run `git`: {0}")]
     Start(#[from] io::Error),
-    /// The directory cannot be read.
+    /// The directory could not be read.
     #[error("cannot read the directory {0}")]
     Directory(#[source] PathError),
-    /// There is no work tree of git around the directory.
+    /// The directory is not in a git work tree.
     #[error("the registry is in no git repository, so nothing is known of its changes")]
     NoRepository,
-    /// A `.git` file leads to files that the checkout itself brought, which may name programs to run.
+    /// A `.git` file names a directory that is part of the checkout, whose configuration could run programs.
     #[error("{} names a git directory inside the checkout, which is not used", .0.display())]
     Inside(PathBuf),
-    /// A remote is a folder of the checkout itself, whose hooks git would run.
+    /// A remote is a directory of the checkout, whose hooks git would run.
     #[error("the git remote {} is a directory inside the checkout, which is not used", crate::text::quote(.0))]
     RemoteInside(String),
-    /// There is no such revision here.
+    /// The revision does not exist in this clone.
     #[error("git has no revision {}: {message}", crate::text::quote(.revision))]
     Revision {
-        /// What was asked for.
+        /// The requested revision.
         revision: String,
-        /// What git wrote, as for [`Self::Failed`].
+        /// Git's error message, as in [`Self::Failed`].
         message: String,
     },
-    /// It ended with an error.
+    /// Git exited with an error.
     #[error("`git {command}` failed: {message}")]
     Failed {
         /// The subcommand.
         command: &'static str,
-        /// What git wrote, on one line, without control characters and without addresses, which may hold secrets.
+        /// Git's error message on one line, without control characters, and without URLs, which may contain secrets.
         message: String,
     },
-    /// It answered something that it should not, or more than is read.
+    /// Git's output was invalid or too long.
     #[error("`git {command}` gave an answer that cannot be used: {message}")]
     Answer {
         /// The subcommand.
@@ -51,7 +51,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What to do about it, where that is known.
+    /// How to fix it, if known.
     #[must_use]
     pub fn remedy(&self) -> Option<String> {
         match self {
@@ -66,7 +66,7 @@ impl Error {
         }
     }
 
-    /// The error of a command that wrote this to stderr.
+    /// Creates the error of a command from its stderr.
     pub(super) fn of(command: &'static str, stderr: &[u8]) -> Self {
         let text = String::from_utf8_lossy(stderr);
         let says_why =

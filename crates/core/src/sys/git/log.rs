@@ -1,4 +1,4 @@
-//! What happened to files, commit by commit.
+//! Reads the history of files.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Read};
@@ -6,60 +6,59 @@ use std::path::Path;
 
 use super::{Error, Repository};
 
-/// How many commits a log goes back at most.
+/// Maximum number of commits in a log.
 pub const COMMIT_LIMIT: usize = 20_000;
 
-/// How much of a log is read at most, in bytes: some 400,000 changes.
+/// Maximum size of git's output, in bytes: about 400,000 changes.
 const SIZE_LIMIT: u64 = 64 << 20;
 
-/// What happened to some files of a directory, commit by commit.
+/// The history of some files of a directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Log {
-    /// The commits of the first line of descent that change one of the files, newest first.
+    /// The first-parent commits that change one of the files, newest first.
     pub commits: Vec<Commit>,
-    /// Whether earlier commits are missing: the clone is shallow, or there are more than [`COMMIT_LIMIT`], or they change too
-    /// many files.
+    /// Why earlier commits are missing, if they are.
     pub cut: Option<Cut>,
 }
 
-/// Why a log does not go back to the beginning.
+/// Why a log does not start with the first commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// The clone is shallow. The commit without parents, if it is in the log, is where the clone begins: its files were
-    /// there before.
+    /// The clone is shallow. If the log contains a commit without parents, the clone starts there, and its files
+    /// existed before.
     Shallow,
-    /// There are too many commits, or too many changes in them.
+    /// There are more than [`COMMIT_LIMIT`] commits, or too many changes.
     Long,
 }
 
-/// A commit and what it changes.
+/// A commit with its changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Commit {
-    /// When it was committed, in seconds since 1970.
+    /// Commit time, in seconds since the Unix epoch.
     pub time: i64,
-    /// Whether it has no parents, as far as is known here.
+    /// Whether it has no parents in this clone.
     pub is_root: bool,
     /// The files that it changes.
     pub changes: Vec<Change>,
 }
 
-/// What a commit does to a file.
+/// A change to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// Path relative to the directory.
     pub path: String,
-    /// The blob that the file is since; `None` for one that went.
+    /// Id of the new blob; `None` if the file was deleted.
     pub blob: Option<String>,
-    /// Whether the file was not there before.
+    /// Whether the file was added.
     pub is_new: bool,
 }
 
-/// What happened to the files below `directory` that match a pattern, such as `*/x.json`, in one pass over the history.
+/// Reads the history of the files below `directory` that match a pattern such as `*/x.json`, in one pass.
 ///
-/// Merges count as one change, at the time of the merge.
+/// A merge counts as one change, at the time of the merge.
 ///
 /// # Errors
-/// [`Error`] when git is missing, `directory` is in no work tree, or there is no commit.
+/// Returns [`Error`] if git is not installed, `directory` is not in a work tree, or there are no commits.
 pub fn log(directory: &Path, pattern: &str) -> Result<Log, Error> {
     let repository = Repository::around(directory)?;
     let is_shallow = repository.output("rev-parse", &["--is-shallow-repository"])?.starts_with(b"true");
@@ -74,7 +73,7 @@ pub fn log(directory: &Path, pattern: &str) -> Result<Log, Error> {
     repository.talk("log", &arguments, io::empty(), |answer| {
         let mut bytes = Vec::new();
         Read::take(&mut *answer, SIZE_LIMIT).read_to_end(&mut bytes)?;
-        // Git fails when its output is not read to the end.
+        // Git fails if its output is not read completely.
         is_long = io::copy(answer, &mut io::sink())? > 0;
         let parsed = if is_long { parse_log(whole_commits(&bytes)) } else { parse_log(&bytes) };
         commits = parsed.ok_or_else(|| io::Error::other("it is not in the form that was asked for"))?;
@@ -86,7 +85,7 @@ pub fn log(directory: &Path, pattern: &str) -> Result<Log, Error> {
     Ok(Log { commits, cut })
 }
 
-/// A log without its last commit, of which something may be missing.
+/// The log without its last commit, which may be incomplete.
 fn whole_commits(bytes: &[u8]) -> &[u8] {
     let last = bytes.windows(2).rposition(|pair| pair == b"\0\x01");
     &bytes[..last.map_or(0, |at| at + 1)]
@@ -114,11 +113,11 @@ fn parse_log(bytes: &[u8]) -> Option<Vec<Commit>> {
     Some(commits)
 }
 
-/// Reads blobs one after the other and shows each to `visit`, in the order of their names; one that is larger than `limit`,
-/// or not there, is passed over.
+/// Reads blobs, and calls `visit` with the id and content of each, in the order of `names`. Blobs larger than `limit`,
+/// in bytes, and missing ones are skipped.
 ///
 /// # Errors
-/// [`Error`] when git is missing or fails.
+/// Returns [`Error`] if git is not installed or fails.
 pub fn blobs(
     directory: &Path,
     names: &BTreeSet<&str>,
@@ -128,7 +127,7 @@ pub fn blobs(
     blobs_of(&Repository::around(directory)?, names, limit, visit)
 }
 
-/// The same, of a repository that is known.
+/// Like [`blobs`], for an opened repository.
 pub(super) fn blobs_of(
     repository: &Repository,
     names: &BTreeSet<&str>,
@@ -145,7 +144,7 @@ pub(super) fn blobs_of(
         let (mut head, mut bytes) = (Vec::new(), Vec::new());
         loop {
             head.clear();
-            // A head is a name, a word and a number.
+            // A header consists of an id, a type and a size.
             if answer.by_ref().take(1 << 12).read_until(b'\n', &mut head)? == 0 {
                 return Ok(());
             }

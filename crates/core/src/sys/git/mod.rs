@@ -1,9 +1,9 @@
-//! The `git` program: what has changed and when, and branches of a remote, written without touching the checkout.
+//! Runs git to read history and changes, and to update branches of a remote without changing the checkout.
 //!
-//! * [`Repository`]: where it is, found so that no file of a checkout can say so
-//! * [`changed_paths`]: which files differ from a revision
-//! * [`log()`], [`blobs`]: what happened to files, commit by commit
-//! * [`Remote`]: branches of a remote; commits are made from objects, not from files
+//! * [`Repository`]: finds a repository in a way that files of the checkout cannot influence
+//! * [`changed_paths`]: the files that differ from a revision
+//! * [`log()`], [`blobs`]: the history of files, and their contents
+//! * [`Remote`]: branches of a remote; creates commits from objects, without a work tree
 
 mod changes;
 mod error;

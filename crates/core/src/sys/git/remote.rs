@@ -1,4 +1,4 @@
-//! Branches of a git remote, written without touching the checkout: commits are made from objects, not from files.
+//! Updates branches of a git remote without changing the checkout: commits are created from objects.
 
 use std::path::Path;
 
@@ -7,19 +7,19 @@ use tempfile::NamedTempFile;
 use super::runner::{Call, Reach};
 use super::{Error, Repository};
 
-/// The longest answer that is read, in bytes.
+/// Maximum size of git's output, in bytes.
 const OUTPUT_LIMIT: u64 = 64 << 20;
 
-/// Who makes commits.
+/// An author and committer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The name.
     pub name: String,
-    /// The address, by which commits of this program are known from those of persons.
+    /// The email address, which tells commits of this program from those of people.
     pub email: String,
 }
 
-/// A remote of the repository around a directory.
+/// A remote of the repository that contains a directory.
 #[derive(Debug, Clone)]
 pub struct Remote {
     repository: Repository,
@@ -30,17 +30,17 @@ pub struct Remote {
 /// A branch of a remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
-    /// Its name, without `refs/heads/`.
+    /// The name, without `refs/heads/`.
     pub name: String,
-    /// The commit it leads to.
+    /// Id of its newest commit.
     pub tip: String,
 }
 
 impl Remote {
-    /// The remote of this name; `directory` is in the repository.
+    /// Finds the remote with this name in the repository that contains `directory`.
     ///
     /// # Errors
-    /// [`Error`], also when the remote is a folder of the checkout.
+    /// Returns [`Error`] if there is no repository, or the remote is a directory of the checkout.
     pub fn new(directory: &Path, name: &str) -> Result<Self, Error> {
         let repository = Repository::around(directory)?;
         let mut remote = Self { repository, name: name.to_owned(), reach: Reach::Network };
@@ -50,13 +50,13 @@ impl Remote {
         Ok(remote)
     }
 
-    /// Whether the remote is a path. Git runs what that repository is configured to run, so that it must not be one that
-    /// the checkout brought.
+    /// Whether the remote is a path. Git runs hooks and commands that such a repository configures, so a path inside
+    /// the checkout is an error.
     fn is_of_this_machine(&self) -> Result<bool, Error> {
         let mut is_path = false;
         for direction in [&[][..], &["--push"]] {
             let arguments = [&["get-url", "--all"], direction, &["--", &self.name]].concat();
-            // A remote without an address here may be an address itself.
+            // A name without a configured URL may be a URL or path itself.
             let addresses = self.text("remote", &arguments).unwrap_or_else(|_| self.name.clone());
             for address in addresses.lines().filter(|address| is_path_of_this_machine(address)) {
                 let top = self.repository.top();
@@ -72,36 +72,36 @@ impl Remote {
     /// The commit that is checked out.
     ///
     /// # Errors
-    /// [`Error`], also when there is no commit yet.
+    /// Returns [`Error`] if there are no commits.
     pub fn head(&self) -> Result<String, Error> {
         self.repository.head()
     }
 
-    /// The branch that is checked out; `None` when none is.
+    /// The branch that is checked out; `None` if `HEAD` is detached.
     #[must_use]
     pub fn current_branch(&self) -> Option<String> {
         self.text("symbolic-ref", &["--quiet", "--short", "HEAD"]).ok()
     }
 
-    /// Who git is configured to commit as; `None` where it is not.
+    /// The configured `user.name` and `user.email`; `None` if one is missing.
     #[must_use]
     pub fn configured_identity(&self) -> Option<Identity> {
         let value = |key: &str| self.text("config", &["--get", key]).ok().filter(|value| !value.is_empty());
         Some(Identity { name: value("user.name")?, email: value("user.email")? })
     }
 
-    /// The remote's address, as git is configured.
+    /// The remote's URL, as git resolves it.
     ///
     /// # Errors
-    /// [`Error`] when there is no such remote.
+    /// Returns [`Error`] if the remote does not exist.
     pub fn address(&self) -> Result<String, Error> {
         self.text("remote", &["get-url", &self.name])
     }
 
-    /// The remote's branches whose names begin with a prefix, as they are there now.
+    /// Asks the remote for its branches with a prefix.
     ///
     /// # Errors
-    /// [`Error`] when the remote cannot be asked.
+    /// Returns [`Error`] if the remote cannot be read.
     pub fn branches(&self, prefix: &str) -> Result<Vec<Branch>, Error> {
         let pattern = format!("refs/heads/{prefix}*");
         let list = self.text("ls-remote", &["--refs", "--heads", "--", &self.name, &pattern])?;
@@ -112,10 +112,10 @@ impl Remote {
         Ok(list.lines().filter_map(branch).collect())
     }
 
-    /// Fetches a branch's newest commit, and tells whether it is one that this identity has committed.
+    /// Whether the newest commit of a branch has this identity as committer. The commit is fetched if missing.
     ///
     /// # Errors
-    /// [`Error`] when the remote cannot be asked.
+    /// Returns [`Error`] if the remote cannot be read.
     pub fn is_own(&self, branch: &Branch, identity: &Identity) -> Result<bool, Error> {
         if self.text("cat-file", &["-e", &format!("{}^{{commit}}", branch.tip)]).is_err() {
             let from = format!("refs/heads/{}", branch.name);
@@ -128,17 +128,17 @@ impl Remote {
         Ok(committer == identity.email)
     }
 
-    /// The content of a file at a commit; `None` when there is none. The path is relative to the directory.
+    /// The contents of a file at a commit; `None` if it does not exist. `path` is relative to the directory.
     #[must_use]
     pub fn file_at(&self, commit: &str, path: &str) -> Option<Vec<u8>> {
         let path = format!("{commit}:./{path}");
         self.run("cat-file", &["blob", &path], &[], &[]).ok()
     }
 
-    /// Makes a commit that differs from another one in one file; nothing leads to it yet.
+    /// Creates a commit that changes one file of its parent, without updating a branch. Returns its id.
     ///
     /// # Errors
-    /// [`Error`], also when the file is not there.
+    /// Returns [`Error`] if git fails.
     pub fn commit(
         &self,
         parent: &str,
@@ -153,7 +153,7 @@ impl Remote {
         let mode = entry.split(' ').next().filter(|mode| mode.len() == 6).unwrap_or("100644").to_owned();
         let blob = self.run("hash-object", &["-w", "--stdin"], content, &[])?;
         let blob = String::from_utf8_lossy(&blob).trim().to_owned();
-        // An index of its own: the checkout's says what a person is about to commit.
+        // A temporary index, since the checkout's index holds what the user has staged.
         let index = NamedTempFile::new()?.into_temp_path();
         std::fs::remove_file(&index)?;
         let index = index.to_string_lossy().into_owned();
@@ -162,7 +162,7 @@ impl Remote {
         let entry = format!("{mode},{blob},{full}");
         self.run("update-index", &["--add", "--cacheinfo", &entry], &[], &own_index)?;
         let tree = self.run("write-tree", &[], &[], &own_index)?;
-        // Another program may not have made one at this place, which is removed in any case.
+        // Git may not have created the file; remove it if so.
         let _ = std::fs::remove_file(&index);
         let tree = String::from_utf8_lossy(&tree).trim().to_owned();
         let who = [
@@ -175,18 +175,18 @@ impl Remote {
         Ok(String::from_utf8_lossy(&commit).trim().to_owned())
     }
 
-    /// Sets a branch of the remote, if it is still where it was: at `old`, or not there.
+    /// Sets a branch of the remote, if it is still at `old`, or does not exist if `old` is `None`.
     ///
     /// # Errors
-    /// [`Error`], even when another process was quicker.
+    /// Returns [`Error`] if the push fails, including when the branch has changed.
     pub fn push(&self, branch: &str, commit: &str, old: Option<&str>) -> Result<(), Error> {
         self.update(branch, commit, old.unwrap_or_default())
     }
 
-    /// Takes a branch of the remote away, if it is still at `old`.
+    /// Deletes a branch of the remote, if its tip is unchanged.
     ///
     /// # Errors
-    /// [`Error`], even when another process was quicker.
+    /// Returns [`Error`] if the push fails, including when the branch has changed.
     pub fn delete(&self, branch: &Branch) -> Result<(), Error> {
         self.update(&branch.name, "", &branch.tip)
     }
@@ -214,9 +214,9 @@ impl Remote {
     }
 }
 
-/// Whether git takes an address for a path of this machine.
+/// Whether git treats a URL as a local path.
 fn is_path_of_this_machine(address: &str) -> bool {
-    // `host:path` is for ssh, `helper::address` for another program, and the rest is a URL.
+    // `host:path` is for ssh, `helper::address` for a remote helper, and everything else with a colon is a URL.
     let is_host = address.split('/').next().is_some_and(|first| first.contains(':'));
     Path::new(address).is_absolute() || !is_host
 }
@@ -234,7 +234,7 @@ mod tests {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// A checkout with a registry in a folder, and its bare remote.
+    /// A clone with a registry in a folder, and its bare remote.
     fn repository() -> (tempfile::TempDir, Remote) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();

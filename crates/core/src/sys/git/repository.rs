@@ -1,6 +1,7 @@
-//! The repository around a directory, found without running git in that directory.
+//! Finds the repository that contains a directory, without running git in that directory.
 //!
-//! Git first checks whether a folder is a bare repository, and a branch can add files that make a folder look like one.
+//! Git first checks whether a directory is a bare repository, and a branch can add files that make a directory look
+//! like one.
 
 use std::fs;
 use std::io::{self, Read};
@@ -10,26 +11,26 @@ use super::Error;
 use super::runner::{Call, Reach};
 use crate::sys::fs::{PathError, read_bounded};
 
-/// The longest answer that is read, in bytes.
+/// Maximum size of git's output, in bytes.
 const OUTPUT_LIMIT: u64 = 256 << 20;
 
-/// The largest `.git` file that is read, in bytes.
+/// Maximum size of a `.git` file, in bytes.
 const LINK_LIMIT: u64 = 1 << 16;
 
-/// A directory in a work tree of git, and the way up to the top of that.
+/// A directory in a git work tree, and the top of that work tree.
 #[derive(Debug, Clone)]
 pub struct Repository {
     directory: PathBuf,
     top: PathBuf,
-    /// The arguments that tell git where everything is, so that it looks for nothing.
+    /// Arguments with the locations of the repository, so that git does not search for them.
     place: Vec<String>,
 }
 
 impl Repository {
-    /// The repository around a directory: that of the nearest folder that has a `.git`.
+    /// Finds the repository that contains a directory: the nearest parent with a `.git`.
     ///
     /// # Errors
-    /// [`Error`], also when git does not trust it, because it belongs to another user.
+    /// Returns [`Error`] if there is none, or if git does not trust it because another user owns it.
     pub fn around(directory: &Path) -> Result<Self, Error> {
         let directory = directory
             .canonicalize()
@@ -41,7 +42,7 @@ impl Repository {
             .map(|(depth, folder)| (depth, folder.to_owned()))
             .ok_or(Error::NoRepository)?;
         refuse_inside(&directory, &top)?;
-        // Relative, as git does not read every form of a path on every system.
+        // A relative path, since git does not understand all forms of absolute paths on all systems.
         let up = if depth == 0 { ".".to_owned() } else { vec![".."; depth].join("/") };
         let place = vec![format!("--git-dir={up}/.git"), format!("--work-tree={up}")];
         let repository = Self { directory, top, place };
@@ -49,8 +50,8 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Lets git itself find the repository from its top, where it looks for `.git` first. With `--git-dir`, git does not
-    /// check who owns the repository.
+    /// Runs git at the top directory, where it looks for `.git` first. This checks the repository's owner, which git
+    /// does not do if `--git-dir` is given.
     fn confirm(&self) -> Result<(), Error> {
         let (command, arguments) = ("rev-parse", ["--is-inside-work-tree", "--show-cdup"]);
         let call = Call {
@@ -81,18 +82,18 @@ impl Repository {
         &self.directory
     }
 
-    /// A call in the directory.
+    /// Prepares a git command in the directory.
     pub(super) fn call<'a>(&'a self, command: &'static str, arguments: &'a [&'a str]) -> Call<'a> {
         let (directory, place) = (&self.directory, &self.place);
         Call { directory, place, command, arguments, variables: &[], reach: Reach::Nothing }
     }
 
-    /// What a call without input writes.
+    /// The output of a git command without input.
     pub(super) fn output(&self, command: &'static str, arguments: &[&str]) -> Result<Vec<u8>, Error> {
         self.call(command, arguments).output(io::empty(), OUTPUT_LIMIT)
     }
 
-    /// Shows `read` what a call with this input writes.
+    /// Runs a git command with this input, and passes its output to `read`.
     pub(super) fn talk(
         &self,
         command: &'static str,
@@ -106,22 +107,22 @@ impl Repository {
     /// The commit that is checked out.
     ///
     /// # Errors
-    /// [`Error`], also when there is no commit yet.
+    /// Returns [`Error`] if there are no commits.
     pub fn head(&self) -> Result<String, Error> {
         let output = self.output("rev-parse", &["--verify", "HEAD^{commit}"])?;
         Ok(String::from_utf8_lossy(&output).trim().to_owned())
     }
 }
 
-/// Whether git takes the `.git` of a folder for a repository, or for a file that names one.
+/// Whether git would accept the directory's `.git` as a repository, or as a file that names one.
 fn has_repository(folder: &Path) -> bool {
     let git = folder.join(".git");
     let has = |name: &str| git.join(name).symlink_metadata().is_ok();
     git.is_file() || (has("HEAD") && (has("commondir") || (has("objects") && has("refs"))))
 }
 
-/// A `.git` may be a file that names the real directory: of a linked work tree, of a submodule. What lies among the files
-/// of a checkout was not made by git.
+/// Returns an error if `.git` names a directory among the files of a checkout. A `.git` file is legitimate in linked
+/// work trees and submodules, but the directory that it names is then not a tracked file.
 fn refuse_inside(directory: &Path, top: &Path) -> Result<(), Error> {
     let link = top.join(".git");
     let is_plain = link.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());

@@ -1,7 +1,6 @@
-//! The one place where git is started, with one environment.
+//! Starts git; the only place that does, always with the same settings.
 //!
-//! A checkout brings files that strangers wrote. None of them may name a program that git runs, whatever git would take
-//! them for.
+//! Files of a checkout are not trusted: none of them may make git run a program.
 
 use std::io::{self, Read, Write as _};
 use std::path::Path;
@@ -10,17 +9,17 @@ use std::thread;
 
 use super::Error;
 
-/// Settings of every call, which override every configuration file.
+/// Settings of all commands. They override all configuration files.
 const SETTINGS: &[&str] = &[
-    // A folder that only looks like a bare repository is a folder.
+    // Ignores directories that look like bare repositories.
     "safe.bareRepository=explicit", "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null",
     "protocol.ext.allow=never", "commit.gpgSign=false", "push.gpgSign=false", "log.showSignature=false",
-    "submodule.recurse=false", // A fetch starts neither of them in the background.
+    "submodule.recurse=false", // Prevents background maintenance after a fetch.
     "gc.auto=0", "maintenance.auto=false",
 ];
 
-/// Variables of the caller that choose a repository, configuration or program: those that `git rev-parse
-/// --local-env-vars` lists, and others that change an answer. A hook of git that starts this program sets some.
+/// Environment variables that select a repository, configuration or program: those listed by `git rev-parse
+/// --local-env-vars`, and others that affect the output. Some of them are set if a git hook runs this program.
 const REMOVED: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_ATTR_SOURCE", "GIT_CEILING_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG",
     "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_DEFAULT_HASH", "GIT_DIFF_OPTS", "GIT_DIR",
@@ -30,20 +29,20 @@ const REMOVED: &[&str] = &[
     "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
 ];
 
-/// Which repositories git may contact.
+/// The repositories that git may contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// None, not even to fetch what a partial clone lacks.
+    /// None, not even to fetch missing objects of a partial clone.
     Nothing,
-    /// Those of other machines.
+    /// Those on other machines.
     Network,
-    /// Those of other machines and of this one.
+    /// Those on other machines and on this one.
     NetworkAndFiles,
 }
 
 impl Reach {
-    /// The value of `GIT_ALLOW_PROTOCOL`, which overrides every configuration; `ext`, which runs any command, is
-    /// never in it.
+    /// The value of `GIT_ALLOW_PROTOCOL`, which overrides all configuration. It never contains `ext`, which runs any
+    /// command.
     fn protocols(self) -> &'static str {
         match self {
             Self::Nothing => "",
@@ -53,20 +52,20 @@ impl Reach {
     }
 }
 
-/// One call of git.
+/// One git command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call<'a> {
-    /// Where it runs.
+    /// The working directory.
     pub(super) directory: &'a Path,
     /// Arguments before the subcommand.
     pub(super) place: &'a [String],
     /// The subcommand.
     pub(super) command: &'static str,
-    /// Its arguments.
+    /// Arguments of the subcommand.
     pub(super) arguments: &'a [&'a str],
-    /// Further variables.
+    /// Additional environment variables.
     pub(super) variables: &'a [(&'a str, &'a str)],
-    /// Which repositories it may contact.
+    /// The repositories that it may contact.
     pub(super) reach: Reach,
 }
 
@@ -85,13 +84,14 @@ impl Call<'_> {
         if self.reach == Reach::Nothing {
             command.env("GIT_NO_LAZY_FETCH", "1");
         }
-        // Git must neither wait for other programs that use the index nor ask for a password.
+        // Git must not wait for locks of other programs, or ask for a password.
         command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
         command.envs(self.variables.iter().copied());
         command
     }
 
-    /// Runs git with an input, and hands its output to `read`. An error of `read` ends it, and is returned.
+    /// Runs git with this input, and passes its output to `read`. If `read` fails, git is killed, and the error is
+    /// returned.
     pub(super) fn talk(
         &self,
         input: impl Read + Send,
@@ -103,14 +103,14 @@ impl Call<'_> {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (was_read, text) = thread::scope(|scope| {
             let mut input = input;
-            // Git may end before it has read everything; its exit status tells.
+            // Git may exit before it has read all input; its exit status tells whether that is an error.
             scope.spawn(move || {
                 stdin.map(|mut stdin| io::copy(&mut input, &mut stdin).and_then(|_| stdin.flush()));
             });
             let errors = scope.spawn(move || {
                 let mut text = Vec::new();
                 if let Some(mut stderr) = stderr {
-                    // What cannot be read, and what is beyond the first lines, is not needed.
+                    // Read errors, and output beyond 64 KiB, are ignored.
                     let _ = stderr.by_ref().take(1 << 16).read_to_end(&mut text);
                     let _ = io::copy(&mut stderr, &mut io::sink());
                 }
@@ -118,7 +118,7 @@ impl Call<'_> {
             });
             let was_read = stdout.map_or(Ok(()), |mut stdout| read(&mut stdout));
             if was_read.is_err() {
-                // It may have ended by itself.
+                // Git may have exited already.
                 let _ = child.kill();
             }
             (was_read, errors.join().unwrap_or_default())
@@ -128,7 +128,7 @@ impl Call<'_> {
         if status.success() { Ok(()) } else { Err(Error::of(self.command, &text)) }
     }
 
-    /// What git writes to stdout, of at most `limit` bytes.
+    /// Returns git's stdout; more than `limit` bytes are an error.
     pub(super) fn output(&self, input: impl Read + Send, limit: u64) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::new();
         self.talk(input, |answer| {

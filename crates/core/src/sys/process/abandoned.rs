@@ -1,4 +1,4 @@
-//! Sandboxes that remain because the process that made them was killed.
+//! Removes sandboxes of processes that were killed.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -9,16 +9,16 @@ use super::scratch::PREFIX;
 use super::{Scratch, platform};
 use crate::sys::fs::{PathError, open_no_follow};
 
-/// The directory in a place of [`Scratch::below`] that holds what was installed there. Beside it are sandboxes.
+/// The directory in a [`Scratch`] that contains an installation. Sandboxes are next to it.
 pub const INSTALLED: &str = "install";
 
-/// How old a sandbox must be: a younger one may be in the making, and not be marked yet.
+/// Minimum age of a sandbox to remove. A younger one may have been created but not marked as used yet.
 const SETTLED: Duration = Duration::from_mins(1);
 
-/// Removes the sandboxes in a directory that no living process uses, as far as the system tells. Returns their paths, and
-/// what could not be removed. Whatever this user's runs have not made stays, and so does what they were told to keep.
+/// Removes the sandboxes in a directory that no running process uses, as far as the system tells. Returns the path of
+/// each, or the error of removing it. Sandboxes of other users, and those to keep, are not removed.
 ///
-/// On Windows, directories cannot be marked, so that nothing is removed.
+/// On Windows, directories cannot be marked as used, so nothing is removed.
 #[must_use]
 pub fn remove_abandoned(parent: &Path) -> Vec<Result<PathBuf, PathError>> {
     let items = fs::read_dir(parent).into_iter().flatten().flatten();
@@ -28,7 +28,8 @@ pub fn remove_abandoned(parent: &Path) -> Vec<Result<PathBuf, PathError>> {
 
 fn remove(path: PathBuf) -> Option<Result<PathBuf, PathError>> {
     let file = open_no_follow(&path).ok()?;
-    // Whoever lives has a lock on it. This one is held to the end, so that one of two who clean up does.
+    // A running process holds a shared lock. This exclusive one is held until the end, so that concurrent runs do not
+    // remove the same sandbox.
     file.try_lock().ok()?;
     if platform::has_users(&path) {
         return None;
@@ -36,14 +37,14 @@ fn remove(path: PathBuf) -> Option<Result<PathBuf, PathError>> {
     Some(Scratch::adopt(&path).remove().map(|()| path))
 }
 
-/// Whether a name is one that [`Scratch::below`] gives.
+/// Whether [`Scratch::below`] creates such names.
 pub(super) fn is_random(name: &str) -> bool {
     let random = name.strip_prefix(PREFIX);
     random.is_some_and(|rest| rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
-/// Whether this is a sandbox, or a place in which something was installed and started, that was made a while ago and is not
-/// to be kept: by its name, its owner, and all that is in it.
+/// Whether this is a sandbox, or a directory with an installation, that is old enough and not to be kept. Decided by
+/// its name, owner, permissions and entries.
 fn is_sandbox(path: &Path) -> bool {
     if !is_random(&path.file_name().unwrap_or_default().to_string_lossy()) {
         return false;
@@ -63,7 +64,7 @@ fn is_sandbox(path: &Path) -> bool {
     })
 }
 
-/// Whether it belongs to this user, and no other user can look into it. The agent's own user may enter it.
+/// Whether it belongs to this user, and no other user can list it. An agent's own user may enter it.
 #[cfg(unix)]
 fn is_private(metadata: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -86,7 +87,7 @@ mod tests {
     use super::super::{Home, Sandbox};
     use super::*;
 
-    /// Makes a directory as old as one must be.
+    /// Makes a directory old enough to be removed.
     fn age(path: &Path) {
         let past = SystemTime::now() - SETTLED * 2;
         File::open(path).unwrap().set_modified(past).unwrap();
@@ -96,7 +97,7 @@ mod tests {
         remove_abandoned(parent).into_iter().map(Result::unwrap).collect()
     }
 
-    /// A sandbox as a process leaves it that is killed: it is not removed, and no process has it open.
+    /// A sandbox as left by a killed process: not removed, and not open in any process.
     fn abandoned(parent: &Path, home: Home) -> PathBuf {
         let made = Sandbox::below(parent, home).unwrap();
         let path = parent.join(format!("{PREFIX}a{:05}", fs::read_dir(parent).unwrap().count()));
@@ -202,7 +203,7 @@ mod tests {
         const USER: u32 = 65_519;
         let parent = tempfile::tempdir().unwrap();
         let path = abandoned(parent.path(), Home::Persons);
-        // Only root can start a program as another user. Nothing else than its user gives such a program away.
+        // Only root can start a program as another user. Such a program is recognized by its user alone.
         let by_user = rustix::process::geteuid().is_root();
         for (by_place, by_marker) in
             [(true, false), (false, true), (false, false)].into_iter().take(2 + usize::from(by_user))
@@ -215,7 +216,7 @@ mod tests {
                 std::os::unix::process::CommandExt::uid(&mut command, USER);
             }
             let mut child = command.current_dir(if by_place { path.join("work") } else { "/".into() }).spawn().unwrap();
-            // The child is this process until it has become the program.
+            // The child is a copy of this process until it has executed the program.
             while fs::read(format!("/proc/{}/cmdline", child.id())).unwrap().first() != Some(&b's') {
                 std::thread::yield_now();
             }

@@ -1,4 +1,4 @@
-//! From a launch to the process that is started for it.
+//! Prepares the command that starts a [`Launch`].
 
 use std::ffi::OsString;
 use std::io;
@@ -6,21 +6,21 @@ use std::io;
 use super::platform::{OwnUser, Report};
 use super::{Home, Launch, Sandbox};
 
-/// What the system is asked to start, and what belongs to it until its end.
+/// The command to start, and the resources that it holds until it ends.
 pub(super) struct Begin {
     pub(super) program: OsString,
     pub(super) arguments: Vec<OsString>,
     pub(super) variables: Vec<(OsString, OsString)>,
-    /// The name of what keeps the program apart.
+    /// The name of the isolation.
     pub(super) isolation: &'static str,
-    /// The user that nothing else has.
+    /// The user that only this program has.
     pub(super) user: Option<OwnUser>,
-    /// Learns whether the program was started, where the launcher starts it.
+    /// Receives the launcher's report on whether the program was started, if there is a launcher.
     pub(super) report: Option<Report>,
 }
 
 impl Begin {
-    /// Prepares the sandbox, and says what is to be started.
+    /// Prepares the sandbox, and builds the command.
     pub(super) fn of(launch: &Launch, sandbox: &Sandbox) -> io::Result<Self> {
         let mut variables: Vec<(OsString, OsString)> =
             launch.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -40,7 +40,7 @@ impl Begin {
         Ok(begin)
     }
 
-    /// Puts the launcher before the program, and takes a user for it where it gets one.
+    /// Prepends the launcher to the command, and allocates a user if the program gets one.
     #[cfg(target_os = "linux")]
     fn restrict(&mut self, launch: &Launch, sandbox: &Sandbox) -> io::Result<()> {
         use super::Isolation;

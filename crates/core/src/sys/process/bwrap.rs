@@ -1,4 +1,4 @@
-//! What keeps a program apart, and bubblewrap, which hides the host's files.
+//! The isolation of programs, and bubblewrap, which hides the host's files.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,54 +10,57 @@ use tokio::io::AsyncReadExt as _;
 use super::begin::Begin;
 use super::{Environment, Launch, Sandbox};
 
-/// What belongs to the system, as far as it exists.
+/// Directories of the operating system; missing ones are skipped.
 const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix/store", "/run/systemd/resolve"];
 
-/// How much of what bubblewrap says is read, in bytes.
+/// Maximum length of bubblewrap's messages, in bytes.
 const STDERR_LIMIT: u64 = 4096;
 
-/// What keeps a program apart from the host, beyond its environment and its directories.
+/// The isolation of a program from the host, in addition to its own environment variables and directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Isolation {
-    /// Nothing: it can read and write whatever the caller can.
+    /// None: the program can read and write whatever the caller can.
     Environment,
-    /// On Linux, where the caller is root: a user that no account and no other program has. It reads what every user can
-    /// read, and cannot touch processes of others. Where [`Launch::gets_own_user`] says no, the same as `Environment`.
+    /// On Linux as root: a user that no account and no other program has. The program can read only what all users can
+    /// read, and cannot affect processes of other users. If [`Launch::gets_own_user`] returns `false`, this is the same
+    /// as `Environment`.
     OwnUser {
-        /// A directory of the caller's alone, with what the program needs in it: only the program's user is let in.
+        /// A directory with files that the program needs, which belongs to the caller. Only the program's user is given
+        /// access.
         place: Option<PathBuf>,
     },
-    /// Bubblewrap: it sees the system, its sandbox, and what [`Launch::readable`] names, all but the sandbox read-only;
-    /// and no process of the host. Where the caller is root, it gets a user that nothing else has, without capabilities.
+    /// Bubblewrap: the program sees the operating system's directories, its sandbox, and [`Launch::readable`], all but
+    /// the sandbox read-only, and no process of the host. If the caller is root, it also gets a user of its own,
+    /// without capabilities.
     Bwrap {
-        /// Whether it reaches the network.
+        /// Whether the network is available.
         network: Network,
     },
 }
 
-/// Whether a program in a sandbox reaches the network.
+/// The network of a program in a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// That of the host, with what listens on its loopback addresses.
+    /// The network of the host, including services on its loopback addresses.
     Shared,
-    /// None but a loopback device of its own.
+    /// No network, except a loopback device of its own.
     None,
 }
 
-/// Why an isolation cannot be had.
+/// Why an isolation is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum IsolationError {
-    /// The program is not there.
+    /// Bubblewrap could not be started.
     #[error("cannot start `bwrap`: {0}")]
     Start(io::Error),
-    /// The system does not let it work.
+    /// The system does not allow bubblewrap to work.
     #[error("`bwrap` does not work on this system: {0}")]
     Refused(String),
 }
 
 impl IsolationError {
-    /// What to do about it.
+    /// How to fix it.
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {
@@ -68,7 +71,7 @@ impl IsolationError {
 }
 
 impl Isolation {
-    /// The isolation's name in reports, but for a program that got a user of its own: see
+    /// The name used in reports, unless the program got a user of its own; see
     /// [`Tree::isolation`](super::Tree::isolation).
     #[must_use]
     pub fn as_str(&self) -> &'static str {
@@ -79,10 +82,10 @@ impl Isolation {
         }
     }
 
-    /// Makes sure that it works here, so that its own failures are not taken for an agent's.
+    /// Checks that the isolation works on this system, so that its errors are not attributed to an agent.
     ///
     /// # Errors
-    /// [`IsolationError`]
+    /// Returns [`IsolationError`] if it does not.
     #[expect(clippy::disallowed_methods, reason = "this is where bwrap is started")]
     pub async fn check(&self, environment: &Environment) -> Result<(), IsolationError> {
         let Self::Bwrap { network } = self else { return Ok(()) };
@@ -100,7 +103,7 @@ impl Isolation {
         let mut child = command.spawn().map_err(IsolationError::Start)?;
         let mut text = Vec::new();
         if let Some(stderr) = child.stderr.take() {
-            // What cannot be read, and what is beyond the first lines, is not needed.
+            // Read errors, and output beyond the first lines, are ignored.
             let _ = stderr.take(STDERR_LIMIT).read_to_end(&mut text).await;
         }
         if child.wait().await.map_err(IsolationError::Start)?.success() {
@@ -110,7 +113,7 @@ impl Isolation {
         Err(IsolationError::Refused(crate::text::printable(text.lines().next().unwrap_or("no message")).into_owned()))
     }
 
-    /// Puts the sandbox before the program.
+    /// Prepends bubblewrap to the command.
     pub(super) fn wrap(&self, begin: &mut Begin, launch: &Launch, sandbox: &Sandbox) -> io::Result<()> {
         let Self::Bwrap { network } = self else { return Ok(()) };
         #[cfg(unix)]
@@ -125,13 +128,13 @@ impl Isolation {
         .to_vec();
         arguments.extend(network.arguments().iter().map(OsString::from));
         if begin.user.is_some() {
-            // The launcher needs them to give up root, and they are gone with root.
+            // The launcher needs these to give up root, which also drops them.
             arguments.extend(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"].map(OsString::from));
         }
         arguments.extend(["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"].map(OsString::from));
         let has_user = begin.user.is_some();
         let mut bind = |kind: &str, path: &Path| {
-            // Those that bubblewrap makes by itself may be for root alone.
+            // Parent directories that bubblewrap creates may be accessible only to root.
             let mut above: Vec<&Path> = path.ancestors().skip(1).filter(|_| has_user).collect();
             above.reverse();
             let above = above.into_iter().skip(1);
@@ -144,11 +147,11 @@ impl Isolation {
         for path in launch.readable.iter().chain(begin.report.as_ref().and(launch.launcher.as_ref())) {
             bind("--ro-bind-try", path);
         }
-        // Last, so that nothing lies over it.
+        // Last, so that no other mount hides it.
         bind("--bind", sandbox.path());
         let program = std::mem::replace(&mut begin.program, "bwrap".into());
         if begin.report.is_none() {
-            // Else the launcher goes there, as the user to whom the directory may be open alone.
+            // Otherwise, the launcher changes to the directory, which may be accessible only to the program's user.
             arguments.extend(["--chdir".into(), launch.directory(sandbox).into()]);
         }
         arguments.extend(["--".into(), program]);
@@ -204,7 +207,7 @@ mod tests {
         let writable = at(&["--bind", own, own]);
         assert!(temporary.is_some() && temporary < install && install < launcher && launcher < writable, "{text:?}");
         let dashes = at(&["--"]).unwrap();
-        // The launcher becomes the agent, whose own words are not options of bwrap.
+        // The launcher executes the agent, whose arguments are not options of bubblewrap.
         assert_eq!(text[dashes + 1..dashes + 3], ["/opt/acp-registry", super::super::LAUNCH]);
         assert!(text[dashes + 3..].contains(&sandbox.work().to_str().unwrap()), "{text:?}");
         assert!(text.ends_with(&["--", "/place/install/agent", "--bind", "/"]), "{text:?}");
@@ -214,7 +217,7 @@ mod tests {
             assert!(options.contains(&needed), "{needed}");
         }
         assert!(options.windows(2).any(|pair| pair == ["--cap-drop", "ALL"]));
-        // Most agents reach their service through the network.
+        // Most agents need the network to reach their service.
         assert!(!options.contains(&"--unshare-net"));
     }
 

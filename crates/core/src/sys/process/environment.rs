@@ -1,38 +1,38 @@
-//! The environment of a program: built from nothing, never inherited as it is.
+//! The environment variables of a program: only known ones are inherited.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// Variables of the host that say how the system works, and nothing of the person who uses it.
+/// Variables of the host that describe the system rather than the user.
 const ALLOWED: &[&str] = &[
-    // Where programs are, and how people write.
-    "PATH", "LANG", "LANGUAGE", "TZ", // Certificates of networks that have their own.
+    // Paths of programs, and locale.
+    "PATH", "LANG", "LANGUAGE", "TZ", // Certificate authorities of private networks.
     "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
-    // Without these, no program starts on Windows.
+    // Windows starts no program without these.
     "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "OS", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
     "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "PROGRAMDATA", "COMMONPROGRAMFILES",
 ];
 
-/// The way to the network; passed on unless it holds a password.
+/// Proxy settings, which are inherited unless they contain a password.
 const PROXIES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 
-/// The variables of a program.
+/// The environment variables of a program.
 ///
-/// Whatever is not on a short list of harmless names stays behind: tokens and keys of the host, settings that load
-/// code, and the way to the person's desktop and keyring.
+/// Only variables on a short list are inherited. This excludes tokens and keys, settings that load code, and access to
+/// the user's desktop and keyring.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment(BTreeMap<OsString, OsString>);
 
 impl Environment {
-    /// Picks from the variables of the host those that a program may see. `TERM` becomes `dumb`.
+    /// The variables of the host that a program may see. `TERM` is set to `dumb`.
     pub fn from_host(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let mut environment = Self(variables.into_iter().filter(|(name, value)| may_pass(name, value)).collect());
         environment.set("TERM", "dumb");
         environment
     }
 
-    /// All variables of the host, for a program that works for the person as if the person had started it.
+    /// All variables of the host, for a program that works on the user's behalf.
     pub fn of_person(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         Self(variables.into_iter().collect())
     }
@@ -48,13 +48,13 @@ impl Environment {
         self.0.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
-    /// The path of a program in the environment's `PATH`; nothing in a relative folder counts.
+    /// The path of a program in the environment's `PATH`. Relative directories in `PATH` are ignored.
     #[must_use]
     pub fn find(&self, program: &str) -> Option<PathBuf> {
         self.find_all(program).next()
     }
 
-    /// The paths of all programs of this name in the environment's `PATH`, in its order.
+    /// The paths of all programs with this name in the environment's `PATH`, in order.
     pub fn find_all(&self, program: &str) -> impl Iterator<Item = PathBuf> {
         let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat"] } else { &[""] };
         let path = self.0.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATH")).map(|(_, path)| path);
@@ -69,7 +69,7 @@ impl Environment {
     }
 }
 
-/// Whether a path is a file that the system would start.
+/// Whether a path is an executable file.
 #[must_use]
 pub fn is_executable(file: &std::path::Path) -> bool {
     let Ok(metadata) = file.metadata() else { return false };

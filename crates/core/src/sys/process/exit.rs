@@ -3,31 +3,31 @@
 use std::fmt::Write as _;
 use std::process::ExitStatus;
 
-/// What it took to end a program.
+/// What ended a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// It ended by itself, or when its stdin was closed.
+    /// It exited by itself, or after its stdin was closed.
     Exited,
-    /// It crashed, or another process has ended it.
+    /// It crashed, or another process ended it.
     Signaled,
-    /// It was asked to end by a signal.
+    /// It was asked to end with a signal.
     Terminated,
-    /// It had to be killed.
+    /// It was killed.
     Killed,
 }
 
-/// How a program has ended.
+/// The end of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exit {
-    /// What it took.
+    /// What ended it.
     pub how: How,
-    /// Its exit code, if it came to that.
+    /// Its exit code, if it exited.
     pub code: Option<i32>,
-    /// The signal that has ended it.
+    /// The signal that ended it, if any.
     pub signal: Option<i32>,
 }
 
-/// Signals that have the same number on every Unix.
+/// Signals with the same number on all Unix systems.
 const SIGNALS: &[(i32, &str)] = &[
     (1, "SIGHUP"),
     (2, "SIGINT"),
@@ -54,7 +54,7 @@ impl Exit {
         Self { how, code: status.code(), signal }
     }
 
-    /// The end in a few words, such as `exit code 1` or `signal 6, SIGABRT`.
+    /// Describes the end, such as `exit code 1` or `signal 6, SIGABRT`.
     #[must_use]
     pub fn describe(&self) -> String {
         let Some(signal) = self.signal else {

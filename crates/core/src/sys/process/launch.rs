@@ -1,28 +1,28 @@
-//! What is to be started, and what keeps it apart.
+//! A program to start, and its isolation.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::{Environment, Isolation, Sandbox};
 
-/// What is to be started.
+/// A program to start.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// A path, or a name to be found in the environment's `PATH`.
+    /// A path, or a name to look up in the environment's `PATH`.
     pub program: OsString,
-    /// Its arguments.
+    /// The arguments.
     pub arguments: Vec<OsString>,
-    /// Where it works; in the sandbox's own directory when there is none.
+    /// The working directory; `None` for the sandbox's work directory.
     pub directory: Option<PathBuf>,
-    /// Its variables, to which those of the sandbox are added.
+    /// The environment variables, to which those of the sandbox are added.
     pub environment: Environment,
-    /// What keeps it apart.
+    /// The isolation.
     pub isolation: Isolation,
-    /// Files and directories that it must be able to read, besides those of the system.
+    /// Files and directories that the program must be able to read, besides those of the system.
     pub readable: Vec<PathBuf>,
-    /// The `acp-registry` executable, by which programs are started on Linux: it sets the limits and the user before it
-    /// becomes the program (see [`launch`](super::launch())). Without one, nothing is limited, and a program that would
-    /// keep the rights of root in bubblewrap is refused. Other systems ignore it.
+    /// The `acp-registry` executable, which starts programs on Linux: it sets limits and the user, and then executes
+    /// the program (see [`launch`](super::launch())). Without it, no limits are set, and a program that would run as
+    /// root in bubblewrap is refused. Ignored on other systems.
     pub launcher: Option<PathBuf>,
 }
 
@@ -31,7 +31,7 @@ impl Launch {
         self.directory.clone().unwrap_or_else(|| sandbox.work())
     }
 
-    /// The program's file, where that can be told.
+    /// The path of the program's file; `None` if it cannot be found.
     #[cfg(target_os = "linux")]
     pub(super) fn file(&self, directory: &std::path::Path) -> Option<PathBuf> {
         let program = std::path::Path::new(&self.program);

@@ -1,8 +1,8 @@
-//! Becoming a program under limits, on Linux.
+//! Starts programs under limits, on Linux.
 //!
-//! What must hold from a program's first instruction on has to be set between `fork` and `exec`, where safe Rust cannot
-//! run code. So the `acp-registry` executable is started instead, under a hidden first argument. It sets the limits for
-//! itself, and then becomes the program.
+//! Limits that must hold from a program's first instruction have to be set between `fork` and `exec`, where safe Rust
+//! cannot run code. So the `acp-registry` executable is started with a hidden first argument; it sets the limits for
+//! itself, and then executes the program.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -20,41 +20,41 @@ use rustix::thread::{
     set_thread_res_gid, set_thread_res_uid,
 };
 
-/// The first argument of the `acp-registry` executable that makes it call [`launch`].
+/// The first argument with which the `acp-registry` executable must call [`launch`].
 pub const LAUNCH: &str = "__launch";
 
-/// The memory that each process may write to, in bytes. What runtimes only reserve does not count, as it would for a
-/// limit on address space.
+/// Maximum writable memory of each process, in bytes. Memory that runtimes only reserve does not count, as it would for
+/// a limit on address space.
 const MEMORY: u64 = 16 << 30;
 
-/// The largest file that a program may write, in bytes. Agents unpack browsers and models of several hundred MB.
+/// Maximum size of a file, in bytes. Agents unpack browsers and models of several hundred MB.
 const FILE_SIZE: u64 = 4 << 30;
 
-/// How many processes and threads a user of its own may have.
+/// Maximum number of processes and threads of a user of its own.
 const PROCESSES: u64 = 8192;
 
-/// The exit code when there is no program to become.
+/// The exit code if the program could not be executed.
 const FAILED: u8 = 127;
 
-/// What the launcher is told, as arguments.
+/// The arguments of the launcher.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Order {
-    /// The FIFO that learns why the program was not started.
+    /// The FIFO to which the launcher writes why the program was not started.
     pub(super) report: PathBuf,
-    /// The user, and the group of the same number, that the program gets.
+    /// The user of the program, and the group with the same number.
     pub(super) user: Option<u32>,
-    /// Where the program works, if that is not where the launcher is started: it may be for the user alone.
+    /// The working directory, if it differs from the launcher's: it may be accessible only to the user.
     pub(super) directory: Option<PathBuf>,
-    /// Variables that take effect for the program only.
+    /// Variables to set only for the program.
     pub(super) variables: Vec<(OsString, OsString)>,
     /// The program.
     pub(super) program: OsString,
-    /// Its arguments.
+    /// The arguments of the program.
     pub(super) arguments: Vec<OsString>,
 }
 
 impl Order {
-    /// The arguments of the `acp-registry` executable.
+    /// Encodes the order as arguments of the `acp-registry` executable.
     pub(super) fn words(self) -> Vec<OsString> {
         let user = self.user.map_or_else(|| "-".to_owned(), |user| user.to_string());
         let directory = self.directory.unwrap_or_default();
@@ -67,7 +67,7 @@ impl Order {
         words
     }
 
-    /// Reads what comes behind [`LAUNCH`].
+    /// Parses the arguments after [`LAUNCH`].
     fn read(words: impl IntoIterator<Item = OsString>) -> Option<Self> {
         let mut words = words.into_iter();
         let report = words.next()?.into();
@@ -77,7 +77,7 @@ impl Order {
         let directory = words.next().map(PathBuf::from)?;
         let directory = Some(directory).filter(|directory| !directory.as_os_str().is_empty());
         let mut variables = Vec::new();
-        // A variable has a name without dashes.
+        // No variable's name is `--`.
         while let Some(name) = words.next().filter(|word| word != "--") {
             variables.push((name, words.next()?));
         }
@@ -85,20 +85,20 @@ impl Order {
     }
 }
 
-/// Whether a variable decides what the dynamic loader puts into a process. The launcher, which may still be root, must
-/// not have it.
+/// Whether a variable affects what the dynamic loader loads. It must not be set for the launcher, which may still be
+/// root.
 pub(super) fn is_for_loader(name: &OsStr) -> bool {
     name.as_bytes().starts_with(b"LD_") || name == "GLIBC_TUNABLES"
 }
 
-/// Sets all limits, closes everything but stdin, stdout and stderr, gives up root if it is told to, and becomes the
-/// program. `arguments` are those behind [`LAUNCH`]. For the `acp-registry` executable, before it starts any thread;
-/// returns the exit code for it when there is no program to become.
+/// Sets all limits, closes all files except stdin, stdout and stderr, gives up root if ordered to, and executes the
+/// program. `arguments` are those after [`LAUNCH`]. The `acp-registry` executable must call this before it starts a
+/// thread. Returns its exit code if the program could not be executed.
 pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     close_inherited();
     let Some(order) = Order::read(arguments) else { return FAILED };
     let open = File::options().write(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(&order.report);
-    // The process that ordered this has ended.
+    // The process that started the launcher has ended.
     let Ok(mut report) = open else { return FAILED };
     let failure = if let Err(error) = set_limits(order.user) {
         Failure::Limits(error)
@@ -108,10 +108,10 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         if let Some(directory) = order.directory {
             command.current_dir(directory);
         }
-        // The report closes by itself when the program begins.
+        // The file is closed when the program is executed.
         Failure::Program(command.args(&order.arguments).envs(order.variables).exec())
     };
-    // The reader of the report sees the pipe closed in any case.
+    // If this fails, the reader sees only that the FIFO was closed.
     let _ = report.write_all(failure.text().as_bytes());
     FAILED
 }
@@ -119,9 +119,9 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 /// Why a program was not started.
 #[derive(Debug)]
 enum Failure {
-    /// Its limits could not be set.
+    /// The limits could not be set.
     Limits(io::Error),
-    /// The system refuses the program.
+    /// The program could not be executed.
     Program(io::Error),
 }
 
@@ -134,7 +134,7 @@ impl Failure {
         format!("{kind} {}", error.raw_os_error().unwrap_or_default())
     }
 
-    /// Reads the text.
+    /// Parses the text.
     fn read(text: &str) -> Option<io::Error> {
         let (kind, number) = text.split_once(' ')?;
         let error = io::Error::from_raw_os_error(number.parse().ok()?);
@@ -145,7 +145,7 @@ impl Failure {
     }
 }
 
-/// Reads why the program was not started; an empty text says that it was.
+/// Parses a report. An empty one means that the program was started.
 pub(super) fn read_report(text: &[u8]) -> io::Result<()> {
     if text.is_empty() {
         return Ok(());
@@ -154,19 +154,20 @@ pub(super) fn read_report(text: &[u8]) -> io::Result<()> {
     Err(read.unwrap_or_else(|| io::Error::other("its launcher is of another version of this program")))
 }
 
-/// Closes what the caller's caller has left open. Nothing of this process's own is open yet.
+/// Closes files that were inherited. This process has not opened any yet.
 fn close_inherited() {
     let Ok(items) = fs::read_dir("/proc/self/fd") else { return };
     let numbers: Vec<i32> = items.flatten().filter_map(|item| item.file_name().to_str()?.parse().ok()).collect();
     for number in numbers.into_iter().filter(|number| *number > 2) {
-        // The directory that was just read is closed already.
+        // The descriptor of the directory that was just read is closed already.
         let _ = nix::unistd::close(number);
     }
 }
 
 fn set_limits(user: Option<u32>) -> io::Result<()> {
     umask(Mode::RWXG | Mode::RWXO);
-    // When memory runs out, the program goes and not the caller. Not every system lets it be said.
+    // If memory runs out, the kernel should kill the program rather than the caller. Not all systems allow this
+    // setting.
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
     for (resource, most) in [(Resource::Fsize, FILE_SIZE), (Resource::Data, MEMORY), (Resource::Core, 0)] {
         bound(resource, most)?;
@@ -175,7 +176,7 @@ fn set_limits(user: Option<u32>) -> io::Result<()> {
         bound(Resource::Nproc, PROCESSES)?;
         become_user(number)?;
     }
-    // Nothing that it starts gets more rights than it has itself.
+    // The program and its descendants cannot gain privileges.
     Ok(set_no_new_privs(true)?)
 }
 
@@ -186,13 +187,13 @@ fn bound(resource: Resource, most: u64) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current: most, maximum: most })?)
 }
 
-/// Gives up root, with all groups and capabilities. This process has one thread only.
+/// Gives up root with all groups and capabilities. This process has only one thread.
 fn become_user(number: u32) -> io::Result<()> {
     let (user, group) = (Uid::from_raw(number), Gid::from_raw(number));
     set_thread_groups(&[])?;
     set_thread_res_gid(group, group, group)?;
     set_thread_res_uid(user, user, user)?;
-    // Root's are gone with the user, but not where the caller has locked that.
+    // Changing the user drops root's capabilities, unless the caller has set securebits that prevent it.
     clear_ambient_capability_set()?;
     let none = CapabilitySet::empty();
     Ok(set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?)

@@ -1,4 +1,4 @@
-//! Trees of processes by what `/proc` tells.
+//! Process trees, read from `/proc`.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -18,25 +18,25 @@ pub use super::reach::make_readable;
 pub(super) use super::report::Report;
 use super::sandbox::MARKER;
 
-/// How much of an environment is looked through, in bytes; the kernel allows 6 MiB at most by default.
+/// Maximum size of an environment to search, in bytes. By default, the kernel allows at most 6 MiB.
 const ENVIRONMENT: u64 = 8 << 20;
 
-/// How long the orphans are hunted: some may be making others all the time.
+/// How long to kill repeatedly, since processes may keep starting new ones.
 const HUNT: Duration = Duration::from_secs(5);
 
-/// How a tree is known.
+/// Identifies the processes of a tree.
 #[derive(Debug)]
 pub(super) struct Identity {
     root: u32,
-    /// When the root was started, in the kernel's ticks: everything older is not a descendant.
+    /// Start time of the root in kernel ticks. Older processes are not descendants.
     started: u64,
-    /// The entry of the environment that all descendants inherit; without it, only the session counts.
+    /// The environment entry that descendants inherit; without it, only the session and the group count.
     marker: Option<Vec<u8>>,
-    /// The user that nothing else on this system has.
+    /// The user that only this program has.
     user: Option<u32>,
 }
 
-/// One line of the process table.
+/// One entry of the process table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Process {
     pid: u32,
@@ -44,19 +44,19 @@ struct Process {
     group: u32,
     session: u32,
     started: u64,
-    /// It has ended, and waits for its parent to notice.
+    /// Whether it has ended, and was not waited for yet.
     dead: bool,
 }
 
 impl Identity {
-    /// Call it while the root has not been waited for.
+    /// Must be called before the root was waited for.
     pub(super) fn new(root: u32, sandbox: Option<&Path>, user: Option<u32>) -> Self {
         let started = read(root).map_or(0, |process| process.started);
         let marker = sandbox.map(|path| [MARKER.as_bytes(), b"=", path.as_os_str().as_bytes(), b"\0"].concat());
         Self { root, started, marker, user }
     }
 
-    /// How many processes of the tree are alive.
+    /// Number of running processes in the tree.
     pub(super) fn alive(&self) -> usize {
         self.each(|_| ()).len()
     }
@@ -66,7 +66,7 @@ impl Identity {
         self.signal(Signal::TERM);
     }
 
-    /// Ends all processes of the tree.
+    /// Kills all processes of the tree.
     pub(super) fn kill(&self, _child: &mut dyn ChildWrapper) {
         self.signal(Signal::KILL);
     }
@@ -77,16 +77,16 @@ impl Identity {
             if process.group != self.root {
                 send(process.pid, signal);
             } else if let Some(group) = group.take() {
-                // All at once: nobody in the group can make another process meanwhile.
+                // Signals the whole group at once, so that no member can start another process meanwhile.
                 let _ = rustix::process::kill_process_group(group, signal);
             }
         });
     }
 
-    /// Calls for every living process of the tree, at the moment when it is seen: the root, its session and its group,
-    /// those with its environment or its own user, and all their descendants.
+    /// Calls `call` for each running process of the tree as soon as it is found: the root, its session and group,
+    /// processes with its environment entry or its own user, and all their descendants.
     fn each(&self, mut call: impl FnMut(&Process)) -> Vec<Process> {
-        // Once nothing is left of the tree, the system may give the root's number to a stranger.
+        // After the tree has ended, the system may reuse the root's process id.
         let is_reused = read(self.root).is_some_and(|process| process.started != self.started);
         let is_own = |process: &Process| {
             (!is_reused && [process.pid, process.group, process.session].contains(&self.root)) || self.marks(process)
@@ -120,7 +120,7 @@ impl Identity {
     }
 }
 
-/// The living among these processes and their descendants.
+/// The running processes among `known` and their descendants.
 fn living(candidates: &[Process], mut known: BTreeSet<u32>) -> Vec<Process> {
     loop {
         let before = known.len();
@@ -138,8 +138,8 @@ fn living(candidates: &[Process], mut known: BTreeSet<u32>) -> Vec<Process> {
     candidates.iter().filter(|process| known.contains(&process.pid) && !process.dead).copied().collect()
 }
 
-/// The process table, read as it goes. Whoever makes processes all the time is among the newest, and must be met
-/// before it has made the next.
+/// Reads the process table, newest processes first. A process that keeps starting others is among the newest, and must
+/// be found before it starts the next one.
 fn newest_first() -> impl Iterator<Item = Process> {
     let items = fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut pids: Vec<u32> = items.filter_map(|item| item.file_name().to_str()?.parse().ok()).collect();
@@ -151,7 +151,7 @@ fn read(pid: u32) -> Option<Process> {
     parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Reads `/proc/PID/stat`. The second field is the program's name in parentheses, and may hold anything.
+/// Parses `/proc/PID/stat`. The second field is the program's name in parentheses, which may contain any character.
 fn parse(pid: u32, stat: &str) -> Option<Process> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse().ok();
@@ -171,13 +171,13 @@ fn pid(number: u32) -> Option<Pid> {
 
 fn send(number: u32, signal: Signal) {
     if let Some(pid) = pid(number) {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = rustix::process::kill_process(pid, signal);
     }
 }
 
-/// Ends all processes of launches whose sandboxes lie below a folder: what this program has started there and, because it
-/// was killed itself, has not ended. Returns whether none is left.
+/// Kills all processes of launches whose sandboxes are below a directory. Such processes remain if this program was
+/// killed. Returns whether none is left.
 #[must_use]
 pub fn end_launches_below(folder: &Path) -> bool {
     let marker = [MARKER.as_bytes(), b"=", folder.as_os_str().as_bytes(), b"/"].concat();
@@ -200,25 +200,26 @@ pub fn end_launches_below(folder: &Path) -> bool {
     }
 }
 
-/// Keeps other processes of the same user from reading the memory and the environment of this one, until it ends. For a
-/// program that starts agents; core dumps and debuggers of this user are kept out, too.
+/// Prevents other processes of the same user from reading the memory and environment of this one. For programs that
+/// start agents. This also disables core dumps and debuggers.
 pub fn hide_from_agents() {
-    // Fails on no kernel that this program runs on.
+    // Supported by all kernels that this program runs on.
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
 }
 
-/// Whether a living process works below a sandbox of this path, was started in it, or has the user that it was opened for.
+/// Whether a running process has its working directory below this sandbox, was started in it, or has the user that it
+/// was made accessible to.
 pub(super) fn has_users(sandbox: &Path) -> bool {
     let marker = [MARKER.as_bytes(), b"=", sandbox.as_os_str().as_bytes()].concat();
     let real = sandbox.canonicalize().unwrap_or_else(|_| sandbox.to_owned());
     let works_below = |pid: u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|place| place.starts_with(&real));
     let is_of_it = |pid: u32| {
         environment(pid).split(|byte| *byte == 0).any(|entry| {
-            // What was installed in it runs in sandboxes below it.
+            // Installed programs run in sandboxes below this one.
             entry.strip_prefix(&marker[..]).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
         })
     };
-    // What was installed in it was started in sandboxes below it.
+    // Installed programs were started in sandboxes below this one.
     let inner = fs::read_dir(sandbox).into_iter().flatten().flatten();
     let inner = inner.filter(|item| is_random(&item.file_name().to_string_lossy())).map(|item| item.path());
     let users: Vec<u32> = inner.chain([sandbox.to_owned()]).filter_map(|path| let_into(&path)).collect();
@@ -227,28 +228,28 @@ pub(super) fn has_users(sandbox: &Path) -> bool {
     newest_first().any(|process| !process.dead && is_user(process.pid))
 }
 
-/// The environment of a process, as far as it may be seen.
+/// The environment of a process, as far as it can be read.
 fn environment(number: u32) -> Vec<u8> {
     let mut environment = Vec::new();
     let file = File::open(format!("/proc/{number}/environ"));
-    // What cannot be read to its end is what was read until then.
+    // After a read error, the part that was read is used.
     let _ = file.and_then(|file| file.take(ENVIRONMENT).read_to_end(&mut environment));
     environment
 }
 
-/// Processes whose parents have ended before them, and that were handed to this process.
+/// Orphaned descendants, which this process has adopted.
 ///
-/// A program that has left its session, dropped its environment and lost its parent can be found in no other way.
+/// There is no other way to find a process that has left its session, cleared its environment and lost its parent.
 #[derive(Debug)]
 pub struct Orphans {
-    /// Children that this process had before.
+    /// Children of this process that existed before.
     earlier: BTreeSet<u32>,
 }
 
-/// Makes this process the parent of its descendants' orphans, until it ends.
+/// Makes this process the parent of its orphaned descendants, until it ends.
 ///
-/// This concerns the whole process: use it in a program that starts children through [`super::Tree`] only, or that
-/// waits for all others before it calls [`Orphans::end`].
+/// This affects the whole process. Use it only in programs that start children through [`super::Tree`], or that wait
+/// for all other children before they call [`Orphans::end`].
 #[must_use]
 pub fn adopt_orphans() -> Option<Orphans> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).ok()?;
@@ -258,7 +259,7 @@ pub fn adopt_orphans() -> Option<Orphans> {
 }
 
 impl Orphans {
-    /// Ends all children of this process and their descendants, and returns how many were still alive.
+    /// Kills all children of this process and their descendants. Returns how many were still running.
     #[must_use]
     pub fn end(self) -> usize {
         let me = std::process::id();

@@ -1,24 +1,26 @@
-//! Untrusted programs: started apart from everything else, and ended with all that they have started.
+//! Starts untrusted programs in isolation, and ends them with all their descendants.
 //!
-//! * [`Environment`]: which variables of the host a program may see
-//! * [`Sandbox`]: a home and temporary directories of its own, removed afterwards, unless it works in the person's
-//! * [`remove_abandoned`]: those that were never removed, because this program was killed
-//! * [`Scratch`]: a directory that is removed whatever was done to it
-//! * [`Isolation`]: what else keeps it apart: nothing, a user of its own, or bubblewrap
-//! * [`launch()`]: the `acp-registry` executable becomes a program, under limits that hold from its first instruction on
-//! * [`Tree`]: the program with its descendants, from start to end
+//! * [`Environment`]: the environment variables of a program
+//! * [`Sandbox`]: the home and temporary directories of a program, which are removed afterwards
+//! * [`remove_abandoned`]: removes the sandboxes of processes that were killed
+//! * [`Scratch`]: a directory that is removed whatever a program did to it
+//! * [`Isolation`]: further isolation: none, a user of its own, or bubblewrap
+//! * [`launch()`]: turns the `acp-registry` executable into a program, under limits that hold from its first
+//!   instruction
+//! * [`Tree`]: a running program with its descendants
 //!
-//! What each system gives:
+//! What is supported on each system:
 //!
 //! | system | session of its own | descendants that left the session | limits |
 //! |---|---|---|---|
-//! | Linux | yes | found by their environment, their user, by their parents, and as orphans ([`adopt_orphans`]) | file size, memory, no core files, no new rights, no inherited descriptors, first victim when memory runs out |
+//! | Linux | yes | found by environment, user and parents, and as orphans ([`adopt_orphans`]) | file size, memory |
 //! | other Unix | yes | not found | none |
 //! | Windows | a job object | cannot leave it | none |
 //!
-//! The size of the address space is not limited: Node.js and other runtimes reserve far more than they use, and fail
-//! at once under any limit that would protect the host. A process that has given up both its environment and its
-//! session, and whose parent is gone, is found as an orphan only.
+//! On Linux, programs also get no core files, no new privileges and no inherited file descriptors, and are killed first
+//! when memory runs out. Address space is not limited: Node.js and other runtimes reserve far more than they use, and
+//! would fail with any limit that protects the host. A process that has left its session, cleared its environment and
+//! lost its parent is found only as an orphan.
 
 mod abandoned;
 mod begin;

@@ -1,4 +1,4 @@
-//! Users that no account has, one for each program that root starts, on Linux.
+//! Users without an account, one for each program that root starts, on Linux.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,19 +9,19 @@ use std::path::Path;
 
 use crate::sys::lock::{Answer, Lock};
 
-/// Numbers that systems leave to users without an account.
+/// User ids that systems leave to users without an account.
 const NUMBERS: RangeInclusive<u32> = 61_184..=65_519;
 
-/// Where the locks of numbers are, so that two runs never use the same one.
+/// Directory of lock files, so that concurrent runs never use the same id.
 const LOCKS: &str = "/run/acp-registry-users";
 
-/// Where systemd notes which of the numbers it uses.
+/// Directory in which systemd records the ids that it uses.
 const SYSTEMD: &str = "/run/systemd/dynamic-uid";
 
 /// The lists of accounts and groups.
 const ACCOUNTS: [&str; 2] = ["/etc/passwd", "/etc/group"];
 
-/// A user, and a group of the same number, that belong to one program until this is dropped.
+/// A user, and a group with the same id, that belong to one program until this is dropped.
 #[derive(Debug)]
 pub(super) struct OwnUser {
     number: u32,
@@ -29,7 +29,7 @@ pub(super) struct OwnUser {
 }
 
 impl OwnUser {
-    /// Takes a number that no account, no process and no other run has.
+    /// Allocates an id that no account, process or other run uses.
     pub(super) fn take() -> io::Result<Self> {
         let mut taken: BTreeSet<u32> = ACCOUNTS.iter().flat_map(|path| of_accounts(path)).collect();
         taken.extend(of_processes());
@@ -39,7 +39,8 @@ impl OwnUser {
             is_mapped && !taken.contains(number) && !Path::new(SYSTEMD).join(number.to_string()).exists()
         };
         let has_locks = make_locks();
-        // Files that a program has left in public places belong to a stranger then.
+        // Starting at a random id makes it unlikely that a program owns files that an earlier one left in public
+        // directories.
         let first = fastrand::u32(NUMBERS);
         for number in (first..=*NUMBERS.end()).chain(*NUMBERS.start()..first).filter(is_free) {
             if !has_locks {
@@ -54,13 +55,13 @@ impl OwnUser {
         Err(io::Error::other(format!("no user between {} and {} is free", NUMBERS.start(), NUMBERS.end())))
     }
 
-    /// Whether this process's namespace has such numbers.
+    /// Whether these ids exist in this process's user namespace.
     pub(super) fn exist() -> bool {
         let has_some = |path: &str| mapped(path).iter().any(|range| range.contains(NUMBERS.start()));
         has_some("/proc/self/uid_map") && has_some("/proc/self/gid_map")
     }
 
-    /// Its number.
+    /// The user id.
     pub(super) fn number(&self) -> u32 {
         self.number
     }
@@ -74,21 +75,21 @@ impl Drop for OwnUser {
     }
 }
 
-/// The numbers that a list of accounts or groups has in its third column.
+/// The ids in the third column of an account or group list.
 fn of_accounts(path: &str) -> Vec<u32> {
     let text = fs::read(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     text.lines().filter_map(|line| line.split(':').nth(2)?.parse().ok()).collect()
 }
 
-/// The numbers of all running processes.
+/// The user ids of all running processes.
 fn of_processes() -> impl Iterator<Item = u32> {
     let items = fs::read_dir("/proc").into_iter().flatten().flatten();
     items.filter_map(|item| item.file_name().to_str()?.parse().ok()).flat_map(users_of)
 }
 
-/// The users of a process: real, effective, saved, and that for files. The owner of its folder below `/proc` is another one
-/// where the process can hide its memory.
+/// The user ids of a process: real, effective, saved and file system. The owner of its directory in `/proc` is not
+/// used, since it is root for processes that hide their memory.
 pub(super) fn users_of(process: u32) -> Vec<u32> {
     fs::read(format!("/proc/{process}/status")).map(|status| users_in(&status)).unwrap_or_default()
 }
@@ -99,13 +100,13 @@ fn users_in(status: &[u8]) -> Vec<u32> {
     users.split_whitespace().filter_map(|user| user.parse().ok()).collect()
 }
 
-/// The user that a directory of root's was opened for by [`let_in`](super::sandbox::let_in), if it was.
+/// The user that [`let_in`](super::sandbox::let_in) gave access to a directory of root, if any.
 pub(super) fn let_into(directory: &Path) -> Option<u32> {
     let metadata = fs::symlink_metadata(directory).ok()?;
     Some(metadata.gid()).filter(|group| metadata.uid() == 0 && NUMBERS.contains(group))
 }
 
-/// The numbers that exist in this process's namespace.
+/// The ids that exist in this process's user namespace.
 fn mapped(path: &str) -> Vec<RangeInclusive<u32>> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let ranges = text.lines().filter_map(|line| {
@@ -116,9 +117,9 @@ fn mapped(path: &str) -> Vec<RangeInclusive<u32>> {
     ranges.collect()
 }
 
-/// Makes the directory of locks, which only root may change.
+/// Creates the directory of lock files, which only root may write to.
 fn make_locks() -> bool {
-    // Another run may have made it.
+    // Another run may have created it.
     let _ = fs::DirBuilder::new().mode(0o700).create(LOCKS);
     fs::symlink_metadata(LOCKS).is_ok_and(|found| found.is_dir() && found.uid() == 0 && found.mode() & 0o022 == 0)
 }

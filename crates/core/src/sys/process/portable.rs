@@ -1,4 +1,4 @@
-//! Trees of processes where there is no `/proc`: a process group on Unix, a job object on Windows.
+//! Process trees on systems without `/proc`: a process group on Unix, a job object on Windows.
 #![allow(clippy::unused_self, reason = "the same calls as on Linux")]
 
 use std::convert::Infallible;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use process_wrap::tokio::ChildWrapper;
 
-/// How a tree is known.
+/// Identifies the processes of a tree.
 #[derive(Debug)]
 pub(super) struct Identity {
     #[cfg_attr(windows, expect(dead_code, reason = "a job object needs no identity"))]
@@ -19,7 +19,7 @@ impl Identity {
         Self { root }
     }
 
-    /// How many processes are known to be alive, which is one when any is.
+    /// Number of running processes; 1 if there are any.
     #[cfg(unix)]
     pub(super) fn alive(&self) -> usize {
         let group = i32::try_from(self.root).ok().and_then(rustix::process::Pid::from_raw);
@@ -31,7 +31,7 @@ impl Identity {
         0
     }
 
-    /// Asks all processes to end. There is no such thing for programs without a window on Windows.
+    /// Asks all processes to end. Not possible on Windows for programs without a window.
     pub(super) fn terminate(&self, child: &dyn ChildWrapper) {
         #[cfg(unix)]
         let _ = child.signal(rustix::process::Signal::TERM.as_raw());
@@ -39,13 +39,13 @@ impl Identity {
         let _ = child;
     }
 
-    /// Ends all processes.
+    /// Kills all processes.
     pub(super) fn kill(&self, child: &mut dyn ChildWrapper) {
         let _ = child.start_kill();
     }
 }
 
-/// The launcher's report: no launcher is used here.
+/// The launcher's report. There is no launcher on this system.
 #[derive(Debug)]
 pub(super) struct Report(Infallible);
 
@@ -60,7 +60,7 @@ impl Report {
     }
 }
 
-/// A user of a program's own: no program gets one here.
+/// A user of a program's own. No program gets one on this system.
 #[derive(Debug)]
 pub(super) struct OwnUser(Infallible);
 
@@ -71,43 +71,43 @@ impl OwnUser {
 }
 
 impl super::Launch {
-    /// Whether the program gets a user of its own, which no program does on this system.
+    /// Whether the program gets a user of its own: never on this system.
     #[must_use]
     pub fn gets_own_user(&self, _temporary: &Path) -> bool {
         false
     }
 }
 
-/// Lets every user read what is below a directory, for programs that get users of their own, which none does here.
+/// Makes files readable for programs with users of their own. Does nothing on this system, where no program has one.
 pub fn make_readable(_directory: &Path) {}
 
-/// Keeps other processes of the same user from reading the memory of this one, where the system can: this one cannot.
+/// Prevents other processes of the same user from reading the memory of this one. Does nothing on this system.
 pub fn hide_from_agents() {}
 
-/// Ends what an earlier run has started and not ended, where such processes can be found: here they cannot, and on Windows
-/// they have ended with that run.
+/// Kills processes that an earlier run has started. They cannot be found on this system; on Windows, they have ended
+/// with that run.
 #[must_use]
 pub fn end_launches_below(_folder: &Path) -> bool {
     true
 }
 
-/// Whether a living process uses a sandbox: that cannot be seen here, but its maker marks it.
+/// Whether a running process uses a sandbox. Unknown on this system; processes mark the sandboxes that they create.
 pub(super) fn has_users(_sandbox: &Path) -> bool {
     false
 }
 
-/// Processes whose parents have ended before them.
+/// Orphaned descendants.
 #[derive(Debug)]
 pub struct Orphans(());
 
-/// Makes this process the parent of its descendants' orphans, where the system can: this one cannot.
+/// Makes this process the parent of its orphaned descendants. Not possible on this system.
 #[must_use]
 pub fn adopt_orphans() -> Option<Orphans> {
     None
 }
 
 impl Orphans {
-    /// Ends them all, and returns how many there were.
+    /// Kills all orphans. Returns how many there were.
     #[must_use]
     pub fn end(self) -> usize {
         0

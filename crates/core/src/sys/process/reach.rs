@@ -1,4 +1,4 @@
-//! Which files a user without an account can reach, on Linux.
+//! Checks which files a user without an account can access, on Linux.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -17,15 +17,15 @@ use crate::sys::held::Held;
 const READ: u32 = 0o004;
 const ENTER: u32 = 0o001;
 
-/// How much of a script is read for the name of its interpreter, in bytes.
+/// Maximum length of a script's first line, in bytes.
 const FIRST_LINE: u64 = 512;
 
-/// How deep directories are opened for every user. Each level is an open file.
+/// Maximum depth of directories to make readable. Each level keeps a file descriptor open.
 const DEPTH: usize = 128;
 
 impl Launch {
-    /// Whether the program gets a user of its own: this process is root, the launcher is known, and a user that has no
-    /// account can reach the program, the files that it needs, and `temporary`, where its sandbox is made.
+    /// Whether the program gets a user of its own. This requires that this process is root, that the launcher is known,
+    /// and that any user can access the program, the files that it needs, and `temporary`, the parent of its sandbox.
     #[must_use]
     pub fn gets_own_user(&self, temporary: &Path) -> bool {
         let Isolation::OwnUser { place } = &self.isolation else { return false };
@@ -46,7 +46,7 @@ impl Launch {
             && read.into_iter().all(|path| can_use(&path, READ, place))
     }
 
-    /// What the first line of a script names.
+    /// The interpreter in the first line of a script.
     fn interpreter(&self, program: &Path) -> Option<PathBuf> {
         let mut line = Vec::new();
         open_file(program).ok()?.take(FIRST_LINE).read_to_end(&mut line).ok()?;
@@ -61,7 +61,7 @@ impl Launch {
     }
 }
 
-/// Whether this process, which is root, has all of root's rights that are needed: in containers, it may not.
+/// Whether this process has all capabilities of root that are needed. Root in a container may lack some.
 fn may_switch() -> bool {
     let needed = CapabilitySet::SETUID
         | CapabilitySet::SETGID
@@ -72,14 +72,14 @@ fn may_switch() -> bool {
     capabilities(None).is_ok_and(|sets| sets.effective.contains(needed)) && OwnUser::exist()
 }
 
-/// Lets every user read what is below a directory, as far as possible: package managers and archives make files for their
-/// owner alone where the caller's umask or the archive wants that. Only for root, whose programs get users of their own;
-/// for others, nothing is changed. Who gets to the directory is another matter.
+/// Makes everything below a directory readable for all users, as far as possible, since package managers and archives
+/// may create private files. Only for root, whose programs get users of their own; does nothing for other users. The
+/// permissions of parent directories are not changed.
 pub fn make_readable(directory: &Path) {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    // What cannot be changed is missed by the agent, which says so.
+    // Errors are ignored: the agent will report files that it cannot read.
     let Ok(top) = Held::open(directory) else { return };
     let mut open = Vec::new();
     admit_directory(top, &mut open);
@@ -115,15 +115,15 @@ fn admit_file(file: &File) -> io::Result<()> {
     admitting(mode, rights).map_or(Ok(()), |mode| file.set_permissions(fs::Permissions::from_mode(mode)))
 }
 
-/// The mode with these rights for every user, if it is another one. Only the owner may write: files may be links to those
-/// of a package manager's cache.
+/// The mode with these permissions added for all users; `None` if it is the same. Only the owner may write, since files
+/// may be hard links to a package manager's cache.
 fn admitting(mode: u32, rights: u32) -> Option<u32> {
     let wanted = (mode | rights) & 0o755;
     (wanted != mode & 0o7777).then_some(wanted)
 }
 
-/// Whether everybody can use a path in this way, which needs all directories above it. `place` is let in later. What is
-/// not there keeps nobody from anything.
+/// Whether all users have this access to a path, including search permission for all parent directories. Missing
+/// permissions of `place` are ignored, since it is made accessible later. Missing files do not count.
 fn can_use(path: &Path, way: u32, place: Option<&Path>) -> bool {
     let Ok(real) = path.canonicalize() else { return true };
     let Ok(metadata) = fs::metadata(&real) else { return false };
@@ -132,15 +132,15 @@ fn can_use(path: &Path, way: u32, place: Option<&Path>) -> bool {
         let is_place = || place.is_some() && path.canonicalize().ok().as_deref() == place;
         fs::metadata(path).is_ok_and(|metadata| metadata.mode() & way == way) || is_place()
     };
-    // A link is followed through the directories of both its ends.
+    // A link requires access to the directories of the link and of its target.
     may(&real, way) && [path, &real].iter().all(|path| path.ancestors().skip(1).all(|above| may(above, ENTER)))
 }
 
-/// Removes the folders from `PATH` that a user without an account cannot search. A program that is missing from all others
-/// would be reported as one that may not be started.
+/// Removes directories from `PATH` that a user without an account cannot search. Otherwise, a missing program would be
+/// reported as one that may not be executed.
 pub(super) fn keep_open_folders(variables: &mut [(OsString, OsString)], place: Option<&Path>) {
     let is_open = |folder: &PathBuf| {
-        // Relative folders are looked up where the program works, and the permission to do so is known only there.
+        // Relative directories depend on the working directory, so their permissions are known only there.
         let is_there = || folder.canonicalize().is_ok();
         folder.is_relative() || is_there() && can_use(folder, ENTER, place)
     };
@@ -183,7 +183,8 @@ mod tests {
         set(&root, 0o700);
         assert!(can_use(&file, READ, Some(&root)) && !can_use(&inner, ENTER, None));
         set(&root, 0o711);
-        // A folder of PATH is searched only where the user can; its missing folders are left out with it.
+        // Directories of `PATH` are kept only if the user can search them; their missing subdirectories are removed
+        // with them.
         let path = std::env::join_paths([Path::new("/bin"), &inner, &inner.join("none"), Path::new("x")]).unwrap();
         for (mode, expected) in [(0o755, format!("/bin:{}:x", inner.display())), (0o700, "/bin:x".to_owned())] {
             set(&inner, mode);
@@ -192,7 +193,7 @@ mod tests {
             assert_eq!(variables[0].1, *expected, "{mode:o}");
             assert_eq!(variables[1].1, inner);
         }
-        // The other end of the link is closed.
+        // The target of the link is not accessible.
         set(outside.path(), 0o700);
         assert!(!can_use(&root.join("link"), ENTER, None));
         assert!(can_use(&root.join("nowhere"), READ, None));

@@ -1,4 +1,4 @@
-//! Hearing from the launcher, on Linux.
+//! Receives the launcher's report, on Linux.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -12,13 +12,13 @@ use tokio::net::unix::pipe::{OpenOptions, Receiver};
 use super::launcher::read_report;
 use super::sandbox::REPORT;
 
-/// The longest report, in bytes.
+/// Maximum length of a report, in bytes.
 const REPORT_LIMIT: usize = 100;
 
-/// A FIFO that the launcher opens before the program begins, and that closes with the launcher: by then it has said why
-/// the program was not started, or nothing.
+/// A FIFO that the launcher opens before it executes the program, and that is closed by executing it. If that fails,
+/// the launcher writes the reason first.
 ///
-/// Unlike a pipe, it is in no other process that is started meanwhile.
+/// Unlike a pipe, it is not inherited by other processes that are started meanwhile.
 #[derive(Debug)]
 pub(super) struct Report {
     path: PathBuf,
@@ -27,7 +27,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Makes the FIFO in a directory.
+    /// Creates the FIFO in a directory.
     pub(super) fn below(directory: &Path) -> io::Result<Self> {
         let path = directory.join(REPORT);
         mkfifoat(CWD, &path, Mode::RUSR | Mode::WUSR)?;
@@ -35,27 +35,27 @@ impl Report {
         Ok(Self { path, receiver, text: Vec::new() })
     }
 
-    /// Where the launcher finds it.
+    /// The path for the launcher.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Waits until the launcher has become the program. May be given up and called again.
+    /// Waits until the launcher has executed the program. Cancel-safe.
     ///
     /// # Errors
-    /// Why it has not, as the system says of the program.
+    /// Returns the reason if it could not.
     pub(super) async fn read(&mut self) -> io::Result<()> {
         while self.text.len() < REPORT_LIMIT && self.receiver.read_buf(&mut self.text).await? > 0 {}
         read_report(&self.text)
     }
 
-    /// The same once the launcher, or what was to start it, has ended: does not wait.
+    /// Like [`read`](Self::read), after the launcher, or the program that was to start it, has ended. Does not wait.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Returns the same errors as [`read`](Self::read).
     pub(super) fn read_rest(&mut self) -> io::Result<()> {
         let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(&self.path)?;
-        // When nobody has ever opened it, there is nothing to be read.
+        // If the FIFO was never opened, there is nothing to read.
         let _ = file.take(REPORT_LIMIT as u64).read_to_end(&mut self.text);
         read_report(&self.text)
     }
@@ -63,7 +63,7 @@ impl Report {
 
 impl Drop for Report {
     fn drop(&mut self) {
-        // Whoever opens it from now on finds nobody.
+        // A later launcher that opens it finds no reader.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! Directories of one launch.
+//! The directories of one launch.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,42 +10,41 @@ use crate::sys::fs::{PathError, write_new};
 use crate::sys::lock::mark_used;
 use crate::sys::private::make_private;
 
-/// Name of the variable by which the processes of a launch are found again. Its value is the path of the sandbox, which
-/// exists once.
+/// The environment variable that identifies the processes of a launch. Its value is the unique path of the sandbox.
 pub(super) const MARKER: &str = "ACP_REGISTRY_SANDBOX";
 
-/// The FIFO by which a launch says why the program was not started. It is gone when the program begins.
+/// The FIFO for the launcher's report, which is removed when the program starts.
 pub(super) const REPORT: &str = "start";
 
-/// All that is in a sandbox, the first in each of them.
+/// All entries of a sandbox; each sandbox has the first.
 pub(super) const PARTS: [&str; 5] = ["work", "home", "tmp", "run", REPORT];
 
-/// The home and the temporary directories of one launch: empty at first, and removed at the end.
+/// The home and temporary directories of one launch: empty at first, and removed at the end.
 ///
-/// Dropping it removes them too, as far as the system lets it.
+/// Dropping it removes them too, as far as possible.
 #[derive(Debug)]
 pub struct Sandbox {
     directory: Scratch,
     home: Home,
-    /// As long as it is open, others know that the sandbox will be removed.
+    /// Marks the sandbox as in use while it is open.
     _mark: Option<File>,
 }
 
-/// The home of a launch.
+/// The home directory of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Home {
-    /// One of its own, empty at first. All its processes are found again, wherever they have gone, and ended.
+    /// A home of its own, empty at first. All processes are found and ended, even in other sessions.
     Empty,
-    /// That of the person, for whom the program works: what it writes stays. What it starts in other sessions belongs
-    /// to the person as well, such as a browser, and lives on; nothing is limited.
+    /// The user's home, for a program that works on the user's behalf. Its files are kept, and processes that it starts
+    /// in other sessions, such as a browser, keep running. No limits are set.
     Persons,
 }
 
 impl Sandbox {
-    /// Makes the directories below `parent`, readable for the owner alone.
+    /// Creates the directories below `parent`, private to their owner.
     ///
     /// # Errors
-    /// [`PathError`] when `parent` cannot be written to.
+    /// Returns [`PathError`] if `parent` cannot be written to.
     pub fn below(parent: &Path, home: Home) -> Result<Self, PathError> {
         let directory = Scratch::below(parent)?;
         let mark = mark_used(directory.path());
@@ -63,13 +62,13 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    /// The directory that holds all the others.
+    /// The directory that contains all others.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// An empty directory to work in.
+    /// An empty working directory.
     #[must_use]
     pub fn work(&self) -> PathBuf {
         self.path().join("work")
@@ -83,7 +82,7 @@ impl Sandbox {
         self.path().join("run")
     }
 
-    /// Where programs keep what is theirs, on each system.
+    /// The home directories, with their environment variables on each system.
     fn homes(&self) -> Vec<(&'static str, PathBuf)> {
         let home = self.path().join("home");
         let mut homes = vec![
@@ -101,14 +100,14 @@ impl Sandbox {
         homes
     }
 
-    /// The home of what is started.
+    /// The home of the program.
     #[must_use]
     pub fn home(&self) -> Home {
         self.home
     }
 
-    /// The variables that lead a program here, and by which its processes are found again; none for one that works in
-    /// the person's home.
+    /// The environment variables that point to these directories and identify the processes; empty for
+    /// [`Home::Persons`].
     #[must_use]
     pub fn variables(&self) -> Vec<(&'static str, PathBuf)> {
         if self.home == Home::Persons {
@@ -121,15 +120,15 @@ impl Sandbox {
         variables
     }
 
-    /// Gives all directories to a user of this number. No other user can enter them, nor can this one leave anything
-    /// beside them.
+    /// Makes a user the owner of all directories. No other user can enter them, and this one cannot create files next
+    /// to them.
     #[cfg(target_os = "linux")]
     pub(super) fn give_to(&self, user: u32) -> io::Result<()> {
         let mut waiting = vec![self.path().to_owned()];
         while let Some(directory) = waiting.pop() {
             for item in fs::read_dir(&directory)? {
                 let item = item?;
-                // Nothing has run here yet, so that all of it is this program's.
+                // No program has run here yet, so all entries were created by this program.
                 if item.file_type()?.is_dir() {
                     std::os::unix::fs::lchown(item.path(), Some(user), Some(user))?;
                     waiting.push(item.path());
@@ -142,27 +141,26 @@ impl Sandbox {
     /// Removes everything.
     ///
     /// # Errors
-    /// [`PathError`] with what could not be removed.
+    /// Returns [`PathError`] if something could not be removed.
     pub fn remove(self) -> Result<(), PathError> {
         self.directory.remove()
     }
 
-    /// Leaves everything where it is, for people to look at.
+    /// Keeps everything, for inspection.
     pub fn keep(self) {
-        // By this file, it is not taken for one that was forgotten.
+        // With this file, `remove_abandoned` does not consider the sandbox as abandoned.
         let _ = write_new(&self.path().join("kept"), b"");
         self.directory.keep();
     }
 }
 
-/// Lets a user of this number enter a directory of root's, without seeing what else is in it.
+/// Allows a user to enter a directory of root, without listing it.
 #[cfg(target_os = "linux")]
 pub(super) fn let_in(directory: &Path, user: u32) -> io::Result<()> {
     std::os::unix::fs::lchown(directory, None, Some(user))?;
     fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o710))
 }
 
-/// Makes a directory, with those above it, that other users cannot look into.
 #[cfg(test)]
 mod tests {
     use std::fs;

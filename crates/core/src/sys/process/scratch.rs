@@ -1,4 +1,4 @@
-//! Directories that programs fill, and that are removed afterwards whatever they have done to them.
+//! Directories for programs, which are removed afterwards whatever the programs did to them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use std::time::Duration;
 use crate::sys::fs::PathError;
 use crate::sys::remove::remove_tree;
 
-/// How often removing is tried: a process that is just being ended may still write.
+/// Maximum number of attempts to remove a directory, since a process that is being ended may still write to it.
 const ATTEMPTS: usize = 5;
 
-/// The prefix of names of temporary directories.
+/// Prefix of the names of temporary directories.
 pub(super) const PREFIX: &str = "acp-registry-";
 
 /// A directory that is empty at first, and removed at the end.
 ///
-/// Dropping it removes it too, as far as the system lets it.
+/// Dropping it removes it too, as far as possible.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -24,10 +24,10 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes a directory of a new name below `parent`, readable for the owner alone.
+    /// Creates a directory with a random name below `parent`, private to its owner.
     ///
     /// # Errors
-    /// [`PathError`] when `parent` cannot be written to.
+    /// Returns [`PathError`] if `parent` cannot be written to.
     pub fn below(parent: &Path) -> Result<Self, PathError> {
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]
@@ -36,10 +36,10 @@ impl Scratch {
         Ok(Self { path: directory.keep(), is_over: false })
     }
 
-    /// Makes this directory, readable for the owner alone.
+    /// Creates this directory, private to its owner.
     ///
     /// # Errors
-    /// [`PathError`] when it is there already, or cannot be made.
+    /// Returns [`PathError`] if it exists, or cannot be created.
     pub fn at(path: &Path) -> Result<Self, PathError> {
         #[cfg_attr(not(unix), expect(unused_mut, reason = "elsewhere, directories have no mode"))]
         let mut builder = fs::DirBuilder::new();
@@ -49,27 +49,27 @@ impl Scratch {
         Ok(Self { path: path.to_owned(), is_over: false })
     }
 
-    /// Takes over a directory that is there, or will be.
+    /// Takes over a directory that exists, or will.
     #[must_use]
     pub fn adopt(path: &Path) -> Self {
         Self { path: path.to_owned(), is_over: false }
     }
 
-    /// The directory.
+    /// The path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes everything.
+    /// Removes the directory.
     ///
     /// # Errors
-    /// [`PathError`] with what could not be removed.
+    /// Returns [`PathError`] if something could not be removed.
     pub fn remove(mut self) -> Result<(), PathError> {
         self.clear()
     }
 
-    /// Leaves everything where it is, for people to look at.
+    /// Keeps the directory, for inspection.
     pub fn keep(mut self) {
         self.is_over = true;
     }
@@ -84,7 +84,7 @@ impl Scratch {
                 Err(_) => {}
             }
         }
-        // Nothing is left for the guard to do.
+        // Dropping has nothing left to do.
         self.is_over = true;
         Ok(())
     }
@@ -93,7 +93,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if !self.is_over {
-            // A caller that wants to know calls `remove`.
+            // Callers that need the error call `remove`.
             let _ = self.clear();
         }
     }

@@ -1,9 +1,9 @@
-//! The end of a long text.
+//! Keeps the end of a long text.
 
-/// How much is kept, in bytes.
+/// Number of bytes to keep.
 const TAIL_LIMIT: usize = 64 << 10;
 
-/// Keeps the end of what a program writes, 64 KiB.
+/// Keeps the last 64 KiB of a program's output.
 #[derive(Debug, Default)]
 pub struct Tail {
     bytes: Vec<u8>,
@@ -11,10 +11,10 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Adds what was written next.
+    /// Appends output.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
-        // Not at every byte that is too much, which would move the whole each time.
+        // Cutting at every byte over the limit would move the whole buffer each time.
         if self.bytes.len() > 2 * TAIL_LIMIT {
             self.cut();
         }
@@ -27,7 +27,7 @@ impl Tail {
         }
     }
 
-    /// The end as text, from the beginning of a line where there is one.
+    /// The kept output as text. If output was cut off, it starts at the beginning of a line.
     #[must_use]
     pub fn text(&mut self) -> String {
         self.cut();

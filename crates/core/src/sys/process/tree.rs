@@ -1,4 +1,4 @@
-//! A program with its descendants.
+//! A running program with its descendants.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -14,16 +14,16 @@ use super::begin::Begin;
 use super::platform::{Identity, OwnUser};
 use super::{Exit, Home, How, Isolation, Launch, Sandbox};
 
-/// How long a program may take to end after its stdin was closed, and again after it was asked to end.
+/// How long to wait for the program to end after its stdin is closed, and again after it is asked to end.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long killing is repeated: some descendants may be making others all the time.
+/// How long to kill repeatedly, since processes may keep starting new ones.
 const HUNT: Duration = Duration::from_secs(5);
 
-/// How long the launcher is waited for. What bubblewrap does before may take long; it is judged like the program then.
+/// How long to wait for the launcher, which bubblewrap may delay. After that, the program is treated as started.
 const BEGINNING: Duration = Duration::from_secs(30);
 
-/// Why a program was not started.
+/// Why a program could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start {}: {hint} ({error})", crate::text::quote(program))]
 pub struct SpawnError {
@@ -33,47 +33,47 @@ pub struct SpawnError {
     error: io::Error,
 }
 
-/// The ends of a program's pipes that are this side's.
+/// This process's ends of the program's pipes.
 #[derive(Debug)]
 pub struct Pipes {
-    /// What the program reads. Closing it asks the program to end.
+    /// The program's stdin. Closing it asks the program to end.
     pub stdin: ChildStdin,
-    /// What it writes.
+    /// The program's stdout.
     pub stdout: ChildStdout,
-    /// What it says besides. The program stops when it is not read.
+    /// The program's stderr. The program blocks if it is not read.
     pub stderr: ChildStderr,
 }
 
-/// How a tree has ended.
+/// The end of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ending {
-    /// The program's own end; `None` when even killing did not help.
+    /// The end of the program itself; `None` if it could not be killed.
     pub exit: Option<Exit>,
-    /// Processes that the program has left behind, and that were ended after it.
+    /// Number of processes that the program left behind, which were ended after it.
     pub left_behind: usize,
-    /// Processes that could not be ended.
+    /// Number of processes that could not be ended.
     pub survivors: usize,
 }
 
-/// A running program with its descendants. Dropping it kills them all.
+/// A running program with its descendants. Dropping it kills all of them.
 #[derive(Debug)]
 pub struct Tree {
     child: Box<dyn ChildWrapper>,
     identity: Identity,
     exit: Option<Exit>,
-    /// Whether nothing that it has started belongs to anybody else.
+    /// Whether the program has a home of its own, so that all of its descendants are ended with it.
     is_apart: bool,
     is_over: bool,
     isolation: &'static str,
-    /// Until the end, no other program gets it.
+    /// Reserves the user until the end.
     _user: Option<OwnUser>,
 }
 
-/// Why a program did not begin.
+/// Why a program could not be started, by stage.
 enum Trouble {
-    /// The system did not start what is before the program, or the program where there is nothing before it.
+    /// The command could not be started: the program itself, or the launcher or bubblewrap before it.
     Spawn(io::Error),
-    /// The launcher could not become the program.
+    /// The launcher could not execute the program.
     Launcher(io::Error),
 }
 
@@ -81,7 +81,7 @@ impl Tree {
     /// Starts a program in a session of its own.
     ///
     /// # Errors
-    /// [`SpawnError`], which says what may be wrong.
+    /// Returns [`SpawnError`] with a probable cause.
     pub async fn start(launch: &Launch, sandbox: &Sandbox) -> Result<(Self, Pipes), SpawnError> {
         let mut attempts = 0;
         loop {
@@ -90,7 +90,8 @@ impl Tree {
                 Err(trouble) => trouble,
             };
             let (Trouble::Spawn(error) | Trouble::Launcher(error)) = &trouble;
-            // A program that was just unpacked: another thread that starts a process holds its file for a moment.
+            // If the program was just written, a process that another thread starts at that moment may still have its
+            // file open.
             if error.kind() != ErrorKind::ExecutableFileBusy || attempts == 20 {
                 let hint = hint(&trouble, launch, sandbox);
                 let (Trouble::Spawn(error) | Trouble::Launcher(error)) = trouble;
@@ -114,7 +115,7 @@ impl Tree {
         if let Some(mut report) = begin.report {
             let said = tokio::select! {
                 said = report.read() => said,
-                // The launcher has said why, or what is before it has, on stderr.
+                // The launcher has written the reason to the report, or bubblewrap has to stderr.
                 _ = tree.wait() => report.read_rest(),
                 () = sleep(BEGINNING) => Ok(()),
             };
@@ -126,28 +127,28 @@ impl Tree {
         }
     }
 
-    /// The name of what keeps the program apart, for reports.
+    /// The name of the isolation, for reports.
     #[must_use]
     pub fn isolation(&self) -> &'static str {
         self.isolation
     }
 
-    /// Waits until the program itself has ended; its descendants may live on. May be given up and called again.
+    /// Waits until the program itself has ended; descendants may still be running. Cancel-safe.
     pub async fn wait(&mut self) -> Exit {
         if let Some(exit) = self.exit {
             return exit;
         }
-        // The wrapper would wait for the descendants as well.
+        // The wrapper would wait for descendants too.
         match self.child.inner_mut().wait().await {
             Ok(status) => *self.exit.insert(Exit::of(status, How::Exited)),
-            // Another part has waited for all children of this process, so that nothing more will be known.
+            // Another part of this process has waited for all children, so the exit status is lost.
             Err(_) => *self.exit.insert(Exit { how: How::Exited, code: None, signal: None }),
         }
     }
 
-    /// Ends everything: gives the program 2 s, asks all processes to end, gives them 2 s, and kills what is left.
+    /// Ends the tree: waits 2 s for the program to end, asks all processes to end, waits 2 s, and kills the rest.
     ///
-    /// Close the program's stdin before, and go on reading what it writes: it may wait for either.
+    /// Close the program's stdin before, and keep reading its output, since it may wait for either.
     pub async fn end(mut self) -> Ending {
         let (mut left_behind, mut survivors) = (0, 0);
         if timeout(GRACE, self.wait()).await.is_ok() {
@@ -164,18 +165,19 @@ impl Tree {
                     }
                 }
             }
-            // Where nobody was left before, nobody can have come: looking through all processes again takes a while.
+            // If nothing was left before, nothing can have started; skipping this search of all processes saves time.
             survivors = self.identity.alive();
         }
         if cfg!(windows) && self.is_apart {
-            // A job tells nothing of who is still in it, but ends them all.
+            // A job object does not report its processes, but ends them all.
             self.identity.kill(&mut *self.child);
         }
         self.is_over = true;
         Ending { exit: self.exit, left_behind, survivors }
     }
 
-    /// Whether the program and all processes of the tree end within this time. `how` is what it took.
+    /// Whether the program and all processes of the tree end within `time`. `how` is recorded as what ended the
+    /// program.
     async fn is_gone_within(&mut self, time: Duration, how: How) -> bool {
         let until = Instant::now() + time;
         let mut pause = Duration::from_millis(1);
@@ -192,7 +194,7 @@ impl Tree {
         }
     }
 
-    /// Looks whether the program has ended.
+    /// Checks whether the program has ended.
     fn notice(&mut self, how: How) {
         if self.exit.is_none()
             && let Ok(Some(status)) = self.child.inner_mut().try_wait()
@@ -233,9 +235,9 @@ fn spawn(begin: &Begin, directory: &Path) -> io::Result<Box<dyn ChildWrapper>> {
     command.spawn()
 }
 
-/// What may be wrong when a program does not start.
+/// The probable cause if a program could not be started.
 fn hint(trouble: &Trouble, launch: &Launch, sandbox: &Sandbox) -> &'static str {
-    /// "Exec format error" on every Unix.
+    /// "Exec format error" on all Unix systems.
     const NO_PROGRAM: i32 = 8;
     let directory = launch.directory(sandbox);
     if !directory.is_dir() {

@@ -1,4 +1,4 @@
-//! Standing by while a program speaks with the person.
+//! Waits for a program that uses the terminal.
 
 use std::io;
 use std::process::Stdio;
@@ -8,19 +8,19 @@ use tokio::process::Command;
 use super::Program;
 use crate::sys::process::{Exit, How};
 
-/// Starts a program that has the terminal to itself, and waits until it has ended. Ctrl-C is its own affair; when the
-/// future is dropped, it is killed.
+/// Starts a program that has the terminal to itself, and waits until it ends. Ctrl-C is left to the program. If the
+/// future is dropped, the program is killed.
 ///
-/// It reads this process's stdin and writes to its stderr; `stdout` is where its own output goes.
+/// The program inherits stdin and stderr; its stdout is `stdout`.
 ///
 /// # Errors
-/// What the operating system says when it cannot be started.
+/// Returns the error of the operating system if it cannot be started.
 pub async fn attend(program: Program, stdout: Stdio) -> io::Result<Exit> {
     #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
     let mut command = Command::new(&program.path);
     command.args(program.arguments).envs(program.variables).stdout(stdout).kill_on_drop(true);
     let status = command.spawn()?.wait().await?;
-    // Until here, it is not removed.
+    // Keeps the file open until the program has ended.
     drop(program.keep_open);
     Ok(Exit::of(status, How::Exited))
 }
@@ -42,7 +42,7 @@ mod tests {
             runtime.block_on(async { attend(program, Stdio::null()).await })
         };
         assert_eq!(attend("/bin/sh", "exit $EXAMPLE").unwrap().code, Some(3));
-        // A shell that starts something in the background ignores SIGINT for it, and for all that it starts.
+        // A shell that starts a background process ignores SIGINT for it and its descendants.
         assert_eq!(attend("/bin/sh", "kill -TERM $$").unwrap().signal, Some(15));
         assert_eq!(attend("/no/such/program", "").unwrap_err().kind(), io::ErrorKind::NotFound);
     }

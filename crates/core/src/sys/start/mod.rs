@@ -1,5 +1,4 @@
-//! Programs that take the place of this one, or that it waits for: the person's own, with the person's environment,
-//! stdin, stdout and stderr.
+//! Runs trusted programs with the user's environment, stdin, stdout and stderr.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -16,32 +15,32 @@ mod spawned;
 pub use attended::attend;
 pub use spawned::spawn;
 
-/// What is started.
+/// A program to run.
 #[derive(Debug)]
 pub struct Program {
     /// Absolute path.
     pub path: PathBuf,
-    /// Its arguments.
+    /// The arguments.
     pub arguments: Vec<OsString>,
-    /// Variables that are added to those of this process.
+    /// Variables to add to those of this process.
     pub variables: Vec<(OsString, OsString)>,
-    /// A file that stays open for as long as the program runs.
+    /// A file to keep open while the program runs.
     pub keep_open: Option<File>,
 }
 
-/// How it went on.
+/// The result of [`replace_with`].
 #[derive(Debug)]
 pub enum Ended {
-    /// The program has ended with this code. Where one program can become another, this program does not see this.
+    /// The program exited with this code. Never returned on Unix.
     Code(i32),
-    /// Nothing returns from a program that has taken this one's place.
+    /// Never created: the program has replaced this process.
     Never(Infallible),
 }
 
-/// Starts the program in the place of this one: on Unix by becoming it, elsewhere by waiting for it.
+/// Replaces this process by the program on Unix; starts it and waits for it on other systems.
 ///
 /// # Errors
-/// What the operating system says when it cannot be started.
+/// Returns the error of the operating system if it cannot be started.
 pub fn replace_with(program: Program) -> io::Result<Ended> {
     platform::replace_with(program)
 }

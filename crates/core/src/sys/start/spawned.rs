@@ -1,4 +1,4 @@
-//! Programs that this one speaks to.
+//! Starts programs that this process communicates with.
 
 use std::io;
 use std::process::Stdio;
@@ -7,10 +7,10 @@ use tokio::process::{Child, Command};
 
 use super::Program;
 
-/// Starts a program with pipes for its stdin and stdout. It is killed when the child is dropped.
+/// Starts a program with pipes for stdin and stdout. It is killed when the child is dropped.
 ///
 /// # Errors
-/// What the operating system says when it cannot be started.
+/// Returns the error of the operating system if it cannot be started.
 pub fn spawn(program: Program) -> io::Result<Child> {
     #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
     let mut command = Command::new(&program.path);

@@ -1,4 +1,4 @@
-//! Standing by while another program works.
+//! Waits for a program that cannot replace this process.
 
 use std::io;
 
@@ -14,13 +14,13 @@ pub(super) fn replace_with(program: Program) -> io::Result<Ended> {
     command.args(program.arguments).envs(program.variables);
     Builder::new_current_thread().enable_all().build()?.block_on(async {
         let mut command = CommandWrap::from(command);
-        // What the program has started ends with it, and both with this process.
+        // Processes that the program has started end with it, and all of them with this process.
         command.wrap(KillOnDrop).wrap(JobObject);
         let mut child = command.spawn()?;
         loop {
             tokio::select! {
                 status = child.wait() => return Ok(Ended::Code(status?.code().unwrap_or(1))),
-                // The console tells the program as well, whose affair it is.
+                // The console sends Ctrl-C to the program too, which decides what to do.
                 told = tokio::signal::ctrl_c() => told?,
             }
         }
