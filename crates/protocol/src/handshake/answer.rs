@@ -1,4 +1,4 @@
-//! The answer to `initialize`.
+//! Reads the answer to `initialize`.
 
 use std::collections::BTreeMap;
 
@@ -13,41 +13,41 @@ use super::session::Session;
 use super::warnings::kind;
 use acp_registry_core::text::quote;
 
-/// The versions of the protocol that this client reads.
+/// The protocol versions that this client supports.
 const VERSIONS: [i64; 2] = [1, 2];
 
-/// What an agent has answered, as far as it has.
+/// The answers of an agent, as far as it has answered.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Handshake {
-    /// The version that the agent has chosen.
+    /// The protocol version that the agent has chosen.
     pub protocol_version: Option<i64>,
-    /// `agentInfo`, or `info` in version 2, as answered.
+    /// `agentInfo`, or `info` in version 2, as received.
     pub agent_info: Value,
-    /// The ways to sign in.
+    /// The authentication methods.
     pub auth_methods: Vec<AuthMethod>,
-    /// `agentCapabilities`, or `capabilities` in version 2, as answered.
+    /// `agentCapabilities`, or `capabilities` in version 2, as received.
     pub capabilities: Value,
-    /// The capabilities by stable names.
+    /// The capabilities by stable name.
     pub features: Features,
-    /// Members of the answer that no version of the protocol knows, `_meta` among them, as answered.
+    /// Members that no protocol version defines, including `_meta`, as received.
     pub extra: Map<String, Value>,
-    /// What the agent answers to further requests, by method.
+    /// Results of further requests, by method.
     pub probes: Probes,
-    /// What a new session offers to choose from; `None` where none was opened.
+    /// The choices of a new session; `None` if none was opened.
     pub session: Option<Session>,
-    /// Why it opens no session, in its own words on one line, where signing in is not what it lacks: a program, a model or a
-    /// provider that must be set up first. Escape it before it is shown.
+    /// The agent's message on one line, if it cannot open a session for a reason other than missing credentials, such
+    /// as a program, model or provider that must be set up first. Not escaped: escape it before printing.
     pub setup_required: Option<String>,
-    /// What the agent told without being asked: methods of notifications, with how many there were.
+    /// Number of notifications from the agent, by method.
     pub notifications: BTreeMap<String, u64>,
-    /// What the agent asked for, and was refused: methods of requests, with how many there were.
+    /// Number of requests from the agent, by method. All were refused.
     pub requests: BTreeMap<String, u64>,
-    /// What is not as it should be, and prevents nothing.
+    /// Deviations that do not affect the verdict.
     pub warnings: Vec<String>,
 }
 
 impl Handshake {
-    /// Reads the `result` of `initialize`, and judges it. Whatever can be read is there also when the judgement is bad.
+    /// Reads and checks the `result` of `initialize`. All readable parts are returned even if the check fails.
     pub(super) fn read(result: &Value, asked: u16) -> (Self, Result<(), Failure>) {
         let mut handshake = Self::default();
         let judgement = handshake.fill(result, i64::from(asked));
@@ -65,7 +65,7 @@ impl Handshake {
             let message = format!("the agent chose version {version} of the protocol; clients speak versions 1 and 2");
             return Err(Failure::new(Reason::ProtocolVersion, message));
         }
-        // A lower one is how versions are negotiated; a higher one leaves clients of the version asked for behind.
+        // A lower version is regular negotiation; a higher one does not work with clients of the requested version.
         if version > asked {
             self.warnings.push(format!("the agent answers version {asked} of the protocol with version {version}"));
         }

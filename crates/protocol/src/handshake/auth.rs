@@ -1,4 +1,4 @@
-//! Authentication methods, and the rule that one of them must be for people.
+//! Authentication methods, and the registry's requirement for at least one interactive method.
 
 use std::collections::HashSet;
 
@@ -9,20 +9,20 @@ use super::outcome::{Failure, Reason};
 use super::warnings::kind;
 use acp_registry_core::text::quote;
 
-/// A way to sign in.
+/// An authentication method.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuthMethod {
-    /// The agent's name for it.
+    /// The agent's id for it.
     pub id: String,
-    /// What people see.
+    /// The name for users.
     pub name: String,
-    /// `agent`, `terminal`, `env_var` or the agent's own word.
+    /// `agent`, `terminal`, `env_var`, or another value of the agent.
     #[serde(rename = "type")]
     pub kind: String,
     /// Where the type was found.
     #[serde(rename = "type_source")]
     pub source: TypeSource,
-    /// All its members, as answered.
+    /// All members, as received.
     #[serde(skip)]
     pub members: Map<String, Value>,
 }
@@ -31,23 +31,23 @@ pub struct AuthMethod {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TypeSource {
-    /// In its `type`.
+    /// In `type`.
     Type,
-    /// In a hint below its `_meta`.
+    /// In a hint in `_meta`.
     Meta,
-    /// Nowhere, which means `agent`.
+    /// Nowhere; the default is `agent`.
     Default,
 }
 
 impl AuthMethod {
-    /// Whether a person can sign in by it with nothing but a client at hand.
+    /// Whether a user can sign in with it interactively, with only a client.
     #[must_use]
     pub fn is_interactive(&self) -> bool {
         ["agent", "terminal"].contains(&self.kind.as_str())
     }
 }
 
-/// Reads `authMethods`, or says what is wrong with it as the rest of a sentence about the answer.
+/// Reads `authMethods`. The error is worded to follow "the response".
 pub(super) fn read(value: Option<&Value>, version: i64, warnings: &mut Vec<String>) -> Result<Vec<AuthMethod>, String> {
     let Some(value) = value else { return Ok(Vec::new()) };
     let Value::Array(items) = value else {
@@ -85,7 +85,7 @@ fn method(item: &Value, version: i64) -> Result<AuthMethod, String> {
     Ok(AuthMethod { id, name, kind, source, members: members.clone() })
 }
 
-/// A member that must be there and say something.
+/// Reads a required, non-empty text.
 fn text(members: &Map<String, Value>, name: &str) -> Result<String, String> {
     match members.get(name) {
         Some(Value::String(text)) if !text.trim().is_empty() => Ok(text.clone()),
@@ -114,7 +114,7 @@ fn type_of(members: &Map<String, Value>) -> Result<(String, TypeSource), String>
     })
 }
 
-/// The rule of registries: at least one method that is carried out by the agent itself or in a terminal.
+/// Checks the registry's requirement: at least one method that the agent carries out itself or in a terminal.
 pub(super) fn judge(methods: &[AuthMethod], has_list: bool) -> Result<(), Failure> {
     const REMEDY: &str = "a registry requires at least one method of type `agent` (also without `type`) or `terminal`";
     if methods.is_empty() {

@@ -1,4 +1,4 @@
-//! What a check has found.
+//! The result of checking an agent.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,44 +11,44 @@ use super::answer::Handshake;
 use super::probes::Probe;
 use acp_registry_core::sys::process::{Exit, How};
 
-/// The judgement.
+/// The verdict on an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The agent answers, and a person can sign in.
+    /// The agent answers, and users can sign in.
     Pass,
-    /// It does not.
+    /// It does not answer, or users cannot sign in.
     Fail,
-    /// It was never started, so that nothing is known of it.
+    /// It could not be started, so nothing is known about it.
     Error,
 }
 
-/// Why an agent has not passed.
+/// Why an agent did not pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// It offers no way to sign in.
+    /// It has no authentication methods.
     NoAuthMethods,
-    /// It offers only ways that a client cannot carry out.
+    /// It has only authentication methods that clients cannot carry out.
     NoSupportedAuthType,
-    /// It said nothing in time.
+    /// It did not answer in time.
     Timeout,
     /// It ended before it answered.
     Exited,
-    /// What it answered is not an answer.
+    /// Its answer is invalid.
     InvalidResponse,
     /// It answered with an error.
     AgentError,
-    /// It chose a version of the protocol that clients do not speak.
+    /// It chose a protocol version that clients do not support.
     ProtocolVersion,
-    /// The system could not start it.
+    /// It could not be started.
     SpawnFailed,
-    /// It did not answer, and does not run on the version of the runtime that started it.
+    /// It did not answer, and requires a newer runtime than the one that started it.
     RuntimeTooOld,
 }
 
 impl Reason {
-    /// The reason's name in reports.
+    /// The name used in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl Reason {
     }
 }
 
-/// A reason with its sentence.
+/// A reason with its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) reason: Reason,
@@ -82,52 +82,52 @@ impl Failure {
     }
 }
 
-/// How long it took.
+/// Durations of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// From the start of the process to its response; `None` without one.
+    /// From the start of the process to its response; `None` if it did not respond.
     pub start_to_response: Option<Duration>,
-    /// From the start to the end of the last process and the removal of all files.
+    /// From the start of the process until all processes have ended and all files are removed.
     pub total: Duration,
 }
 
-/// What a check has found. Serialises as the command-line contract wants it, without `schema` and `command`.
+/// The result of a check. Serializes to the JSON format of reports, without `schema` and `command`.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The judgement.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why it is bad.
+    /// Why the agent did not pass.
     pub reason: Option<Reason>,
-    /// The same as a sentence for people, with what would help. Printable.
+    /// The reason as a message for people, with help. Free of control characters.
     pub message: Option<String>,
-    /// What the agent has answered.
+    /// The answers of the agent.
     pub handshake: Handshake,
-    /// How long it took.
+    /// Durations of the check.
     pub timing: Timing,
-    /// How the process has ended; `None` if it was never started, or did not even yield to being killed.
+    /// How the process ended; `None` if it was not started or could not be killed.
     pub exit: Option<Exit>,
-    /// The end of what it wrote to stderr, at most 64 KiB, as it was written: escape it before it is shown.
+    /// The last 64 KiB of stderr, as written. Not escaped: escape it before printing.
     pub stderr_tail: String,
-    /// What kept the agent apart from the host.
+    /// The isolation that the agent ran in.
     pub isolation: &'static str,
-    /// The directory of the check, and why it could not be removed. It says nothing of the agent, and is not part of what
-    /// serialises.
+    /// The directory of the check, and why it could not be removed. Not serialized, since it says nothing about the
+    /// agent.
     pub left: Option<String>,
-    /// Whether the agent passed only when it was started again. No part of what serialises.
+    /// Whether the agent passed only at the second start. Not serialized.
     pub is_flaky: bool,
 }
 
-/// The replacement of a path that is another in each run.
+/// Replacement for paths that differ between runs.
 const SANDBOX: &str = "$SANDBOX";
 
 impl Outcome {
-    /// Puts `$SANDBOX` in the place of a path that is another in each run, in all that the agent has answered.
+    /// Replaces a path that differs between runs by `$SANDBOX` in all answers of the agent.
     pub fn hide_path(&mut self, path: &Path) {
         let Some(path) = path.to_str() else { return };
         let hide = |text: &mut String| {
             if text.contains(path) {
                 *text = text.replace(path, SANDBOX);
-                // Below it each check has a directory with a random name.
+                // The next component is a directory with a random name.
                 let below = format!("{SANDBOX}/acp-registry-");
                 while let Some(at) = text.find(&below) {
                     let end = text[at + below.len()..].find('/').map_or(text.len(), |length| at + below.len() + length);
@@ -144,26 +144,25 @@ impl Outcome {
         handshake.warnings.iter_mut().for_each(hide);
     }
 
-    /// Whether another start may end otherwise: the agent died by a signal, or did not answer in time.
+    /// Whether another start may have a different result: the agent crashed or was killed, or did not answer in time.
     #[must_use]
     pub fn may_be_chance(&self) -> bool {
         let has_crashed = self.exit.is_some_and(|exit| exit.how == How::Signaled);
         self.verdict == Verdict::Fail && (self.reason == Some(Reason::Timeout) || has_crashed)
     }
 
-    /// The outcome of a second start, after a first one that [may have failed by chance](Self::may_be_chance).
+    /// Turns this outcome into that of a second start, after one that [may have failed by chance](Self::may_be_chance).
     #[must_use]
     pub fn after_failure(mut self) -> Self {
         self.is_flaky = self.verdict == Verdict::Pass;
         if self.reason == Some(Reason::Timeout) {
-            // The time that has passed is that of both starts.
+            // The time in the message is that of each start.
             self.message = self.message.map(|message| format!("{message}, in each of two starts"));
         }
         self
     }
 
-    /// Whether the agent has left a request unanswered that came after `initialize`, as it may do only because the machine is
-    /// busy.
+    /// Whether a request after `initialize` was not answered in time, which may be caused by a busy machine.
     #[must_use]
     pub fn has_silence(&self) -> bool {
         self.silences() > 0
@@ -173,15 +172,15 @@ impl Outcome {
         self.handshake.probes.iter().filter(|(_, probe)| *probe == Probe::Timeout).count()
     }
 
-    /// Chooses between two starts of the same agent: `again` where it was judged alike, and left fewer requests unanswered.
+    /// Returns `again` if it has the same verdict and reason, and fewer unanswered requests; otherwise returns `self`.
     #[must_use]
     pub fn or_less_silent(self, again: Self) -> Self {
         let is_alike = again.verdict == self.verdict && again.reason == self.reason;
         if is_alike && again.silences() < self.silences() { Self { is_flaky: self.is_flaky, ..again } } else { self }
     }
 
-    /// Gives the runtime the blame where the agent has not answered. `shortfall` says which version is there, and which is
-    /// wanted, as a printable part of a sentence.
+    /// Attributes a missing answer to the runtime. `shortfall` names the installed and the required version, worded to
+    /// follow "the agent", without control characters.
     pub fn blame_runtime(&mut self, shortfall: &str) {
         let no_answer =
             [Reason::AgentError, Reason::Exited, Reason::InvalidResponse, Reason::SpawnFailed, Reason::Timeout];

@@ -1,20 +1,20 @@
-//! What a new session offers to choose from.
+//! Reads the choices that a new session offers.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use acp_registry_core::text::shown;
 
-/// How many modes and options are kept.
+/// Maximum number of modes and of options to keep.
 const ITEMS: usize = 64;
 
-/// How many characters of a name are kept.
+/// Maximum length of a text, in characters.
 const LENGTH: usize = 100;
 
-/// The choices of a new session, by their ids: names and descriptions may be another in each language.
+/// The choices of a new session, by id, since names and descriptions may depend on the language.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Session {
-    /// Modes, in the agent's order.
+    /// Ids of modes, in the agent's order.
     pub modes: Vec<String>,
     /// Configuration options, in the agent's order.
     pub config_options: Vec<ConfigOption>,
@@ -23,17 +23,17 @@ pub struct Session {
 /// A configuration option of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConfigOption {
-    /// Its id.
+    /// The id.
     pub id: String,
-    /// `select`, `boolean` or the agent's own word.
+    /// `select`, `boolean`, or another value of the agent.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What it is about, such as `model` or `mode`, if it says so.
+    /// The category, such as `model` or `mode`, if stated.
     pub category: Option<String>,
 }
 
 impl Session {
-    /// Reads the result of `session/new`. What has another form is left out.
+    /// Reads the result of `session/new`. Items of another form are skipped.
     pub(super) fn read(result: &Value) -> Self {
         let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(|text| shown(text, LENGTH));
         let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Requests that go unanswered.
+//! Explains requests without an answer.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::outcome::{Failure, Reason};
 use acp_registry_core::cause;
 use acp_registry_core::text::quote;
 
-/// Why there was no answer to a request of this id and method, as far as can be told from what there was.
+/// Why a request with this id and method was not answered.
 pub(super) async fn explain(
     connection: &mut Connection,
     silence: Silence,
@@ -42,7 +42,7 @@ pub(super) async fn explain(
         Silence::Exited(exit) => {
             let stderr = connection.stderr().await;
             let mut message = format!("the agent ended before it answered ({})", exit.describe());
-            // Some agents write their errors to stdout.
+            // Some agents write error messages to stdout.
             if let Some(cause) = cause::quoted(&stderr).or_else(|| cause::quoted(&connection.noise())) {
                 message.push_str(&format!(": {cause}"));
             }

@@ -1,4 +1,4 @@
-//! Variables that a manifest or a person adds to an agent's environment.
+//! Adds environment variables from manifests or users to an agent's environment.
 
 use acp_registry_core::manifest::env_name;
 use acp_registry_core::sys::process::Environment;
@@ -12,10 +12,11 @@ pub struct ReservedVariable {
     problem: &'static str,
 }
 
-/// Adds variables to an environment, all or none.
+/// Adds variables to an environment: all of them, or none if one is not allowed.
 ///
 /// # Errors
-/// [`ReservedVariable`] for a name that decides what runs and with whose credentials, such as `PATH` or `NODE_OPTIONS`.
+/// Returns [`ReservedVariable`] for a name that affects which code runs or which credentials are used, such as `PATH`
+/// or `NODE_OPTIONS`, and for values that contain NUL.
 pub fn set_variables<'a>(
     environment: &mut Environment,
     variables: impl IntoIterator<Item = (&'a str, &'a str)>,

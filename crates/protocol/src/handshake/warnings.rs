@@ -1,4 +1,4 @@
-//! Words and counts for warnings.
+//! Collects and formats warnings.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use acp_registry_core::text::quote;
 
-/// How many names of methods are remembered.
+/// Maximum number of method names to count.
 const NAMES: usize = 32;
 
-/// The kind of a JSON value, in words.
+/// The type of a JSON value, for messages.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -21,12 +21,12 @@ pub(super) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// `1 line` or `2 lines`.
+/// Formats a number with a noun: `1 line` or `2 lines`.
 pub(super) fn count(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// What an agent wrote without being asked.
+/// Output of an agent that was not requested.
 #[derive(Debug, Default)]
 pub(super) struct Unasked {
     noise: u64,
@@ -34,13 +34,13 @@ pub(super) struct Unasked {
     has_bom: bool,
     has_open_end: bool,
     unanswered: u64,
-    /// Methods of notifications and requests, with how many there were.
+    /// Number of notifications by method; `requests` likewise.
     pub(super) notifications: BTreeMap<String, u64>,
     pub(super) requests: BTreeMap<String, u64>,
 }
 
 impl Unasked {
-    /// A line that is not a message.
+    /// Records a line that is not a message.
     pub(super) fn noise(&mut self, line: &[u8]) {
         self.noise += 1;
         if self.first_noise.is_none() {
@@ -49,17 +49,17 @@ impl Unasked {
         }
     }
 
-    /// A byte order mark before everything else.
+    /// Records a byte order mark at the start.
     pub(super) fn bom(&mut self) {
         self.has_bom = true;
     }
 
-    /// The last line had no line end.
+    /// Records that the last line has no line end.
     pub(super) fn open_end(&mut self) {
         self.has_open_end = true;
     }
 
-    /// A request of the agent could not be answered, because it does not read.
+    /// Records a request of the agent that could not be answered, because the agent does not read its stdin.
     pub(super) fn unanswered(&mut self) {
         self.unanswered += 1;
     }
@@ -72,7 +72,7 @@ impl Unasked {
         add(&mut self.requests, method);
     }
 
-    /// All of it as sentences. `when` says which part of the conversation it was.
+    /// Formats the warnings. `when` names the phase of the conversation.
     pub(super) fn warnings(&self, when: &str) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.has_bom {

@@ -1,4 +1,4 @@
-//! What an authentication method asks a client to do, by its type.
+//! How to carry out an authentication method, by type.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -9,52 +9,52 @@ use super::warnings::kind;
 use acp_registry_core::manifest::env_name;
 use acp_registry_core::text::quote;
 
-/// How many arguments or variables a method may have.
+/// Maximum number of arguments or variables of a method.
 const ITEMS: usize = 64;
 
-/// How long one of them may be, in bytes.
+/// Maximum length of an argument or variable, in bytes.
 const LENGTH: usize = 4096;
 
-/// What a method asks for.
+/// How to carry out a method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
-    /// The agent does it all, once it is asked to.
+    /// The agent carries it out itself when requested to.
     Agent,
-    /// The agent's own program does it, in a terminal.
+    /// The agent's program carries it out, in a terminal.
     Terminal(TerminalWay),
-    /// The person sets variables.
+    /// The user sets environment variables.
     Variables {
-        /// Which.
+        /// The variables.
         variables: Vec<Variable>,
-        /// The names of optional ones that people must not be told to set: they belong to the system or to another program.
+        /// Names of optional variables that users must not set, since they belong to the system or another program.
         left_out: Vec<String>,
-        /// Where their values are to be had: an https address without a password.
+        /// An https URL, without credentials, where users obtain the values.
         link: Option<Url>,
     },
 }
 
-/// How the agent's program is started in a terminal.
+/// How to start the agent's program in a terminal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TerminalWay {
-    /// The program that an agent names which hides the way below `_meta`; never started as it is.
+    /// The program named in `_meta`, for agents that describe the method only there. Never started as named.
     pub command: Option<String>,
-    /// Arguments: behind the usual ones, or behind `command` instead of them.
+    /// Arguments, appended to the usual ones or, with `command`, replacing them.
     pub args: Vec<String>,
-    /// Variables beside the usual ones. None of them belongs to the system or to another program.
+    /// Additional environment variables. None of them belongs to the system or another program.
     pub env: Vec<(String, String)>,
 }
 
-/// A variable that the person sets.
+/// An environment variable that the user sets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Variable {
-    /// Its name: letters, digits and underscores.
+    /// The name: letters, digits and underscores.
     pub name: String,
-    /// What people call it. Escape it before it is shown.
+    /// A label for people. Not escaped: escape it before printing.
     pub label: Option<String>,
-    /// Whether its value is secret.
+    /// Whether the value is secret.
     #[serde(rename = "secret")]
     pub is_secret: bool,
-    /// Whether it may be left out.
+    /// Whether it is optional.
     #[serde(rename = "optional")]
     pub is_optional: bool,
 }
@@ -62,30 +62,30 @@ pub struct Variable {
 /// Why a method cannot be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WayError {
-    /// The type is the agent's own word.
+    /// The type is unknown.
     #[error("the method {} is of the type {}, which no client is known to carry out", quote(id), quote(kind))]
     UnknownType {
-        /// The method.
+        /// The method's id.
         id: String,
-        /// Its type.
+        /// The type.
         kind: String,
     },
-    /// The method is not as the protocol wants it, or wants what no agent may have.
+    /// The method violates the protocol, or requests something that is not allowed.
     #[error("the method {} {problem}", quote(id))]
     Refused {
-        /// The method.
+        /// The method's id.
         id: String,
-        /// What is wrong, as the rest of the sentence.
+        /// What is wrong, worded to follow the id.
         problem: String,
     },
 }
 
 impl AuthMethod {
-    /// What the method asks for.
+    /// How to carry out the method.
     ///
     /// # Errors
-    /// [`WayError`] for an unknown type, and for members that are malformed, endless, or want variables that
-    /// belong to the system.
+    /// Returns [`WayError`] for an unknown type, for malformed or too large members, and for variables that belong to
+    /// the system.
     pub fn way(&self) -> Result<Way, WayError> {
         let refused = |problem| WayError::Refused { id: self.id.clone(), problem };
         match self.kind.as_str() {
@@ -99,7 +99,7 @@ impl AuthMethod {
         }
     }
 
-    /// What the agent says of the method besides its name. Escape it before it is shown.
+    /// The agent's description of the method. Not escaped: escape it before printing.
     #[must_use]
     pub fn description(&self) -> Option<&str> {
         self.members.get("description")?.as_str()
@@ -138,7 +138,7 @@ fn env(members: &Map<String, Value>) -> Result<Vec<(String, String)>, String> {
     checked.collect()
 }
 
-/// The variables that a person may be told to set, and the names of optional ones that they must not.
+/// The variables that a user should set, and the names of optional ones that users must not set.
 fn variables(members: &Map<String, Value>) -> Result<(Vec<Variable>, Vec<String>), String> {
     let items = items(members.get("vars"), "vars")?;
     if items.is_empty() {
@@ -186,7 +186,7 @@ fn text(value: &Value) -> Result<String, String> {
     }
 }
 
-/// An address that may be shown to people.
+/// Parses a URL that may be shown to users.
 fn link(value: &Value) -> Option<Url> {
     let url = Url::parse(value.as_str().filter(|text| text.len() <= LENGTH)?).ok()?;
     let is_plain = url.username().is_empty() && url.password().is_none();
@@ -224,7 +224,7 @@ mod tests {
                 json!({ "type": "terminal", "args": ["--setup"], "env": { "EXAMPLE": "1" } }),
                 by_terminal(None, &["--setup"], &[("EXAMPLE", "1")]),
             ),
-            // What the protocol has a place for counts for more than what agents had before.
+            // Members of the protocol take precedence over older hints in `_meta`.
             (
                 json!({ "type": "terminal", "args": ["--setup"], "_meta": { "terminal-auth": hint } }),
                 by_terminal(None, &["--setup"], &[]),
