@@ -1,14 +1,14 @@
-//! Write the published tree of a registry with its catalog site, and send it to a host.
+//! Builds the published tree of a registry with its catalog site, and uploads it.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`build`] | BUILD: a registry to its tree with the site and the history, in one call |
-//! | [`tree`] | AGGREGATE: agents to the published tree, and the swap into place |
-//! | [`history`] | LOAD: when agents came, changed and went, from git or a file |
-//! | [`diff`] | COMPARE: what has changed from one published index to another |
+//! | [`build`] | BUILD: a registry to its tree, site and history, in one call |
+//! | [`tree`] | AGGREGATE: agents to the published tree; replaces the output directory |
+//! | [`history`] | LOAD: when agents were added, updated and withdrawn, from git or a file |
+//! | [`diff`] | COMPARE: changes between two published indexes |
 //! | [`site`] | RENDER: a published index to the pages of the catalog site |
-//! | [`server`] | a tree in memory, served over HTTP on this machine |
-//! | [`upload`] | PUBLISH: a built tree, sent to a directory or a bucket in an order in which no reader misses anything |
+//! | [`server`] | serves a tree from memory over HTTP on this machine |
+//! | [`upload`] | PUBLISH: sends a built tree to a directory or a bucket; readers always see a consistent tree |
 
 pub mod build;
 pub mod diff;

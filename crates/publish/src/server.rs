@@ -1,8 +1,8 @@
-//! A published tree in memory, served over HTTP to a browser on this machine.
+//! Serves a published tree from memory to a browser on this machine.
 //!
-//! * [`Preview`]: the files, which can be replaced while they are served
-//! * [`router`]: answers with the headers that a host of the site should send
-//! * [`fingerprint`]: whether a directory has changed
+//! * [`Preview`]: the served files, which can be replaced while the server runs
+//! * [`router`]: the HTTP routes, with the headers that a host of the site should send
+//! * [`fingerprint`]: detects changes in a directory
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,14 +17,14 @@ use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::site::{CSP, ICON_CSP, media_type};
 
-/// Reloads a page when the files have changed.
+/// Script that reloads a page when the files have changed.
 const RELOAD: &str = "let known;\nsetInterval(async () => {\n  try {\n    const now = await (await fetch('/-/version')).text();\n    \
     if (known && now !== known) location.reload();\n    known = now;\n  } catch { /* the server has ended */ }\n}, 1000);\n";
 
-/// The element that loads it.
+/// The element that loads [`RELOAD`], appended to every page.
 const RELOAD_ELEMENT: &str = "<script src=\"/-/reload.js\" defer></script>";
 
-/// Files by name, as they are served.
+/// The served files, by name.
 #[derive(Debug, Default)]
 pub struct Preview {
     files: RwLock<Arc<BTreeMap<String, Vec<u8>>>>,
@@ -41,13 +41,13 @@ impl Preview {
     }
 }
 
-/// The server's answers. They are not compressed: they do not leave this machine.
+/// Routes that serve the files of `preview`. Responses are not compressed, because they do not leave this machine.
 pub fn router(preview: Arc<Preview>) -> Router {
     Router::new().fallback(answer).with_state(preview)
 }
 
 async fn answer(State(preview): State<Arc<Preview>>, request: Request) -> Response {
-    // A page elsewhere whose name leads to this machine must not read what is served here.
+    // Prevents DNS rebinding: a page of another site whose name resolves to 127.0.0.1 must not read these files.
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     if !["127.0.0.1", "localhost"].contains(&host.split(':').next().unwrap_or_default()) {
         return (StatusCode::MISDIRECTED_REQUEST, "only 127.0.0.1 and localhost are served\n").into_response();
@@ -106,8 +106,8 @@ fn hash_of(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// A number that changes when a file of a registry directory is written, added or removed: names, sizes and times of the
-/// directory's files and of those in its folders.
+/// A hash that changes when a file of a registry directory is written, added or removed. It covers the names, sizes
+/// and modification times of the files in the directory and in its folders.
 #[must_use]
 pub fn fingerprint(directory: &Path) -> u64 {
     let mut seen = Vec::new();

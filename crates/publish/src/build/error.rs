@@ -1,29 +1,29 @@
-//! Why a registry is not built.
+//! Errors of [`build()`](super::build()).
 
 use super::knowledge::KnowledgeError;
 use crate::diff;
 use crate::site::SiteError;
 use crate::tree::{BuildError, PublishedError};
 
-/// Why a registry is not built.
+/// Why a registry cannot be built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The capability snapshot or the history cannot be used.
+    /// The capability snapshot or the history cannot be read.
     #[error(transparent)]
     Knowledge(#[from] KnowledgeError),
-    /// There is no tree.
+    /// The tree cannot be built.
     #[error(transparent)]
     Tree(#[from] BuildError),
     /// The earlier tree cannot be read.
     #[error(transparent)]
     Previous(#[from] PublishedError),
-    /// The history cannot be continued from what the earlier tree holds.
+    /// The history of the earlier tree cannot be continued.
     #[error("{file} of the previous tree {message}")]
     History {
-        /// Its file.
+        /// The invalid file of the earlier tree.
         file: &'static str,
-        /// What is wrong with it, as the rest of a sentence.
+        /// What is wrong, as the rest of a sentence that begins with the file.
         message: String,
     },
     /// The new index cannot be compared with the earlier one.
@@ -35,7 +35,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What to do about it.
+    /// What the user can do about it.
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What is known of agents besides their entries: their capabilities and their history.
+//! Data about agents that is not in their entries: capabilities and history.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -17,15 +17,15 @@ const DOCUMENT_LIMIT: u64 = 64 << 20;
 #[derive(Debug, thiserror::Error)]
 #[error("{}{why}", path.display())]
 pub struct KnowledgeError {
-    /// Which of the two.
+    /// Which document it is.
     pub part: Part,
-    /// Its file.
+    /// The path of the document.
     pub path: PathBuf,
-    /// What is wrong with it, as what follows the path.
+    /// What is wrong, appended to the path in messages.
     why: String,
 }
 
-/// What is read from files.
+/// A document that the site is built from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// The capability snapshot.
@@ -35,23 +35,24 @@ pub enum Part {
 }
 
 impl KnowledgeError {
-    /// What to do about it.
+    /// What the user can do about it.
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         "correct the file, or use another"
     }
 }
 
-/// What is known of agents.
+/// The data that the site shows beside the entries.
 pub(super) struct Knowledge {
     pub(super) capabilities: Capabilities,
     pub(super) history: History,
-    /// Whether the history is that of git, so that it may be continued from what was published.
+    /// Whether the history was read from git. Only then may it be continued from the earlier tree.
     is_from_git: bool,
 }
 
 impl Knowledge {
-    /// Reads the files that are named, or those in the registry if they exist; the history, if there is no file, from git.
+    /// Reads the named files, or by default those in the registry. Without a history file, reads the history from
+    /// git.
     pub(super) fn read(site: &Site<'_>) -> Result<Self, KnowledgeError> {
         let file = |named: Option<&Path>, usual: &str| {
             let in_registry = || Some(site.directory.join(usual)).filter(|path| path.is_file());
@@ -70,7 +71,7 @@ impl Knowledge {
         Ok(Self { capabilities, history, is_from_git })
     }
 
-    /// Continues the history of the earlier tree up to `index`, where git does not know the whole.
+    /// Continues the history of the earlier tree up to `index`, if the history from git is incomplete.
     pub(super) fn continue_history(&mut self, earlier: &Earlier<'_>, index: &[u8]) -> Result<(), Error> {
         if !self.is_from_git || *self.history.extent() == Extent::Whole {
             return Ok(());

@@ -1,7 +1,7 @@
-//! BUILD: a registry to what is published of it: its tree, with the catalog site and the history.
+//! BUILD: a registry to its published tree, with the catalog site and the history.
 //!
-//! * [`build()`]: a [`Request`] to a [`Build`], in memory; [`Tree::write`] puts it on disk
-//! * [`Place`]: where an earlier tree is, in a directory or on the web
+//! * [`build()`]: builds in memory what a [`Request`] asks for; [`Tree::write`] writes the result to disk
+//! * [`Place`]: the location of an earlier tree, a directory or a URL
 //!
 //! [`Tree::write`]: crate::tree::Tree::write
 
@@ -23,53 +23,56 @@ use crate::history::Moment;
 use crate::site;
 use crate::tree::{self, Built, Published, Tree};
 
-/// What is built, and how.
+/// What to build, and how.
 pub struct Request<'a> {
-    /// The registry.
+    /// The registry to build.
     pub registry: &'a Registry,
-    /// How it is checked, with its configuration.
+    /// How the registry is checked, with its configuration.
     pub check: &'a check::Options<'a>,
-    /// Address under which the tree will be found, instead of the configured one.
+    /// Base URL of the published tree; overrides the configured one.
     pub base_url: Option<&'a str>,
-    /// The tree that was published before.
+    /// The previously published tree.
     pub earlier: Option<Earlier<'a>>,
-    /// The catalog site; without it, the tree has the indexes, icons and schemas only.
+    /// What the catalog site is built from. Without it, the tree has only the indexes, icons and schemas.
     pub site: Option<Site<'a>>,
 }
 
-/// The tree that was published before: agents with errors keep their form from there, and where git does not know the whole
-/// history, that of the tree is continued.
+/// The previously published tree.
+///
+/// Agents with errors keep the entry that they have there. If git has only part of the history, the history of this
+/// tree is continued.
 #[derive(Clone, Copy)]
 pub struct Earlier<'a> {
-    /// Its files.
+    /// The files of the tree.
     pub tree: &'a dyn Published,
-    /// The time of this publication, at which everything happened whose time is not known.
+    /// The time of this build, used for changes whose own time is not known.
     pub now: Moment,
 }
 
-/// What the site shows beside the entries.
+/// Inputs of the catalog site, beside the entries.
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
     /// The registry's directory, as messages name it.
     pub directory: &'a Path,
-    /// A capability snapshot; by default `capabilities.json` in the registry, if it exists.
+    /// The capability snapshot; by default `capabilities.json` in the registry, if it exists.
     pub capabilities: Option<&'a Path>,
-    /// A history; by default `history.json` in the registry, else its git commits.
+    /// The history; by default `history.json` in the registry if it exists, else the registry's git commits.
     pub history: Option<&'a Path>,
-    /// Address of the tree that the commands on the pages name, where it is not the one under which the pages are found, as
-    /// in a preview.
+    /// Base URL of the tree that the commands on the pages name, if it is not the base URL of the pages, as in a
+    /// preview.
     pub published: Option<&'a str>,
 }
 
 /// The result of [`build()`].
 pub struct Build<'a> {
-    /// The findings, with which the tree was made or refused.
+    /// The findings of the check.
     pub checked: Checked,
-    /// The tree and the outcome of each agent, or why there is no tree.
+    /// The tree with the outcome of each agent, or why there is no tree.
     pub result: Result<Built<'a>, Error>,
 }
 
-/// Checks a registry and builds its tree in memory. The same request and the same files give the same bytes.
+/// Checks a registry and builds its tree in memory. The result depends only on the request and the files that it
+/// names.
 #[must_use]
 pub fn build<'a>(request: &Request<'a>) -> Build<'a> {
     let (checked, knowledge) = rayon::join(
@@ -97,7 +100,7 @@ fn with_knowledge<'a>(
     Ok(built)
 }
 
-/// The tree with the site for the agents of its main index.
+/// Adds the site for the agents of the main index to the tree.
 fn with_site<'a>(
     tree: Tree<'a>,
     request: &Request<'_>,
@@ -142,7 +145,7 @@ mod tests {
         fs::write(registry.join("a/icon.svg"), ICON).unwrap();
     }
 
-    /// Builds below `folder`: with a site, and after the tree `earlier`.
+    /// Builds `folder`/r into `folder`/`out`, with a site and with `earlier` as the previous tree.
     fn build_to(folder: &Path, out: &str, earlier: Option<&str>) -> Result<Vec<String>, Error> {
         let directory = folder.join("r");
         let registry = Registry::load(&directory).unwrap();

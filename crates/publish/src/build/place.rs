@@ -1,4 +1,4 @@
-//! Where an earlier tree is: in a directory or on the web.
+//! Locations of earlier trees: a directory or a URL.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,36 +13,36 @@ use crate::tree::{Directory, Published, PublishedError};
 /// The largest file that is fetched, in bytes.
 const FILE_LIMIT: u64 = 64 << 20;
 
-/// Where a published tree is.
+/// The location of a published tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// In a directory.
+    /// A local directory.
     Directory(PathBuf),
-    /// Below an address, which ends in a slash.
+    /// A base URL, which ends in a slash.
     Web(Url),
 }
 
 /// Why a published tree cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
-    /// The text is not an address.
+    /// The text is not a valid URL.
     #[error("the previous tree {place}: {message}")]
     Address {
         /// The text.
         place: String,
-        /// Why not.
+        /// What is wrong with it.
         message: String,
     },
-    /// There is no HTTP client.
+    /// The HTTP client cannot be created.
     #[error(transparent)]
     Client(#[from] Problem),
-    /// The system cannot wait for answers.
+    /// The async runtime cannot be created.
     #[error(transparent)]
     Runtime(#[from] io::Error),
 }
 
 impl PlaceError {
-    /// What to do about it, where that is known.
+    /// What the user can do about it, if known.
     #[must_use]
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
@@ -69,11 +69,13 @@ impl FromStr for Place {
 }
 
 impl Place {
-    /// Opens the tree, which is read when it is needed. It waits for the web by itself, so that it must not be read inside an
-    /// async runtime. `settings` says how the web is used, if it is.
+    /// Opens the tree. Its files are read on demand.
+    ///
+    /// A tree at a URL blocks while it waits for responses, and must not be read inside an async runtime. `settings`
+    /// is only called for a URL.
     ///
     /// # Errors
-    /// [`PlaceError`] when there is no HTTP client.
+    /// [`PlaceError`] when the HTTP client or the runtime for it cannot be created.
     pub fn open(self, settings: impl FnOnce() -> Result<Settings, Problem>) -> Result<Box<dyn Published>, PlaceError> {
         Ok(match self {
             Self::Directory(path) => Box::new(Directory(path)),
