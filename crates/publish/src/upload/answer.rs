@@ -1,12 +1,13 @@
-//! What a store says in XML.
+//! Reads values from the XML responses of a store.
 
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-/// The text of the first element of this name, wherever it is; `None` where there is none before the document ends or breaks.
+/// Returns the text of the first element of this name, at any depth; `None` if it is missing or the document breaks
+/// off before its end.
 pub(super) fn text_of(xml: &str, name: &str) -> Option<String> {
     let mut reader = Reader::from_str(xml);
-    // A proxy may answer with a page of HTML in its place, which is hardly ever well-formed.
+    // A proxy may answer with an HTML page instead, which is rarely well-formed.
     let config = reader.config_mut();
     config.check_end_names = false;
     config.allow_unmatched_ends = true;

@@ -1,4 +1,4 @@
-//! What a store may answer at most: whatever it sends, this program reads no more of it than it can use.
+//! Limits the size of the responses that are read from a store.
 
 use async_trait::async_trait;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -9,16 +9,16 @@ use object_store::client::{
 
 use super::answer::text_of;
 
-/// The largest answer, in bytes.
+/// The largest successful response that is not a listing, in bytes.
 pub(super) const ANSWER: usize = 256 << 20;
 
-/// The largest page of a list, in bytes. It names 1000 objects, each with 1024 bytes at most, some of which are escaped.
+/// The largest page of a listing, in bytes: 1000 keys of at most 1024 bytes, some of them escaped, fit into it.
 const PAGE: usize = 16 << 20;
 
-/// The largest explanation of an error, in bytes.
+/// The largest error response, in bytes.
 const TROUBLE: usize = 1 << 20;
 
-/// Uses this program's HTTP client, with its certificates, in place of one that the library would make.
+/// Makes the `object_store` library use this program's HTTP client, with its certificates and limits.
 #[derive(Debug)]
 pub(super) struct Connector(pub(super) reqwest::Client);
 
@@ -62,7 +62,7 @@ fn said(error: Box<dyn std::error::Error + Send + Sync>, limit: usize) -> HttpEr
     }
 }
 
-/// A page that says that there are more, but not how to ask for them, would be taken for the last one.
+/// Refuses a truncated page without a continuation token, which the library would take for the last page.
 fn refuse_half(page: &[u8]) -> Result<(), HttpError> {
     let text = String::from_utf8_lossy(page);
     let goes_on = text_of(&text, "IsTruncated").as_deref() == Some("true");

@@ -1,4 +1,4 @@
-//! A directory as a target.
+//! A local directory as a target.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,15 +13,15 @@ use acp_registry_core::sys::fs::{PathError, ReadError, linked_folder, read_bound
 use acp_registry_core::sys::lock::{Answer, Lock};
 use acp_registry_core::text::printable;
 
-/// Where files are made before they get their names.
+/// Where files are written before they are renamed into place.
 const MAKING: &str = ".acp-registry/making";
 
 const LOCK: &str = ".acp-registry/lock";
 
-/// How often another publisher's lock is looked at.
+/// Interval between two attempts to take a lock that another publisher holds.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// A directory of this machine.
+/// A local directory as a target.
 #[derive(Debug)]
 pub struct Directory {
     root: PathBuf,
@@ -40,7 +40,8 @@ impl Directory {
         self.root.join(name).display().to_string()
     }
 
-    /// The path of a file whose folders are folders: a link would lead to other files, here or elsewhere.
+    /// Returns the path of a file. Refuses names whose folders are symbolic links, which could lead outside the
+    /// target.
     fn path(&self, name: &str) -> Result<PathBuf, Error> {
         match linked_folder(&self.root, name) {
             Some(link) => Err(Error::Link(link.display().to_string())),
@@ -48,7 +49,7 @@ impl Directory {
         }
     }
 
-    /// Refuses links among the folders of `latest/` and its own, before anything is changed.
+    /// Refuses symbolic links among the folders of `latest/` and `.acp-registry/`, before anything is changed.
     pub(super) fn refuse_links<'a>(&self, files: impl Iterator<Item = &'a str>) -> Result<(), Error> {
         self.path(&format!("{MAKING}/x"))?;
         let folders: BTreeSet<&str> = files.filter_map(|name| Some(name.rsplit_once('/')?.0)).chain([""]).collect();
@@ -79,7 +80,7 @@ impl Directory {
         }
     }
 
-    /// Whether a file of its own, no link, has these bytes.
+    /// Whether the name is a regular file with these bytes, not a symbolic link.
     pub(super) fn holds(&self, name: &str, bytes: &[u8]) -> Result<bool, Error> {
         if self.path(name)?.is_symlink() {
             return Ok(false);
@@ -90,7 +91,7 @@ impl Directory {
         }
     }
 
-    /// When a file was written, in seconds since 1970, as far as the file system tells.
+    /// Modification time in seconds since 1970; `None` if the file system does not know it.
     pub(super) fn modified(&self, name: &str) -> Result<Option<i64>, Error> {
         let modified = self.path(name)?.symlink_metadata().and_then(|metadata| metadata.modified());
         Ok(modified.ok().map(|time| OffsetDateTime::from(time).unix_timestamp()))
@@ -98,7 +99,7 @@ impl Directory {
 
     pub(super) fn remove(&self, name: &str) -> Result<(), Error> {
         let path = self.path(name)?;
-        // A folder is not a file of ours, and stays.
+        // A directory of this name was not published by this program, and stays.
         if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Ok(());
         }
@@ -106,7 +107,7 @@ impl Directory {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(PathError { path, error }.into()),
             _ => {}
         }
-        // Folders that hold nothing any more; one that does is not removed.
+        // Removes parent folders that are empty now; `remove_dir` fails for others.
         for folder in path.ancestors().skip(1).take_while(|folder| **folder != self.root) {
             if fs::remove_dir(folder).is_err() {
                 break;
@@ -133,7 +134,7 @@ impl Directory {
         Ok(folders.map(|(name, _)| name).collect())
     }
 
-    /// Keeps others out, and clears away what one that was killed has left half-made.
+    /// Waits for the lock, then removes temporary files that a killed publisher left behind.
     pub(super) async fn lock(&self, turns: Turns, notice: Notice<'_>) -> Result<Lock, Error> {
         let path = self.path(LOCK)?;
         let folder = path.parent().unwrap_or(&self.root);
@@ -167,8 +168,8 @@ impl Directory {
     }
 }
 
-/// What a folder holds, with whether it is a folder; nothing where there is none. Names that no published file can have are
-/// nobody's here.
+/// The names in a folder, and whether each is a folder; empty if the folder does not exist. Names that are not UTF-8
+/// are skipped, because no published file has one.
 fn items(folder: &Path) -> Result<Vec<(String, bool)>, Error> {
     let items = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),

@@ -1,8 +1,8 @@
-//! Why a tree is not published.
+//! Errors of publishing and pruning.
 
 use acp_registry_core::sys::fs::{PathError, ReadError};
 
-/// Why a tree is not published.
+/// Why a tree cannot be published, or snapshots cannot be pruned.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The directory is not a built tree.
@@ -16,12 +16,12 @@ pub enum Error {
     /// A file of the tree cannot be read.
     #[error("{path}: {error}")]
     Read {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// Why not.
+        /// Why it cannot be read.
         error: ReadError,
     },
-    /// A file is not what the list of digests says.
+    /// A file does not match its digest in `SHA256SUMS`.
     #[error("{0} is not what SHA256SUMS says: it was changed after `build`")]
     Digest(String),
     /// A file of the target directory cannot be read or written.
@@ -30,65 +30,65 @@ pub enum Error {
     /// A request to a store failed.
     #[error("{place}: {message}")]
     Store {
-        /// The object.
+        /// The address of the object, or of the folder that was listed.
         place: String,
-        /// Why.
+        /// The cause.
         message: String,
-        /// What helps, where it is known.
+        /// What the user can do about it, if known.
         remedy: Option<String>,
     },
-    /// The target cannot be what it is.
+    /// The target is invalid: its address, its endpoint, a directory that overlaps the tree, or a revision in use.
     #[error("{message}")]
     Target {
-        /// Why not.
+        /// What is wrong with it.
         message: String,
-        /// What helps.
+        /// What the user can do about it.
         remedy: &'static str,
     },
     /// A folder of the target is a symbolic link.
     #[error("{0} is a symbolic link, and what it leads to would be overwritten")]
     Link(String),
-    /// `latest/` holds what no publisher of a registry has put there.
+    /// A file in `latest/` was not published by this program and would be overwritten.
     #[error(
         "{0} was there before and is not part of a published tree, so that it is not overwritten: a registry has a registry.json \
          with a list of agents"
     )]
     Foreign(String),
-    /// Nothing was ever published there.
+    /// The target was never published to.
     #[error("{0} holds neither latest/SHA256SUMS nor .acp-registry/state.json: nothing was ever published there")]
     Unpublished(String),
-    /// What an earlier publisher has left behind cannot be read.
+    /// The state that an earlier run wrote cannot be used.
     #[error("{place} cannot be used: {message}")]
     State {
-        /// The file.
+        /// The address of the state.
         place: String,
         /// What is wrong with it.
         message: String,
     },
-    /// Another publisher is writing.
+    /// Another publisher holds the lock or the lease of the target.
     #[error("another publisher is writing to {place} ({holder})")]
     Busy {
-        /// Where.
+        /// The address of the target.
         place: String,
-        /// Its own words about itself.
+        /// How the other publisher describes itself, for example `process 4711`.
         holder: String,
     },
-    /// Another publisher has taken over.
+    /// Another publisher took over the lease while this one was running.
     #[error("another publisher has taken over {0}; this one has stopped")]
     Lost(String),
-    /// The list of digests was not signed.
+    /// Signing `SHA256SUMS` failed.
     #[error("SHA256SUMS was not signed: {0}")]
     Sign(String),
 }
 
 impl Error {
-    /// Whether something is not the bytes that it should be.
+    /// Whether a file does not match its digest.
     #[must_use]
     pub fn is_of_integrity(&self) -> bool {
         matches!(self, Self::Digest(_))
     }
 
-    /// Whether the caller named something that cannot be.
+    /// Whether the target that the caller named is invalid.
     #[must_use]
     pub fn is_of_usage(&self) -> bool {
         matches!(self, Self::Target { .. })

@@ -1,4 +1,4 @@
-//! What a file is sent as: its headers, and its bytes.
+//! The form in which a file is stored: headers and content encoding.
 
 use std::io::Write as _;
 
@@ -8,13 +8,13 @@ use flate2::write::GzEncoder;
 use super::tree::digest_of;
 use crate::site::media_type;
 
-/// How long others may keep a file that never changes under its name.
+/// `Cache-Control` of a file whose content never changes.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
-/// How long others may keep a file of the newest tree.
+/// `Cache-Control` of a file of `latest/` that may change.
 const SHORT: &str = "public, max-age=300";
 
-/// The headers with which a store should hand out a file.
+/// Response headers that a store is told to send with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Headers {
     pub(super) content_type: &'static str,
@@ -23,9 +23,9 @@ pub(super) struct Headers {
 }
 
 impl Headers {
-    /// For a file of the newest tree, by its name there.
+    /// Headers of a file of `latest/`, by its name there.
     pub(super) fn of_latest(name: &str, gzip_assets: bool) -> Self {
-        // What is below this folder has other names when it changes.
+        // The names of assets contain a hash of their content, so that they can be cached for ever.
         let is_asset = name.starts_with("assets/");
         Self {
             content_type: media_type(name),
@@ -34,22 +34,23 @@ impl Headers {
         }
     }
 
-    /// For a file of a snapshot.
+    /// Headers of a file of a snapshot, which never changes.
     pub(super) fn of_snapshot(name: &str, gzip_assets: bool) -> Self {
         Self { cache_control: FOR_EVER, ..Self::of_latest(name, gzip_assets) }
     }
 
-    /// For what only publishers need.
+    /// Headers of the files in `.acp-registry/`, which only publishers read.
     pub(super) const OWN: Self =
         Self { content_type: "application/json", cache_control: "no-store", content_encoding: None };
 
-    /// What tells this file, sent like this, from every other: a digest.
+    /// A digest of the content (given as `digest`) and the headers. It is stored with the object to detect changes of
+    /// either.
     pub(super) fn fingerprint(&self, digest: &str) -> String {
         let encoding = self.content_encoding.unwrap_or_default();
         digest_of([digest, self.content_type, self.cache_control, encoding].join("\n").as_bytes())
     }
 
-    /// The bytes as they are stored.
+    /// The bytes to store: compressed if the headers say so.
     pub(super) fn encode(&self, bytes: Vec<u8>) -> Vec<u8> {
         if self.content_encoding.is_none() {
             return bytes;

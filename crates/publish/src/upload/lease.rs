@@ -1,7 +1,8 @@
-//! Turns of publishers to one bucket: an object that one of them holds, and that runs out when it dies.
+//! Mutual exclusion of publishers to one bucket: a lease object, which expires if its holder dies.
 //!
-//! It is written under conditions, which AWS and R2 keep. Where a store does not, two publishers at once are still
-//! noticed when they read what they have written, but for a moment at the beginning; a warning says so.
+//! The lease is written with conditional requests, which AWS and R2 support. With a store that ignores conditions,
+//! publishers read back what they have written: this detects two of them at once, except for a short window at the
+//! start. A warning says so.
 
 use std::time::Duration;
 
@@ -19,18 +20,18 @@ const LEASE: &str = ".acp-registry/lease.json";
 /// The largest lease that is read, in bytes.
 const LEASE_LIMIT: u64 = 1 << 16;
 
-/// How often another one's lease is looked at.
+/// Interval between two attempts to take a lease that another publisher holds.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a holder says of itself.
+/// The content of a lease.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Words {
-    /// Different for each run.
+    /// Random, different for each run.
     token: String,
     process: String,
-    /// When it was renewed last, in seconds since 1970.
+    /// When the lease was last renewed, in seconds since 1970.
     renewed: i64,
-    /// For how long it lasts from then on, in seconds.
+    /// How long the lease is valid after that, in seconds.
     lasts: i64,
 }
 
@@ -45,13 +46,13 @@ pub(super) struct Lease<'a> {
 }
 
 impl<'a> Lease<'a> {
-    /// Waits for the lease.
+    /// Waits until this run holds the lease.
     pub(super) async fn take(store: &'a Store, turns: Turns, notice: Notice<'_>) -> Result<Self, Error> {
         let token = format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
         let mut lease =
             Self { store, token, lasts: turns.lease.max(Duration::from_secs(1)), version: None, is_conditional: true };
         let began = Instant::now();
-        // The version that is there, and since when.
+        // The version of the other publisher's lease, and when this run first saw it.
         let mut seen: Option<(Option<String>, Instant)> = None;
         loop {
             match lease.write(PutMode::Create).await {
@@ -65,7 +66,7 @@ impl<'a> Lease<'a> {
             }
             let Some((bytes, version)) = store.get_with_version(LEASE, LEASE_LIMIT).await? else { continue };
             let words: Option<Words> = serde_json::from_slice(&bytes).ok();
-            // The answer to an attempt that succeeded may be lost, and the next attempt then finds its own lease.
+            // If the response to a successful write is lost, the retry finds this run's own lease.
             if words.as_ref().is_some_and(|words| words.token == lease.token) && lease.settle(notice).await? {
                 return Ok(lease);
             }
@@ -75,7 +76,8 @@ impl<'a> Lease<'a> {
             };
             seen = Some((version.clone(), since));
             let lasts = words.as_ref().map_or(seconds(turns.lease), |words| words.lasts.clamp(1, 86_400));
-            // By the clocks of both, which may differ; or because it was not renewed while this one watched.
+            // Expired by the clocks of both machines (with a margin, as they may differ), or not renewed while this
+            // run watched.
             let is_old = words.as_ref().is_some_and(|words| words.renewed.saturating_add(2 * lasts) < now());
             if is_old || seconds(since.elapsed()) >= lasts {
                 let mode = PutMode::Update(UpdateVersion { e_tag: version, version: None });
@@ -111,7 +113,7 @@ impl<'a> Lease<'a> {
         Ok(written)
     }
 
-    /// Looks whether the lease is this run's after all, and whether the store keeps conditions.
+    /// Verifies that this run holds the lease, and tests whether the store honours conditional requests.
     async fn settle(&mut self, notice: Notice<'_>) -> Result<bool, Error> {
         match self.write(PutMode::Create).await {
             Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => {}
@@ -140,26 +142,26 @@ impl<'a> Lease<'a> {
         store_error(self.store.shown(LEASE), error, self.store.bucket())
     }
 
-    /// Does the work while the lease is renewed, and gives it back. Work that goes on without a lease is dropped.
+    /// Runs `work` while renewing the lease, then releases it. If the lease is lost, `work` is dropped.
     pub(super) async fn during<T>(mut self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let done = tokio::select! {
             done = work => done,
             error = self.keep() => return Err(error),
         };
-        // Others would wait for nothing, but not for ever.
+        // A failure is ignored: other publishers then wait until the lease expires.
         if self.is_mine().await.unwrap_or_default() {
             let _ = self.store.remove(LEASE).await;
         }
         done
     }
 
-    /// Renews the lease until that fails.
+    /// Renews the lease until that fails, and returns the error.
     async fn keep(&mut self) -> Error {
         let mut until = Instant::now() + self.lasts;
         loop {
             tokio::time::sleep(self.lasts / 3).await;
             if Instant::now() >= until {
-                // Another publisher may have it by now.
+                // The lease has expired; another publisher may hold it by now.
                 return Error::Lost(self.store.shown(""));
             }
             let began = Instant::now();
@@ -175,13 +177,13 @@ impl<'a> Lease<'a> {
             };
             match self.write(mode).await {
                 Ok(_) => until = began + self.lasts,
-                // This may be an echo: the answer to the first attempt was lost.
+                // The retry fails if the response to a successful first attempt was lost.
                 Err(StoreError::Precondition { .. } | StoreError::AlreadyExists { .. }) => match self.is_mine().await {
                     Ok(true) => until = began + self.lasts,
                     Ok(false) => return Error::Lost(self.store.shown("")),
                     Err(_) => {}
                 },
-                // The network may come back before the lease is over.
+                // The network may recover before the lease expires.
                 Err(_) => {}
             }
         }

@@ -1,4 +1,4 @@
-//! What a bucket holds, page by page, with an end to it.
+//! Lists the objects in a bucket page by page, within limits.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -9,28 +9,28 @@ use super::Error;
 use super::store::Store;
 use super::tree::digest_of;
 
-/// How many objects a folder of a bucket has at most.
+/// The largest number of objects that a folder may have.
 const KEYS: usize = 1_000_000;
 
-/// How many bytes their names have at most.
+/// The largest total length of their names, in bytes.
 const NAMES: usize = 128 << 20;
 
-/// How many pages name them at most; a store may send pages that are not full.
+/// The largest number of pages; a store may send pages that are not full.
 const PAGES: usize = 2_000;
 
-/// How long listing a folder may take.
+/// Time limit for listing a folder.
 const TIME: Duration = Duration::from_mins(15);
 
 /// The names below a folder.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     pub(super) files: Vec<String>,
-    /// Names of folders; only where it was not to go into them.
+    /// Names of the folders directly inside; only in a flat listing.
     pub(super) folders: Vec<String>,
 }
 
 impl Store {
-    /// Lists a folder, or only what is directly in it.
+    /// Lists all objects below a folder, or only its direct entries if `is_flat`.
     pub(super) async fn listing(&self, folder: &str, is_flat: bool) -> Result<Listing, Error> {
         match tokio::time::timeout(TIME, self.pages(folder, is_flat)).await {
             Ok(listed) => listed,
@@ -41,7 +41,7 @@ impl Store {
     async fn pages(&self, folder: &str, is_flat: bool) -> Result<Listing, Error> {
         let below = self.below(folder);
         let mut listing = Listing::default();
-        // Tokens are as long as the store likes.
+        // The tokens that were seen, as digests, because a store may send tokens of any length.
         let mut tokens = HashSet::new();
         let mut length = 0;
         let mut token: Option<String> = None;

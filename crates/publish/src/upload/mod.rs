@@ -1,19 +1,19 @@
-//! PUBLISH: a built tree, put where people fetch it.
+//! PUBLISH: a built tree to a directory or a bucket.
 //!
 //! ```text
-//! v2026-01-31-1a2b3c4d5e6f/   a whole tree that never changes; SHA256SUMS comes last, so that it is complete where that is
+//! v2026-01-31-1a2b3c4d5e6f/   a snapshot: a tree that never changes, complete once it has SHA256SUMS
 //! latest/                     the newest tree
-//! .acp-registry/state.json    what lies in latest/ and since when some of it is stale
+//! .acp-registry/state.json    the files in latest/, the time since when some are stale, and the snapshots
 //! ```
 //!
-//! * [`Tree`]: a built tree whose files are what its `SHA256SUMS` says
-//! * [`Target`]: where it goes, a directory or a bucket
-//! * [`publish()`]: sends what is new
+//! * [`Tree`]: a built tree whose files match its `SHA256SUMS`
+//! * [`Target`]: the destination, a directory or a bucket
+//! * [`publish()`]: sends new and changed files
 //! * [`prune()`]: removes old snapshots
 //!
-//! Whoever reads `latest/` meanwhile, or after an interruption at any point, never finds an index that names a file which is
-//! not there: files are sent before those that name them, and what nothing names any more stays for a while. Before anything
-//! is changed, the state says what is about to be, so that an interrupted run is verified again.
+//! Readers of `latest/` never find an index that names a missing file, neither during a run nor after an interrupted
+//! one: files are sent before the files that refer to them, and files that are no longer referenced are kept for a
+//! grace period. The state is written before files are changed, so that an interrupted run is verified again.
 
 mod answer;
 mod bounds;
@@ -42,76 +42,77 @@ pub use store::Bucket;
 pub use target::Target;
 pub use tree::Tree;
 
-/// What signs: takes the content of `SHA256SUMS` and returns that of `SHA256SUMS.sig`, or why there is none.
+/// Signs a tree: takes the content of `SHA256SUMS` and returns the content of `SHA256SUMS.sig`, or an error message.
 pub type Sign<'a> = &'a (dyn Fn(&[u8]) -> Result<Vec<u8>, String> + Sync);
 
 /// How a tree is published.
 pub struct Options<'a> {
-    /// Part of the name of the snapshot.
+    /// The revision in the name of the snapshot.
     pub revision: Revision,
-    /// How long a file of `latest/` stays after nothing names it any more.
+    /// How long files of `latest/` are kept after they are no longer referenced.
     pub grace: Duration,
-    /// Signs the list of digests.
+    /// Signs `SHA256SUMS`; without it, no signature is published.
     pub sign: Option<Sign<'a>>,
-    /// Whether files below `assets/` are stored compressed, which stores, but no directories, can tell their readers.
+    /// Whether files below `assets/` are stored compressed with gzip. Applies to buckets only: a directory cannot
+    /// store the `Content-Encoding` header.
     pub gzip_assets: bool,
-    /// Whether what was published earlier is compared with what is there, in place of the state being believed.
+    /// Whether every file is compared with the published one, instead of trusting the state of the last run.
     pub recheck: bool,
     /// How many files are sent at once.
     pub jobs: usize,
-    /// How others are kept out.
+    /// How this run waits for other publishers.
     pub turns: Turns,
 }
 
-/// How publishers take turns.
+/// How publishers to the same target wait for each other.
 #[derive(Debug, Clone, Copy)]
 pub struct Turns {
-    /// How long to wait for another one.
+    /// How long to wait for another publisher before [`Error::Busy`].
     pub wait: Duration,
-    /// How long others wait for one that has died, where that cannot be seen.
+    /// How long a lease on a bucket is valid without renewal. After that, its holder counts as dead.
     pub lease: Duration,
 }
 
-/// What is being done.
+/// Progress of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// Another publisher is waited for; its own words about itself.
+    /// Waiting for another publisher, which describes itself in these words.
     Waiting(String),
-    /// So many files more are to be looked after.
+    /// This many more files will be sent, compared or removed.
     Planned(usize),
-    /// One of them is done.
+    /// One of the planned files is finished.
     Done,
-    /// Something that a person should know.
+    /// A warning for the user.
     Warning(String),
 }
 
 /// Receives [`Event`]s.
 pub type Notice<'a> = &'a (dyn Fn(Event) + Sync);
 
-/// What was done, or would be, with a file.
+/// What was done with a file, or would be done in a dry run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
-    /// Its name, with `latest/` or the snapshot before it.
+    /// The name of the file, with `latest/` or the snapshot in front.
     pub file: String,
-    /// What.
+    /// The action.
     pub what: What,
 }
 
-/// What is done with files.
+/// What is done with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
-    /// It is sent; so many bytes.
+    /// It is sent; the size in bytes.
     Send(u64),
-    /// It is there already.
+    /// It is already there, unchanged.
     Keep,
-    /// Nothing names it any more; it is removed after this time, in seconds since 1970.
+    /// It is no longer referenced, and will be removed after this time, in seconds since 1970.
     Stale(i64),
     /// It is removed.
     Remove,
 }
 
 impl What {
-    /// The word used in every output format.
+    /// The name of the action in all output formats.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -126,18 +127,18 @@ impl What {
 /// The result of publishing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
-    /// The snapshot that holds the tree.
+    /// The name of the snapshot that holds the tree.
     pub snapshot: String,
-    /// Whether it was there before.
+    /// Whether the snapshot was complete before this run.
     pub is_known: bool,
-    /// What was done, file by file.
+    /// The actions, file by file.
     pub actions: Vec<Action>,
 }
 
 /// The folder of the newest tree.
 pub const LATEST: &str = "latest";
 
-/// Seconds since 1970.
+/// The current time in seconds since 1970.
 fn now() -> i64 {
     time::OffsetDateTime::now_utc().unix_timestamp()
 }

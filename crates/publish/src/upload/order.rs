@@ -1,32 +1,33 @@
-//! In which order files are sent, so that no reader finds the name of a missing file.
+//! The order in which files are sent, so that readers never find a reference to a missing file.
 //!
-//! What nothing published names yet can be sent at any time, so that new files come first; then files that were there
-//! before, from those that name others of the same age to those that people begin with.
+//! New files can be sent at any time, because no published file refers to them yet: they come first. Existing files
+//! follow; a file is sent after the files that it refers to, and the entry points of readers come last.
 
 use acp_registry_core::sums::{SIGNATURE, SUMS};
 
-/// How many waves there are; a wave begins when the one before it has arrived.
+/// The number of waves. A wave starts after the one before it has been sent completely.
 pub(super) const WAVES: usize = 9;
 
-/// The wave of what says that all the others are there.
+/// The wave of `SHA256SUMS` in a snapshot, which marks the snapshot complete.
 pub(super) const LAST: usize = WAVES - 1;
 
-/// The wave in which a file is sent. `is_new`: nothing of this name is there yet.
+/// The wave in which a file is sent. `is_new`: no file of this name is published yet.
 pub(super) fn wave(name: &str, is_new: bool) -> usize {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
     let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
     match (folder, file) {
-        // Every page names the home page, and it all the others, in a circle: the first one is the way in, and comes last.
+        // All pages link to the home page and it links to them. A new home page comes last, because readers enter
+        // through it.
         ("", "index.html") if is_new => 7,
         ("", SUMS | SIGNATURE | "robots.txt") => 6,
         ("", "index.html" | "sitemap.xml") => 5,
         ("", "llms.txt") => 4,
         ("", "registry.json") => 3,
-        // They name nothing: pictures, schemas, what pages load, what is known of one agent.
+        // These refer to no other file: images, schemas, assets, and the data of one agent.
         _ if ending == "svg" || folder == "assets" || file.ends_with(".schema.json") || file == "agent.json" => 0,
         ("", "_headers" | "opensearch.xml") => 0,
         _ if is_new => 1,
-        // Further indexes, feeds and the history.
+        // Other indexes, feeds and the history.
         ("", _) if ending != "html" && !file.starts_with("sitemap-") => 3,
         _ => 2,
     }

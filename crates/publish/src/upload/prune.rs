@@ -10,47 +10,47 @@ use super::{Error, Event, LATEST, Notice, Target, Turns, now, seconds, snapshot,
 use acp_registry_core::sums::{self, SIGNATURE, SUMS, is_name};
 use acp_registry_core::text::printable;
 
-/// In seconds.
+/// One day in seconds.
 const DAY: i64 = 86_400;
 
-/// The result of looking for old snapshots.
+/// The result of [`prune()`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Snapshots that were removed, or would be.
+    /// Names of the snapshots that were removed, or would be in a dry run.
     pub removed: Vec<String>,
-    /// Snapshots that stay.
+    /// Names of the snapshots that were kept.
     pub kept: Vec<String>,
 }
 
-/// How many lists of digests are read at once, each of which may have 64 MiB.
+/// How many lists of digests are read at once, to bound memory: each may have 64 MiB.
 const LISTS: usize = 3;
 
 struct Found {
     name: String,
     created: i64,
-    /// The digest of its list of digests, where it is whole.
+    /// SHA-256 of its list of digests, if that list is valid.
     sums: Option<String>,
     files: Files,
 }
 
-/// Which files of a snapshot are its own. Their names are read when the snapshot is removed: all lists together may be larger
-/// than memory.
+/// Which files belong to a snapshot. Their names are read when the snapshot is removed, because all lists together
+/// may not fit into memory.
 enum Files {
-    /// Those in its list of digests.
+    /// The files in its list of digests.
     Listed,
-    /// All: this program has begun the folder, and not finished it, or begun to remove it.
+    /// All files in the folder: this program started to write or to remove it, and did not finish.
     All,
-    /// It is not known.
+    /// Unknown: the list of digests is invalid.
     Unknown,
 }
 
 impl Found {
-    /// The files of a snapshot that are its own, and the others; `None` where that is not known.
+    /// The files that belong to the snapshot, and the other files in its folder; `None` if that is unknown.
     async fn files(&self, target: &Target) -> Result<Option<(Vec<String>, Vec<String>)>, Error> {
         let list = match self.files {
             Files::Listed => {
                 let list = target.sums(&self.name).await?;
-                // Another list is not the one that was looked at.
+                // The list may have changed since the snapshots were found.
                 let Some(list) = list.filter(|list| self.sums == Some(tree::digest_of(list))) else { return Ok(None) };
                 Some(list)
             }
@@ -66,13 +66,14 @@ impl Found {
     }
 }
 
-/// Removes snapshots that were begun longer ago than `keep`, but neither the newest one nor any that holds the same tree as
-/// `latest/`. A snapshot is a folder with the name of one, and a list of digests or an entry in the state; of it, only what
-/// these name is removed.
+/// Removes snapshots older than `keep`, except the newest one and those that hold the same tree as `latest/`.
+///
+/// A folder counts as a snapshot if it has the name of one, and either a list of digests or an entry in the state.
+/// Only files that belong to the snapshot are removed; other files in its folder stay.
 ///
 /// # Errors
-/// [`Error::Unpublished`] where nothing was ever published, and every other [`Error`]. A snapshot that was removed in part has
-/// no list of digests any more, and is removed by the next run.
+/// [`Error::Unpublished`] if nothing was ever published to the target, and other variants of [`Error`]. A snapshot
+/// that was removed partly is recorded as incomplete, and the next run removes the rest.
 pub async fn prune(
     target: &Target,
     keep: Duration,
@@ -81,7 +82,7 @@ pub async fn prune(
     is_dry_run: bool,
     notice: Notice<'_>,
 ) -> Result<Pruned, Error> {
-    // Before anything is made there: the name may be a wrong one.
+    // Checked before the lock is created, because the address may be mistyped.
     let is_published = target.modified(STATE).await?.is_some() || target.sums(LATEST).await?.is_some();
     if !is_published {
         return Err(Error::Unpublished(target.shown("")));
@@ -119,7 +120,7 @@ async fn run(
             notice(Event::Warning(format!("{} is not part of the snapshot, and stays", printable(&place))));
         }
         if !is_dry_run {
-            // Without its list, the folder is known by this alone.
+            // Once its list of digests is removed, only this entry tells that the folder is a snapshot.
             let (sums, created) = (one.sums.unwrap_or_default(), one.created);
             let begun = state.snapshots.entry(one.name.clone());
             begun.or_insert(Snapshot { sums, created, is_complete: false }).is_complete = false;
@@ -133,7 +134,8 @@ async fn run(
     Ok(pruned)
 }
 
-/// The newest whole snapshot. One from the future, of a clock that was wrong, would be that for ever.
+/// The newest complete snapshot. Snapshots dated in the future, by a wrong clock, count only if there are no others:
+/// they would otherwise stay the newest.
 fn newest(found: &[Found], target: &Target, notice: Notice<'_>) -> Option<String> {
     let limit = now().saturating_add(DAY);
     let whole = found.iter().filter(|one| one.sums.is_some());
@@ -146,7 +148,7 @@ fn newest(found: &[Found], target: &Target, notice: Notice<'_>) -> Option<String
     all.into_iter().max_by_key(|one| (one.created, &one.name)).map(|one| one.name.clone())
 }
 
-/// The snapshots that are there, by name.
+/// Finds the snapshots of the target, ordered by name.
 async fn find(target: &Target, state: &State, jobs: usize, notice: Notice<'_>) -> Result<Vec<Found>, Error> {
     let mut names = target.folders().await?;
     names.extend(state.snapshots.keys().cloned());
@@ -165,12 +167,13 @@ async fn find(target: &Target, state: &State, jobs: usize, notice: Notice<'_>) -
                 Files::Unknown
             }
             None if known.is_some() => Files::All,
-            // Another tool's.
+            // The folder was not written by this program.
             None => return Ok(None),
         };
         let created = match known {
             Some(known) => known.created,
-            // The list was written at the end. Copies have later times, but the day is in the name.
+            // The list is written last, so that its time is that of the snapshot. The day in the name bounds it,
+            // because copying a tree changes the times of files.
             None => target.modified(&place).await?.unwrap_or(end_of_day).clamp(end_of_day - DAY, end_of_day),
         };
         let sums = list.filter(|_| matches!(files, Files::Listed)).map(|list| tree::digest_of(&list));
@@ -181,7 +184,8 @@ async fn find(target: &Target, state: &State, jobs: usize, notice: Notice<'_>) -
     Ok(found.into_iter().flatten().collect())
 }
 
-/// What people begin with goes first, so that no reader finds the name of a missing file.
+/// Removes the files of a snapshot in reverse order of sending, so that readers never find a reference to a missing
+/// file.
 async fn remove(
     target: &Target,
     snapshot: &str,

@@ -1,4 +1,4 @@
-//! Sends what is new.
+//! Sends new and changed files, and removes stale ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -15,16 +15,18 @@ use super::{
 };
 use acp_registry_core::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
-/// How often the state is written while files are sent: so much is compared again after an interruption.
+/// How often the state is saved while files are sent. Files sent since the last save are compared again after an
+/// interruption.
 const CHECKPOINT: Duration = Duration::from_secs(20);
 
-/// Publishes a tree: its snapshot first, then `latest/`, and removes what has been stale for long enough.
+/// Publishes a tree: its snapshot first, then `latest/`. Then removes files of `latest/` that have been stale for
+/// longer than the grace period.
 ///
-/// With `is_dry_run`, nothing is written, and the result says what would be.
+/// With `is_dry_run`, nothing is written, and the result lists what would be done.
 ///
 /// # Errors
-/// [`Error`]. Whatever was sent by then stays, and no reader finds the name of a missing file; running again sends the
-/// rest.
+/// [`Error`]. Files that were sent before the error stay, and readers find no reference to a missing file. Running
+/// again sends the rest.
 pub async fn publish(
     tree: &Tree,
     target: &Target,
@@ -48,19 +50,19 @@ struct Work<'a> {
     notice: Notice<'a>,
 }
 
-/// What a snapshot is called, and how much of it there is.
+/// The name of a snapshot, and whether it is already complete.
 struct Place {
     name: String,
     is_complete: bool,
 }
 
-/// A file to be sent, or to be found there.
+/// A file to be sent, unless the target already has it.
 struct Planned {
     name: String,
     headers: Headers,
     form: String,
     wave: usize,
-    /// Whether something may be there, so that looking can save sending.
+    /// Whether the target may already have the file. Then it is compared first, which can save sending it.
     may_be_there: bool,
 }
 
@@ -97,7 +99,7 @@ impl Work<'_> {
         if self.is_dry_run { Ok(()) } else { state.save(self.target).await }
     }
 
-    /// Finds the snapshot that holds this tree, or a name for it that no other tree has.
+    /// Finds a complete or interrupted snapshot of this tree, or chooses an unused name.
     async fn place(&self, state: &State, sums: &str) -> Result<Place, Error> {
         let Options { revision, .. } = self.options;
         let latest = state.latest.as_ref().and_then(|name| Some((name, state.snapshots.get(name)?)));
@@ -110,7 +112,7 @@ impl Work<'_> {
         {
             return Ok(Place { name: name.clone(), is_complete: true });
         }
-        // One that was interrupted is finished, also on the next day.
+        // An interrupted snapshot is finished, even if its name has an earlier day.
         let mut begun = state.snapshots.iter().filter(|(_, found)| !found.is_complete && found.sums == sums);
         if let Some((name, _)) = begun.find(|(name, _)| is_wanted(name)) {
             return Ok(Place { name: name.clone(), is_complete: false });
@@ -120,7 +122,7 @@ impl Work<'_> {
             match self.target.sums(&name).await? {
                 Some(list) if list == self.tree.sums() => return Ok(Place { name, is_complete: true }),
                 Some(_) => {}
-                // What was begun with another tree is passed over.
+                // The name belongs to an interrupted snapshot of another tree.
                 None if state.snapshots.contains_key(&name) => {}
                 None if !self.target.list(&name).await?.is_empty() => {}
                 None => return Ok(Place { name, is_complete: false }),
@@ -131,7 +133,7 @@ impl Work<'_> {
         Err(Error::Target { message, remedy: "name another --revision" })
     }
 
-    /// The signature of the list of digests: the one that the snapshot has, or a new one.
+    /// The signature of `SHA256SUMS`: the one in the snapshot if it has one, else a new one.
     async fn signature(&self, place: &Place) -> Result<Option<Vec<u8>>, Error> {
         let Some(sign) = self.options.sign else { return Ok(None) };
         let known = self.target.get(&format!("{}/{SIGNATURE}", place.name), SIGNATURE_LIMIT).await?;
@@ -141,7 +143,7 @@ impl Work<'_> {
         sign(self.tree.sums()).map(Some).map_err(Error::Sign)
     }
 
-    /// The files of the tree with their digests, and the list of these with its signature.
+    /// The names and digests of all files to publish: those of the tree, `SHA256SUMS` and the signature.
     fn files(&self, signature: Option<&[u8]>) -> Vec<(String, String)> {
         let files = self.tree.files().map(|(name, digest)| (name.to_owned(), digest.to_owned()));
         let lists = [(SUMS, Some(self.tree.sums())), (SIGNATURE, signature)];
@@ -154,14 +156,14 @@ impl Work<'_> {
         let gzip = self.options.gzip_assets && self.target.has_headers();
         let mut planned = Vec::new();
         for (name, digest) in self.files(signature) {
-            // A whole snapshot never changes, but by others; a signature may come later.
+            // A complete snapshot does not change, but a signature may be added to it.
             let is_trusted = place.is_complete && !self.options.recheck;
             if is_trusted && (name != SIGNATURE || there.contains(&name)) {
                 continue;
             }
             let headers = Headers::of_snapshot(&name, gzip);
             let (form, may_be_there) = (headers.fingerprint(&digest), there.contains(&name));
-            // Where the list is, the snapshot is whole.
+            // `SHA256SUMS` marks the snapshot complete, and comes last.
             let wave = if name == SUMS { LAST } else { wave(&name, true) };
             planned.push(Planned { name, headers, form, wave, may_be_there });
         }
@@ -196,7 +198,7 @@ impl Work<'_> {
                 file.stale_since = None;
             }
         }
-        // From here on it is unknown what these files are.
+        // Until they are sent, the content of these files is unknown.
         state.files.extend(planned.iter().map(|file| (file.name.clone(), File::default())));
         let is_done = state.latest.as_ref() == Some(&place.name);
         let has_stale =
@@ -206,7 +208,7 @@ impl Work<'_> {
         }
         self.save(state).await?;
         if signature.is_none() && state.files.contains_key(SIGNATURE) {
-            // That of another list would be worse than none.
+            // The signature of the previous `SHA256SUMS` does not match the new one.
             self.remove(&[SIGNATURE.to_owned()]).await?;
             state.files.remove(SIGNATURE);
             actions.push(Action { file: format!("{LATEST}/{SIGNATURE}"), what: What::Remove });
@@ -248,7 +250,7 @@ impl Work<'_> {
         Ok(actions)
     }
 
-    /// Sends files, wave by wave.
+    /// Sends files in waves; see [`wave`].
     async fn send(
         &self,
         folder: &str,
@@ -291,7 +293,7 @@ impl Work<'_> {
         Ok(What::Send(length))
     }
 
-    /// Removes what has been stale for long enough.
+    /// Removes the files of `latest/` whose grace period is over.
     async fn remove_stale(&self, state: &mut State) -> Result<Vec<Action>, Error> {
         let (grace, now) = (seconds(self.options.grace), now());
         let mut actions = Vec::new();
@@ -301,7 +303,7 @@ impl Work<'_> {
             let until = since.saturating_add(grace);
             let what = if until <= now { What::Remove } else { What::Stale(until) };
             if what == What::Remove {
-                // Interrupted now, it is unknown whether it is still there.
+                // If the run is interrupted now, the file may or may not exist.
                 file.form = None;
                 over.push(name.clone());
             }

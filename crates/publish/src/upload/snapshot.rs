@@ -5,24 +5,24 @@ use std::str::FromStr;
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-/// How many characters a revision has at most.
+/// The maximum length of a revision in characters.
 const REVISION_LIMIT: usize = 64;
 
 /// How many characters [`other_name`] adds.
 const OTHER: usize = 9;
 
-/// What a snapshot is a snapshot of, as a part of its name.
+/// The part of a snapshot's name that follows the day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Revision {
-    /// A person wants this one: a snapshot of this name is made although the tree is known.
+    /// A revision that the user named: a snapshot of this name is created even if another one already holds the tree.
     Named(String),
-    /// This one, where the tree is new.
+    /// A revision from another source, used only if no snapshot holds the tree yet.
     Known(String),
-    /// What the digests of the tree say.
+    /// The first 12 characters of the SHA-256 of `SHA256SUMS`.
     Content,
 }
 
-/// A text cannot be a part of a name.
+/// A text is not a valid revision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a revision has 1 to 64 letters, digits, `.`, `_` and `-`, and begins with a letter or digit")]
 pub struct WrongRevision;
@@ -44,7 +44,7 @@ fn is_plain(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
 }
 
-/// The name of a snapshot that begins at a time, in seconds since 1970. `sums` is the digest of its list of digests.
+/// The name of a snapshot created at `now`, in seconds since 1970. `sums` is the SHA-256 of its list of digests.
 pub(super) fn name(revision: &Revision, sums: &str, now: i64) -> String {
     let content = sums.get(..12).unwrap_or(sums);
     let revision = match revision {
@@ -54,7 +54,7 @@ pub(super) fn name(revision: &Revision, sums: &str, now: i64) -> String {
     format!("v{}-{revision}", day(now))
 }
 
-/// The same where another tree has that name.
+/// The name to use if another tree already has `name`.
 pub(super) fn other_name(name: &str, sums: &str) -> String {
     format!("{name}-{}", sums.get(..8).unwrap_or(sums))
 }
@@ -64,7 +64,7 @@ fn day(now: i64) -> String {
     time.format(format_description!("[year]-[month]-[day]")).unwrap_or_default()
 }
 
-/// The end of the day in the name of a snapshot, in seconds since 1970; `None` for the names of everything else.
+/// The end of the day in a snapshot's name, in seconds since 1970; `None` if `name` is not the name of a snapshot.
 pub(super) fn end_of_day(name: &str) -> Option<i64> {
     let (day, rest) = name.strip_prefix('v')?.split_at_checked(10)?;
     let revision = rest.strip_prefix('-')?;

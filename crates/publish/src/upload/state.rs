@@ -1,4 +1,4 @@
-//! What one publisher tells the next.
+//! The state that one run of the publisher leaves for the next.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,25 @@ use acp_registry_core::json;
 use acp_registry_core::sums::{self, SUMS, is_name};
 use acp_registry_core::text::{printable, quote};
 
-/// Where it is kept.
+/// Where the state is stored.
 pub(super) const STATE: &str = ".acp-registry/state.json";
 
-/// The largest state that is read, in bytes: of some 400,000 files.
+/// The largest state that is read, in bytes: enough for about 400,000 files.
 const STATE_LIMIT: u64 = 64 << 20;
 
-/// What lies at a target.
+/// The files and snapshots at a target.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct State {
     schema: u32,
-    /// Whether there was none: then nothing is known but what the list of digests in `latest/` says.
+    /// Whether no state was found. The only source is then the list of digests in `latest/`, if there is one.
     #[serde(skip)]
     pub(super) is_new: bool,
-    /// The snapshot that `latest/` was last made from as a whole.
+    /// The snapshot that `latest/` was last completely updated from.
     pub(super) latest: Option<String>,
     /// The files of `latest/`, by their names there.
     pub(super) files: BTreeMap<String, File>,
-    /// The snapshots that were begun.
+    /// The snapshots that were started, by name.
     pub(super) snapshots: BTreeMap<String, Snapshot>,
 }
 
@@ -36,28 +36,29 @@ pub(super) struct State {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
-    /// What is there; unknown while it is being sent or removed.
+    /// Fingerprint of the content and headers (see [`Headers::fingerprint`]); `None` while the file is being sent or
+    /// removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) form: Option<String>,
-    /// Since when nothing names it any more, in seconds since 1970.
+    /// Since when the file is no longer referenced, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) stale_since: Option<i64>,
 }
 
-/// A snapshot.
+/// A snapshot that was started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Snapshot {
     /// SHA-256 of its list of digests.
     pub(super) sums: String,
-    /// When it was begun, in seconds since 1970.
+    /// When it was started, in seconds since 1970.
     pub(super) created: i64,
-    /// Whether all of it is there.
+    /// Whether all of its files were sent.
     pub(super) is_complete: bool,
 }
 
 impl State {
-    /// Reads the state. Where there is none, what the list of digests in `latest/` names may be there.
+    /// Reads the state. Without one, assumes that the files in the list of digests of `latest/` may exist.
     pub(super) async fn load(target: &Target) -> Result<Self, Error> {
         let place = target.shown(STATE);
         let wrong = |message: &str| Error::State { place: place.clone(), message: printable(message).into_owned() };
@@ -73,28 +74,28 @@ impl State {
         }
         let mut files = BTreeMap::new();
         if let Some(list) = target.sums(LATEST).await? {
-            // Another tool may have put it there; what it names is compared with what is there.
+            // Another tool may have written the list, so that its files are compared before they are trusted.
             files.extend(sums::parse(&list).unwrap_or_default().into_keys().map(|name| (name, File::default())));
             files.insert(SUMS.to_owned(), File::default());
         }
         Ok(Self { schema: 1, is_new: true, files, ..Self::default() })
     }
 
-    /// A name that this program has not written. The state may have been written by a stranger, and files are removed by the
-    /// names in it.
+    /// A name that this program cannot have written. The state may have been tampered with, and names in it decide
+    /// which files are removed.
     fn strange_name(&self) -> Option<&str> {
         let files = self.files.keys().filter(|name| !is_name(name));
         let snapshots = self.snapshots.keys().chain(&self.latest).filter(|name| snapshot::end_of_day(name).is_none());
         files.chain(snapshots).map(String::as_str).next()
     }
 
-    /// Writes it.
+    /// Writes the state to the target.
     pub(super) async fn save(&self, target: &Target) -> Result<(), Error> {
         let bytes = serde_json::to_vec(self).unwrap_or_default();
         target.put(STATE, bytes, &Headers::OWN, "").await
     }
 
-    /// Forgets what is there, but not that something is.
+    /// Marks the content of all files as unknown, so that they are compared again.
     pub(super) fn doubt(&mut self) {
         for file in self.files.values_mut() {
             file.form = None;

@@ -21,33 +21,33 @@ use acp_registry_core::net::{self, AllowedHosts};
 use acp_registry_core::sums::is_name;
 use acp_registry_core::text::{printable, quote};
 
-/// How long the store may send nothing. An upload counts as nothing, and lines can be slow.
+/// How long the store may send no data. Uploading counts as such, and connections can be slow.
 const IDLE: Duration = Duration::from_mins(5);
 
-/// What tells an object of ours from one that only looks the same.
+/// Object metadata with the fingerprint of the content and headers that this program sent.
 const FORM: Attribute = Attribute::Metadata(std::borrow::Cow::Borrowed("acp-registry-form"));
 
-/// Where a bucket is, and how to be let in. It is not to be shown.
+/// The location of a bucket and the credentials for it. It is not `Debug`, because it holds a secret.
 #[expect(missing_debug_implementations, reason = "it holds a secret")]
 #[derive(Clone)]
 pub struct Bucket {
     /// `s3://BUCKET` or `s3://BUCKET/PREFIX`.
     pub address: String,
-    /// The store; `None` is the one of AWS in the region.
+    /// The endpoint of the store; `None` for AWS in the region.
     pub endpoint: Option<Url>,
-    /// The region, as the store calls it.
+    /// The name of the region.
     pub region: String,
-    /// The id of the key.
+    /// The access key id.
     pub key_id: String,
-    /// The key.
+    /// The secret access key.
     pub secret: String,
-    /// What comes along with a key for some time.
+    /// The session token of temporary credentials.
     pub token: Option<String>,
-    /// How the network is used. An endpoint without https must be on this machine, or among the allowed hosts.
+    /// Network settings. An endpoint without https must be on this machine or among the allowed hosts.
     pub net: net::Settings,
 }
 
-/// A bucket.
+/// A bucket as a target.
 #[derive(Debug)]
 pub struct Store {
     client: Arc<AmazonS3>,
@@ -56,7 +56,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a bucket; nothing is sent yet.
+    /// Opens a bucket. Sends no request yet.
     pub(super) fn open(bucket: Bucket) -> Result<Self, Error> {
         let (name, prefix) = parse(&bucket.address)?;
         let endpoint = bucket.endpoint.map(|endpoint| check(endpoint, &bucket.net.allowed)).transpose()?;
@@ -70,7 +70,7 @@ impl Store {
             .with_access_key_id(bucket.key_id)
             .with_secret_access_key(bucket.secret)
             .with_retry(retry)
-            // Not every store knows how to delete many at once.
+            // Not every store supports deleting many objects in one request.
             .with_disable_bulk_delete(true)
             .with_http_connector(Connector(client));
         if let Some(token) = bucket.token {
@@ -103,7 +103,7 @@ impl Store {
         Path::from(self.key(name))
     }
 
-    /// What the keys of all objects in a folder begin with.
+    /// The common prefix of the keys of all objects in a folder.
     pub(super) fn below(&self, folder: &str) -> String {
         let key = self.key(folder);
         if key.is_empty() { key } else { format!("{}/", key.trim_end_matches('/')) }
@@ -118,7 +118,7 @@ impl Store {
         put.await.map(drop).map_err(|error| self.fail(name, &error))
     }
 
-    /// The same under a condition, whose failure is the caller's business.
+    /// Writes an object with a precondition. A failed precondition is left to the caller.
     pub(super) async fn put_as(
         &self,
         name: &str,
@@ -140,12 +140,12 @@ impl Store {
         self.client.put_opts(&self.path(name), bytes.into(), options).await
     }
 
-    /// Reads an object of at most `limit` bytes.
+    /// Reads an object of at most `limit` bytes; `None` if it does not exist.
     pub(super) async fn get(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
         Ok(self.get_with_version(name, limit).await?.map(|(bytes, _)| bytes))
     }
 
-    /// The same, with what names this version of it.
+    /// Reads an object with its `ETag`, which identifies the version.
     pub(super) async fn get_with_version(
         &self,
         name: &str,
@@ -182,7 +182,8 @@ impl Store {
         }
     }
 
-    /// Whether an object is there that this program has sent in this form, or another tool with these bytes and headers.
+    /// Whether the object exists in this form: its recorded fingerprint is equal or, for an object of another tool,
+    /// its bytes and headers are.
     pub(super) async fn holds(&self, name: &str, bytes: &[u8], headers: &Headers, form: &str) -> Result<bool, Error> {
         let Some(found) = self.find(name, true).await? else { return Ok(false) };
         let said = |attribute: &Attribute| found.attributes.get(attribute).map(AsRef::as_ref);
@@ -211,13 +212,13 @@ impl Store {
         Ok(self.listing("", true).await?.folders)
     }
 
-    /// When an object was written, in seconds since 1970.
+    /// When an object was last modified, in seconds since 1970; `None` if it does not exist.
     pub(super) async fn modified(&self, name: &str) -> Result<Option<i64>, Error> {
         Ok(self.find(name, true).await?.map(|found| found.meta.last_modified.timestamp()))
     }
 }
 
-/// The bucket and the prefix of an address.
+/// Parses an address into the bucket and the prefix.
 fn parse(address: &str) -> Result<(String, String), Error> {
     let wrong = || Error::Target {
         message: format!("{} is not the address of a bucket", quote(address)),
@@ -231,7 +232,7 @@ fn parse(address: &str) -> Result<(String, String), Error> {
     Ok((bucket.to_owned(), prefix.to_owned()))
 }
 
-/// Keys are sent by https, but for what a person has allowed, and for this machine.
+/// Refuses endpoints without https, because keys would be sent in clear, except loopback addresses and allowed hosts.
 fn check(endpoint: Url, allowed: &AllowedHosts) -> Result<Url, Error> {
     let is_here = match endpoint.host() {
         Some(Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),
@@ -259,7 +260,7 @@ fn check(endpoint: Url, allowed: &AllowedHosts) -> Result<Url, Error> {
     Err(Error::Target { message, remedy })
 }
 
-/// What the store calls the trouble.
+/// The error code in the store's response, for example `NoSuchKey`.
 fn code(error: &object_store::Error) -> Option<String> {
     let code = text_of(&chain(error), "Code")?;
     Some(printable(&code.chars().take(60).collect::<String>()).into_owned())
@@ -275,12 +276,12 @@ fn chain(error: &object_store::Error) -> String {
     text
 }
 
-/// What the environment says of the store does not make a client.
+/// An error of the settings, most of which come from environment variables.
 fn refused(error: &dyn std::fmt::Display) -> Error {
     Error::Target { message: error.to_string(), remedy: "check --to and the variables AWS_*" }
 }
 
-/// A request that failed: the trouble in words, with the remedy where one is known.
+/// The error of a failed request, with a remedy where one is known.
 pub(super) fn store_error(place: String, error: &object_store::Error, bucket: &str) -> Error {
     let (message, remedy) = explain(error, bucket);
     Error::Store { place, message, remedy: remedy.map(ToOwned::to_owned) }
@@ -312,7 +313,7 @@ fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<&'stati
         }
         _ => {
             let text = chain(error);
-            // The last error is the cause; the others repeat it with more around it.
+            // The last error of the chain is the cause; the others repeat it with more context.
             let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
             let last: String = printable(last).chars().take(300).collect();
             (format!("the store did not do it{named}: {last}"), None)

@@ -1,8 +1,8 @@
-//! `latest/` as another tool has left it, before the first run of this program there.
+//! Takes over a `latest/` that another tool wrote, before this program publishes there for the first time.
 //!
-//! Without a record of what was published, only an index tells that `latest/` is that of a registry. Then the files that a
-//! registry has become those of this program: what is identical stays, the rest is replaced in the usual order, and icons
-//! and schemas that the new tree does not have are removed after the grace. Everything else stays as it is.
+//! Without a record of what was published, only an index tells that `latest/` belongs to a registry. If there is one,
+//! the files that a registry has are taken over: identical files are kept, others are replaced in the usual order,
+//! and icons and schemas that the new tree lacks are removed after the grace period. All other files are kept.
 
 use std::collections::BTreeSet;
 
@@ -15,19 +15,19 @@ use acp_registry_core::json::{self, List};
 use acp_registry_core::sums::{self, is_name};
 use acp_registry_core::text::printable;
 
-/// The index that tells a registry from any other folder.
+/// The index that identifies a folder as a registry.
 const INDEX: &str = "registry.json";
 
 /// The largest index that is read, in bytes.
 const INDEX_LIMIT: u64 = 64 << 20;
 
-/// How many agents of an index are looked at.
+/// The maximum number of agents in an index.
 const AGENTS: usize = 250_000;
 
 /// How many files a warning names.
 const NAMED: usize = 10;
 
-/// What a file of another tool is, by its name.
+/// The kind of a file of another tool, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// An icon or a schema.
@@ -49,10 +49,10 @@ fn kind(name: &str) -> Kind {
     }
 }
 
-/// Records the files of another tool in a state that is new, and says what stays as it is.
+/// Adds the files of another tool to a new state, and warns of files that are kept.
 ///
 /// # Errors
-/// [`Error::Foreign`] when a file would be overwritten that is not part of a registry.
+/// [`Error::Foreign`] if a file would be overwritten that is not part of a registry.
 pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notice: Notice<'_>) -> Result<(), Error> {
     if !state.is_new {
         return Ok(());
@@ -61,7 +61,7 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
     let there: BTreeSet<String> = target.list(LATEST).await?.into_iter().collect();
     let is_registry = there.contains(INDEX) && index(target, INDEX).await?.is_some_and(|index| is_index(&index));
     let is_adopted = |name: &str| is_registry && (list.is_none() || kind(name) != Kind::Other);
-    // Where a list says what was published, a file beside it that is not part of a registry was put there by a person.
+    // If a list says what was published, any other file that is not part of a registry was added by hand.
     let would_be_lost = |name: &&str| !is_adopted(name) && (list.is_none() || tree.has(name));
     let found = there.iter().map(String::as_str).filter(would_be_lost);
     if let Some(name) = sums::foreign(list.as_deref().unwrap_or_default(), found) {
@@ -78,7 +78,7 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
     let place = printable(&target.shown(LATEST)).into_owned();
     notice(Event::Warning(format!("{place} was written by another tool, and is taken over")));
     let rest: Vec<&str> = unknown.into_iter().map(String::as_str).filter(|name| !tree.has(name)).collect();
-    // Clients may read an index that this tree does not have, so that what it names stays, too.
+    // Clients may read an index that this tree lacks, so that its icons are kept, too.
     let mut icons = Some(BTreeSet::new());
     for name in rest.iter().filter(|name| kind(name) == Kind::Index) {
         let named = index(target, name).await?.and_then(|index| icons_of(&index));
@@ -103,12 +103,12 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
     Ok(())
 }
 
-/// The text of an index in `latest/`.
+/// Reads an index in `latest/`.
 async fn index(target: &Target, name: &str) -> Result<Option<Vec<u8>>, Error> {
     target.get(&format!("{LATEST}/{name}"), INDEX_LIMIT).await
 }
 
-/// The names of the icons that the agents of an index have; `None` for what is not one, or has too many agents.
+/// The file names of the agents' icons in an index; `None` if it is not an index or has too many agents.
 fn icons_of(index: &[u8]) -> Option<Vec<String>> {
     let [agents] = json::members(index, ["agents"]).ok()?;
     let agents: List<'_, AGENTS> = serde_json::from_str(agents?.get()).ok()?;

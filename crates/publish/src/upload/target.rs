@@ -1,4 +1,4 @@
-//! Where trees are published.
+//! Destinations of published trees.
 
 use std::path::Path;
 
@@ -10,16 +10,16 @@ use super::{Error, LATEST, Notice, Tree, Turns};
 use acp_registry_core::sums::{SUMS, SUMS_LIMIT};
 use acp_registry_core::sys::lock::Lock;
 
-/// Where trees are published.
+/// The destination of published trees.
 #[derive(Debug)]
 pub enum Target {
-    /// A directory of this machine.
+    /// A directory on this machine.
     Directory(Directory),
-    /// A bucket, or what is below a prefix in one.
+    /// A bucket, or a prefix in a bucket.
     Store(Box<Store>),
 }
 
-/// The turn of this publisher, which others wait for.
+/// The exclusive right to write to a target. Other publishers wait until it is given back.
 #[derive(Debug)]
 pub(super) enum Turn<'a> {
     Locked(Lock),
@@ -27,24 +27,24 @@ pub(super) enum Turn<'a> {
 }
 
 impl Target {
-    /// A directory, which is made when something is published.
+    /// A directory, which is created by the first [`publish()`](super::publish()).
     #[must_use]
     pub fn directory(path: &Path) -> Self {
         Self::Directory(Directory::new(path))
     }
 
-    /// A bucket; nothing is sent yet.
+    /// A bucket. Sends no request yet.
     ///
     /// # Errors
-    /// [`Error::Target`] when the address or the endpoint cannot be used.
+    /// [`Error::Target`] if the address or the endpoint is invalid.
     pub fn bucket(bucket: Bucket) -> Result<Self, Error> {
         Ok(Self::Store(Box::new(Store::open(bucket)?)))
     }
 
-    /// Refuses to publish a tree into itself, or the other way round.
+    /// Refuses a target inside the tree, and a tree inside the target's `latest/`.
     pub(super) fn refuse(&self, tree: &Tree) -> Result<(), Error> {
         let Self::Directory(directory) = self else { return Ok(()) };
-        // What is not there yet will be where its parent is.
+        // A path that does not exist yet is resolved through its nearest existing parent.
         let real = directory.root().ancestors().find_map(|path| {
             let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
             path.canonicalize().ok()
@@ -57,7 +57,7 @@ impl Target {
         Ok(())
     }
 
-    /// Refuses symbolic links where the files of `latest/` belong.
+    /// Refuses symbolic links in place of the folders of `latest/`.
     pub(super) fn refuse_links<'a>(&self, files: impl Iterator<Item = &'a str>) -> Result<(), Error> {
         match self {
             Self::Directory(directory) => directory.refuse_links(files),
@@ -65,7 +65,7 @@ impl Target {
         }
     }
 
-    /// A name below this target, to be shown to people.
+    /// The path or address of a name in this target, for messages.
     #[must_use]
     pub fn shown(&self, name: &str) -> String {
         match self {
@@ -74,7 +74,7 @@ impl Target {
         }
     }
 
-    /// Whether it tells readers the headers of a file.
+    /// Whether the target stores response headers with files.
     pub(super) fn has_headers(&self) -> bool {
         match self {
             Self::Directory(_) => false,
@@ -82,7 +82,7 @@ impl Target {
         }
     }
 
-    /// Writes a file, so that every reader sees the old content or the new one. `form` says what it is.
+    /// Writes a file atomically. `form` is the fingerprint that is stored with it, if the target stores headers.
     pub(super) async fn put(&self, name: &str, bytes: Vec<u8>, headers: &Headers, form: &str) -> Result<(), Error> {
         match self {
             Self::Directory(directory) => directory.put(name, &bytes),
@@ -90,7 +90,7 @@ impl Target {
         }
     }
 
-    /// Reads a file of at most `limit` bytes; `None` when there is none.
+    /// Reads a file of at most `limit` bytes; `None` if it does not exist.
     pub(super) async fn get(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
         match self {
             Self::Directory(directory) => directory.get(name, limit),
@@ -98,12 +98,12 @@ impl Target {
         }
     }
 
-    /// Reads the list of digests in a folder; `None` when there is none.
+    /// Reads the list of digests in a folder; `None` if it does not exist.
     pub(super) async fn sums(&self, folder: &str) -> Result<Option<Vec<u8>>, Error> {
         self.get(&format!("{folder}/{SUMS}"), SUMS_LIMIT).await
     }
 
-    /// Whether a file is there, with this content, in this form.
+    /// Whether the file exists with these bytes and, if the target stores headers, in this form.
     pub(super) async fn holds(&self, name: &str, bytes: &[u8], headers: &Headers, form: &str) -> Result<bool, Error> {
         match self {
             Self::Directory(directory) => directory.holds(name, bytes),
@@ -111,7 +111,7 @@ impl Target {
         }
     }
 
-    /// When a file was written, in seconds since 1970; `None` when there is none.
+    /// When a file was last modified, in seconds since 1970; `None` if it does not exist.
     pub(super) async fn modified(&self, name: &str) -> Result<Option<i64>, Error> {
         match self {
             Self::Directory(directory) => directory.modified(name),
@@ -119,7 +119,7 @@ impl Target {
         }
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file, if it exists.
     pub(super) async fn remove(&self, name: &str) -> Result<(), Error> {
         match self {
             Self::Directory(directory) => directory.remove(name),
@@ -127,7 +127,7 @@ impl Target {
         }
     }
 
-    /// The files below a folder, by their names there.
+    /// The files below a folder, as paths relative to it.
     pub(super) async fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
         match self {
             Self::Directory(directory) => directory.list(folder),
@@ -135,7 +135,7 @@ impl Target {
         }
     }
 
-    /// The folders.
+    /// The names of the top-level folders.
     pub(super) async fn folders(&self) -> Result<Vec<String>, Error> {
         match self {
             Self::Directory(directory) => directory.folders(),
@@ -143,7 +143,7 @@ impl Target {
         }
     }
 
-    /// Waits until no other publisher is writing, and keeps others out from then on.
+    /// Waits until no other publisher is writing, then locks the target.
     pub(super) async fn take_turn(&self, turns: Turns, notice: Notice<'_>) -> Result<Turn<'_>, Error> {
         match self {
             Self::Directory(directory) => directory.lock(turns, notice).await.map(Turn::Locked),
@@ -153,7 +153,7 @@ impl Target {
 }
 
 impl Turn<'_> {
-    /// Does the work as long as the turn lasts, and gives it back.
+    /// Runs `work`, then gives the turn back. If a lease is lost, `work` is dropped with [`Error::Lost`].
     pub(super) async fn during<T>(self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         match self {
             Self::Leased(lease) => lease.during(work).await,

@@ -1,4 +1,4 @@
-//! A built tree, checked file by file.
+//! A built tree whose files are verified against `SHA256SUMS`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use acp_registry_core::sys::fs::{ReadError, linked_folder, read_bounded};
 /// The largest file that is published, in bytes.
 const FILE_LIMIT: u64 = 256 << 20;
 
-/// The file that a tree must have to be one.
+/// The index that every tree must have.
 const INDEX: &str = "registry.json";
 
-/// A built tree whose files are what its list of digests says.
+/// A built tree whose files match its `SHA256SUMS`.
 #[derive(Debug)]
 pub struct Tree {
     root: PathBuf,
@@ -27,10 +27,10 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Reads a tree, and compares every file with `SHA256SUMS`. What is not in that list is not part of it.
+    /// Reads a tree, and verifies every file listed in its `SHA256SUMS`. Other files are not part of it.
     ///
     /// # Errors
-    /// [`Error::NoTree`], [`Error::Read`] and [`Error::Digest`], which name the file.
+    /// [`Error::NoTree`], [`Error::Read`] and [`Error::Digest`], each with the path.
     pub fn read(directory: &Path) -> Result<Self, Error> {
         let no_tree = |why: String| Error::NoTree { path: directory.display().to_string(), why };
         let root = directory.canonicalize().map_err(|error| no_tree(error.to_string()))?;
@@ -50,12 +50,12 @@ impl Tree {
             return Err(no_tree(format!("{INDEX} is not an index: it must be a JSON object with a list `agents`")));
         }
         let names: Vec<&String> = tree.files.keys().collect();
-        // The first in the list, whichever was found first.
+        // The first error by name, independent of which thread finds one first.
         let wrong = names.par_iter().filter_map(|name| tree.content(name).err()).find_first(|_| true);
         wrong.map_or(Ok(tree), Err)
     }
 
-    /// The names of all files with their SHA-256, but for the list of digests itself.
+    /// The names and SHA-256 digests of all files, except `SHA256SUMS` itself.
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files.iter().map(|(name, digest)| (name.as_str(), digest.as_str()))
     }
@@ -65,19 +65,19 @@ impl Tree {
         name == SUMS || self.files.contains_key(name)
     }
 
-    /// The directory.
+    /// The canonical path of the tree.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The list of digests.
+    /// The content of `SHA256SUMS`.
     #[must_use]
     pub fn sums(&self) -> &[u8] {
         &self.sums
     }
 
-    /// The content of a file, which is compared with its digest once more.
+    /// Reads a file, and verifies its digest again.
     pub(super) fn content(&self, name: &str) -> Result<Vec<u8>, Error> {
         let path = self.root.join(name);
         if let Some(link) = linked_folder(&self.root, name) {
@@ -96,13 +96,13 @@ fn read_error(path: &Path, error: ReadError) -> Error {
     Error::Read { path: path.display().to_string(), error }
 }
 
-/// Whether a text is an object with a list `agents`, whatever that holds.
+/// Whether a text is a JSON object with an array `agents`. The elements are not checked.
 pub(super) fn is_index(text: &[u8]) -> bool {
     let members = json::members(text, ["agents"]);
     members.is_ok_and(|[agents]| agents.is_some_and(|agents| agents.get().starts_with('[')))
 }
 
-/// SHA-256 of bytes.
+/// SHA-256 of `bytes` in hexadecimal.
 pub(super) fn digest_of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
