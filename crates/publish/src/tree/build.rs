@@ -1,4 +1,4 @@
-//! Puts the published tree together.
+//! Builds the published tree.
 
 use std::collections::BTreeMap;
 
@@ -16,38 +16,40 @@ use acp_registry_gate::config::{Schemas, View};
 
 /// How a tree is built.
 pub struct Options<'a> {
-    /// Address under which the tree will be found, instead of the configured one.
+    /// Base URL of the published tree; overrides the configured one.
     pub base_url: Option<&'a str>,
-    /// How the registry was checked; earlier forms are checked in the same way.
+    /// How the registry was checked. Earlier entries are checked in the same way.
     pub check: &'a check::Options<'a>,
-    /// An earlier tree, from which failing agents keep their last form; those that it does not have are left out.
+    /// An earlier tree, from which agents with errors keep their last entry. Those that it lacks are left out.
     pub previous: Option<&'a dyn Published>,
 }
 
-/// A tree, and what became of each agent.
+/// A tree, and the outcome of each agent.
 pub struct Built<'a> {
-    /// The files.
+    /// The files of the tree.
     pub tree: Tree<'a>,
-    /// The agents, by folder name.
+    /// The outcomes of the agents, ordered by folder name.
     pub agents: Vec<BuiltAgent>,
-    /// Kept agents, and the views in which they had no earlier form and are therefore not published.
+    /// Kept agents that lack an entry in a view of the earlier tree, as pairs of id and view. They are not published
+    /// in that view.
     pub missing: Vec<(String, String)>,
-    /// Agents without an icon of their own that keep the one that was published with them before.
+    /// Agents without an icon in their folder that keep the previously published one.
     pub kept_icons: Vec<String>,
-    /// Whether nothing is published at the earlier tree's place, where the earlier forms of folders without a manifest were
-    /// looked for.
+    /// Whether the location of the earlier tree has no published tree yet. It is only read when an earlier entry is
+    /// needed.
     pub nothing_published: bool,
-    /// Why it is not known whether agents without an icon had one before.
+    /// Why the earlier icons of agents without an icon could not be read.
     pub unknown_icons: Option<PublishedError>,
 }
 
 impl Built<'_> {
-    /// The ids of the agents with an outcome of some kind.
+    /// The ids of the agents whose outcome matches `is`.
     pub fn with(&self, is: fn(Outcome) -> bool) -> impl Iterator<Item = &str> {
         self.agents.iter().filter(move |agent| is(agent.outcome)).map(|agent| agent.id.as_str())
     }
 
-    /// Whether no agent keeps an earlier form or is left out because of its errors, as far as the earlier tree tells.
+    /// Whether no agent is kept or left out because of errors. False as well if nothing is published at the location
+    /// of the earlier tree, because agents without a manifest cannot be detected then.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let is_other = |outcome| matches!(outcome, Outcome::Kept | Outcome::LeftOut(_));
@@ -55,39 +57,39 @@ impl Built<'_> {
     }
 }
 
-/// An agent and what became of it.
+/// The outcome of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltAgent {
-    /// Folder name.
+    /// Name of the agent's folder.
     pub id: String,
-    /// What became of it.
+    /// How the agent is published, or why it is not.
     pub outcome: Outcome,
 }
 
 /// How an agent is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// As its folder says.
+    /// From its folder.
     Published,
-    /// As it was last published: it has errors now, or its manifest was lost.
+    /// With its previously published entry, because it has errors or lost its manifest.
     Kept,
-    /// Not published.
+    /// Not published: it has errors and no earlier entry that can be published.
     LeftOut(Reason),
-    /// Not published, as the configuration says.
+    /// Not published: it is listed in `[withdrawn]` of `registry.toml`.
     Withdrawn,
 }
 
-/// Why an agent with errors has no earlier form.
+/// Why an agent with errors has no earlier entry to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// The earlier tree does not have it.
+    /// The earlier tree has no entry of it.
     NeverPublished,
-    /// Its earlier form breaks this rule, which no published agent may.
+    /// Its earlier entry breaks this safety rule.
     Unsafe(&'static str),
 }
 
 impl Outcome {
-    /// The word used in every output format.
+    /// The name of the outcome in all output formats.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -105,39 +107,39 @@ impl Outcome {
     }
 }
 
-/// Why there is no tree.
+/// Why a tree cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// Findings are errors, and no earlier form takes the place of these agents.
+    /// The registry has errors, and no earlier entries replace the agents concerned.
     #[error("{}", describe(agents))]
     Findings {
-        /// The agents concerned; empty when the errors are about the registry as a whole.
+        /// The agents with errors; empty if the errors concern the registry as a whole.
         agents: Vec<String>,
     },
-    /// Agents have errors, and the earlier tree has no index, so that it is not known which of them were published.
+    /// Agents have errors, and the earlier tree has no `registry.json` with their earlier entries.
     #[error(
         "errors in {}, and the previous tree has no registry.json with earlier forms; nothing is published",
         brief_list(agents)
     )]
     NoPrevious {
-        /// The agents concerned.
+        /// The agents with errors.
         agents: Vec<String>,
     },
-    /// There are no agents.
+    /// The registry has no agents.
     #[error("{0} holds no agents")]
     Empty(String),
-    /// There are no agents but those that the configuration withdraws.
+    /// All agents are listed in `[withdrawn]` of `registry.toml`.
     #[error("all agents of {0} are withdrawn; nothing is published")]
     Withdrawn(String),
-    /// What the configuration adds to a view is not what clients read.
+    /// A view is invalid because of what the configuration adds to it.
     #[error("the view {file} cannot be published: {message}")]
     View {
         /// File name of the view.
         file: String,
-        /// What is wrong.
+        /// What is wrong with it.
         message: String,
     },
-    /// A schema that the configuration names cannot be published.
+    /// A schema named in the configuration cannot be read or is invalid.
     #[error("the schema {} {message}", quote(path))]
     Schema {
         /// Its path, relative to the registry directory.
@@ -151,7 +153,7 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    /// What to do about it.
+    /// What the user can do about it.
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {
@@ -176,7 +178,7 @@ fn describe(agents: &[String]) -> String {
     format!("errors in {}, and no earlier form to keep; nothing is published", brief_list(agents))
 }
 
-/// The names of agents for a message, which are cut where there are many.
+/// Joins the first names for a message, and counts the rest.
 #[must_use]
 pub fn brief_list(agents: &[String]) -> String {
     let named = agents.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -187,11 +189,12 @@ pub fn brief_list(agents: &[String]) -> String {
 /// Builds the published tree in memory. The same registry and options give the same bytes.
 ///
 /// # Errors
-/// [`BuildError`]: errors without an earlier form or an earlier tree, no agents, or an earlier tree that cannot be read.
+/// [`BuildError`]: agents have errors and no earlier entry, there are no agents to publish, the configuration of a
+/// view or schema is invalid, or the earlier tree cannot be read.
 pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_>) -> Result<Built<'a>, BuildError> {
     let config = options.check.config;
     let views = config.views();
-    // A wrong configuration is told as one, before its finding.
+    // Reported before findings about the schema, because this error names the configuration.
     let own = |path: &Option<String>| {
         let path = path.as_ref()?;
         let read = Schemas::read(&registry.root, path);
@@ -205,7 +208,7 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
     let base_url = options.base_url.or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
     let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
     for view in &views {
-        // A base URL on the command line is meant for the whole tree.
+        // A base URL passed by the caller applies to all views.
         let base_url = options.base_url.map_or(view.base_url.as_deref(), |_| None).unwrap_or(base_url);
         files.insert(view.file.clone(), Content::Owned(index(view, base_url, &sources)?.into_bytes()));
     }
@@ -214,7 +217,7 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
     {
         let bytes = match own {
             Some(bytes) => bytes,
-            // Below the address of the public registry, that registry's schemas have their ids.
+            // The embedded schemas have the ids of the public registry.
             None if base_url == DEFAULT_BASE_URL => embedded.to_owned().into_bytes(),
             None => embedded.replace(schema::BASE, base_url).into_bytes(),
         };
@@ -238,7 +241,7 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
     Ok(Built { tree: Tree::new(files), agents, missing, kept_icons, nothing_published, unknown_icons })
 }
 
-/// Kept agents that a view should have, but whose earlier tree did not.
+/// Pairs of a kept agent and a view in which it should be, but of which it has no earlier entry.
 fn missing(views: &[View], sources: &[Source<'_>]) -> Vec<(String, String)> {
     let kept =
         || sources.iter().filter_map(|source| if let Source::Earlier(kept) = source { Some(kept) } else { None });
@@ -249,7 +252,7 @@ fn missing(views: &[View], sources: &[Source<'_>]) -> Vec<(String, String)> {
     views.iter().flat_map(lacking).collect()
 }
 
-/// One published index as text.
+/// Serializes the index of a view.
 fn index(view: &View, base_url: &str, sources: &[Source<'_>]) -> Result<String, BuildError> {
     let refused = |message| BuildError::View { file: view.file.clone(), message };
     let mut around = Map::from_iter([
@@ -261,7 +264,7 @@ fn index(view: &View, base_url: &str, sources: &[Source<'_>]) -> Result<String, 
         return Err(refused(error));
     }
     let shown: Vec<&Source<'_>> = sources.iter().filter(|source| !view.exclude.contains(source.id())).collect();
-    // Serialising is most of the work of a build, so that it is done on all processors, an entry at a time.
+    // Serializing takes most of the time of a build, so that entries are serialized in parallel.
     let agents: Result<Vec<String>, BuildError> = shown
         .into_par_iter()
         .filter_map(|source| {
@@ -271,7 +274,7 @@ fn index(view: &View, base_url: &str, sources: &[Source<'_>]) -> Result<String, 
                 Source::Own(own, _) => own.manifest.present().and_then(|manifest| entry(manifest, icon, view)),
                 Source::Earlier(kept) => kept.entries.get(&view.file).map(|entry| renewed(entry.clone(), icon)),
             }?;
-            // What the configuration adds is checked here: the manifest itself was checked before.
+            // Changes from the configuration are checked here; the manifest was checked before.
             if view.agents.contains_key(source.id()) && !schema::is_agent(&entry) {
                 return Some(Err(refused(format!("with its changes, the entry of {} breaks the schema", source.id()))));
             }
@@ -281,7 +284,7 @@ fn index(view: &View, base_url: &str, sources: &[Source<'_>]) -> Result<String, 
     Ok(assemble(&view.format_version, &agents?, &view.extra))
 }
 
-/// The text of an index around the texts of its entries, as `acp_registry_core::json` would write the whole.
+/// Assembles an index from its serialized entries. The bytes are those that `acp_registry_core::json` would write.
 fn assemble(version: &str, agents: &[String], extra: &Map<String, Value>) -> String {
     let mut out = format!("{{\n  \"version\": {},\n  \"agents\": [", indented(&version, ""));
     if !agents.is_empty() {
@@ -297,7 +300,8 @@ fn assemble(version: &str, agents: &[String], extra: &Map<String, Value>) -> Str
     out
 }
 
-/// A value as it is inside a document: strings hold no raw line ends, so every line end is one of the layout.
+/// Serializes a value for a place inside a document. JSON strings contain no raw line ends, so that every line end
+/// can be indented.
 fn indented<T: serde::Serialize>(value: &T, indentation: &str) -> String {
     acp_registry_core::json::to_string(value).trim_end().replace('\n', &format!("\n{indentation}"))
 }

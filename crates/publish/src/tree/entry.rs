@@ -1,20 +1,20 @@
-//! One agent as a view publishes it.
+//! The entry of one agent in the index of a view.
 
 use serde_json::{Map, Value};
 
 use acp_registry_core::manifest::{Channel, Manifest, PackageKind, Version, extension};
 use acp_registry_gate::config::View;
 
-/// What an entry says of the icon.
+/// The `icon` member of an entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Icon<'a> {
-    /// The file is published at this address.
+    /// The icon is published at this address.
     At(&'a str),
-    /// There is no file: a path to one would lead nowhere.
+    /// No icon is published. A relative path in the manifest is removed; an https address stays.
     None,
 }
 
-/// The entry of an agent in a view; `None` when nothing is left that clients of the view could start.
+/// Returns the entry of an agent in a view; `None` if no distribution is left that clients of the view can start.
 pub(super) fn entry(manifest: &Manifest, icon: Icon<'_>, view: &View) -> Option<Value> {
     let mut entry = manifest.value().as_object()?.clone();
     let preview = entry.shift_remove("preview");
@@ -39,8 +39,9 @@ pub(super) fn entry(manifest: &Manifest, icon: Icon<'_>, view: &View) -> Option<
     Some(Value::Object(entry))
 }
 
-/// Takes the members beyond the public form out of packages. A package whose command is named goes with it: a client that
-/// does not know the member would start another one. Returns false where that was the last distribution.
+/// Removes package members that are extensions of the public format. A package with a `command` is removed
+/// completely, because clients that ignore `command` would start the wrong program. Returns false if no distribution
+/// is left.
 fn take_extensions(entry: &mut Map<String, Value>) -> bool {
     let Some(distribution) = entry.get_mut("distribution").and_then(Value::as_object_mut) else { return true };
     let mut is_left = true;
@@ -55,10 +56,10 @@ fn take_extensions(entry: &mut Map<String, Value>) -> bool {
     is_left
 }
 
-/// An entry that was published earlier, with the icon's address of today.
+/// Updates the icon's address in a previously published entry.
 pub(super) fn renewed(mut entry: Value, icon: Icon<'_>) -> Value {
     if let Value::Object(entry) = &mut entry {
-        // Its icon was published by the earlier tree, which is not there any more.
+        // The entry refers to an icon of the earlier tree, which this tree replaces.
         if matches!(icon, Icon::None) {
             entry.shift_remove("icon");
         }
@@ -67,7 +68,7 @@ pub(super) fn renewed(mut entry: Value, icon: Icon<'_>) -> Value {
     entry
 }
 
-/// The icon keeps its place among the members, or comes last.
+/// Sets or removes the `icon` member. An existing member keeps its position; a new one is added at the end.
 fn set_icon(entry: &mut Map<String, Value>, icon: Icon<'_>) {
     match icon {
         Icon::At(address) => {

@@ -1,8 +1,8 @@
 //! AGGREGATE: a checked registry to the published tree.
 //!
-//! * [`build()`]: registry and findings to a [`Tree`], without touching the disk
-//! * [`Tree`]: the files of a published registry, their checksums, and the swap into place
-//! * [`Published`]: an earlier tree, from which a failing agent keeps its last published form
+//! * [`build()`]: builds a [`Tree`] in memory from a registry and its findings
+//! * [`Tree`]: the files of a published registry with their checksums; writes them to a directory
+//! * [`Published`]: an earlier tree, from which agents with errors keep their published entry
 
 mod build;
 mod entry;

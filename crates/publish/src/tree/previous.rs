@@ -1,4 +1,4 @@
-//! An earlier published tree.
+//! The previously published tree.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -20,35 +20,35 @@ const INDEX_LIMIT: u64 = 64 << 20;
 /// The index that every published tree has.
 const INDEX: &str = "registry.json";
 
-/// A published tree whose files can be read by name.
+/// A published tree whose files are read by name.
 pub trait Published: Sync {
-    /// The content of a file of the tree; `None` when there is no such file.
+    /// Returns the content of a file; `None` if the file does not exist.
     ///
     /// # Errors
-    /// [`PublishedError`] when it cannot be told whether there is one.
+    /// [`PublishedError`] if the file cannot be read, or it is unknown whether it exists.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PublishedError>;
 
-    /// Why this is not a published tree, where that is certain without a request. A place on the web may still wait for its
-    /// first publication.
+    /// Returns an error if this is certainly not a published tree. A URL never is refused, because nothing may have
+    /// been published there yet.
     fn refusal(&self) -> Option<PublishedError> {
         None
     }
 }
 
-/// Why a published tree cannot be used.
+/// Why a published tree cannot be read.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("cannot read {file} of the previous tree: {message}")]
 pub struct PublishedError {
-    /// The file.
+    /// The file that cannot be read.
     pub file: String,
-    /// Why.
+    /// The cause.
     pub message: String,
-    /// What to do about it, where that is known.
+    /// What the user can do about it, if known.
     pub remedy: Option<&'static str>,
 }
 
 impl PublishedError {
-    /// An error without a remedy of its own.
+    /// Creates an error without a remedy.
     #[must_use]
     pub fn new(file: &str, why: &dyn Display) -> Self {
         Self { file: file.to_owned(), message: why.to_string(), remedy: None }
@@ -80,8 +80,8 @@ impl Published for Directory {
     }
 }
 
-/// Rules that an earlier form must still obey: whatever else is wrong with it was published before and does no more harm,
-/// but a tree from elsewhere must not bring in what no manifest may.
+/// Rules that an earlier entry must still pass. Other errors in it were published before and do no new harm, but an
+/// earlier tree may come from elsewhere and must not bring in anything unsafe.
 const SAFETY: &[&str] = &[
     "distribution/reserved-env", "distribution/unsafe-cmd", "distribution/unsafe-package-spec",
     "distribution/unsafe-url", "manifest/id-mismatch", "manifest/schema", "manifest/text-control-characters",
@@ -91,30 +91,30 @@ const SAFETY: &[&str] = &[
 /// The earlier indexes of all views.
 pub(super) struct Earlier<'a> {
     tree: &'a dyn Published,
-    /// Whether it has the index that every published tree has.
+    /// Whether the tree has a `registry.json`.
     pub(super) is_tree: bool,
     views: BTreeMap<String, Vec<Value>>,
 }
 
-/// An agent as it was published earlier.
+/// An agent that keeps its previously published form.
 pub(super) struct Kept {
     pub(super) id: String,
-    /// Its entry in each view that had one.
+    /// Its entries, by view.
     pub(super) entries: BTreeMap<String, Value>,
-    /// Its icon, if that still passes the rules.
+    /// Its icon, if it has one that passes the rules.
     pub(super) icon: Option<String>,
 }
 
-/// What the earlier tree has of an agent.
+/// The result of looking up an agent in the earlier tree.
 pub(super) enum Found {
     Nothing,
-    /// Only what breaks this rule, and is therefore not published again.
+    /// All of its entries are unsafe; the last one breaks this rule.
     Unsafe(&'static str),
     Kept(Kept),
 }
 
 impl<'a> Earlier<'a> {
-    /// Reads the indexes; one that is not there has no entries.
+    /// Reads the index of every view; a missing index has no entries.
     pub(super) fn load(tree: &'a dyn Published, views: &[View]) -> Result<Self, PublishedError> {
         let read = |view: &View| Ok((view.file.clone(), entries(tree, &view.file)?));
         let found: BTreeMap<String, Option<Vec<Value>>> = views.iter().map(read).collect::<Result<_, _>>()?;
@@ -123,7 +123,7 @@ impl<'a> Earlier<'a> {
         Ok(Self { tree, is_tree, views })
     }
 
-    /// The earlier form of an agent.
+    /// Looks up the entries and the icon of an agent, and checks them.
     pub(super) fn keep(&self, id: &str, options: &Options<'_>) -> Result<Found, PublishedError> {
         let mut entries = BTreeMap::new();
         let mut refused = None;
@@ -140,7 +140,7 @@ impl<'a> Earlier<'a> {
         Ok(Found::Kept(Kept { id: id.to_owned(), entries, icon }))
     }
 
-    /// The icon that was published with an agent, if it has one that passes the rules beside this entry.
+    /// Returns the published icon of an agent if it passes the rules together with `entry`.
     pub(super) fn icon(
         &self,
         id: &str,
@@ -148,7 +148,7 @@ impl<'a> Earlier<'a> {
         options: &Options<'_>,
     ) -> Result<Option<String>, PublishedError> {
         let name = format!("{id}.svg");
-        // Some stores answer 403 to questions for what they do not have, so that only what an index names is asked for.
+        // Some stores answer 403 for missing files, so that only icons named in an index are requested.
         let is_own = |icon: &str| icon.rsplit_once('/').is_some_and(|(_, file)| file == name);
         let mut icons = self.entries(id).filter_map(|(_, entry)| entry.get("icon")?.as_str());
         if !icons.any(is_own) {
@@ -160,7 +160,7 @@ impl<'a> Earlier<'a> {
             .filter(|icon| check_alone(id, entry, Some(icon), options).iter().all(|rule| !rule.starts_with("icon/"))))
     }
 
-    /// The entries of an agent, by view.
+    /// The entries of an agent with the file name of their view.
     fn entries(&self, id: &str) -> impl Iterator<Item = (&str, &Value)> {
         self.views.iter().filter_map(move |(file, entries)| {
             Some((file.as_str(), entries.iter().find(|entry| entry.get("id").and_then(Value::as_str) == Some(id))?))
@@ -168,7 +168,7 @@ impl<'a> Earlier<'a> {
     }
 }
 
-/// The entries of an index; `None` where there is no such file.
+/// Reads the entries of an index; `None` if the file does not exist.
 fn entries(tree: &dyn Published, file: &str) -> Result<Option<Vec<Value>>, PublishedError> {
     let Some(bytes) = tree.read(file)? else { return Ok(None) };
     let failed = |why: &dyn Display| PublishedError::new(file, why);
@@ -179,7 +179,7 @@ fn entries(tree: &dyn Published, file: &str) -> Result<Option<Vec<Value>>, Publi
     }
 }
 
-/// The rules by which an entry, as a registry of its own, has errors.
+/// Checks an entry as if it were a registry of its own, and returns the rules that report an error.
 fn check_alone(id: &str, entry: &Value, icon: Option<&String>, options: &Options<'_>) -> Vec<&'static str> {
     let manifest = Manifest::parse(entry.to_string()).map_or_else(Loaded::Broken, Loaded::Present);
     let icon = icon.map_or(Loaded::Missing, |icon| Loaded::Present(icon.clone()));

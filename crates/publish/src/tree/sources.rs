@@ -1,4 +1,4 @@
-//! Which agents are published, and in which form.
+//! Chooses which agents are published, and in which form.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,17 +13,17 @@ use acp_registry_gate::check::{self, Checked};
 use acp_registry_gate::config::View;
 use acp_registry_gate::finding::{Finding, Level};
 
-/// The rule about an icon that is not there: an earlier icon puts it right.
+/// The rule for missing icons. An earlier icon replaces a missing one.
 const MISSING_ICON: &str = "icon/missing";
 
-/// The rule about `quarantine.json`, which decides what is started and updated, not what is published.
+/// The rule for `quarantine.json`, which affects starting and updating agents, but not publishing them.
 const QUARANTINE: &str = "registry/quarantine";
 
-/// An agent that will be published.
+/// The form in which an agent is published.
 pub(super) enum Source<'a> {
-    /// As its folder says; with the icon that was published before, where the folder has none.
+    /// From its folder, with its earlier icon if the folder has none.
     Own(&'a Entry, Option<String>),
-    /// As it was published before.
+    /// With its previously published entries.
     Earlier(Kept),
 }
 
@@ -43,27 +43,27 @@ impl Source<'_> {
     }
 }
 
-/// The result of [`choose`]; both lists are ordered by id.
+/// The result of [`choose`]; the sources and the agents are ordered by id.
 #[derive(Default)]
 pub(super) struct Chosen<'a> {
     pub(super) sources: Vec<Source<'a>>,
     pub(super) agents: Vec<BuiltAgent>,
     /// Agents that keep their earlier icon.
     pub(super) icons: Vec<String>,
-    /// Whether earlier forms were looked for where nothing is published.
+    /// Whether earlier entries were needed and the earlier tree has no index yet.
     pub(super) nothing_published: bool,
-    /// Why an earlier icon could not be looked for.
+    /// Why an earlier icon could not be read.
     pub(super) no_icons: Option<PublishedError>,
 }
 
-/// What the errors of an agent are about.
+/// The kinds of errors that an agent has.
 #[derive(Default, Clone, Copy)]
 struct Errors {
     missing_icon: bool,
     others: bool,
 }
 
-/// The earlier tree, which is read when it is needed first.
+/// The earlier tree, read on first use.
 struct Previous<'a> {
     tree: Option<&'a dyn Published>,
     views: &'a [View],
@@ -71,7 +71,7 @@ struct Previous<'a> {
 }
 
 impl<'a> Previous<'a> {
-    /// `None` without an earlier tree.
+    /// Returns the indexes of the earlier tree; `None` without an earlier tree.
     fn get(&self) -> Result<Option<&Earlier<'a>>, PublishedError> {
         let Some(tree) = self.tree else { return Ok(None) };
         self.loaded.get_or_init(|| Earlier::load(tree, self.views)).as_ref().map(Some).map_err(Clone::clone)
@@ -116,8 +116,8 @@ pub(super) fn choose<'a>(
     Ok(chosen)
 }
 
-/// Whether an error is not about one agent alone. With an earlier tree, neither a folder without a manifest nor the
-/// quarantine list holds up the others.
+/// Whether an error prevents publishing altogether, because it is not about a single agent. With an earlier tree,
+/// errors in folders without a manifest and in the quarantine list do not.
 fn is_fatal(finding: &Finding, registry: &Registry, has_previous: bool) -> bool {
     let is_stray = || registry.strays.iter().any(|stray| stray.name == finding.file);
     let is_bounded = || finding.rule == QUARANTINE || is_stray();
@@ -134,7 +134,7 @@ fn errors(checked: &Checked) -> BTreeMap<&str, Errors> {
     errors
 }
 
-/// The agent as its folder says, if that can be published.
+/// Publishes the agent from its folder, if possible. Looks for an earlier icon if the folder has none.
 fn own<'a>(
     entry: &'a Entry,
     errors: Errors,
@@ -142,7 +142,7 @@ fn own<'a>(
     options: &check::Options<'_>,
     chosen: &mut Chosen<'_>,
 ) -> Result<Option<Source<'a>>, PublishedError> {
-    // Without a manifest there is nothing to publish, and an id becomes a file name, whatever the levels of the rules are.
+    // Checked at any rule level: a manifest is needed, and the id becomes a file name.
     let manifest =
         entry.manifest.present().map(acp_registry_core::manifest::Manifest::value).filter(|value| value.is_object());
     let Some(manifest) = manifest.filter(|_| is_id(&entry.id) && !errors.others) else { return Ok(None) };
@@ -160,7 +160,7 @@ fn own<'a>(
         chosen.icons.extend(icon.as_ref().map(|_| entry.id.clone()));
         return Ok(icon.map(|icon| Source::Own(entry, Some(icon))));
     }
-    // An icon is optional: not knowing whether there was one holds up neither this agent nor the others.
+    // Icons are optional, so that a failure to read the earlier one is recorded instead of returned.
     let icon = if chosen.no_icons.is_some() { Ok(None) } else { look() };
     let icon = icon.unwrap_or_else(|error| {
         chosen.no_icons = Some(error);
@@ -170,8 +170,8 @@ fn own<'a>(
     Ok(Some(Source::Own(entry, icon)))
 }
 
-/// Keeps the earlier form of broken agents, and of those whose manifest was lost or whose folder was renamed. Those without
-/// an earlier form are left out.
+/// Keeps the earlier entries of agents with errors, and of those whose manifest was lost or whose folder was renamed.
+/// Agents without an earlier entry are left out.
 fn keep(
     registry: &Registry,
     broken: &[&Entry],
@@ -180,7 +180,7 @@ fn keep(
     chosen: &mut Chosen<'_>,
 ) -> Result<(), BuildError> {
     let names = || broken.iter().map(|entry| printable(&entry.id).into_owned()).collect::<Vec<_>>();
-    // A folder that has lost its manifest can only be told from any other folder by the earlier tree.
+    // Only the earlier tree tells whether a folder without a manifest held an agent.
     let lost: BTreeSet<&str> = lost(registry, broken);
     let can_be_kept = |id: &str| is_id(id) && !options.config.withdrawn.contains_key(id);
     let earlier = if broken.is_empty() && !lost.iter().any(|id| can_be_kept(id)) { None } else { previous.get()? };
@@ -203,7 +203,7 @@ fn keep(
                     Outcome::Kept
                 }
                 Found::Unsafe(rule) => Outcome::LeftOut(Reason::Unsafe(rule)),
-                // A folder that never held an agent.
+                // The folder never held a published agent.
                 Found::Nothing if is_lost => continue,
                 Found::Nothing => Outcome::LeftOut(Reason::NeverPublished),
             };
@@ -222,7 +222,7 @@ fn keep(
     Ok(())
 }
 
-/// Ids that may have been published from a folder which has no manifest any more, or has another name now.
+/// Ids of agents whose folder has lost its manifest or was renamed. They may have been published earlier.
 fn lost<'a>(registry: &'a Registry, broken: &[&'a Entry]) -> BTreeSet<&'a str> {
     let strays = registry.strays.iter().map(|stray| stray.name.as_str());
     let has_folder = |id: &str| registry.entry(id).is_some();
