@@ -1,14 +1,16 @@
-//! The history that published trees tell, one compared with the next.
+//! Continues a history by comparing consecutive published trees.
 
 use super::file::INCOMPLETE;
 use super::{Event, Extent, History, Kind, Moment, is_id};
 use crate::diff::{Changes, Listed};
 
 impl History {
-    /// What a published tree told, and what has changed since. `own` is what this registry knows by itself, which may not go
-    /// back far enough: it still knows better when something happened. What it does not know has happened `now`.
+    /// Appends the `changes` since an earlier tree was published to the history of that tree.
     ///
-    /// Where the published tree tells nothing, the history begins with what has changed since.
+    /// `own` is the history that the registry itself has, which may be incomplete. It gives the time of the changes
+    /// that it contains; others get the time `now`.
+    ///
+    /// Without an earlier history, the result continues `own`.
     #[must_use]
     pub fn continued(earlier: Option<Self>, changes: &Changes, own: &Self, now: Moment) -> Self {
         let Self { events: told, extent } = earlier.unwrap_or_else(|| {
@@ -27,7 +29,7 @@ impl History {
         let updated = changes.updated.iter().filter(|one| one.is_new_version());
         let updated = updated.map(|one| event(&one.agent, Kind::Updated { from: one.from.clone() }));
         let mut since = Vec::new();
-        // Backwards, as all is turned around in the end.
+        // In reverse, because [`Self::new`] reverses the events.
         for mut event in removed.chain(updated).chain(added).filter(|event| is_id(&event.id)) {
             let is_same = |other: &&Event| {
                 (&other.id, &other.version, other.kind.as_str()) == (&event.id, &event.version, event.kind.as_str())
@@ -39,7 +41,7 @@ impl History {
             if let Some(known) = own.events.iter().find(is_same) {
                 event.time = known.time;
             }
-            // An agent's events keep their order, whatever clocks say.
+            // An agent's events keep their order, even if a clock was set back.
             event.time = last.map_or(event.time, |last| event.time.max(last.time));
             since.push(event);
         }
@@ -83,7 +85,7 @@ mod tests {
         assert!(matches!(first.extent(), Extent::Part(_)));
         let second = History::continued(Some(first.clone()), &changes(&format!("{A2},{B1}"), A2), &nothing, at(20));
         assert_eq!(shown(&second), ["20 withdrawn b 1", "10 added b 1", "10 updated a 2"]);
-        // A clock that was put back turns nothing around.
+        // A clock that was set back does not change the order.
         let third = History::continued(Some(second.clone()), &changes(A2, A1), &nothing, at(5));
         assert_eq!(shown(&third)[1..], ["10 updated a 1", "10 added b 1", "10 updated a 2"].map(String::from)[..]);
         assert_eq!(History::continued(Some(second.clone()), &Changes::default(), &nothing, at(30)), second);

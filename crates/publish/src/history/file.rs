@@ -1,4 +1,4 @@
-//! `history.json`: a history in a file.
+//! Reads and writes `history.json`.
 
 use std::borrow::Cow;
 
@@ -8,31 +8,31 @@ use serde_json::value::RawValue;
 use super::{Event, Extent, History, Kind, Moment, is_id};
 use acp_registry_core::json::{self, List, Object};
 
-/// How many events a history may have.
+/// The maximum number of events in a history.
 const EVENTS: usize = 100_000;
 
-/// How many members of an event are looked at.
+/// The maximum number of members that are read of an event.
 const MEMBERS: usize = 100;
 
-/// What is said of a history that begins somewhere.
+/// The extent of an incomplete history that was read from a file or continued from a published tree.
 pub(super) const INCOMPLETE: &str = "It does not go back to the beginning.";
 
 /// The document is not a history.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    /// Not JSON.
+    /// The document is not JSON.
     #[error("is not JSON: {0}")]
     Syntax(#[from] serde_json::Error),
-    /// It has another form.
+    /// The document has another form; the text says where.
     #[error("is not a history: {0}")]
     Form(String),
 }
 
 impl History {
-    /// Reads a `history.json`.
+    /// Parses a `history.json`.
     ///
     /// # Errors
-    /// [`HistoryError`] names the event that cannot be read.
+    /// [`HistoryError`], with the number of the invalid event.
     pub fn parse(text: &[u8]) -> Result<Self, HistoryError> {
         let document: &RawValue = serde_json::from_slice(text)?;
         let document: Form<'_> = json::object(Some(document)).unwrap_or_default();
@@ -48,7 +48,7 @@ impl History {
             event(part).map_err(|problem| HistoryError::Form(format!("event {} of `events` {problem}", at + 1)))
         };
         let mut events = list.items.into_iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
-        // Newest first in the file.
+        // The file has the newest event first.
         events.reverse();
         let extent = match json::text(document.incomplete) {
             None => Extent::Whole,
@@ -57,7 +57,7 @@ impl History {
         Ok(Self::new(events, extent))
     }
 
-    /// The history as a `history.json`, newest first; `None` when nothing is known.
+    /// Serializes the events that `is_shown` selects as a `history.json`, newest first; `None` if nothing is known.
     #[must_use]
     pub fn to_json(&self, is_shown: impl Fn(&Event) -> bool) -> Option<String> {
         let incomplete = match &self.extent {

@@ -1,4 +1,4 @@
-//! The history that the commits of a repository tell.
+//! Reads the history from the git commits of the registry.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -11,11 +11,11 @@ use acp_registry_core::sys::git::{self, Change, Cut, Log};
 /// The largest manifest that is read, in bytes.
 const MANIFEST_LIMIT: u64 = 1 << 20;
 
-/// How long name and version are at most together, in bytes: those of all commits are in memory at once. A manifest with
-/// longer ones counts as unreadable.
+/// The maximum length of name and version together, in bytes, because those of all commits are in memory at once.
+/// Manifests with longer ones are ignored.
 const HEAD_LIMIT: usize = 1 << 10;
 
-/// What a manifest says of itself, as far as it matters here.
+/// The members of a manifest that the history needs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 struct Head {
     #[serde(default)]
@@ -24,10 +24,11 @@ struct Head {
 }
 
 impl History {
-    /// The history of the registry in `directory`, as the commits on the way to `HEAD` tell it: what came by a merge came
-    /// when it was merged. What is not committed is not in it.
+    /// Reads the history of the registry in `directory` from the first parents of `HEAD`: a merged change counts at
+    /// the time of the merge. Uncommitted changes are ignored.
     ///
-    /// Without git or a repository it is empty and says so, and in a shallow clone what was there before has no date.
+    /// Without git or a repository, the history is empty and its extent says why. In a shallow clone, agents that
+    /// were added before its first commit have no date.
     #[must_use]
     pub fn of_registry(directory: &Path) -> Self {
         match read(directory) {
@@ -52,7 +53,7 @@ fn read(directory: &Path) -> Result<(Log, HashMap<String, Head>), git::Error> {
     let mut heads = HashMap::with_capacity(blobs.len());
     if !blobs.is_empty() {
         git::blobs(directory, &blobs, MANIFEST_LIMIT, |blob, bytes| {
-            // What is not a manifest is passed over: the last one that was counts.
+            // An unreadable manifest is ignored; the last readable one counts.
             if let Ok(head) = serde_json::from_slice::<Head>(bytes)
                 && head.name.len() + head.version.len() <= HEAD_LIMIT
             {
@@ -63,16 +64,18 @@ fn read(directory: &Path) -> Result<(Log, HashMap<String, Head>), git::Error> {
     Ok((log, heads))
 }
 
-/// The events between the states that the commits left behind.
+/// Compares the manifests of consecutive commits, and returns the changes as events.
 fn follow(log: &Log, heads: &HashMap<String, Head>) -> History {
     let mut state: BTreeMap<&str, &Head> = BTreeMap::new();
     let mut events = Vec::new();
     for commit in log.commits.iter().rev() {
         let Some(time) = Moment::from_unix(commit.time) else { continue };
-        // Backwards, as all is turned around in the end: the agents of a commit are then from A to Z.
+        // In reverse, because [`History::new`] reverses the events: the agents of a commit are then in alphabetical
+        // order.
         for Change { path, blob, is_new } in commit.changes.iter().rev() {
             let Some(id) = path.strip_suffix("/agent.json").filter(|id| is_id(id)) else { continue };
-            // Where a shallow clone begins, everything looks new; where a long log was cut, the first change seen does.
+            // At the start of a shallow clone, all files look new. In a log that was cut, the first change of an
+            // agent does.
             let is_start = match log.cut {
                 None => false,
                 Some(Cut::Shallow) => commit.is_root,
@@ -89,7 +92,7 @@ fn follow(log: &Log, heads: &HashMap<String, Head>) -> History {
                     state.insert(id, head);
                     continue;
                 }
-                // Gone before it was known, or not to be read.
+                // Removed before a readable manifest was found, or not readable.
                 _ => continue,
             };
             if kind == Kind::Withdrawn {
@@ -122,7 +125,7 @@ mod tests {
         names.iter().map(|(blob, version)| ((*blob).to_owned(), head(version))).collect()
     }
 
-    /// Commits, oldest first: each a time and its changes.
+    /// Creates a log from commits, oldest first: each has a time and its changes.
     fn log(commits: &[(i64, &[(&str, &str)])], cut: Option<Cut>) -> Log {
         let change = |(path, blob): &(&str, &str)| {
             let blob = (!blob.is_empty()).then(|| (*blob).to_owned());
