@@ -21,7 +21,7 @@ use acp_registry_core::net::{self, AllowedHosts};
 use acp_registry_core::sums::is_name;
 use acp_registry_core::text::{printable, quote};
 
-/// How long the store may send no data. Uploading counts as such, and connections can be slow.
+/// How long to wait while the store sends no data. It sends none during an upload, and connections can be slow.
 const IDLE: Duration = Duration::from_mins(5);
 
 /// Object metadata with the fingerprint of the content and headers that this program sent.
