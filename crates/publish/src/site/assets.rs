@@ -1,4 +1,5 @@
-//! Style, scripts and the icon of the site. Names hold a digest, so that a copy once fetched stays good.
+//! Style, scripts and icon of the site. File names contain a digest of the content, so that browsers can cache them
+//! for ever.
 
 use sha2::{Digest, Sha256};
 
@@ -21,7 +22,7 @@ pub(super) struct Assets {
 }
 
 impl Assets {
-    /// The paths, and the files themselves.
+    /// Returns the paths, and the files with their content.
     pub(super) fn all() -> (Self, Vec<(String, Vec<u8>)>) {
         let files = FILES.map(|(stem, ending, text)| {
             let bytes = if ending == "js" { without_comments(text) } else { text.to_owned() }.into_bytes();
@@ -32,13 +33,13 @@ impl Assets {
     }
 }
 
-/// A path that changes with the content.
+/// Returns a path that contains a digest of the content.
 pub(super) fn hashed(stem: &str, ending: &str, bytes: &[u8]) -> String {
     let digest = acp_registry_core::digest::hex(&Sha256::digest(bytes));
     format!("assets/{stem}.{}.{ending}", digest.get(..12).unwrap_or_default())
 }
 
-/// A script without comments, which are for those who change it, and without indentation.
+/// Removes comments and indentation from a script to make it smaller.
 fn without_comments(script: &str) -> String {
     let lines = script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
     lines.flat_map(|line| [line, "\n"]).collect()
@@ -51,7 +52,7 @@ mod tests {
     #[test]
     fn scripts_lose_their_comments_and_nothing_else() {
         assert_eq!(without_comments("// x\n\n  a('//');\n    // y\n  b(); // z\n"), "a('//');\nb(); // z\n");
-        // In a text that goes on in the next line, a comment would be none.
+        // Lines inside a template literal or a block comment must not be removed.
         for (stem, _, script) in FILES.iter().filter(|(_, ending, _)| *ending == "js") {
             let is_open = |line: &str| line.matches('`').count() % 2 == 1;
             assert!(!script.contains("/*\n") && !script.lines().any(is_open), "{stem}");

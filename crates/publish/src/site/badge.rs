@@ -1,4 +1,4 @@
-//! A badge to show elsewhere: "ACP" and the agent's version, drawn here.
+//! Badges to embed elsewhere: an SVG with "ACP" and the agent's version.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::xml::{self, Xml};
 /// Width of the left part, in pixels.
 const LEFT: usize = 38;
 
-/// The drawing. It says how wide the text is to be, whatever font there is.
+/// Draws the badge. `textLength` sets the width of the text, because fonts differ.
 pub(super) fn svg(listing: &Listing<'_>) -> io::Result<Vec<u8>> {
     let version = if listing.version.is_empty() { "listed" } else { &listing.version };
     let text = version.chars().map(width).sum::<usize>().div_ceil(10);
@@ -38,7 +38,7 @@ pub(super) fn svg(listing: &Listing<'_>) -> io::Result<Vec<u8>> {
     Ok(svg.into_inner())
 }
 
-/// Tenths of a pixel that a character takes at 11 pixels, about.
+/// Approximate width of a character at a font size of 11 pixels, in tenths of a pixel.
 fn width(c: char) -> usize {
     match c {
         '.' | ',' | ':' | 'i' | 'l' | 'j' | '\'' | '!' | '|' => 36,

@@ -1,36 +1,36 @@
-//! A capability snapshot: what agents answered when they were last started.
+//! Capability snapshots: what agents answered in their last handshake.
 //!
-//! Read leniently: a member that is absent or has another type is unknown. What an agent wrote to stderr, and the command
-//! that started it, are not read.
+//! Parsing is lenient: a member that is missing or has another type counts as unknown. The agents' output to stderr
+//! and their command lines are not read.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// What is known of each agent, by id.
+/// The capabilities of agents, by id.
 #[derive(Debug, Clone, Default)]
 pub struct Capabilities {
     rows: BTreeMap<String, Row>,
 }
 
-/// What one agent answered.
+/// The answers of one agent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Row {
-    /// The version that was started.
+    /// The version that was tested.
     pub(super) version: Option<String>,
-    /// The day, `YYYY-MM-DD`.
+    /// The day of the test, as `YYYY-MM-DD`.
     pub(super) day: Option<String>,
-    /// Version of the protocol.
+    /// The protocol version that the agent chose.
     pub(super) protocol: Option<u64>,
-    /// Ways to sign in: name and type.
+    /// Name and type of each authentication method.
     pub(super) auth_methods: Vec<(String, String)>,
-    /// Why it opens no session before it is set up, in its own words.
+    /// Why the agent opens no session before it is set up, as it says itself.
     pub(super) setup_required: Option<String>,
     features: BTreeMap<String, bool>,
     probes: BTreeMap<String, String>,
 }
 
-/// What is known of one capability.
+/// Whether an agent supports a capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Yes,
@@ -59,32 +59,32 @@ impl State {
     }
 }
 
-/// The document is not a snapshot.
+/// The document is not a capability snapshot.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// Not JSON.
+    /// The document is not JSON.
     #[error("is not JSON: {0}")]
     Syntax(#[from] serde_json::Error),
-    /// There is no list of agents in it.
+    /// The document has no list of agents.
     #[error("has no list `agents`")]
     NoRows,
 }
 
 impl Capabilities {
-    /// Reads a snapshot.
+    /// Parses a snapshot, or the JSON report of `verify`.
     ///
     /// # Errors
-    /// [`SnapshotError`] when the text is not JSON, or lists no agents.
+    /// [`SnapshotError`] if the text is not JSON or has no list of agents.
     pub fn parse(text: &[u8]) -> Result<Self, SnapshotError> {
         let document: Value = acp_registry_core::json::whole(text)?;
-        // The report of `verify` has the same rows by another name.
+        // The report of `verify` has the same rows as `results`.
         let list = ["agents", "results"].iter().find_map(|key| document.get(key)?.as_array());
         let list = list.ok_or(SnapshotError::NoRows)?;
         let mut rows = BTreeMap::new();
         for value in list {
             let Some(id) = value.get("id").and_then(Value::as_str) else { continue };
             let Some(row) = Row::read(value) else { continue };
-            // An agent has a row for each distribution: the one that tells most counts.
+            // A snapshot has a row for each distribution of an agent. The one with the most features is used.
             let kept: &mut Row = rows.entry(id.to_owned()).or_default();
             if row.features.len() > kept.features.len() || kept.protocol.is_none() {
                 *kept = row;
@@ -99,7 +99,7 @@ impl Capabilities {
 }
 
 impl Row {
-    /// `None` when the agent was not started, or gave no answer.
+    /// Reads a row; `None` if the agent was not started or did not answer.
     fn read(value: &Value) -> Option<Self> {
         let row = value.as_object()?;
         // The site shows the stable channel.
@@ -129,14 +129,15 @@ impl Row {
         })
     }
 
-    /// What is known of a feature, which has the name of its method where it has one.
+    /// Whether the agent supports a feature, judging by its answer and, if the feature's method was probed, by the
+    /// result.
     pub(super) fn state(&self, feature: &str) -> State {
         match self.features.get(feature) {
             None => State::NotTested,
             Some(false) => State::No,
             Some(true) => match self.probes.get(feature).map(String::as_str) {
                 Some("auth_required") => State::NeedsSignIn,
-                // Announced, but not there.
+                // The agent announces the feature, but does not implement its method.
                 Some("method_not_found") => State::No,
                 _ => State::Yes,
             },
@@ -149,7 +150,7 @@ fn members<T>(object: &Map<String, Value>, key: &str, read: impl Fn(&Value) -> O
     members.filter_map(|(name, value)| Some((name.clone(), read(value)?))).collect()
 }
 
-/// The day of a time in the form of RFC 3339.
+/// The day of an RFC 3339 timestamp.
 fn day(time: &str) -> Option<String> {
     let day = time.get(..10)?;
     let is_day = day.bytes().enumerate().all(|(at, b)| if at == 4 || at == 7 { b == b'-' } else { b.is_ascii_digit() });

@@ -1,4 +1,4 @@
-//! What the script searches: all agents, a column at a time, so that it compresses well.
+//! The catalog that the search script loads: all agents by column, which compresses well.
 
 use serde_json::{Value, json};
 
@@ -6,15 +6,15 @@ use super::facets::COLUMN_NAMES;
 use super::listing::Listing;
 use crate::history::Moment;
 
-/// The catalog as compact JSON.
+/// Returns the catalog as compact JSON.
 pub(super) fn text(listings: &[Listing<'_>]) -> String {
     let column = |of: &dyn Fn(&Listing<'_>) -> Value| Value::Array(listings.iter().map(of).collect());
-    // A name that follows from the id is left out: the script does the same.
+    // Names that can be derived from the id are omitted; the script derives them in the same way.
     let name = |listing: &Listing<'_>| {
         let follows = listing.id.replace('-', " ") == listing.name;
         if follows { json!(0) } else { json!(listing.name) }
     };
-    // Days since 1970; 0 where nothing is known.
+    // Days since 1970; 0 if unknown.
     let days = |of: &dyn Fn(&Listing<'_>) -> Option<Moment>| {
         if listings.iter().all(|listing| listing.events.is_empty()) {
             return Value::Null;

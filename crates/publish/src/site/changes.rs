@@ -1,4 +1,4 @@
-//! What came, changed and went: `/changes/`, feeds and `history.json`.
+//! The changes of a registry: `/changes/`, feeds and `history.json`.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use super::text::shown;
 use super::{File, SiteError, page};
 use crate::history::{Event, Extent, History, Kind};
 
-/// Events on a page.
+/// The number of events on a page.
 const PAGE: usize = 100;
 
-/// Pages of events; `history.json` has them all.
+/// The maximum number of pages; `history.json` has all events.
 const PAGES: usize = 20;
 
 /// An event as pages show it.
@@ -24,7 +24,7 @@ pub(super) struct Change {
     pub(super) label: &'static str,
     pub(super) name: String,
     pub(super) version: String,
-    /// The version before, of an update.
+    /// The previous version, for updates.
     pub(super) from: Option<String>,
     pub(super) time: String,
     pub(super) day: String,
@@ -53,7 +53,7 @@ impl Change {
         }
     }
 
-    /// The events of an agent.
+    /// The latest events of an agent.
     pub(super) fn of(listing: &Listing<'_>) -> Vec<Self> {
         listing.events.iter().take(ENTRIES).map(|event| Self::new(event, true)).collect()
     }
@@ -71,14 +71,14 @@ struct Changes<'a> {
     f: Frame<'a>,
     days: Vec<Day>,
     total: usize,
-    /// Why there is no more, or nothing.
+    /// Why earlier events are missing, or all of them.
     why: Option<&'a str>,
     page: usize,
     pages: usize,
     is_last: bool,
 }
 
-/// What a site needs to tell of changes.
+/// The events that the site shows, with what is needed to render them.
 pub(super) struct Told<'a> {
     site: &'a Site,
     extent: &'a Extent,
@@ -87,8 +87,8 @@ pub(super) struct Told<'a> {
 }
 
 impl<'a> Told<'a> {
-    /// Agents that are in the registry, but not in the index, are not shown: only what is published, and what was
-    /// withdrawn, counts.
+    /// Selects the events of published and withdrawn agents. Agents of the registry that are not in the index are
+    /// omitted.
     pub(super) fn new(site: &'a Site, history: &'a History, listings: &'a [Listing<'_>]) -> Self {
         let present: BTreeSet<&str> = listings.iter().map(|listing| listing.id.as_str()).collect();
         let agents = history.by_agent();
@@ -102,7 +102,7 @@ impl<'a> Told<'a> {
         Change::new(event, self.present.contains(event.id.as_str()))
     }
 
-    /// `/changes/`, and `/changes/N/` for what does not fit one page.
+    /// Renders `/changes/` and its further pages `/changes/N/`.
     pub(super) fn pages(&self) -> Result<Vec<File>, SiteError> {
         let pages = self.events.len().div_ceil(PAGE).clamp(1, PAGES);
         let one = |number: usize| {
@@ -130,7 +130,7 @@ impl<'a> Told<'a> {
         (1..=pages).map(one).collect()
     }
 
-    /// `new.atom` and `updated.atom`. Without any event there is no time that a feed could have, and no feed.
+    /// Renders `new.atom` and `updated.atom`. Without events there is no feed, because a feed needs an update time.
     pub(super) fn feeds(&self) -> Result<Vec<File>, SiteError> {
         let Some(newest) = self.events.first() else { return Ok(Vec::new()) };
         let feed = |path: &str, title: &str, is_in: fn(&Kind) -> bool| -> Result<File, SiteError> {
@@ -145,7 +145,7 @@ impl<'a> Told<'a> {
         ])
     }
 
-    /// All of it for programs.
+    /// Renders `history.json`; `None` if no history is known.
     pub(super) fn json(&self, history: &History) -> Option<File> {
         let told: BTreeSet<&str> = self.events.iter().map(|event| event.id.as_str()).collect();
         let text = history.to_json(|event| told.contains(event.id.as_str()))?;
@@ -153,7 +153,7 @@ impl<'a> Told<'a> {
     }
 }
 
-/// The feed of an agent, if anything is known of it.
+/// Renders the feed of an agent; `None` if it has no events.
 pub(super) fn agent_feed(site: &Site, listing: &Listing<'_>) -> Result<Option<File>, SiteError> {
     let Some(newest) = listing.events.first() else { return Ok(None) };
     let page = format!("agents/{}/", listing.id);

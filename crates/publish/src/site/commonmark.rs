@@ -1,7 +1,8 @@
-//! The guides' Markdown as the HTML of the site: headings that can be linked to, code and tables that the keyboard can
-//! scroll, links to pages instead of files.
+//! Renders the Markdown of the guides as HTML for the site: headings have anchors, code and tables can be scrolled
+//! with the keyboard, and links to files become links to pages.
 //!
-//! The text is this project's own. What is put into it from the configuration is put in before it is escaped.
+//! The Markdown is written by this project and trusted. Values from the configuration are inserted before text is
+//! escaped.
 
 use std::collections::BTreeSet;
 
@@ -9,30 +10,29 @@ use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser
 
 use super::guides::{GUIDES, REFERENCE};
 
-/// A document.
+/// A rendered document.
 pub(super) struct Rendered {
-    /// What comes before the first section, as HTML.
+    /// The part before the first section, as HTML.
     pub(super) intro: String,
     /// The sections, as HTML.
     pub(super) body: String,
     pub(super) sections: Vec<Section>,
 }
 
-/// A heading of the second level.
+/// A section with a heading of level 2.
 pub(super) struct Section {
     pub(super) id: String,
     pub(super) title: String,
 }
 
-/// Files of the repository, besides documents, that have a page; a link to them works in both places. From a page below
-/// `docs/`.
+/// Links to files of the repository other than documents, as written in `docs/`, and the pages that replace them.
 const PAGES: [(&str, &str); 3] = [
     ("../../crates/gate/src/check/rules/", "../rules/"),
     ("../../crates/publish/src/site/contents.rs", "../../api/"),
     ("../../../../schemas/cli/", "../../api/"),
 ];
 
-/// Renders a document. `put_in` may change text before it is escaped.
+/// Renders a document. `put_in` transforms text before it is escaped.
 pub(super) fn render(markdown: &str, put_in: &dyn Fn(&str) -> String) -> Rendered {
     let events: Vec<Event<'_>> = Parser::new_ext(markdown, Options::ENABLE_TABLES).collect();
     let mut out =
@@ -58,7 +58,7 @@ struct Writer<'a, 'b> {
 }
 
 impl<'a> Writer<'a, '_> {
-    /// What has been added since this was last asked.
+    /// Returns the HTML of the events since the last call.
     fn html(&mut self) -> String {
         let mut text = String::new();
         html::push_html(&mut text, self.events.drain(..));
@@ -116,7 +116,7 @@ impl<'a> Writer<'a, '_> {
             CodeBlockKind::Fenced(info) => info.split([' ', ',']).next().unwrap_or_default(),
             CodeBlockKind::Indented => "",
         };
-        // What has a prompt and an answer in it is not for copying.
+        // Examples with a prompt or with output have no button to copy them.
         let (label, is_copied) = match language {
             "sh" => ("Shell", true),
             "console" => ("Example", false),
@@ -146,7 +146,7 @@ fn inline<'a>(text: impl Into<CowStr<'a>>) -> Event<'a> {
     Event::InlineHtml(text.into())
 }
 
-/// A link to a page of the site or to a web page; anything else leads to the top of its own page.
+/// Opens a link to a page of the site or to an https address. Other targets lead to the top of the page.
 fn open_link(target: &str) -> String {
     match super::text::link(target) {
         Some(address) => format!("<a href=\"{}\" rel=\"noopener noreferrer\">", address.replace('&', "&amp;")),
@@ -154,7 +154,7 @@ fn open_link(target: &str) -> String {
     }
 }
 
-/// The page that a link to a file, or to a heading in one, leads to.
+/// The page for a link to a file, or to a heading in a file.
 fn page(target: &str) -> Option<String> {
     if let Some((_, page)) = PAGES.iter().find(|(file, _)| *file == target) {
         return Some((*page).to_owned());
@@ -170,7 +170,7 @@ fn page(target: &str) -> Option<String> {
     GUIDES.iter().chain(&REFERENCE).any(|guide| guide.id == id).then(|| format!("../{id}/{heading}"))
 }
 
-/// The part of an address that belongs to a heading.
+/// The anchor of a heading.
 fn slug(title: &str) -> String {
     let words = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join("-")

@@ -1,20 +1,21 @@
-//! `/api/`: what is in the published tree. A test holds this table and the tree together.
+//! `/api/`: a list of all kinds of files in a published tree. A test compares it with a built tree.
 
 use askama::Template;
 
 use super::pages::{Frame, Site};
 use acp_registry_gate::config::AgentFile;
 
-/// A kind of file of the published tree.
+/// A kind of file in the published tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Published {
-    /// Its path. `{id}` is an agent's id, `{digest}` a part of a digest, `{N}` a number and `{…}` any other single name.
+    /// The path. `{id}` is an agent's id, `{digest}` a part of a digest, `{N}` a number, and `{…}` any other single
+    /// name.
     pub path: &'static str,
-    /// What it is, in a sentence or two.
+    /// What the file contains, in one or two sentences.
     pub about: &'static str,
-    /// Whether other programs may rely on it.
+    /// Whether other programs may rely on the file.
     pub is_stable: bool,
-    /// Whether an agent has it only if the configuration says so.
+    /// The setting that enables this file of an agent; `None` if the file does not depend on the configuration.
     pub of_agent: Option<AgentFile>,
 }
 
@@ -30,7 +31,7 @@ const fn pages(path: &'static str, about: &'static str) -> Published {
     Published { path, about, is_stable: false, of_agent: None }
 }
 
-/// All kinds of files: first those for programs, then the pages.
+/// All kinds of files: first the machine-readable files, then the pages.
 pub const CONTENTS: &[Published] = &[
     data(
         "registry.json",
@@ -122,10 +123,10 @@ pub(super) struct Api<'a> {
     pages: Vec<Row>,
 }
 
-/// A row of the table: the path in parts, those that vary marked.
+/// A row of the table.
 struct Row {
     path: &'static str,
-    /// Whether the path is that of a file, which can be linked to.
+    /// Whether the file exists under exactly this path, so that it can be linked to.
     is_link: bool,
     about: &'static str,
 }

@@ -1,4 +1,4 @@
-//! The page of an agent, and its files beside it.
+//! The page of an agent, and the files beside it.
 
 use askama::Template;
 use serde_json::{Map, Value, json};
@@ -25,12 +25,12 @@ struct Detail<'a> {
     preview: Option<String>,
     setups: &'a [Setup],
     targets: Vec<Target>,
-    /// Names and types of the ways to sign in.
+    /// Name and type of each authentication method.
     auth: Vec<(String, String)>,
     changes: Vec<Change>,
-    /// Whether there is a feed of them.
+    /// Whether the agent has a feed.
     has_feed: bool,
-    /// Where the entry can be edited, and whether the address is that of the entry.
+    /// The address for editing the entry, and whether it leads to the entry itself.
     edit: Option<(String, bool)>,
     badge: Option<String>,
 }
@@ -41,22 +41,22 @@ impl Detail<'_> {
     }
 }
 
-/// What the page and its Markdown say alike.
+/// The facts that both the page and its Markdown show.
 pub(super) struct Facts {
-    /// Days.
+    /// Days as `YYYY-MM-DD`.
     pub(super) added: Option<String>,
     pub(super) updated: Option<String>,
     pub(super) sign_in: String,
-    /// What must be set up first, in the agent's own words.
+    /// What must be set up before the first session, as the agent says itself.
     pub(super) setup: Option<String>,
-    /// Kinds and names of packages.
+    /// Kind and name of each package.
     pub(super) packages: Vec<(&'static str, String)>,
-    /// The version that was started.
+    /// The version whose capabilities were tested.
     pub(super) row_version: String,
     pub(super) capabilities: Vec<(&'static str, State)>,
 }
 
-/// The archive of a platform.
+/// The archive for a platform.
 pub(super) struct Target {
     pub(super) os: String,
     pub(super) arch: String,
@@ -66,7 +66,7 @@ pub(super) struct Target {
     pub(super) start: Option<String>,
 }
 
-/// The files of an agent.
+/// Renders the page of an agent and the files that the configuration asks for.
 pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, SiteError> {
     let path = format!("agents/{}/", listing.id);
     let description = if listing.summary.is_empty() { &listing.name } else { &listing.summary };
@@ -110,7 +110,7 @@ fn facts(listing: &Listing<'_>) -> Facts {
     let (added, updated) = (listing.added(), listing.updated());
     Facts {
         added: added.map(Moment::day),
-        // What has not changed since it came was not updated.
+        // An agent that has not changed since it was added has no update.
         updated: updated.filter(|time| Some(*time) != added).map(Moment::day),
         setup: listing.row.and_then(|row| row.setup_required.as_deref()).map(|words| shown(words, 2000)),
         sign_in: match listing.row {
@@ -153,7 +153,7 @@ pub(super) fn target(target: &BinaryTarget) -> Target {
     }
 }
 
-/// What search engines may know, all of it from the manifest.
+/// Metadata for search engines as JSON-LD, taken from the manifest only.
 fn json_ld(address: &str, listing: &Listing<'_>) -> Value {
     let mut object = Map::new();
     let mut set = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));

@@ -1,4 +1,4 @@
-//! `/editors/<client>/`: how any agent is added to a client, and which agents there are for it.
+//! `/editors/<client>/`: how to add an agent to a client, and the agents that can be added.
 
 use askama::Template;
 
@@ -8,7 +8,7 @@ use super::pages::{Frame, Site};
 use super::{File, SiteError, page};
 use acp_registry_client::settings::{CLIENTS, Client};
 
-/// Agents that a page names; where there are more, the lists of the site have them.
+/// A page lists up to this many agents; with more, it links to the lists of the site.
 const NAMED: usize = 100;
 
 #[derive(Template)]
@@ -23,14 +23,14 @@ struct Editors<'a> {
 struct Editor<'a> {
     f: Frame<'a>,
     client: &'static Client,
-    /// An agent and its settings, to see what they look like.
+    /// An example: an agent and its settings.
     example: Option<(&'a Listing<'a>, Setup)>,
     ways: Vec<Way>,
     agents: &'a [Listing<'a>],
     total: usize,
 }
 
-/// A way to run, and how many agents have it.
+/// A kind of distribution, and how many agents have it.
 struct Way {
     slug: &'static str,
     label: &'static str,
@@ -38,7 +38,7 @@ struct Way {
     count: usize,
 }
 
-/// What a computer needs for each way to run.
+/// What each kind of distribution needs on the user's computer.
 const NEEDS: [(&str, &str); 3] = [
     ("npx", "start at once, if Node.js is installed"),
     ("uvx", "start at once, if uv is installed"),

@@ -1,10 +1,10 @@
-//! What agents can be filtered by. A value is a set of bits of a column; an agent has one set of bits per column.
+//! The filters of the catalog. A filter value is a set of bits in a column; an agent has one set of bits per column.
 
 use acp_registry_core::manifest::{Agent, Platform};
 
 use super::capabilities::{Row, State};
 
-/// How many columns there are.
+/// The number of columns.
 pub(super) const COLUMNS: usize = 6;
 
 const PLATFORM: usize = 0;
@@ -14,30 +14,30 @@ const AUTH: usize = 3;
 const CAPABILITY: usize = 4;
 const PROTOCOL: usize = 5;
 
-/// Names of the columns in the catalog.
+/// The names of the columns in the catalog.
 pub(super) const COLUMN_NAMES: [&str; COLUMNS] = ["platform", "dist", "license", "auth", "cap", "protocol"];
 
-/// A group of values that are alternatives, or, for capabilities, demands.
+/// A group of filter values. Chosen values are alternatives, except capabilities, which are all required.
 pub(super) struct Group {
-    /// Name in addresses.
+    /// Name in URLs.
     pub(super) key: &'static str,
     /// Heading.
     pub(super) title: &'static str,
     /// Index of the column.
     pub(super) column: usize,
-    /// Whether an agent must have all chosen values, not just one.
+    /// Whether an agent must have all chosen values, instead of any.
     pub(super) is_all: bool,
-    /// The values.
+    /// The values of the group.
     pub(super) values: &'static [Value],
 }
 
 /// A value of a group.
 pub(super) struct Value {
-    /// Name in addresses.
+    /// Name in URLs.
     pub(super) slug: &'static str,
-    /// What people read.
+    /// Label on pages.
     pub(super) label: &'static str,
-    /// The bits that an agent with this value has one of.
+    /// An agent has this value if it has any of these bits.
     pub(super) bits: u32,
 }
 
@@ -45,8 +45,8 @@ const fn value(slug: &'static str, label: &'static str, bits: u32) -> Value {
     Value { slug, label, bits }
 }
 
-/// All groups. Platforms have the bits of [`Platform::ALL`], so that a system and an architecture chosen together mean one
-/// platform, not two.
+/// All groups. Systems and processors share the platform column, with the bits of [`Platform::ALL`], so that a system
+/// and a processor chosen together match a single platform.
 pub(super) const GROUPS: &[Group] = &[
     Group {
         key: "os",
@@ -137,19 +137,19 @@ pub(super) const GROUPS: &[Group] = &[
     },
 ];
 
-/// The capabilities that pages show: the feature's name and its label.
+/// The feature name and the filter value of each capability that pages show.
 pub(super) fn capabilities() -> impl Iterator<Item = (String, &'static Value)> {
     let values = GROUPS.iter().filter(|group| group.column == CAPABILITY).flat_map(|group| group.values);
     values.map(|value| (value.slug.replacen('-', "/", 1), value))
 }
 
-/// The bits of an agent.
+/// Returns the bits of an agent in each column.
 pub(super) fn bits(agent: &Agent, row: Option<&Row>) -> [u32; COLUMNS] {
     let mut bits = [0; COLUMNS];
     let distribution = &agent.distribution;
     let is_packaged = distribution.packages().next().is_some();
     for (at, platform) in Platform::ALL.iter().enumerate() {
-        // Package runners are there for every platform; what a package itself wants is not known here.
+        // Package runners exist on every platform. Requirements of the package itself are not known.
         if is_packaged || distribution.binary.iter().any(|target| target.platform == platform.as_str()) {
             bits[PLATFORM] |= 1 << at;
         }
@@ -190,7 +190,7 @@ pub(super) fn bits(agent: &Agent, row: Option<&Row>) -> [u32; COLUMNS] {
     bits
 }
 
-/// Whether the licence lets everybody use, change and pass on the program, as SPDX and the OSI see it.
+/// Whether the licence is open source: approved by the OSI or free according to the FSF.
 fn is_open(license: &str) -> bool {
     spdx::Expression::parse_mode(license, spdx::ParseMode::LAX).is_ok_and(|expression| {
         expression.evaluate(|requirement| {

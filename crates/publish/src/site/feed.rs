@@ -1,4 +1,4 @@
-//! Feeds of changes, in the form of RFC 4287.
+//! Atom feeds of changes (RFC 4287).
 
 use std::io;
 
@@ -6,7 +6,7 @@ use super::changes::Change;
 use super::xml::{self, Xml, empty_line, end_line, text_line};
 use super::{File, SiteError};
 
-/// How many changes a feed has.
+/// The maximum number of entries of a feed.
 pub(super) const ENTRIES: usize = 50;
 
 /// A feed.
@@ -17,13 +17,13 @@ pub(super) struct Feed<'a> {
     /// Path of the page with the same changes.
     pub(super) page: &'a str,
     pub(super) title: &'a str,
-    /// Time of the newest change, which may be one of another feed.
+    /// Time of the newest event. It may be in another feed.
     pub(super) updated: &'a str,
     pub(super) changes: &'a [Change],
 }
 
 impl Feed<'_> {
-    /// The file of the feed.
+    /// Renders the feed.
     pub(super) fn file(&self) -> Result<File, SiteError> {
         let bytes = xml::document("feed", "http://www.w3.org/2005/Atom", |xml| {
             let address = format!("{}/{}", self.base_url, self.path);

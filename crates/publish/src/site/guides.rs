@@ -1,4 +1,4 @@
-//! `/docs/`: a guide for each kind of reader, and the reference, from the Markdown in `docs/`.
+//! `/docs/`: the guides, the reference and the pages of commands, from the Markdown in `docs/`.
 
 use askama::Template;
 
@@ -7,17 +7,17 @@ use super::pages::{Frame, Site};
 use super::{File, SiteError, page};
 use acp_registry_core::registry::DEFAULT_BASE_URL;
 
-/// A guide.
+/// A document: a guide or a page of the reference.
 pub(super) struct Guide {
-    /// Its folder below `docs/`, and its file without the ending.
+    /// The folder below `/docs/`, which is the file's name without its extension.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
-    /// For whom it is, and what is in it.
+    /// Its content and audience, in one sentence.
     pub(super) about: &'static str,
     pub(super) text: &'static str,
 }
 
-/// All guides, in the order in which people are likely to look for them.
+/// The guides, ordered by how many readers need them.
 pub(super) const GUIDES: [Guide; 4] = [
     Guide {
         id: "user",
@@ -45,7 +45,7 @@ pub(super) const GUIDES: [Guide; 4] = [
     },
 ];
 
-/// The reference, in the order of the work of people who run a registry, then of those who use one.
+/// The reference, first for those who run a registry, then for those who use one.
 pub(super) const REFERENCE: [Guide; 9] = [
     Guide {
         id: "registries",
@@ -103,32 +103,32 @@ pub(super) const REFERENCE: [Guide; 9] = [
     },
 ];
 
-/// The pages of commands: name and Markdown.
+/// Name and Markdown of each command's page.
 macro_rules! commands {
     ($($name:literal),* $(,)?) => {
         [$(($name, include_str!(concat!("../../../../docs/commands/acp-registry-", $name, ".md")))),*]
     };
 }
 
-/// Every command with its page, which `acp-registry man --markdown` writes.
+/// The page of every command, written by `acp-registry man --markdown`.
 pub(super) const COMMANDS: [(&str, &str); 29] = commands![
     "search", "list", "info", "resolve", "install", "run", "which", "update", "uninstall", "gc", "doctor", "login",
     "logout", "config", "new", "probe", "validate", "rules", "explain", "init", "build", "serve", "publish",
     "publish-prune", "diff", "verify", "bump", "report", "completions",
 ];
 
-/// A page of the reference for one command.
+/// The page of a command.
 struct CommandPage {
-    /// Its folder below `docs/`.
+    /// The folder of the page.
     path: String,
-    /// The whole command line.
+    /// The full name of the command, with `acp-registry`.
     title: &'static str,
     about: &'static str,
     text: &'static str,
 }
 
 impl CommandPage {
-    /// The title is the first line of the page, what the command does the first paragraph.
+    /// The title is the first line of the Markdown, the description its first paragraph.
     fn of((name, text): &(&'static str, &'static str)) -> Self {
         let mut paragraphs = text.split("\n\n");
         let title = paragraphs.next().unwrap_or_default().trim_start_matches("# ");
@@ -177,7 +177,7 @@ pub(super) fn pages(site: &Site) -> Result<Vec<File>, SiteError> {
     Ok(files)
 }
 
-/// A page from Markdown, in which addresses below the public registry's are those of this one.
+/// Renders a page from Markdown, and replaces the address of the public registry with that of this one.
 fn document(site: &Site, path: &str, title: &'static str, about: &str, markdown: &str) -> Result<File, SiteError> {
     let base = site.registry_url.as_deref().and_then(|url| url.strip_suffix("/registry.json"));
     let f = Frame::new(site, path, &format!("{title} – ACP agents"), about);

@@ -1,20 +1,20 @@
-//! How an agent is set up, client by client.
+//! Setup instructions for an agent, by client.
 
 use super::listing::Listing;
 use acp_registry_client::settings::{
     CLIENTS, Client, Launch, PROGRAM, SETTINGS_LIMIT, powershell, shell, zed_registry,
 };
 
-/// A client with what to copy for one agent.
+/// Instructions for one client.
 pub(super) struct Setup {
     pub(super) client: &'static Client,
-    /// What else to know; may be empty.
+    /// An additional note; may be empty.
     pub(super) note: &'static str,
-    /// What to copy, each with a title; none where that would be too long to be read.
+    /// The snippets to copy; empty if they would be too long.
     pub(super) snippets: Vec<Snippet>,
 }
 
-/// Something to copy.
+/// A text to copy.
 pub(super) struct Snippet {
     pub(super) title: String,
     pub(super) text: String,
@@ -29,7 +29,8 @@ fn snippet(title: &str, text: &str) -> Option<Snippet> {
     (text.len() <= SETTINGS_LIMIT).then(|| Snippet { title: title.to_owned(), text: text.trim_end().to_owned() })
 }
 
-/// How an agent is set up in every client. `index` is the address that `acp-registry` must be given, if any.
+/// Returns the instructions for every client. `index` is the index address that `acp-registry` needs, if it is not
+/// the default.
 pub(super) fn setups(listing: &Listing<'_>, index: Option<&str>) -> Vec<Setup> {
     let flags: Vec<&str> = index.into_iter().flat_map(|index| ["--index", index]).collect();
     let run = Launch::of_run(&listing.id, &listing.name, &flags);
@@ -46,7 +47,7 @@ pub(super) fn setups(listing: &Listing<'_>, index: Option<&str>) -> Vec<Setup> {
             }
             "cli" => (RUN, command_lines(&run, launch)),
             _ => {
-                // Its settings name a program without a path.
+                // The snippet names a program without its path, so that a note about paths applies.
                 let note = if client.path_note.is_empty() { client.note } else { client.path_note };
                 (note, settings(client, "Settings"))
             }
@@ -56,7 +57,7 @@ pub(super) fn setups(listing: &Listing<'_>, index: Option<&str>) -> Vec<Setup> {
     CLIENTS.iter().map(setup).collect()
 }
 
-/// Commands for every shell, whatever system the site is built on.
+/// Commands for every shell, independent of the system that builds the site.
 fn command_lines(run: &Launch, launch: &Launch) -> Vec<Snippet> {
     let posix = |launch: &Launch| shell::command(&launch.env, launch.words());
     let mut snippets: Vec<Snippet> =
@@ -70,7 +71,7 @@ fn command_lines(run: &Launch, launch: &Launch) -> Vec<Snippet> {
     snippets
 }
 
-/// How the program of an unpacked archive is started; `None` where no shell takes it.
+/// The command that starts the program of an unpacked archive; `None` if it cannot be quoted or is too long.
 pub(super) fn start(platform: &str, cmd: &str, args: &[String], env: &[(String, String)]) -> Option<String> {
     let args = args.iter().map(String::as_str);
     let text = if platform.starts_with("windows") {

@@ -1,4 +1,4 @@
-//! AGGREGATE: what pages say of one agent, taken together once.
+//! AGGREGATE: collects what pages show of an agent.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use crate::history::{Event, Kind, Moment};
 use acp_registry_client::settings::display_name;
 use acp_registry_core::manifest::Agent;
 
-/// Limits of what is shown of a member, in Unicode scalar values.
+/// Limits of the shown length of members, in Unicode scalar values, and of the number of authors.
 const LICENSE: usize = 80;
 const VERSION: usize = 40;
 const DESCRIPTION: usize = 600;
 const AUTHOR: usize = 100;
 const AUTHORS: usize = 20;
-/// Descriptions in lists and in the catalog end here.
+/// The maximum length of a description in lists and in the catalog.
 const SUMMARY: usize = 160;
 
 /// An agent of the index.
@@ -36,15 +36,15 @@ pub(super) struct Listing<'a> {
     pub(super) has_icon: bool,
     pub(super) bits: [u32; COLUMNS],
     pub(super) row: Option<&'a Row>,
-    /// What happened to it, newest first.
+    /// The events of the agent, newest first.
     pub(super) events: Vec<&'a Event>,
     pub(super) agent: Agent,
-    /// The entry of the index.
+    /// The agent's entry in the index.
     pub(super) entry: &'a Value,
 }
 
 impl<'a> Listing<'a> {
-    /// `None` for an entry without an id that could be part of an address.
+    /// Reads an entry of the index; `None` if its id cannot be part of a URL.
     pub(super) fn new(
         entry: &'a Value,
         capabilities: &'a Capabilities,
@@ -79,23 +79,23 @@ impl<'a> Listing<'a> {
         })
     }
 
-    /// When it came, for the last time.
+    /// When the agent was added; the last time, if it was added more than once.
     pub(super) fn added(&self) -> Option<Moment> {
         self.events.iter().find(|event| event.kind == Kind::Added).map(|event| event.time)
     }
 
-    /// When it got the version that it has.
+    /// When the agent got its current version.
     pub(super) fn updated(&self) -> Option<Moment> {
         let last = self.events.first().filter(|event| event.kind != Kind::Withdrawn)?;
         (last.version == self.agent.version).then_some(last.time)
     }
 
-    /// By name as people read it, then by id.
+    /// The sort key: the lower-case name, then the id.
     pub(super) fn order(&self) -> (String, String) {
         (self.name.to_lowercase(), self.id.clone())
     }
 
-    /// What the card says below the description: the ways to run, then the systems.
+    /// The last line of a card: the kinds of distributions, then the systems.
     pub(super) fn tags(&self) -> String {
         let chosen = GROUPS.iter().filter(|group| group.key == "dist" || group.key == "os").rev();
         let of_group = chosen.map(|group| {
@@ -105,7 +105,7 @@ impl<'a> Listing<'a> {
         of_group.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" · ")
     }
 
-    /// The labels of a group's values that the agent has.
+    /// The labels of the agent's values in a group.
     pub(super) fn labels(&self, key: &str) -> String {
         let group = GROUPS.iter().filter(|group| group.key == key);
         let values =

@@ -1,4 +1,4 @@
-//! Pages with many agents: A to Z, one for each facet's value, and the capabilities of all.
+//! Lists of agents: all from A to Z, the agents of each filter value, and the capability matrix.
 
 use rayon::prelude::*;
 
@@ -9,16 +9,16 @@ use super::pages::{Frame, List, Matrix, MatrixRow, Site};
 use super::text::{agents_that_speak, shown};
 use super::{File, SiteError, page};
 
-/// Agents on a page.
+/// The number of agents on a page.
 const PAGE: usize = 100;
 
-/// `/all/N/`.
+/// Renders `/all/N/`.
 pub(super) fn all(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
     let agents: Vec<&Listing<'_>> = listings.iter().collect();
     pages(site, &agents, "all", "All agents from A to Z", None)
 }
 
-/// `/<group>/<value>/`, and `/<group>/<value>/N/` for what does not fit one page.
+/// Renders `/<group>/<value>/` and its further pages `/<group>/<value>/N/`.
 pub(super) fn by_facet(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
     let mut files = Vec::new();
     for group in &site.groups {
@@ -42,7 +42,7 @@ fn pages(
     query: Option<&str>,
 ) -> Result<Vec<File>, SiteError> {
     let count = agents.len().div_ceil(PAGE).max(1);
-    // A facet's first page is at the facet's own address; of all agents, every page has a number.
+    // The first page of a filter value has no number; all pages of the complete list do.
     let is_bare = |number: usize| number == 1 && query.is_some();
     let address = |number| if is_bare(number) { format!("{folder}/") } else { format!("{folder}/{number}/") };
     let one = |number: usize| {
@@ -67,10 +67,10 @@ fn pages(
     (1..=count).into_par_iter().map(one).collect()
 }
 
-/// `/matrix/`, and `/matrix/N/` for what does not fit one page.
+/// Renders `/matrix/` and its further pages `/matrix/N/`.
 pub(super) fn matrix(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
     let tested = listings.iter().filter(|listing| listing.row.is_some()).count();
-    // Without any answer there is nothing to compare.
+    // Without capabilities the matrix is empty.
     let listings = if tested == 0 { &[] } else { listings };
     let pages = listings.len().div_ceil(PAGE).max(1);
     let one = |number: usize| {

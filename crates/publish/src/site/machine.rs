@@ -9,7 +9,7 @@ use super::xml::{self, empty_line, text_line};
 use super::{CSP, File, ICON_CSP, SiteError, sitemap, text};
 use acp_registry_gate::config::AgentFile;
 
-/// All of them. `pages` are the names of the pages' files.
+/// Renders all of these files. `pages` are the file names of the pages.
 pub(super) fn files<'a>(
     site: &Site,
     listings: &[Listing<'_>],
@@ -29,7 +29,7 @@ pub(super) fn files<'a>(
     Ok(files)
 }
 
-/// What lets a browser search the catalog from its address bar.
+/// Renders `opensearch.xml`, which lets browsers search the catalog from the address bar.
 fn open_search(base_url: &str) -> io::Result<Vec<u8>> {
     xml::document("OpenSearchDescription", "http://a9.com/-/spec/opensearch/1.1/", |xml| {
         text_line(xml, "ShortName", "ACP agents")?;
@@ -67,7 +67,7 @@ fn llms(site: &Site, listings: &[Listing<'_>]) -> String {
     out
 }
 
-/// For hosts that read `_headers`. Icons get a policy of their own instead of the pages'.
+/// Renders `_headers` for hosts that read it. Icons have a policy of their own.
 fn headers() -> String {
     format!(
         "/*\n  Content-Security-Policy: {CSP}; frame-ancestors 'none'\n  X-Content-Type-Options: nosniff\n  Referrer-Policy: no-referrer\n\

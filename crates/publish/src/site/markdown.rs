@@ -1,4 +1,4 @@
-//! The page of an agent as Markdown, for programs that read text.
+//! The page of an agent as Markdown.
 
 use super::changes::Change;
 use super::detail::{Facts, target};
@@ -6,7 +6,7 @@ use super::install::Setup;
 use super::listing::Listing;
 use super::text::{markdown as text, shown};
 
-/// The page; whatever a manifest holds is text in it, not markup.
+/// Renders the page. Markup in manifests is escaped.
 pub(super) fn page(base_url: &str, listing: &Listing<'_>, setups: &[Setup], facts: &Facts) -> String {
     let mut out = format!("# {}\n\n", text(&listing.name));
     if !listing.description.is_empty() {
@@ -31,7 +31,7 @@ pub(super) fn page(base_url: &str, listing: &Listing<'_>, setups: &[Setup], fact
     }
     for (key, value) in [("Website", &listing.website), ("Source", &listing.repository)] {
         if let Some(address) = value {
-            // The URL parser has percent-encoded what could end an autolink.
+            // The URL parser percent-encodes characters that would end an autolink.
             out.push_str(&format!("- {key}: <{address}>\n"));
         }
     }
@@ -79,7 +79,7 @@ pub(super) fn page(base_url: &str, listing: &Listing<'_>, setups: &[Setup], fact
     out
 }
 
-/// A fence that no line of the text is.
+/// A fence that is longer than any run of backticks in the text.
 fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     "`".repeat((longest + 1).max(3))

@@ -1,12 +1,12 @@
 //! RENDER: a published index to the pages of the catalog site.
 //!
-//! * [`render`]: index and capability snapshot to files, without touching the disk
-//! * [`Capabilities`]: the snapshot
-//! * [`CONTENTS`]: what is in a published tree
+//! * [`render`]: renders the files of the site in memory
+//! * [`Capabilities`]: a capability snapshot
+//! * [`CONTENTS`]: the kinds of files in a published tree
 //!
-//! Pages are templates in `templates/`; XML is written element by element (`xml`). Style and scripts are plain files in
-//! `src/site/assets/`, and scripts are served without their comments. Links are relative, so that the site works below any
-//! path. What manifests say is bounded and escaped; nothing on a page comes from another host.
+//! Pages are templates in `templates/`; XML is written element by element (`xml`). Style and scripts are plain files
+//! in `src/site/assets/`; comments are removed from scripts. Links are relative, so that the site works below any
+//! path. Texts from manifests are limited in length and escaped. Pages load nothing from other hosts.
 
 mod assets;
 mod badge;
@@ -50,52 +50,54 @@ use acp_registry_gate::config::SiteConfig;
 /// How many agents the home page shows at a time.
 const FIRST: usize = 24;
 
-/// The policy of the icons of agents: opened directly, an SVG is a document.
+/// The Content Security Policy of the agents' icons. An SVG that is opened directly is a document, which could run
+/// scripts.
 pub const ICON_CSP: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-/// The policy of every page. Nothing inline, nothing from elsewhere, and no text becomes markup or code.
+/// The Content Security Policy of all pages: no inline scripts or styles, nothing from other hosts, and no text can
+/// become markup or code.
 pub const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
     base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// What the site is made of.
+/// The inputs of the site.
 pub struct Options<'a> {
     /// The published index, as JSON.
     pub index: &'a [u8],
-    /// Address under which the tree will be found, without a slash at the end.
+    /// Base URL of the published tree, without a slash at the end.
     pub base_url: &'a str,
-    /// Address of the index, where people have to name it to `acp-registry`.
+    /// The URL of the index that the commands on the pages name; `None` for the default registry.
     pub registry_url: Option<&'a str>,
-    /// What the configuration says of the site.
+    /// The `[site]` settings of the configuration.
     pub config: &'a SiteConfig,
-    /// What agents answered when they were last started.
+    /// The capabilities of the agents.
     pub capabilities: &'a Capabilities,
-    /// When agents came, changed and went.
+    /// The history of the registry.
     pub history: &'a History,
-    /// Whether `<id>.svg` is published for an agent.
+    /// Returns whether `<id>.svg` is published for an agent.
     pub has_icon: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
-/// Why there is no site.
+/// Why the site cannot be rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum SiteError {
     /// The index is not JSON.
     #[error("the index cannot be read: {0}")]
     Index(#[from] serde_json::Error),
-    /// A template fails.
+    /// A template cannot be rendered.
     #[error("a page cannot be rendered: {0}")]
     Template(#[from] askama::Error),
-    /// A feed, a sitemap or a badge fails.
+    /// A feed, a sitemap or a badge cannot be written.
     #[error("an XML file cannot be written: {0}")]
     Xml(#[from] std::io::Error),
 }
 
-/// A file of the site: its path and its content.
+/// Path and content of a file.
 type File = (String, Vec<u8>);
 
-/// Renders all pages. The same options give the same bytes.
+/// Renders all files of the site. The same options give the same bytes.
 ///
 /// # Errors
-/// [`SiteError`]; a well-formed index gives none.
+/// [`SiteError::Index`] if the index is not JSON. The other errors do not occur with a valid index.
 pub fn render(options: &Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteError> {
     let index: Value = serde_json::from_slice(options.index)?;
     let entries = index.get("agents").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -141,18 +143,18 @@ pub fn render(options: &Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteEr
     Ok(files.into_iter().collect())
 }
 
-/// Whether a file without a variable part in its name is in the tree.
+/// Whether the tree has a file of this path. Paths with placeholders count as missing.
 fn is_there(files: &[File], path: &str) -> bool {
     let is_optional = ["history.json", "new.atom", "updated.atom"].contains(&path);
     !path.contains('{') && (!is_optional || files.iter().any(|(name, _)| name == path))
 }
 
-/// The file of a page at a path that ends in a slash.
+/// Renders a page at a path that ends in a slash.
 fn page(path: &str, template: &impl Template) -> Result<File, SiteError> {
     Ok((format!("{path}index.html"), template.render()?.into_bytes()))
 }
 
-/// The groups and values that at least one agent has. Where all are alike there is nothing to choose, but much to read.
+/// The filter groups, with the values that at least one agent has. Groups in which no agent was tested are omitted.
 fn shown_groups(listings: &[Listing<'_>]) -> Vec<ShownGroup> {
     let shown = GROUPS.iter().map(|group| {
         let count = |bits: u32| listings.iter().filter(|listing| listing.bits[group.column] & bits != 0).count();
@@ -181,7 +183,7 @@ fn home<'a>(site: &'a Site, listings: &'a [Listing<'a>]) -> Home<'a> {
     }
 }
 
-/// The page is shown in place of any other, so that its links begin at the root of the host.
+/// Hosts serve this page at any path, so that its links start at the root of the site.
 fn not_found(site: &Site) -> NotFound<'_> {
     let path = url::Url::parse(&site.base_url).map_or_else(|_| "/".to_owned(), |url| url.path().to_owned());
     let root = format!("{}/", path.trim_end_matches('/'));

@@ -1,4 +1,4 @@
-//! RENDER: the templates and what they are given.
+//! RENDER: the page templates and their data.
 
 use askama::Template;
 
@@ -6,23 +6,23 @@ use super::assets::Assets;
 use super::listing::Listing;
 use acp_registry_gate::config::SiteConfig;
 
-/// What all pages share.
+/// The data that all pages share.
 pub(super) struct Site {
     pub(super) base_url: String,
-    /// Address of the index, where people have to name it.
+    /// The URL of the index that commands name; `None` for the default registry.
     pub(super) registry_url: Option<String>,
     pub(super) config: SiteConfig,
     pub(super) csp: &'static str,
     pub(super) assets: Assets,
-    /// Path of the catalog file.
+    /// Path of the catalog.
     pub(super) catalog: String,
-    /// The groups of filters that have values.
+    /// The filter groups to show.
     pub(super) groups: Vec<ShownGroup>,
-    /// Whether anything is known of when agents came and changed.
+    /// Whether the history has events, so that there are feeds.
     pub(super) has_feeds: bool,
 }
 
-/// A group of filters, with the values that at least one agent has.
+/// A filter group, with the values that at least one agent has.
 pub(super) struct ShownGroup {
     pub(super) key: &'static str,
     pub(super) title: &'static str,
@@ -31,7 +31,7 @@ pub(super) struct ShownGroup {
     pub(super) values: Vec<ShownValue>,
 }
 
-/// A value and how many agents have it.
+/// A filter value, and how many agents have it.
 pub(super) struct ShownValue {
     pub(super) slug: &'static str,
     pub(super) label: &'static str,
@@ -39,12 +39,12 @@ pub(super) struct ShownValue {
     pub(super) count: usize,
 }
 
-/// The head of a page and its place in the site.
+/// The metadata of a page, and its place in the site.
 pub(super) struct Frame<'a> {
     pub(super) site: &'a Site,
-    /// The way from the page to the root of the site.
+    /// The relative path from the page to the root of the site.
     pub(super) root: String,
-    /// The page's path, without the leading slash; `None` for a page that has no address of its own.
+    /// The path of the page, without a leading slash; `None` for the error page, which has no fixed address.
     pub(super) path: Option<String>,
     pub(super) title: String,
     pub(super) description: String,
@@ -63,7 +63,7 @@ impl<'a> Frame<'a> {
 #[template(path = "home.html")]
 pub(super) struct Home<'a> {
     pub(super) f: Frame<'a>,
-    /// How many there are, in words.
+    /// The number of agents, as the start of a sentence.
     pub(super) agents: String,
     pub(super) cards: &'a [Listing<'a>],
     pub(super) shown: usize,
@@ -75,13 +75,13 @@ pub(super) struct Home<'a> {
 pub(super) struct List<'a> {
     pub(super) f: Frame<'a>,
     pub(super) heading: &'a str,
-    /// The same choice on the home page.
+    /// The query of the home page that selects the same agents.
     pub(super) query: Option<&'a str>,
     pub(super) cards: &'a [&'a Listing<'a>],
     pub(super) total: usize,
     pub(super) page: usize,
     pub(super) pages: usize,
-    /// Pages to link to: number, address, and whether it is this one.
+    /// The pages to link to: number, address, and whether it is the current page.
     pub(super) near: Vec<(usize, String, bool)>,
     pub(super) previous: Option<String>,
     pub(super) next: Option<String>,
@@ -99,7 +99,7 @@ pub(super) struct Matrix<'a> {
     pub(super) pages: usize,
 }
 
-/// An agent in the matrix.
+/// A row of the matrix.
 pub(super) struct MatrixRow<'a> {
     pub(super) id: &'a str,
     pub(super) name: &'a str,
@@ -121,7 +121,7 @@ pub(super) struct RuleGroup {
     pub(super) rules: Vec<ShownRule>,
 }
 
-/// A rule's documentation.
+/// The documentation of a rule.
 pub(super) struct ShownRule {
     pub(super) id: String,
     pub(super) name: &'static str,

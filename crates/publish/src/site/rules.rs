@@ -1,4 +1,4 @@
-//! The documentation of the rules, from the rules themselves.
+//! `/docs/rules/`: the documentation of the rules, generated from the rules.
 
 use super::pages::{Frame, RuleGroup, Rules, ShownExample, ShownRule, Site};
 use acp_registry_gate::check::{RULES, Rule};

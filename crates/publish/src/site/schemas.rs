@@ -1,23 +1,23 @@
-//! `schemas/cli/`: the JSON Schemas of the documents that this program prints.
+//! `schemas/cli/`: the JSON Schemas of the program's JSON output.
 
 use super::File;
 use acp_registry_gate::check::schema;
 
-/// A schema of `schemas/cli`, by the name of its file.
+/// Embeds the schemas of these names.
 macro_rules! schemas {
     ($($name:literal),* $(,)?) => {
         &[$((concat!("schemas/cli/", $name, ".schema.json"), include_str!(concat!("../../../../schemas/cli/", $name, ".schema.json")))),*]
     };
 }
 
-/// Path and text of all of them.
+/// Path and text of each schema.
 const SCHEMAS: &[(&str, &str)] = schemas![
     "build", "bump", "common", "config", "diff", "doctor", "error", "event", "explain", "gc", "info", "init",
     "install", "list", "login", "logout", "new", "probe", "publish", "resolve", "rules", "search", "uninstall",
     "update", "validate", "verify", "which",
 ];
 
-/// The files, with ids below the address of the registry.
+/// Returns the schemas, with ids below the base URL of the registry.
 pub(super) fn files(base_url: &str) -> impl Iterator<Item = File> {
     let base = format!("{base_url}/schemas");
     SCHEMAS.iter().map(move |(path, text)| ((*path).to_owned(), text.replace(schema::BASE, &base).into_bytes()))

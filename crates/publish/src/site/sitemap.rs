@@ -1,16 +1,16 @@
-//! The sitemap, in parts where it would be too long.
+//! The sitemap, which is split if it has too many addresses.
 
 use std::io;
 
 use super::xml::{self, Xml, end_line};
 use super::{File, SiteError};
 
-/// How many addresses one sitemap may have.
+/// The maximum number of addresses in a sitemap, set by the sitemap protocol.
 const ADDRESSES: usize = 50_000;
 
 const NAMESPACE: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
 
-/// `sitemap.xml` with all pages, or with the parts that list them.
+/// Renders `sitemap.xml`: all pages, or an index of the parts that list them.
 pub(super) fn files(base_url: &str, paths: &[String]) -> Result<Vec<File>, SiteError> {
     parts(base_url, paths, ADDRESSES).map_err(SiteError::from)
 }
@@ -29,7 +29,7 @@ fn parts(base_url: &str, paths: &[String], limit: usize) -> io::Result<Vec<File>
     Ok(files)
 }
 
-/// A document that lists addresses.
+/// Renders a document that lists addresses.
 fn list(root: &str, item: &str, addresses: impl Iterator<Item = String>) -> io::Result<Vec<u8>> {
     xml::document(root, NAMESPACE, |xml: &mut Xml| {
         for address in addresses {

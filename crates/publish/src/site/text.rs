@@ -1,13 +1,13 @@
-//! Text from manifests as a page shows it.
+//! Escapes and formats text from manifests for pages.
 
 pub(super) use acp_registry_core::text::shown;
 
-/// How many agents there are, as the beginning of a sentence about them.
+/// The number of agents, as the start of a sentence.
 pub(super) fn agents_that_speak(count: usize) -> String {
     if count == 1 { "1 agent that speaks".to_owned() } else { format!("{count} agents that speak") }
 }
 
-/// The address, if it is one that a page may link to: https, with a host, without a user, and of sensible length.
+/// The address, if pages may link to it: https, with a host, without credentials, and at most 2000 bytes long.
 pub(super) fn link(address: &str) -> Option<String> {
     if address.len() > 2000 {
         return None;
@@ -17,7 +17,7 @@ pub(super) fn link(address: &str) -> Option<String> {
     is_plain.then(|| url.to_string())
 }
 
-/// Text for a line of Markdown: what would be markup is escaped.
+/// Escapes text for a line of Markdown.
 pub(super) fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
@@ -29,7 +29,7 @@ pub(super) fn markdown(text: &str) -> String {
     out
 }
 
-/// A value as JSON that may stand in a `<script>` data block: no character of it ends the block or begins a comment.
+/// Serializes a value for a `<script>` data block: escapes characters that could end the block or start a comment.
 pub(super) fn json_in_html(value: &serde_json::Value) -> String {
     acp_registry_core::json::to_string(value)
         .trim_end()

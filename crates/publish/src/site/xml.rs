@@ -1,4 +1,4 @@
-//! XML: declaration, elements and texts, with every text and attribute escaped.
+//! Writes XML documents. Text and attributes are escaped.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 /// A document that is being written.
 pub(super) type Xml = Writer<Vec<u8>>;
 
-/// A document whose root element has this namespace; `inside` writes its children, a line each.
+/// Writes a document with a root element in a namespace. `inside` writes the children, one per line.
 pub(super) fn document(
     root: &str,
     namespace: &str,
@@ -24,25 +24,25 @@ pub(super) fn document(
     Ok(xml.into_inner())
 }
 
-/// An element that holds only a text.
+/// Writes an element that contains only text.
 pub(super) fn text(xml: &mut Xml, name: &str, attributes: &[(&str, &str)], text: &str) -> io::Result<()> {
     let element = xml.create_element(name).with_attributes(attributes.iter().copied());
     element.write_text_content(BytesText::new(text)).map(drop)
 }
 
-/// The same in a line of its own.
+/// Writes an element that contains only text, on a line of its own.
 pub(super) fn text_line(xml: &mut Xml, name: &str, content: &str) -> io::Result<()> {
     text(xml, name, &[], content)?;
     end_line(xml)
 }
 
-/// An element without content, in a line of its own.
+/// Writes an element without content, on a line of its own.
 pub(super) fn empty_line(xml: &mut Xml, name: &str, attributes: &[(&str, &str)]) -> io::Result<()> {
     xml.create_element(name).with_attributes(attributes.iter().copied()).write_empty()?;
     end_line(xml)
 }
 
-/// A line end.
+/// Writes a line end.
 pub(super) fn end_line(xml: &mut Xml) -> io::Result<()> {
     xml.write_event(Event::Text(BytesText::from_escaped("\n")))
 }

@@ -1,4 +1,4 @@
-// Pages with something to copy or to unfold.
+// Copy buttons and collapsible sections.
 (() => {
   'use strict';
   const open = () => {

@@ -1,4 +1,5 @@
-// Search and filters of the home page. The address is the state: typing replaces it, deliberate changes push it.
+// Search and filters of the home page. The URL holds the state: typing replaces the history entry, other changes add
+// one.
 (() => {
   'use strict';
   const STEP = 24;
@@ -20,10 +21,11 @@
 
   let data, loading, found = [], shown = 0, similar = false, asked = 0, work, idle, speak;
 
-  // What the reader arrives with is not announced.
+  // The results of the initial query are not announced to screen readers.
   const quiet = location.search.length > 1 ? 1 : 0;
 
-  // Lets the page answer, and with `draw` also be drawn first, which a page that nobody sees is not.
+  // Lets the page handle events. With `draw`, also waits for the next frame, unless the page is hidden and draws
+  // none.
   const rest = (draw) => new Promise((next) => {
     if (draw && !document.hidden) requestAnimationFrame(() => setTimeout(next)); else setTimeout(next);
   });
@@ -57,7 +59,7 @@
 
   const isStart = (text, i) => i === 0 || !/[\p{L}\p{N}]/u.test(text[i - 1]);
 
-  // How well a word fits an agent: 0 is not at all.
+  // Scores how well a word matches an agent; 0 is no match.
   const score = ([name, id, by, text], word) => {
     if (name === word || id === word) return 100;
     let i = name.indexOf(word);
@@ -86,7 +88,7 @@
     return scores;
   };
 
-  // Optimal string alignment, given up beyond `max`; the end of `b` may be missing in `a`.
+  // Optimal string alignment distance from `b` to `a` or to a longer prefix of it, computed up to `max`.
   const distance = (a, b, max) => {
     let before = [], last = [], row = [];
     for (let j = 0; j <= b.length; j++) last[j] = j;
@@ -107,7 +109,7 @@
     return best;
   };
 
-  // The words of all agents, each with the agents that have it.
+  // The words of all agents, each with the agents that contain it.
   let vocabulary;
   const words = () => vocabulary ||= (async () => {
     const found = new Map();
@@ -154,7 +156,7 @@
     return !any || (bits & one) !== 0;
   };
 
-  // Which agents remain, and how many each value would leave.
+  // Selects the agents that pass all filters, and counts the agents that each value would leave.
   const filter = (scores) => {
     const kept = [];
     for (const group of groups) {
@@ -194,7 +196,7 @@
     const link = item.querySelector('a'), [version, license] = item.querySelectorAll('bdi');
     if (data.icon[i]) {
       const image = new Image(32, 32);
-      // The address comes last: it is what starts the loading.
+      // `src` is set last, because it starts loading.
       Object.assign(image, { className: 'icon', alt: '', loading: 'lazy', decoding: 'async', src: `./${id}.svg` });
       item.querySelector('.blank').replaceWith(image);
     }
@@ -207,7 +209,7 @@
     return item;
   };
 
-  // Cards take the place of others one by one, so that the page neither shrinks in between nor stops for long.
+  // Replaces cards one by one, so that the page neither shrinks meanwhile nor blocks for long.
   const show = async (from) => {
     const mine = asked, cards = list.children;
     shown = Math.min(found.length, from + STEP);
@@ -230,7 +232,7 @@
     }, 300);
   };
 
-  // Where nothing is left: what to take back, and what that would leave.
+  // If nothing matches, offers to undo a choice, with the number of agents that this would leave.
   const offer = (scores) => {
     const choices = groups.filter((one) => one.want).map((one) => {
       const { want } = one;
@@ -262,7 +264,7 @@
     similar = isSimilar;
     found = filter(scores);
     const byName = sort.value === 'name' || !box.value.trim();
-    // The catalog is in the order of names.
+    // The catalog is sorted by name.
     const days = data[sort.value === 'added' || sort.value === 'updated' ? sort.value : ''];
     if (sort.value === 'name-desc') found.reverse();
     else if (days) found.sort((a, b) => days[b] - days[a] || a - b);
@@ -294,7 +296,7 @@
       return;
     }
     await rest(true);
-    // Something else was asked since.
+    // A newer query has started.
     if (mine !== asked) return;
     const query = fold(box.value).trim().replace(/\s+/g, ' ');
     const tokens = query ? query.split(' ').slice(0, 8) : [];
@@ -339,7 +341,7 @@
   };
 
   box.addEventListener('input', () => { save('replaceState'); update(); });
-  // What could not be answered before may be answered now.
+  // Retries after a failed load.
   box.addEventListener('focus', () => { if (asked && !loading) update(); else load().catch(() => {}); });
   form.addEventListener('change', (event) => { if (event.target !== box) { save('pushState'); update(); } });
   form.addEventListener('submit', (event) => { event.preventDefault(); save('pushState'); update(); });
@@ -357,7 +359,7 @@
     const mine = asked, from = shown;
     if (list.children.length !== from) return;
     await show(from);
-    // Who went on with something else is not called back.
+    // Focus stays where the reader has moved it.
     if (mine !== asked || ![more, document.body].includes(document.activeElement)) return;
     (list.children[from]?.querySelector('a') || at('results-title')).focus();
   });

@@ -1,4 +1,4 @@
-// Runs before anything is painted, so that nothing moves or changes colour afterwards.
+// Runs before the first paint, so that nothing moves or changes colour afterwards.
 (() => {
   'use strict';
   const root = document.documentElement;
@@ -8,7 +8,7 @@
   apply();
   root.classList.add('js');
   if (location.search.length > 1) {
-    // The list of the page is not the one that the address asks for. If that does not come, this one is better than none.
+    // The initial list does not match the query in the URL. It is shown anyway if the search takes too long.
     root.classList.add('pending');
     setTimeout(() => root.classList.remove('pending'), 5000);
   }
