@@ -1,4 +1,4 @@
-//! What the largest answers of package sources cost: repetitive JSON that arrives as a small gzip stream.
+//! Measures the cost of the largest responses of package sources: repetitive JSON in a small gzip stream.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -13,10 +13,10 @@ use serde_json::{Map, Value, json};
 use super::{PROGRAM, measure};
 use crate::network::agent;
 
-/// The size of each answer once it is unpacked, in bytes.
+/// The size of each response after decompression, in bytes.
 const SIZE: usize = 60 << 20;
 
-/// Measures `bump` of one agent for each answer.
+/// Measures `bump` of one agent for each kind of response.
 pub(crate) fn compare(folder: &Path) {
     let npx = json!({ "npx": { "package": "a@1.0.0" } });
     let uvx = json!({ "uvx": { "package": "a==1.0.0" } });
@@ -38,7 +38,7 @@ pub(crate) fn compare(folder: &Path) {
         let registry = folder.join("bump-answers");
         let distribution = distribution.cloned().unwrap_or_else(|| release(&host));
         write_agent(&registry, &distribution);
-        // An answer that is refused is an error of the agent, which is exit code 3.
+        // A response that is refused is an error of the agent, with exit code 3.
         let script = format!(
             "ACP_REGISTRY_NPM=http://{host}/npm ACP_REGISTRY_PYPI=http://{host}/simple GITHUB_API_URL=http://{host}/api \
              '{PROGRAM}' --registry-dir '{}' --allow-host {host} bump --no-cache --json || [ $? = 3 ]",
@@ -59,7 +59,7 @@ fn write_agent(registry: &Path, distribution: &Value) {
     fs::write(registry.join("a/agent.json"), manifest.to_string()).expect("a manifest");
 }
 
-/// Serves one body to every request. Returns the host, and how many bytes are sent.
+/// Serves one body to every request. Returns the host and the compressed size in bytes.
 fn serve(body: &str) -> (String, usize) {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(body.as_bytes()).expect("memory takes all");
@@ -74,7 +74,7 @@ fn serve(body: &str) -> (String, usize) {
             while reader.read_line(&mut line).is_ok_and(|length| length > 2) {
                 line.clear();
             }
-            // A client that goes away ends the round, which is then seen in its result.
+            // A write error when the client disconnects is ignored: it shows in the measured result.
             let _ = write!(
                 stream,
                 "HTTP/1.1 200 OK\r\nContent-Type: application/vnd.pypi.simple.v1+json\r\nContent-Encoding: gzip\r\n\

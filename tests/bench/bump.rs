@@ -1,4 +1,4 @@
-//! How long `bump` takes for a thousand agents whose sources take their time, and how many requests that is.
+//! Measures how long `bump` takes for a thousand agents with slow sources, and counts its requests.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,21 +14,21 @@ use serde_json::{Value, json};
 use super::{PROGRAM, measure};
 use crate::network::agent;
 
-/// How long every answer takes.
+/// The delay of every response.
 const DELAY: Duration = Duration::from_millis(50);
 
-/// Half of them have archives on GitHub for three platforms, half a package of npm.
+/// The number of agents: half of them have archives on GitHub for three platforms, half an npm package.
 const AGENTS: usize = 1000;
 
-/// Every so many agents have a newer version.
+/// Every n-th agent of each kind has a newer version.
 const NEWER: usize = 10;
 
 const PLATFORMS: [&str; 3] = ["darwin-aarch64", "linux-x86_64", "windows-x86_64"];
 
-/// How many requests there were, by what was asked for.
+/// The number of requests, by kind.
 type Counts = Arc<Mutex<HashMap<&'static str, usize>>>;
 
-/// Measures a first run, and one with what the first has left in the cache, as if an hour had passed.
+/// Measures a first run, and a run an hour later with the cache of the first.
 pub(crate) fn bump(folder: &Path) {
     let counts = Counts::default();
     let host = serve(counts.clone());
@@ -41,7 +41,7 @@ pub(crate) fn bump(folder: &Path) {
     for number in 0..AGENTS {
         write_agent(&registry, number, &host);
     }
-    // Found updates are exit code 1.
+    // Exit code 1: updates were found.
     let script = format!(
         "ACP_REGISTRY_NPM=http://{host}/npm GITHUB_API_URL=http://{host}/api XDG_CACHE_HOME='{}' '{PROGRAM}' \
          --registry-dir '{}' --allow-host {host} bump --json || [ $? = 1 ]",
@@ -65,8 +65,8 @@ pub(crate) fn bump(folder: &Path) {
     }
 }
 
-/// Measures one package of npm and one of the Python index with more and more versions, all of which are withdrawn: each
-/// must be looked at.
+/// Measures an agent with an npm package and one of the Python index, with growing numbers of versions. All versions
+/// are withdrawn, so that each must be examined.
 pub(crate) fn versions(folder: &Path) {
     println!("bump of an agent whose two packages have so many versions, all of them withdrawn");
     for count in [1_000, 10_000, 100_000] {
@@ -84,7 +84,7 @@ pub(crate) fn versions(folder: &Path) {
             "distribution": { "npx": { "package": "a@1.0.0" }, "uvx": { "package": "a==1.0.0" } },
         });
         fs::write(registry.join("a/agent.json"), manifest.to_string()).expect("a manifest");
-        // No version that counts is exit code 3.
+        // Exit code 3: no usable version was found.
         let script = format!(
             "ACP_REGISTRY_NPM=http://{host}/npm ACP_REGISTRY_PYPI=http://{host}/simple '{PROGRAM}' --registry-dir '{}' \
              --allow-host {host} bump --no-cache --json || [ $? = 3 ]",
@@ -95,7 +95,7 @@ pub(crate) fn versions(folder: &Path) {
     }
 }
 
-/// Serves one body below `/npm/` and one below `/simple/`.
+/// Serves one body below `/npm/` and another one for all other paths.
 fn serve_bodies(npm: String, pypi: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let host = listener.local_addr().expect("its address").to_string();
@@ -109,7 +109,7 @@ fn serve_bodies(npm: String, pypi: String) -> String {
                 line.clear();
             }
             let body = if request.contains("/npm/") { &npm } else { &pypi };
-            // A client that goes away ends the round, which is then seen in its result.
+            // A write error when the client disconnects is ignored: it shows in the measured result.
             let _ = write!(
                 stream,
                 "HTTP/1.1 200 OK\r\nContent-Type: application/vnd.pypi.simple.v1+json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
@@ -139,7 +139,7 @@ fn write_agent(registry: &Path, number: usize, host: &str) {
     }
 }
 
-/// Makes everything in the cache as old as if an hour had passed.
+/// Sets the time of all files in the cache back by an hour.
 fn age(folder: &Path) {
     let time = std::time::SystemTime::now() - Duration::from_hours(1);
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -158,7 +158,7 @@ fn serve(counts: Counts) -> String {
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let counts = counts.clone();
-            // A connection ends when its client has had enough.
+            // A connection ends when the client closes it.
             thread::spawn(move || answer(stream, &counts));
         }
     });
@@ -203,7 +203,7 @@ fn answer(mut stream: TcpStream, counts: &Counts) -> io::Result<()> {
     }
 }
 
-/// What a source says of an agent.
+/// The response of a source for an agent.
 fn body(path: &str) -> Option<Value> {
     let id = path.split(['/', '?']).find(|part| part.starts_with("agent-"))?;
     let number: usize = id.strip_prefix("agent-")?.parse().ok()?;

@@ -1,8 +1,9 @@
-//! A synthetic registry, the same bytes for the same size.
+//! Generates a synthetic registry. The same size gives the same bytes.
 //!
 //! The mix follows the public registry of October 2026: 40 % binary (40 % of those with digests, half for all six
-//! platforms, the rest for three to five), 50 % npx, 5 % uvx, 5 % binary and npx; 13 % of those with npx have a preview
-//! block; half of the manifests escape what is not ASCII. Icons are paths, strokes, many circles, or a style block.
+//! platforms, the rest for three to five), 50 % npx, 5 % uvx, 5 % binary and npx; 13 % of those with npx have a
+//! preview block; half of the manifests escape non-ASCII characters. Icons are paths, strokes, many circles, or a
+//! style block.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -27,7 +28,7 @@ const WORDS: [&str; 16] = [
 
 const LICENSES: [&str; 5] = ["MIT", "Apache-2.0", "proprietary", "GPL-3.0-or-later", "BSD-3-Clause"];
 
-/// A generator of the xorshift family: quality does not matter here, sameness does.
+/// A xorshift generator: numbers must be reproducible, not of high quality.
 struct Random(u64);
 
 impl Random {
@@ -109,7 +110,7 @@ fn manifest(id: &str, random: &mut Random) -> Value {
 
 fn binary(id: &str, version: &str, repository: &str, random: &mut Random) -> Value {
     let with_digests = random.chance(40);
-    // Whatever is left out, one platform of each system stays.
+    // At least one platform of each system remains.
     let left_out: &[usize] = if random.chance(50) { &[] } else { [&[0][..], &[0, 2], &[0, 2, 4]][random.below(3)] };
     let mut targets = Map::new();
     for (at, (platform, suffix, ending)) in PLATFORMS.iter().enumerate().filter(|(at, _)| !left_out.contains(at)) {

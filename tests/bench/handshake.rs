@@ -1,7 +1,7 @@
-//! What a check of an agent costs over the agent's own time, and how checks run side by side.
+//! Measures what checking an agent adds to the agent's own time, and checks that run in parallel.
 //!
-//! The agent answers at once; the baseline starts it with plain pipes, writes one line, reads one line, and waits for
-//! its end. All rounds alternate, so that whatever else the machine does meets them alike.
+//! The agent answers at once. The baseline starts it with plain pipes, writes one line, reads one line, and waits for
+//! it to end. The commands alternate, so that other load on the machine affects them equally.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
@@ -22,15 +22,15 @@ use crate::{AGENT, PROGRAM, network};
 
 const ROUNDS: usize = 31;
 
-/// How many agents run side by side, how many there are, and how long each takes.
+/// How many agents run in parallel, the number of agents, and how long each takes in milliseconds.
 const JOBS: usize = 4;
 const AGENTS: usize = 20;
 const PAUSE: &str = "1000";
 
-/// How long they take at the very least, in seconds.
+/// The minimum time for all agents, in seconds.
 const LEAST: f64 = (AGENTS / JOBS) as f64;
 
-/// Time to the response, and in all.
+/// The time to the response, and the total time.
 type Sample = (Duration, Duration);
 
 pub(crate) fn compare(folder: &Path) {
@@ -49,7 +49,7 @@ pub(crate) fn compare(folder: &Path) {
     for round in 0..=ROUNDS {
         for (at, (_, measure)) in kinds.iter().enumerate() {
             let sample = measure();
-            // The first round only warms the cache of the file system.
+            // The first round only warms the file system cache.
             if round > 0 {
                 samples[at].push(sample);
             }
@@ -77,8 +77,8 @@ pub(crate) fn compare(folder: &Path) {
     );
 }
 
-/// The program itself, on a registry of agents whose archives come from loopback. Returns the time in all, and the median
-/// of the installations in milliseconds.
+/// Measures the program with a registry of agents whose archives are on loopback. Returns the total time, and the
+/// median time of an installation in milliseconds.
 fn verify(folder: &Path) -> (Duration, f64) {
     let Some(host) = Platform::host() else { return (Duration::ZERO, 0.0) };
     let registry = folder.join("registry-verify");
@@ -137,7 +137,7 @@ fn plain() -> Sample {
     (response, started.elapsed())
 }
 
-/// The program itself tells the time to the response.
+/// Measures the program, which reports the time to the response itself.
 fn program() -> Sample {
     let started = Instant::now();
     let agent = env::current_exe().expect("this program");

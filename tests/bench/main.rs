@@ -1,9 +1,13 @@
-//! How fast a registry is validated and built, as ratios to what the system's own tools need for the same files; the same
-//! for addresses and archives, against a host on loopback; and what a check of an agent adds to the agent's own time;
-//! how long the version-bump bot needs for a thousand agents; how long people and clients wait for lists, plans, installations and the start of an agent.
+//! Measures speed and memory, as ratios to the system's own tools for the same work:
 //!
-//! `cargo bench` makes synthetic registries below the target directory and runs the release build on them, several times
-//! in turn with `cat` and `cp -r`. Figures are medians; memory is the highest of all runs.
+//! * validating and building a registry, and rendering its site
+//! * checking URLs and archives, against a host on loopback
+//! * what checking an agent adds to the agent's own time
+//! * `bump` of a thousand agents, and of agents whose sources send very large responses
+//! * reading a large index, planning, installing, and starting an agent with `run`
+//!
+//! `cargo bench` generates synthetic registries below the target directory and runs the release build on them. Runs
+//! alternate with baselines such as `cat` and `cp -r`. Figures are medians; memory is the maximum of all runs.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stderr,
@@ -36,10 +40,11 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_acp-registry");
 /// How often each command runs.
 const ROUNDS: usize = 7;
 
-/// First argument of this program when it is to measure one command: resource usage is known per process tree only.
+/// First argument with which this program measures one command, because resource usage is only known for all children
+/// of a process together.
 const MEASURE: &str = "--measure-one";
 
-/// First argument of this program when it is to be an agent.
+/// First argument with which this program acts as an agent.
 const AGENT: &str = "--agent";
 
 #[derive(Clone, Copy)]
@@ -58,7 +63,7 @@ fn main() {
         return agent::run(&arguments[1..]);
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench");
-    // `cargo bench -- NAME…` runs some parts only; cargo itself adds a flag.
+    // `cargo bench -- NAME…` runs only the named parts; cargo itself adds a flag.
     let names: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
     let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| *wanted == name);
     for agents in [42, 10_000].into_iter().filter(|_| is_wanted("files")) {
@@ -106,7 +111,7 @@ fn main() {
     }
 }
 
-/// Runs all commands in turn, so that whatever else the machine does meets them all alike.
+/// Runs the commands alternately, so that other load on the machine affects them equally.
 fn compare(folder: &Path, registry: &Path, agents: usize) {
     let (copy, out) = (folder.join("copy"), folder.join("out"));
     let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
@@ -128,7 +133,7 @@ fn compare(folder: &Path, registry: &Path, agents: usize) {
                 }
             }
             let sample = measure(command);
-            // The first round only warms the cache of the file system.
+            // The first round only warms the file system cache.
             if round > 0 {
                 samples[at].push(sample);
             }
@@ -161,12 +166,12 @@ fn median(samples: &mut [Sample]) -> Sample {
     Sample { wall: samples[samples.len() / 2].wall, cpu, memory_kib }
 }
 
-/// Measures a command in a process of its own, whose only child it is.
+/// Measures a command as the only child of a separate process.
 fn measure(command: &[&str]) -> Sample {
     let output = Command::new(env::current_exe().expect("this program"))
         .arg(MEASURE)
         .args(command)
-        // What a run keeps for the next one is not put among what the developer's own runs keep.
+        // Keeps the benchmark's cache apart from the developer's own.
         .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench/cache"))
         .output()
         .expect("a measurement");
@@ -186,7 +191,7 @@ fn measure_one(command: &[String]) {
     println!("{} {cpu} {memory_kib}", wall.as_micros());
 }
 
-/// CPU time in microseconds and the largest memory in KiB of all processes that were waited for.
+/// CPU time in microseconds and peak memory in KiB of all child processes that have ended.
 #[cfg(unix)]
 fn usage_of_children() -> (i64, i64) {
     use nix::sys::resource::{UsageWho, getrusage};
@@ -196,7 +201,7 @@ fn usage_of_children() -> (i64, i64) {
     ((usage.user_time() + usage.system_time()).num_microseconds(), usage.max_rss())
 }
 
-/// Only wall time is measured elsewhere.
+/// On other systems, only wall time is measured.
 #[cfg(not(unix))]
 fn usage_of_children() -> (i64, i64) {
     (0, 0)

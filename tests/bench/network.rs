@@ -1,4 +1,4 @@
-//! How fast addresses are asked for and archives are looked into, against a host on loopback.
+//! Measures checking URLs and archives, against a host on loopback.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -12,15 +12,15 @@ use serde_json::json;
 
 use super::{PROGRAM, ROUNDS, Sample, measure, median, ratio};
 
-/// How long the host takes for each answer about an address.
+/// The delay of each response to a URL check.
 const DELAY: Duration = Duration::from_millis(100);
 
-/// How large the archive is, in bytes.
+/// The minimum size of the archive, in bytes.
 const ARCHIVE: usize = 75_000_000;
 
 const PLATFORMS: [&str; 3] = ["darwin-aarch64", "linux-x86_64", "windows-x86_64"];
 
-/// Measures `validate --urls` for so many addresses, three for each agent.
+/// Measures `validate --urls` for this many URLs, three for each agent.
 pub(crate) fn urls(folder: &Path, addresses: usize) {
     let host = serve(Arc::new(Vec::new()), DELAY);
     let registry = folder.join(format!("urls-{addresses}"));
@@ -42,7 +42,7 @@ pub(crate) fn urls(folder: &Path, addresses: usize) {
     println!("  validate --urls  {wall:9.3} s   {:.3} of asking one after the other ({in_turn:.1} s)", wall / in_turn);
 }
 
-/// Measures `validate --archives` for one archive, in turn with fetching and hashing it by common tools.
+/// Measures `validate --archives` for one archive, alternating with common tools that fetch, hash and list it.
 pub(crate) fn archives(folder: &Path) {
     let archive = Arc::new(tar_gz());
     let host = serve(archive.clone(), Duration::ZERO);
@@ -89,8 +89,8 @@ pub(crate) fn agent(registry: &Path, id: &str, targets: &serde_json::Map<String,
     fs::write(folder.join("icon.svg"), icon).expect("an icon");
 }
 
-/// An archive of programs, which compress as programs do: this very one, again and again. Nothing in it is near enough to
-/// its repetition for gzip to notice.
+/// An archive of copies of this executable, so that it compresses as programs do. The copies are too far apart for
+/// gzip to find the repetition.
 pub(crate) fn tar_gz() -> Vec<u8> {
     let program = fs::read(std::env::current_exe().expect("this program")).expect("its bytes");
     let encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -107,14 +107,14 @@ pub(crate) fn tar_gz() -> Vec<u8> {
     builder.into_inner().expect("a tar").finish().expect("a tar.gz")
 }
 
-/// Answers every request with these bytes, each after a delay, on any number of connections. Returns `127.0.0.1:port`.
+/// Answers every request with `body` after `delay`, on any number of connections. Returns `127.0.0.1:port`.
 pub(crate) fn serve(body: Arc<Vec<u8>>, delay: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let host = listener.local_addr().expect("its address").to_string();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let body = body.clone();
-            // A connection ends when its client has had enough.
+            // A connection ends when the client closes it.
             thread::spawn(move || answer(stream, &body, delay));
         }
     });

@@ -1,4 +1,4 @@
-//! How long installing real packages takes with warm caches, as a ratio to npm and uv by themselves.
+//! Measures installing real packages with warm caches, as a ratio to npm and uv alone.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,8 @@ use serde_json::json;
 use crate::people::in_turn;
 use crate::{PROGRAM, ratio};
 
-/// Kind, package with its version, and how the package manager installs it below `$OUT` with its cache in `$KEPT`.
+/// Kind, package with version, and the package manager's command, which installs below `$OUT` with its cache in
+/// `$KEPT`.
 const PACKAGES: [(&str, &str, &str); 2] = [
     (
         "npx",
@@ -23,7 +24,7 @@ const PACKAGES: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// Measures `install` in turn with the package managers, everything fetched before. Needs their registries.
+/// Measures `install` with warm caches, alternating with the package manager. Needs the package registries.
 pub(crate) fn compare(folder: &Path) {
     for (kind, package, install) in PACKAGES {
         let [index, root, out, kept, cache] =
@@ -47,7 +48,7 @@ pub(crate) fn compare(folder: &Path) {
             }
         };
         clear();
-        // Fills both caches.
+        // A first run of both fills the caches.
         let is_done = |script: &str| {
             let mut command = Command::new("sh");
             command.args(["-c", script]).stdout(Stdio::null()).stderr(Stdio::null());

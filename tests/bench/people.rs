@@ -1,5 +1,5 @@
-//! What people and clients wait for: installing a large archive, lists and plans from a large index, and the start of an
-//! agent through `run`.
+//! Measures what users and clients wait for: installing a large archive, listing and resolving agents of a large
+//! index, and starting an agent with `run`.
 
 use std::fs;
 use std::path::Path;
@@ -15,10 +15,10 @@ use crate::{PROGRAM, Sample, measure, median, ratio};
 /// How often each command runs.
 const ROUNDS: usize = 11;
 
-/// How many agents the large index has.
+/// The number of agents in the large index.
 const AGENTS: usize = 10_000;
 
-/// Measures `install` for one archive, in turn with fetching, hashing and unpacking it by common tools.
+/// Measures `install` for one archive, alternating with common tools that fetch, hash and unpack it.
 pub(crate) fn install(folder: &Path) {
     let archive = Arc::new(tar_gz());
     let host = serve(archive.clone(), Duration::ZERO);
@@ -48,7 +48,7 @@ pub(crate) fn install(folder: &Path) {
     }
 }
 
-/// Measures the commands that read a large index, and `run` against the same program by itself.
+/// Measures the commands that read a large index.
 pub(crate) fn large_index(folder: &Path) {
     let index = folder.join("large.json");
     let agents: Vec<Value> = (0..AGENTS).map(agent).collect();
@@ -90,14 +90,15 @@ pub(crate) fn run(folder: &Path) {
     println!("  by itself  {plain:9.2} ms\n  run        {ours:9.2} ms   {:+.2} ms", ours - plain);
 }
 
-/// Runs all commands in turn, so that whatever else the machine does meets them all alike.
+/// Runs the commands alternately, so that other load on the machine affects them equally. Calls `before` before each
+/// run.
 pub(crate) fn in_turn(commands: &[&[&str]], before: impl Fn()) -> Vec<Sample> {
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); commands.len()];
     for round in 0..=ROUNDS {
         for (samples, command) in samples.iter_mut().zip(commands) {
             before();
             let sample = measure(command);
-            // The first round only warms the cache of the file system.
+            // The first round only warms the file system cache.
             if round > 0 {
                 samples.push(sample);
             }

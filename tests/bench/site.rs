@@ -1,4 +1,4 @@
-//! How long a site takes, for a new directory and for one that has it already, and how much a browser has to fetch.
+//! Measures building a site, in a new directory and over an unchanged one, and the size of what a browser loads.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,11 +6,11 @@ use std::path::Path;
 
 use super::{PROGRAM, ROUNDS, Sample, measure, median};
 
-/// The most that each size may take, in milliseconds.
+/// Number of agents, and the time budget for building their site in milliseconds.
 const BUDGETS: [(usize, f64); 2] = [(40, 60.0), (10_000, 5_000.0)];
 
-/// Builds the site of a synthetic registry again and again, each time in a directory of its own: a file system that has just
-/// lost as many files as it gains is another one.
+/// Builds the site of a synthetic registry several times, each time in a directory of its own: replacing many files
+/// on each run would change the state of the file system and distort the times.
 pub(super) fn compare(folder: &Path, registry: &Path, agents: usize) {
     let work = tempfile::Builder::new().prefix("site-").tempdir_in(folder).expect("a directory");
     let rounds = if agents > 1000 { 3 } else { ROUNDS };
@@ -19,7 +19,7 @@ pub(super) fn compare(folder: &Path, registry: &Path, agents: usize) {
         let [registry, out] = [registry, &out].map(|path| path.to_str().expect("a path in UTF-8").to_owned());
         measure(&[PROGRAM, "--registry-dir", &registry, "build", "-q", "--out", &out])
     };
-    // The first round only warms the cache of the file system.
+    // The first round only warms the file system cache.
     build(0);
     let mut new: Vec<Sample> = (1..=rounds).map(build).collect();
     let mut again: Vec<Sample> = (1..=rounds).map(build).collect();
@@ -41,7 +41,7 @@ pub(super) fn compare(folder: &Path, registry: &Path, agents: usize) {
     sizes(&work.path().join("1"), agents);
 }
 
-/// What a browser fetches, as brotli at its best.
+/// Prints the sizes of what a browser loads, compressed with brotli, and checks them against the budgets.
 fn sizes(out: &Path, agents: usize) {
     let size = |name: &str| {
         let bytes = fs::read(out.join(name)).expect("a file of the site");
