@@ -1,4 +1,4 @@
-//! Installs an agent and starts it: `cargo run --example use-agents -- registry pi-acp`; more arguments are allowed hosts.
+//! Installs an agent and starts it: `cargo run --example use-agents -- INDEX AGENT [ALLOWED-HOST]...`
 #![allow(clippy::print_stdout, reason = "an example shows what it has found")]
 use acp_registry_client::session::{Named, Options, Request, Session};
 use acp_registry_core::net::AllowedHosts;
