@@ -177,7 +177,7 @@ fn nothing_but_a_published_tree_is_ever_replaced() {
     for out in ["home", "web"] {
         let run = env.run(&["build", "--out", out]);
         assert_eq!(run.code, 2);
-        assert!(run.stderr.contains("which no earlier build has written"), "{}", run.stderr);
+        assert!(run.stderr.contains("which was not written by an earlier build"), "{}", run.stderr);
     }
     assert_eq!((env.read("home/letter.txt"), env.read("web/registry.json")), ("dear".to_owned(), "{}".to_owned()));
     // Something that was put into a published tree stays too.

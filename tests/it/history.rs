@@ -115,10 +115,13 @@ fn a_shallow_clone_invents_no_dates() {
 fn without_git_a_file_may_tell() {
     let env = Env::with(&["a"]);
     assert!(
-        matches!(History::of_registry(&env.path("r")).extent(), Extent::Nothing(why) if why.contains("no git repository"))
+        matches!(History::of_registry(&env.path("r")).extent(), Extent::Nothing(why) if why.contains("not in a git repository"))
     );
     assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
-    assert!(env.read("out/changes/index.html").contains("no git repository") && !env.path("out/history.json").exists());
+    assert!(
+        env.read("out/changes/index.html").contains("not in a git repository")
+            && !env.path("out/history.json").exists()
+    );
     let told = r#"{ "schema": 1, "events": [ { "time": "2026-01-02T00:00:00Z", "event": "added", "id": "a", "version": "1.0.0" } ] }"#;
     env.write("given.json", told);
     assert_eq!(env.run(&["build", "--out", "out", "--history", "given.json"]).code, 0);

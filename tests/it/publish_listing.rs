@@ -66,7 +66,7 @@ fn a_page_without_end_is_not_read_on() {
         }
         stream.write_all(b"0\r\n\r\n")
     });
-    refused(&server, &["s3://bucket/reg/", "it answers with more than 16777216 bytes"]);
+    refused(&server, &["s3://bucket/reg/", "its response is larger than 16777216 bytes"]);
     assert!(sent.load(Ordering::Relaxed) < 100, "{sent:?} MiB");
     // Nor is the explanation of an error.
     let server =
@@ -80,13 +80,13 @@ fn pages_without_end_are_not_asked_for() {
     let more =
         |token: &str| format!("<IsTruncated>true</IsTruncated><NextContinuationToken>{token}</NextContinuationToken>");
     let circle = listing(move |_| more("again"));
-    refused(&circle, &["s3://bucket/reg/", "goes round in a circle"]);
+    refused(&circle, &["s3://bucket/reg/", "repeats a NextContinuationToken"]);
     assert_eq!(lists(&circle), 2);
     let endless = listing(move |number| more(&number.to_string()));
     refused(&endless, &["s3://bucket/reg/", "has more than 2000 pages"]);
     assert_eq!(lists(&endless), 2000);
     let half = listing(|_| "<IsTruncated>true</IsTruncated>".to_owned());
-    refused(&half, &["its list goes on, but does not say where"]);
+    refused(&half, &["its list is truncated"]);
     assert_eq!(lists(&half), 1);
     // One that ends is read to its end.
     let fine = listing(move |number| {

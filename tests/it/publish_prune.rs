@@ -93,9 +93,9 @@ fn what_is_no_part_of_a_snapshot_is_not_pruned() {
     env.write("pub/v2020-01-03-c/data.db", "mine");
     let run = env.run(&["publish", "prune", "--to", "pub"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "remove v2020-01-01-a\n1 snapshot removed, 2 kept\n"));
-    assert!(run.stderr.contains("v2020-01-01-a/data.db is not part of the snapshot, and stays"), "{}", run.stderr);
+    assert!(run.stderr.contains("v2020-01-01-a/data.db is not part of the snapshot, and is kept"), "{}", run.stderr);
     assert!(
-        run.stderr.contains("v2020-01-02-b stays") && run.stderr.contains("line 1 of SHA256SUMS"),
+        run.stderr.contains("v2020-01-02-b is kept") && run.stderr.contains("line 1 of SHA256SUMS"),
         "{}",
         run.stderr
     );

@@ -33,7 +33,7 @@ fn what_is_no_built_tree_is_refused() {
             "line 1 of SHA256SUMS is not a digest and the name of a file",
         ),
         (format!("{sums}{digest}  zz.svg\n"), 3, "zz.svg: there is no such file"),
-        (format!("{sums}{digest}  a.svg\n"), 4, "a.svg is not what SHA256SUMS says"),
+        (format!("{sums}{digest}  a.svg\n"), 4, "a.svg does not match its digest in SHA256SUMS"),
         ("\u{1b}[31m".to_owned(), 3, "`\\u{1b}[31m`"),
     ] {
         env.write("dist/SHA256SUMS", list);
@@ -56,7 +56,7 @@ fn what_is_no_built_tree_is_refused() {
     env.write("dist/SHA256SUMS", &sums);
     env.write("dist/b.svg", "<svg/>");
     let run = publish(&env, &[]);
-    assert!(run.code == 4 && run.stderr.contains("b.svg is not what SHA256SUMS says"), "{}", run.stderr);
+    assert!(run.code == 4 && run.stderr.contains("b.svg does not match its digest in SHA256SUMS"), "{}", run.stderr);
     fs::remove_file(env.path("dist/b.svg")).unwrap();
     fs::create_dir(env.path("dist/b.svg")).unwrap();
     let run = publish(&env, &[]);

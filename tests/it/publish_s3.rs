@@ -314,7 +314,7 @@ fn what_the_store_refuses_is_said_with_the_remedy() {
     let run = Run::of(publish(&env, &moto.host, &["--to", "s3://b"]).env("AWS_ENDPOINT_URL", "nowhere"));
     assert!(run.code == 2 && run.stderr.contains("AWS_ENDPOINT_URL is not an address"), "{}", run.stderr);
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    fails(&closed, "s3://b", 3, &["s3://b/.acp-registry/lease.json: the store did not do it"]);
+    fails(&closed, "s3://b", 3, &["s3://b/.acp-registry/lease.json: the request failed"]);
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn a_folder_of_another_tool_is_taken_over() {
     for part in [
         "latest was written by another tool, and is taken over",
         "latest/registry-editor.json is an index that this tree does not have",
-        "not part of a registry, and stay: notes.txt, sub/x.svg\n",
+        "not part of a registry, and are kept: notes.txt, sub/x.svg\n",
     ] {
         assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
     }

@@ -117,7 +117,7 @@ fn event(part: &RawValue) -> Result<Event, String> {
     })?;
     let id = needed("id")?;
     if !is_id(&id) {
-        return Err(format!("has the id {}, which no agent can have", acp_registry_core::text::quote(&id)));
+        return Err(format!("has the id {}, which is not a valid agent id", acp_registry_core::text::quote(&id)));
     }
     let kind = match needed("event")?.as_str() {
         "added" => Kind::Added,
@@ -165,7 +165,7 @@ mod tests {
             (parse(r#"{ "schema": 1 }"#).unwrap_err(), "no list `events`"),
             (event(""), "event 1 of `events` has no text `time`"),
             (event(r#""time": "yesterday""#), "has the time `yesterday`"),
-            (event(r#""time": "2026-01-02T03:04:05Z", "id": "../a""#), "no agent can have"),
+            (event(r#""time": "2026-01-02T03:04:05Z", "id": "../a""#), "not a valid agent id"),
             (event(&format!(r#""time": "2026-01-02T03:04:05Z", {rest}: "renamed""#)), "is `renamed`"),
             (event(&format!(r#""time": "2026-01-02T03:04:05Z", {rest}: "updated""#)), "no text `from`"),
         ] {

@@ -40,8 +40,8 @@ impl History {
 
 fn reason(error: &git::Error) -> String {
     match error {
-        git::Error::NoRepository => "The registry is in no git repository.".to_owned(),
-        git::Error::Start(_) => "The program git was not there.".to_owned(),
+        git::Error::NoRepository => "The registry is not in a git repository.".to_owned(),
+        git::Error::Start(_) => "The program git could not be started.".to_owned(),
         _ => "The program git failed.".to_owned(),
     }
 }
@@ -109,7 +109,7 @@ fn follow(log: &Log, heads: &HashMap<String, Head>) -> History {
     let extent = match log.cut {
         None if events.is_empty() => Extent::Nothing("No agent of the registry is committed to git.".to_owned()),
         None => Extent::Whole,
-        Some(Cut::Shallow) => Extent::Part("The clone is shallow: what came before has no date.".to_owned()),
+        Some(Cut::Shallow) => Extent::Part("The clone is shallow: earlier changes have no date.".to_owned()),
         Some(Cut::Long) => Extent::Part(format!("Only the last {} commits are read.", git::COMMIT_LIMIT)),
     };
     History::new(events, extent)

@@ -55,7 +55,7 @@ pub enum TreeError {
     #[error(transparent)]
     Path(#[from] PathError),
     /// The directory has a file that is not part of an earlier tree and would be deleted.
-    #[error("{} holds `{}`, which no earlier build has written and which would be deleted", .0.display(), .1)]
+    #[error("{} holds `{}`, which was not written by an earlier build and would be deleted", .0.display(), .1)]
     Foreign(PathBuf, String),
     /// The path ends in `..` or is a root, so that it has no name to replace.
     #[error("{} does not end in the name of a directory", .0.display())]

@@ -54,7 +54,7 @@ impl HttpService for Bounded {
 
 fn said(error: Box<dyn std::error::Error + Send + Sync>, limit: usize) -> HttpError {
     if error.is::<LengthLimitError>() {
-        return HttpError::new(HttpErrorKind::Decode, Wrong(format!("it answers with more than {limit} bytes")));
+        return HttpError::new(HttpErrorKind::Decode, Wrong(format!("its response is larger than {limit} bytes")));
     }
     match error.downcast::<HttpError>() {
         Ok(error) => *error,
@@ -67,7 +67,7 @@ fn refuse_half(page: &[u8]) -> Result<(), HttpError> {
     let text = String::from_utf8_lossy(page);
     let goes_on = text_of(&text, "IsTruncated").as_deref() == Some("true");
     if goes_on && text_of(&text, "NextContinuationToken").is_none_or(|token| token.is_empty()) {
-        let wrong = Wrong("its list goes on, but does not say where (no NextContinuationToken)".to_owned());
+        let wrong = Wrong("its list is truncated, but has no NextContinuationToken".to_owned());
         return Err(HttpError::new(HttpErrorKind::Decode, wrong));
     }
     Ok(())

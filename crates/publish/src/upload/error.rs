@@ -22,7 +22,7 @@ pub enum Error {
         error: ReadError,
     },
     /// A file does not match its digest in `SHA256SUMS`.
-    #[error("{0} is not what SHA256SUMS says: it was changed after `build`")]
+    #[error("{0} does not match its digest in SHA256SUMS: it was changed after `build`")]
     Digest(String),
     /// A file of the target directory cannot be read or written.
     #[error(transparent)]
@@ -46,12 +46,12 @@ pub enum Error {
         remedy: &'static str,
     },
     /// A folder of the target is a symbolic link.
-    #[error("{0} is a symbolic link, and what it leads to would be overwritten")]
+    #[error("{0} is a symbolic link, and its target would be overwritten")]
     Link(String),
     /// A file in `latest/` was not published by this program and would be overwritten.
     #[error(
-        "{0} was there before and is not part of a published tree, so that it is not overwritten: a registry has a registry.json \
-         with a list of agents"
+        "{0} already exists and is not part of a published tree, so it is not overwritten: a published tree has a \
+         registry.json with a list of agents"
     )]
     Foreign(String),
     /// The target was never published to.

@@ -66,7 +66,7 @@ impl Store {
             }
             let Some(next) = page.page_token else { return Ok(listing) };
             if !tokens.insert(digest_of(next.as_bytes())) {
-                return Err(self.endless(folder, "goes round in a circle (the same NextContinuationToken again)"));
+                return Err(self.endless(folder, "repeats a NextContinuationToken"));
             }
             token = Some(next);
         }

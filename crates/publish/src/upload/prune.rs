@@ -117,7 +117,7 @@ async fn run(
         };
         if let Some(name) = foreign.into_iter().min() {
             let place = target.shown(&format!("{}/{name}", one.name));
-            notice(Event::Warning(format!("{} is not part of the snapshot, and stays", printable(&place))));
+            notice(Event::Warning(format!("{} is not part of the snapshot, and is kept", printable(&place))));
         }
         if !is_dry_run {
             // Once its list of digests is removed, only this entry tells that the folder is a snapshot.
@@ -142,7 +142,7 @@ fn newest(found: &[Found], target: &Target, notice: Notice<'_>) -> Option<String
     let (future, past): (Vec<&Found>, Vec<&Found>) = whole.partition(|one| one.created > limit);
     for one in &future {
         let place = target.shown(&one.name);
-        notice(Event::Warning(format!("{place} is dated in the future: it stays, but is not taken for the newest")));
+        notice(Event::Warning(format!("{place} is dated in the future: it is kept, but does not count as the newest")));
     }
     let all = if past.is_empty() { future } else { past };
     all.into_iter().max_by_key(|one| (one.created, &one.name)).map(|one| one.name.clone())
@@ -163,7 +163,9 @@ async fn find(target: &Target, state: &State, jobs: usize, notice: Notice<'_>) -
             Some(Ok(())) => Files::Listed,
             Some(Err(why)) => {
                 let shown = target.shown(&name);
-                notice(Event::Warning(format!("{shown} stays, since it is not known what belongs to it: {why}")));
+                notice(Event::Warning(format!(
+                    "{shown} is kept, because it is not known which files belong to it: {why}"
+                )));
                 Files::Unknown
             }
             None if known.is_some() => Files::All,

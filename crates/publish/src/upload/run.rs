@@ -129,7 +129,7 @@ impl Work<'_> {
             }
         }
         let place = self.target.shown(&name);
-        let message = format!("{place} holds another tree, and so does the one beside it");
+        let message = format!("the snapshot {place} already holds another tree");
         Err(Error::Target { message, remedy: "name another --revision" })
     }
 

@@ -68,7 +68,7 @@ impl State {
                 return Err(wrong("another version of this program wrote it"));
             }
             return match state.strange_name() {
-                Some(name) => Err(wrong(&format!("it names {}, which nothing published can be called", quote(name)))),
+                Some(name) => Err(wrong(&format!("it names {}, which is not a valid name", quote(name)))),
                 None => Ok(state),
             };
         }

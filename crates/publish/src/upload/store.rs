@@ -302,10 +302,7 @@ fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<&'stati
                 | PathError::NonUnicode { path, .. } => quote(path),
                 other => quote(&other.to_string()),
             };
-            (
-                format!("it holds {key}, which cannot be told from other names"),
-                Some("remove it there, or give --to another prefix"),
-            )
+            (format!("it holds {key}, which is not a valid name"), Some("remove it there, or give --to another prefix"))
         }
         _ if code.as_deref() == Some("NoSuchBucket") => {
             let remedy = "create it, or check AWS_ENDPOINT_URL and AWS_REGION";
@@ -316,7 +313,7 @@ fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<&'stati
             // The last error of the chain is the cause; the others repeat it with more context.
             let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
             let last: String = printable(last).chars().take(300).collect();
-            (format!("the store did not do it{named}: {last}"), None)
+            (format!("the request failed{named}: {last}"), None)
         }
     }
 }

@@ -84,8 +84,8 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
         let named = index(target, name).await?.and_then(|index| icons_of(&index));
         icons = icons.zip(named).map(|(icons, named)| icons.into_iter().chain(named).collect());
         notice(Event::Warning(format!(
-            "{place}/{} is an index that this tree does not have: it stays as it is, with its icons; add a view of that name \
-             to registry.toml to go on with it, or remove it there",
+            "{place}/{} is an index that this tree does not have: it is kept, with its icons; add a view of that name to \
+             registry.toml to update it, or remove it there",
             printable(name)
         )));
     }
@@ -98,7 +98,9 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
         let more = others.len().saturating_sub(NAMED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         let named = named.join(", ");
-        notice(Event::Warning(format!("{place} has files that are not part of a registry, and stay: {named}{more}")));
+        notice(Event::Warning(format!(
+            "{place} has files that are not part of a registry, and are kept: {named}{more}"
+        )));
     }
     Ok(())
 }
