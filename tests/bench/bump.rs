@@ -66,7 +66,7 @@ pub(crate) fn bump(folder: &Path) {
 }
 
 /// Measures an agent with an npm package and one of the Python index, with growing numbers of versions. All versions
-/// are withdrawn, so that each must be examined.
+/// are withdrawn, so each must be examined.
 pub(crate) fn versions(folder: &Path) {
     println!("bump of an agent whose two packages have so many versions, all of them withdrawn");
     for count in [1_000, 10_000, 100_000] {

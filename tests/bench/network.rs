@@ -89,7 +89,7 @@ pub(crate) fn agent(registry: &Path, id: &str, targets: &serde_json::Map<String,
     fs::write(folder.join("icon.svg"), icon).expect("an icon");
 }
 
-/// An archive of copies of this executable, so that it compresses as programs do. The copies are too far apart for
+/// An archive of copies of this executable, which compress as programs do. The copies are too far apart for
 /// gzip to find the repetition.
 pub(crate) fn tar_gz() -> Vec<u8> {
     let program = fs::read(std::env::current_exe().expect("this program")).expect("its bytes");

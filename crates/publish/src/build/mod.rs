@@ -71,8 +71,7 @@ pub struct Build<'a> {
     pub result: Result<Built<'a>, Error>,
 }
 
-/// Checks a registry and builds its tree in memory. The result depends only on the request and the files that it
-/// names.
+/// Checks a registry and builds its tree in memory. The same request and files give the same bytes.
 #[must_use]
 pub fn build<'a>(request: &Request<'a>) -> Build<'a> {
     let (checked, knowledge) = rayon::join(
@@ -145,7 +144,7 @@ mod tests {
         fs::write(registry.join("a/icon.svg"), ICON).unwrap();
     }
 
-    /// Builds `folder`/r into `folder`/`out`, with a site and with `earlier` as the previous tree.
+    /// Builds `r` below `folder` into `out`, with a site and with `earlier` as the previous tree.
     fn build_to(folder: &Path, out: &str, earlier: Option<&str>) -> Result<Vec<String>, Error> {
         let directory = folder.join("r");
         let registry = Registry::load(&directory).unwrap();

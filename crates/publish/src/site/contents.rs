@@ -126,7 +126,7 @@ pub(super) struct Api<'a> {
 /// A row of the table.
 struct Row {
     path: &'static str,
-    /// Whether the file exists under exactly this path, so that it can be linked to.
+    /// Whether the file exists under exactly this path, so it can be linked to.
     is_link: bool,
     about: &'static str,
 }

@@ -47,7 +47,7 @@ pub(super) fn setups(listing: &Listing<'_>, index: Option<&str>) -> Vec<Setup> {
             }
             "cli" => (RUN, command_lines(&run, launch)),
             _ => {
-                // The snippet names a program without its path, so that a note about paths applies.
+                // The snippet names a program without its path, so a note about paths applies.
                 let note = if client.path_note.is_empty() { client.note } else { client.path_note };
                 (note, settings(client, "Settings"))
             }

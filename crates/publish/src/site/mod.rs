@@ -183,7 +183,7 @@ fn home<'a>(site: &'a Site, listings: &'a [Listing<'a>]) -> Home<'a> {
     }
 }
 
-/// Hosts serve this page at any path, so that its links start at the root of the site.
+/// Hosts serve this page at any path, so its links start at the root of the site.
 fn not_found(site: &Site) -> NotFound<'_> {
     let path = url::Url::parse(&site.base_url).map_or_else(|_| "/".to_owned(), |url| url.path().to_owned());
     let root = format!("{}/", path.trim_end_matches('/'));

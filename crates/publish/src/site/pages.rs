@@ -18,7 +18,7 @@ pub(super) struct Site {
     pub(super) catalog: String,
     /// The filter groups to show.
     pub(super) groups: Vec<ShownGroup>,
-    /// Whether the history has events, so that there are feeds.
+    /// Whether the history has events, so there are feeds.
     pub(super) has_feeds: bool,
 }
 

@@ -264,7 +264,7 @@ fn index(view: &View, base_url: &str, sources: &[Source<'_>]) -> Result<String, 
         return Err(refused(error));
     }
     let shown: Vec<&Source<'_>> = sources.iter().filter(|source| !view.exclude.contains(source.id())).collect();
-    // Serializing takes most of the time of a build, so that entries are serialized in parallel.
+    // Serializing takes most of the time of a build, so entries are serialized in parallel.
     let agents: Result<Vec<String>, BuildError> = shown
         .into_par_iter()
         .filter_map(|source| {
@@ -300,7 +300,7 @@ fn assemble(version: &str, agents: &[String], extra: &Map<String, Value>) -> Str
     out
 }
 
-/// Serializes a value for a place inside a document. JSON strings contain no raw line ends, so that every line end
+/// Serializes a value for a place inside a document. JSON strings contain no raw line ends, so every line end
 /// can be indented.
 fn indented<T: serde::Serialize>(value: &T, indentation: &str) -> String {
     acp_registry_core::json::to_string(value).trim_end().replace('\n', &format!("\n{indentation}"))

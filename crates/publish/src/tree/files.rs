@@ -57,7 +57,7 @@ pub enum TreeError {
     /// The directory has a file that is not part of an earlier tree and would be deleted.
     #[error("{} holds `{}`, which was not written by an earlier build and would be deleted", .0.display(), .1)]
     Foreign(PathBuf, String),
-    /// The path ends in `..` or is a root, so that it has no name to replace.
+    /// The path ends in `..` or is a root, so it has no name to replace.
     #[error("{} does not end in the name of a directory", .0.display())]
     NoName(PathBuf),
     /// The directory is inside the registry and would be loaded as an agent.
@@ -175,7 +175,7 @@ impl<'a> Tree<'a> {
 /// Whether a path is a regular file with these bytes, not a symbolic link.
 fn holds(path: &Path, bytes: &[u8]) -> bool {
     let is_alike = |metadata: fs::Metadata| metadata.is_file() && metadata.len() == bytes.len() as u64;
-    // Compares the size first, so that files which are missing or differ in size are not read.
+    // Compares the size first, so that missing files and files of another size are not read.
     path.symlink_metadata().is_ok_and(is_alike)
         && read_bounded(path, Path::new("/"), bytes.len() as u64).is_ok_and(|found| found == bytes)
 }

@@ -28,8 +28,8 @@ pub trait Published: Sync {
     /// [`PublishedError`] if the file cannot be read, or it is unknown whether it exists.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PublishedError>;
 
-    /// Returns an error if this is certainly not a published tree. A URL never is refused, because nothing may have
-    /// been published there yet.
+    /// Returns an error if this is certainly not a published tree. A tree at a URL is not refused, because nothing may
+    /// have been published there yet.
     fn refusal(&self) -> Option<PublishedError> {
         None
     }
@@ -148,7 +148,7 @@ impl<'a> Earlier<'a> {
         options: &Options<'_>,
     ) -> Result<Option<String>, PublishedError> {
         let name = format!("{id}.svg");
-        // Some stores answer 403 for missing files, so that only icons named in an index are requested.
+        // Some stores answer 403 for missing files, so only icons named in an index are requested.
         let is_own = |icon: &str| icon.rsplit_once('/').is_some_and(|(_, file)| file == name);
         let mut icons = self.entries(id).filter_map(|(_, entry)| entry.get("icon")?.as_str());
         if !icons.any(is_own) {

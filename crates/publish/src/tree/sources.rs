@@ -160,7 +160,7 @@ fn own<'a>(
         chosen.icons.extend(icon.as_ref().map(|_| entry.id.clone()));
         return Ok(icon.map(|icon| Source::Own(entry, Some(icon))));
     }
-    // Icons are optional, so that a failure to read the earlier one is recorded instead of returned.
+    // Icons are optional, so a failure to read the earlier one is recorded instead of returned.
     let icon = if chosen.no_icons.is_some() { Ok(None) } else { look() };
     let icon = icon.unwrap_or_else(|error| {
         chosen.no_icons = Some(error);

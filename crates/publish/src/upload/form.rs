@@ -25,7 +25,7 @@ pub(super) struct Headers {
 impl Headers {
     /// Headers of a file of `latest/`, by its name there.
     pub(super) fn of_latest(name: &str, gzip_assets: bool) -> Self {
-        // The names of assets contain a hash of their content, so that they can be cached for ever.
+        // The names of assets contain a hash of their content, so they can be cached for ever.
         let is_asset = name.starts_with("assets/");
         Self {
             content_type: media_type(name),

@@ -174,7 +174,7 @@ async fn find(target: &Target, state: &State, jobs: usize, notice: Notice<'_>) -
         };
         let created = match known {
             Some(known) => known.created,
-            // The list is written last, so that its time is that of the snapshot. The day in the name bounds it,
+            // The list is written last, so its time is that of the snapshot. The day in the name bounds it,
             // because copying a tree changes the times of files.
             None => target.modified(&place).await?.unwrap_or(end_of_day).clamp(end_of_day - DAY, end_of_day),
         };

@@ -74,7 +74,7 @@ impl State {
         }
         let mut files = BTreeMap::new();
         if let Some(list) = target.sums(LATEST).await? {
-            // Another tool may have written the list, so that its files are compared before they are trusted.
+            // Another tool may have written the list, so its files are compared before they are trusted.
             files.extend(sums::parse(&list).unwrap_or_default().into_keys().map(|name| (name, File::default())));
             files.insert(SUMS.to_owned(), File::default());
         }

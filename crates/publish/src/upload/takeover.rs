@@ -78,7 +78,7 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
     let place = printable(&target.shown(LATEST)).into_owned();
     notice(Event::Warning(format!("{place} was written by another tool, and is taken over")));
     let rest: Vec<&str> = unknown.into_iter().map(String::as_str).filter(|name| !tree.has(name)).collect();
-    // Clients may read an index that this tree lacks, so that its icons are kept, too.
+    // Clients may read an index that this tree lacks, so its icons are kept, too.
     let mut icons = Some(BTreeSet::new());
     for name in rest.iter().filter(|name| kind(name) == Kind::Index) {
         let named = index(target, name).await?.and_then(|index| icons_of(&index));
