@@ -32,7 +32,7 @@ impl History {
     /// Parses a `history.json`.
     ///
     /// # Errors
-    /// [`HistoryError`], with the number of the invalid event.
+    /// [`HistoryError`], which gives the number of an invalid event.
     pub fn parse(text: &[u8]) -> Result<Self, HistoryError> {
         let document: &RawValue = serde_json::from_slice(text)?;
         let document: Form<'_> = json::object(Some(document)).unwrap_or_default();

@@ -300,8 +300,8 @@ fn assemble(version: &str, agents: &[String], extra: &Map<String, Value>) -> Str
     out
 }
 
-/// Serializes a value for a place inside a document. JSON strings contain no raw line ends, so every line end
-/// can be indented.
+/// Serializes a value, with all lines but the first indented. JSON strings contain no raw line ends, so this only
+/// changes whitespace.
 fn indented<T: serde::Serialize>(value: &T, indentation: &str) -> String {
     acp_registry_core::json::to_string(value).trim_end().replace('\n', &format!("\n{indentation}"))
 }

@@ -116,8 +116,8 @@ pub(super) fn choose<'a>(
     Ok(chosen)
 }
 
-/// Whether an error prevents publishing altogether, because it is not about a single agent. With an earlier tree,
-/// errors in folders without a manifest and in the quarantine list do not.
+/// Whether an error prevents building a tree, because it is not about a single agent. With an earlier tree, errors in
+/// folders without a manifest and in the quarantine list do not.
 fn is_fatal(finding: &Finding, registry: &Registry, has_previous: bool) -> bool {
     let is_stray = || registry.strays.iter().any(|stray| stray.name == finding.file);
     let is_bounded = || finding.rule == QUARANTINE || is_stray();
