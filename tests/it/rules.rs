@@ -92,6 +92,8 @@ fn packages_that_are_more_than_a_name_and_a_version() {
 #[test]
 fn archives_and_commands_that_lead_astray() {
     for (members, rule) in [
+        (json!({ "archive": "" }), "distribution/unsafe-url"),
+        (json!({ "archive": 5 }), "manifest/schema"),
         (json!({ "archive": "file:///1.0.0/passwd" }), "distribution/unsafe-url"),
         (json!({ "archive": "https://user:pw@h.example/1.0.0/a.zip" }), "distribution/unsafe-url"),
         (json!({ "archive": "https://h.example:99999/1.0.0/a.zip" }), "distribution/unsafe-url"),

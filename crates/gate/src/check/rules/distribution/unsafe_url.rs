@@ -29,7 +29,12 @@ const NOWHERE: [&str; 3] = ["test", "invalid", "onion"];
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for (release, target) in subject.targets() {
         if target.archive.is_empty() {
-            continue; // A missing archive reads as an empty text; the schema rule reports it.
+            // A missing archive and one of another type read as an empty text, too: the schema rule reports them.
+            let place = release.target_pointer(target, "archive");
+            if subject.manifest.value().pointer(&place).is_some_and(|archive| archive == "") {
+                report.value(place, "the address is empty").help("publish the archive on a public host by https");
+            }
+            continue;
         }
         if let Some(problem) = problem(&target.archive, subject.options.allowed_hosts) {
             report
