@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use acp_registry::diff::{Index, compare};
+use acp_registry::diff::{Agents, compare};
 use acp_registry::index::Place;
 use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::report::{diff, diff_human, diff_markdown};
@@ -80,7 +80,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 const EXPECTED: &str = "name a published tree, which `acp-registry build` makes, or the file of an index";
 
 /// Reads the index at a place, which may be that of the tree around it.
-fn read(place: &Place, allowed: &AllowedHosts) -> Result<Index, Failure> {
+fn read(place: &Place, allowed: &AllowedHosts) -> Result<Agents, Failure> {
     let bytes = match place {
         Place::Path(path) => from_path(path)?,
         Place::Url(url) => {
@@ -94,7 +94,7 @@ fn read(place: &Place, allowed: &AllowedHosts) -> Result<Index, Failure> {
             fetched.ok_or_else(|| Failure::unable(format!("{place}: there is no such file")).help(EXPECTED))?
         }
     };
-    Index::parse(&bytes).map_err(|error| Failure::unable(format!("{place} {error}")).help(EXPECTED))
+    Agents::parse(&bytes).map_err(|error| Failure::unable(format!("{place} {error}")).help(EXPECTED))
 }
 
 fn from_path(path: &Path) -> Result<Vec<u8>, Failure> {

@@ -78,15 +78,23 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("gate", "propose", &["bump", "json", "manifest", "net", "registry", "source", "sys", "text", "upstream"]),
-    ("publish", "diff", &["json", "manifest", "text"]),
+    ("publish", "diff", &["index", "json", "manifest", "text"]),
     ("publish", "history", &["diff", "json", "sys", "text"]),
-    ("publish", "build", &["check", "config", "diff", "history", "net", "registry", "site", "sys", "tree"]),
+    (
+        "publish",
+        "build",
+        &["check", "config", "diff", "history", "index", "net", "registry", "site", "sys", "tree", "verify"],
+    ),
     (
         "publish",
         "tree",
         &["check", "config", "digest", "finding", "json", "manifest", "registry", "sums", "sys", "text"],
     ),
-    ("publish", "site", &["check", "config", "digest", "history", "json", "manifest", "registry", "settings", "text"]),
+    (
+        "publish",
+        "site",
+        &["check", "config", "digest", "history", "json", "manifest", "registry", "settings", "text", "verify"],
+    ),
     ("publish", "server", &["site"]),
     ("publish", "upload", &["digest", "json", "net", "site", "sums", "sys", "text"]),
     (

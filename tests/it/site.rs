@@ -6,7 +6,8 @@ use std::path::Path;
 
 use acp_registry::config::SiteConfig;
 use acp_registry::history::History;
-use acp_registry::site::{Capabilities, Options, render};
+use acp_registry::site::{Options, render};
+use acp_registry::verify::Snapshot;
 use html5gum::{Token, Tokenizer};
 use serde_json::{Value, json};
 
@@ -25,14 +26,14 @@ fn site_of(agents: &[Value], capabilities: &Value) -> Files {
 
 fn site_with(agents: &[Value], capabilities: &Value, history: &Value, config: &SiteConfig) -> Files {
     let index = json!({ "version": "1.0.0", "agents": agents }).to_string();
-    let capabilities = Capabilities::parse(capabilities.to_string().as_bytes()).unwrap();
+    let answers = Snapshot::parse(capabilities.to_string().as_bytes()).unwrap().answers();
     let history = History::parse(history.to_string().as_bytes()).unwrap();
     let options = Options {
         index: index.as_bytes(),
         base_url: BASE,
         registry_url: None,
         config,
-        capabilities: &capabilities,
+        answers: &answers,
         history: &history,
         has_icon: &|id| id != "no-icon",
     };

@@ -1,12 +1,13 @@
 //! Settings for editors: what comes back when the language itself reads them.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use acp_registry::config::SiteConfig;
 use acp_registry::history::History;
 use acp_registry::settings::{elisp, lua, shell};
-use acp_registry::site::{Capabilities, Options, render};
+use acp_registry::site::{Options, render};
 use serde_json::{Value, json};
 
 use crate::support::skipped;
@@ -142,7 +143,6 @@ pub(crate) fn read_by_shell(command: &str) -> Option<Read> {
 /// The snippets of an agent's page, by their names.
 fn snippets(agent: &Value) -> Vec<(String, String)> {
     let index = json!({ "agents": [agent] }).to_string();
-    let capabilities = Capabilities::default();
     let (config, history) = (SiteConfig::default(), History::default());
     let options = Options {
         registry_url: None,
@@ -150,7 +150,7 @@ fn snippets(agent: &Value) -> Vec<(String, String)> {
         history: &history,
         index: index.as_bytes(),
         base_url: "https://example.com",
-        capabilities: &capabilities,
+        answers: &BTreeMap::new(),
         has_icon: &|_| false,
     };
     let page = String::from_utf8(render(&options).unwrap()["agents/x/index.html"].clone()).unwrap();

@@ -7,29 +7,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
+use acp_registry_client::index::{FormError, Notes, entries};
 use acp_registry_core::json;
 use acp_registry_core::manifest::Version;
 use acp_registry_core::text::quote;
 
-/// How many notes about entries that are passed over there are at most; the last one then counts the rest.
-const NOTES: usize = 20;
-
 /// The agents of an index, by id.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Index {
+pub struct Agents {
     agents: BTreeMap<String, Value>,
     /// The ids of entries that cannot be read: whether these agents have changed is not known, but they are there.
     unreadable: BTreeSet<String>,
     /// Which entries were passed over, and why; ready to be shown.
     pub notes: Vec<String>,
 }
-
-/// A text is not an index.
-#[derive(Debug, thiserror::Error)]
-#[error("is not a registry index: {0}")]
-pub struct FormError(#[from] serde_json::Error);
 
 /// An agent, as an index names it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,56 +79,54 @@ impl Changes {
     }
 }
 
-#[derive(Deserialize)]
-struct Form<'a> {
-    #[serde(borrow)]
-    agents: Vec<&'a RawValue>,
-}
-
 /// As much of an entry as can be read when the rest is nested too deep.
 #[derive(Deserialize)]
 struct Named {
     id: String,
 }
 
-impl Index {
+impl Agents {
     /// Reads an index. Entries without an id, or with that of another before them, become notes.
     ///
     /// # Errors
-    /// [`FormError`] when it is not JSON, or has no array `agents`.
-    pub fn parse(text: &[u8]) -> Result<Self, FormError> {
-        let form: Form<'_> = serde_json::from_slice(text)?;
+    /// [`FormError`] when it is not JSON, has no array `agents`, or is too large.
+    pub fn parse(index: &[u8]) -> Result<Self, FormError> {
+        let text = str::from_utf8(index).map_err(|error| FormError::of(&error))?;
+        let texts = entries(text)?;
         // All entries stay in memory.
-        json::check_count(text)?;
-        let mut index = Self::default();
-        for (at, raw) in form.agents.into_iter().enumerate() {
-            let entry: Result<Value, _> = serde_json::from_str(raw.get());
-            let problem = match entry {
-                Err(error) => match serde_json::from_str::<Named>(raw.get()) {
-                    Ok(Named { id }) if !id.is_empty() && !index.has(&id) => {
-                        let problem = format!("{} cannot be read ({error}), changed or not", quote(&id));
-                        index.unreadable.insert(id);
-                        problem
-                    }
-                    _ => error.to_string(),
-                },
-                Ok(entry) => match entry.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()) {
-                    None => "it has no id".to_owned(),
-                    Some(id) if index.has(id) => format!("there is another {} before it", quote(id)),
-                    Some(id) => {
-                        index.agents.insert(id.to_owned(), entry);
-                        continue;
-                    }
-                },
-            };
-            index.notes.push(format!("entry {} is passed over: {problem}", at + 1));
+        json::check_count(index).map_err(|error| FormError::of(&error))?;
+        let (mut agents, mut notes) = (Self::default(), Notes::default());
+        for (at, text) in texts.into_iter().enumerate() {
+            if let Err(problem) = agents.add(text) {
+                notes.add(at, &format!("is passed over: {problem}"));
+            }
         }
-        if index.notes.len() > NOTES {
-            let more = index.notes.len() - NOTES;
-            index.notes.truncate(NOTES);
-            index.notes.push(format!("and {more} more entries are passed over"));
+        agents.notes = notes.into_sentences();
+        Ok(agents)
+    }
+
+    /// Adds an entry; the error says why it is passed over.
+    fn add(&mut self, text: &str) -> Result<(), String> {
+        let entry: Value = match serde_json::from_str(text) {
+            Ok(entry) => entry,
+            Err(error) => {
+                let Ok(Named { id }) = serde_json::from_str(text) else { return Err(error.to_string()) };
+                if id.is_empty() || self.has(&id) {
+                    return Err(error.to_string());
+                }
+                let problem = format!("{} cannot be read ({error}), changed or not", quote(&id));
+                self.unreadable.insert(id);
+                return Err(problem);
+            }
+        };
+        match entry.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()) {
+            None => Err("it has no id".to_owned()),
+            Some(id) if self.has(id) => Err(format!("there is another {} before it", quote(id))),
+            Some(id) => {
+                self.agents.insert(id.to_owned(), entry);
+                Ok(())
+            }
         }
-        Ok(index)
     }
 
     fn has(&self, id: &str) -> bool {
@@ -156,7 +146,7 @@ fn listed(id: &str, entry: &Value) -> Listed {
 
 /// What has changed from an older index to a newer one.
 #[must_use]
-pub fn compare(old: &Index, new: &Index) -> Changes {
+pub fn compare(old: &Agents, new: &Agents) -> Changes {
     let mut changes = Changes::default();
     for (agent, entry) in new.listed() {
         match old.agents.get(&agent.id) {
@@ -201,8 +191,8 @@ fn differences(old: &Value, new: &Value, at: &mut String, found: &mut Vec<String
 mod tests {
     use super::*;
 
-    fn index(agents: &str) -> Index {
-        Index::parse(format!(r#"{{ "version": "1", "agents": [{agents}] }}"#).as_bytes()).unwrap()
+    fn index(agents: &str) -> Agents {
+        Agents::parse(format!(r#"{{ "version": "1", "agents": [{agents}] }}"#).as_bytes()).unwrap()
     }
 
     #[test]
@@ -245,12 +235,13 @@ mod tests {
         let deep = self::index(r#"{ "id": "deep", "version": "1" }, { "id": "a" }"#);
         assert!(compare(&deep, &index).is_empty() && compare(&index, &deep).is_empty());
         assert!(index.notes[4].ends_with("there is another `a` before it"));
-        let changes = compare(&Index::default(), &index);
+        let changes = compare(&Agents::default(), &index);
         assert_eq!((changes.added[0].id.as_str(), changes.added[0].version.as_str()), ("a", ""));
-        let many = Index::parse(format!(r#"{{"agents":[{}]}}"#, vec!["1"; 50].join(",")).as_bytes()).unwrap();
+        let many = self::index(&vec!["1"; 50].join(","));
         assert_eq!((many.notes.len(), many.notes[20].as_str()), (21, "and 30 more entries are passed over"));
-        for wrong in ["", "[]", "{}", r#"{"agents":{}}"#] {
-            assert!(Index::parse(wrong.as_bytes()).unwrap_err().to_string().starts_with("is not a registry index"));
+        let values = format!(r#"{{"agents":[[{}0]]}}"#, "0,".repeat(2_000_000));
+        for wrong in ["", "[]", "{}", r#"{"agents":{}}"#, &values] {
+            assert!(Agents::parse(wrong.as_bytes()).unwrap_err().to_string().starts_with("is not a registry index"));
         }
     }
 }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::Index;
-use super::load::INDEX_LIMIT;
+use super::entries::INDEX_LIMIT;
+use super::read::Index;
 use acp_registry_core::digest::hex;
 use acp_registry_core::net::{Validators, shown};
 use acp_registry_core::sys::fs::{PathError, open_bounded, write_atomic_from};

@@ -1,17 +1,22 @@
-//! The entries of an index, each read by itself.
+//! The list of agents in an index. Every reader of an index begins here, and reads of each
+//! entry what it needs.
 
-use std::fmt;
-use std::ops::Range;
+use std::fmt::Display;
 
-use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::error::Category;
+use serde_json::value::RawValue;
 
-use super::Entry;
 use acp_registry_core::json::List;
+
+/// The largest index that is read, in bytes.
+pub const INDEX_LIMIT: u64 = 64 << 20;
 
 /// How many entries an index may have. Each takes more memory than it takes in the text.
 const MOST: usize = 250_000;
+
+/// How many notes about entries that are passed over there are at most; one more then counts the rest.
+const NOTES: usize = 20;
 
 /// A text is not an index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +24,9 @@ const MOST: usize = 250_000;
 pub struct FormError(String);
 
 impl FormError {
-    pub(super) fn of(error: &dyn fmt::Display) -> Self {
+    /// What is wrong with the text, as a reader of it says.
+    #[must_use]
+    pub fn of(error: &dyn Display) -> Self {
         Self(error.to_string())
     }
 
@@ -28,19 +35,19 @@ impl FormError {
     }
 }
 
-/// What an entry says, or why it is passed over, and where in the text it is.
-pub(super) type Read = (Result<Entry, String>, Range<usize>);
-
 #[derive(Deserialize)]
 struct Form<'a> {
     #[serde(borrow)]
     agents: List<'a, MOST>,
 }
 
-/// Reads all entries of an index, in their order.
-pub(super) fn entries(text: &str) -> Result<Vec<Read>, FormError> {
+/// The texts of an index's entries, in their order; each is JSON.
+///
+/// # Errors
+/// [`FormError`] when the index is not JSON, has no array `agents`, or has too many entries.
+pub fn entries(index: &str) -> Result<Vec<&str>, FormError> {
     // Some editors begin every file with a byte order mark.
-    let json = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let json = index.strip_prefix('\u{feff}').unwrap_or(index);
     let form: Form<'_> = serde_json::from_str(json).map_err(|error| match error.classify() {
         Category::Data => FormError("it is not an object with a list `agents`".to_owned()),
         _ => FormError(error.to_string()),
@@ -48,11 +55,34 @@ pub(super) fn entries(text: &str) -> Result<Vec<Read>, FormError> {
     if form.agents.is_longer {
         return Err(FormError(format!("it has more than {MOST} entries")));
     }
-    let read = form.agents.items.par_iter().map(|raw| {
-        let start = raw.get().as_ptr().addr() - text.as_ptr().addr();
-        (Entry::parse(raw.get()), start..start + raw.get().len())
-    });
-    Ok(read.collect())
+    Ok(form.agents.items.into_iter().map(RawValue::get).collect())
+}
+
+/// Notes about the entries of an index that are passed over.
+#[derive(Debug, Default)]
+pub struct Notes {
+    first: Vec<String>,
+    more: usize,
+}
+
+impl Notes {
+    /// Notes what is wrong with the entry at this place of the list, as the rest of a sentence about it.
+    pub fn add(&mut self, at: usize, problem: &str) {
+        if self.first.len() < NOTES {
+            self.first.push(format!("entry {} {problem}", at + 1));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// The notes as sentences, ready to be shown.
+    #[must_use]
+    pub fn into_sentences(mut self) -> Vec<String> {
+        if self.more > 0 {
+            self.first.push(format!("and {} more entries are passed over", self.more));
+        }
+        self.first
+    }
 }
 
 #[cfg(test)]
@@ -64,40 +94,35 @@ mod tests {
     #[test]
     fn broken_entries_are_told_apart_from_broken_indexes() {
         let deep = format!(r#"{{"x":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
-        // Each stands between two good ones: with the start of its note, or none where the whole is no JSON.
-        for (entry, note) in [
-            ("{}", Some("is passed over: its id")),
-            (r#"{ "id": "b", "id": "c" }"#, Some("is passed over: duplicate field")),
-            (r#"{"id":"\ud800"}"#, Some("is passed over: ")),
-            (r#"{"name":1e999}"#, Some("is passed over: ")),
-            (&deep, Some("is passed over: its id")),
-            ("7", Some("is passed over: it is not an object")),
-            ("[{}]", Some("is passed over: it is not an object")),
-            (r#""},{""#, Some("is passed over: it is not an object")),
-            ("null", Some("is passed over: it is not an object")),
-            ("", None),
-            ("{} {}", None),
-            ("{},", None),
-            ("{", None),
-            ("}", None),
-            ("{]}", None),
-            ("{[}]", None),
-            (r#"{"x"}"#, None),
-            (r#"{"x":"}"#, None),
-            (r#"{"id":"b","id":"c"]}"#, None),
-            (r#"{"x":"\y"}"#, None),
-            ("{\"x\":\"\n\"}", None),
-            (r#"{"x":01}"#, None),
+        // Each is between two good ones, and either another entry or what makes the whole no JSON.
+        for (entry, is_entry) in [
+            ("{}", true),
+            (r#"{ "id": "b", "id": "c" }"#, true),
+            (r#"{"id":"\ud800"}"#, true),
+            (r#"{"name":1e999}"#, true),
+            (&deep, true),
+            ("7", true),
+            ("[{}]", true),
+            (r#""},{""#, true),
+            ("null", true),
+            ("", false),
+            ("{} {}", false),
+            ("{},", false),
+            ("{", false),
+            ("}", false),
+            ("{]}", false),
+            ("{[}]", false),
+            (r#"{"x"}"#, false),
+            (r#"{"x":"}"#, false),
+            (r#"{"id":"b","id":"c"]}"#, false),
+            (r#"{"x":"\y"}"#, false),
+            ("{\"x\":\"\n\"}", false),
+            (r#"{"x":01}"#, false),
         ] {
             let json = format!(" {{ \"agents\" : [\n{GOOD}\t,\r{entry} , {GOOD} ] }}\n");
-            match (entries(&json), note) {
-                (Ok(read), Some(note)) => {
-                    assert!(read.len() == 3 && read[0].0.is_ok() && read[2].0.is_ok(), "{entry}");
-                    assert!(read[1].0.as_ref().unwrap_err().starts_with(note), "{entry}");
-                    assert_eq!([1, 2].map(|at| &json[read[at].1.clone()]), [entry, GOOD]);
-                }
-                (Err(error), None) => assert!(error.to_string().contains(" at line "), "{entry}: {error}"),
-                (read, _) => panic!("{entry}: {read:?}"),
+            match entries(&json) {
+                Ok(read) => assert!(is_entry && read == [GOOD, entry, GOOD], "{entry}: {read:?}"),
+                Err(error) => assert!(!is_entry && error.to_string().contains(" at line "), "{entry}: {error}"),
             }
         }
     }
@@ -111,14 +136,22 @@ mod tests {
     }
 
     #[test]
+    fn notes_are_counted() {
+        let mut notes = Notes::default();
+        (0..50).for_each(|at| notes.add(at, "is passed over"));
+        let notes = notes.into_sentences();
+        assert_eq!((notes.len(), notes[19].as_str()), (21, "entry 20 is passed over"));
+        assert_eq!(notes[20], "and 30 more entries are passed over");
+    }
+
+    #[test]
     fn the_list_is_that_of_the_index_itself() {
         for json in [
             format!(r#"{{"x":{{"agents":[{{}}]}},"y":"\"agents\":[","agents":[{GOOD}]}}"#),
             format!(r#"{{"agents":[{GOOD}],"x":{{"agents":[{{}}]}}}}"#),
             format!(r#"{{"\u0061gents":[{GOOD}]}}"#),
         ] {
-            let read = entries(&json).unwrap();
-            assert!(read.len() == 1 && read[0].0.is_ok(), "{read:?}");
+            assert_eq!(entries(&json).unwrap(), [GOOD]);
         }
         for (json, place) in [
             (format!(r#"{{"agents":[{GOOD}],"agents":[]}}"#), ""),

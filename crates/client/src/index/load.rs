@@ -6,14 +6,13 @@ use std::time::SystemTime;
 
 use url::Url;
 
-use super::copies::Copy;
-use super::{Copies, FormError, Index, Origin, Place};
+use super::copies::{Copies, Copy};
+use super::entries::{FormError, INDEX_LIMIT};
+use super::place::Place;
+use super::read::{Index, Origin};
 use acp_registry_core::net::{Client, FetchError, Problem, shown};
 use acp_registry_core::registry::{LoadError, Registry};
 use acp_registry_core::sys::fs::{ReadError, read_bounded};
-
-/// The largest index that is read, in bytes.
-pub(super) const INDEX_LIMIT: u64 = 64 << 20;
 
 /// How an index is read.
 #[derive(Debug, Clone, Default)]

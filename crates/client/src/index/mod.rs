@@ -9,6 +9,7 @@
 //! * [`Place`]: where an index is
 //! * [`load()`]: from there to an [`Index`], with copies kept from one run to the next
 //! * [`Index`]: the entries that can be used, and notes about those that cannot
+//! * [`entries()`], [`Notes`]: the list of an index, for those who need something else of its entries
 //!
 //! Reading is lenient: unknown members are passed over, and a broken entry never hides the others.
 //!
@@ -32,7 +33,7 @@ mod search;
 mod usable;
 
 pub use copies::Copies;
-pub use entries::FormError;
+pub use entries::{FormError, INDEX_LIMIT, Notes, entries};
 pub use entry::{Entry, is_id};
 pub use load::{Error, Loaded, Options, load};
 pub use place::{Place, WrongPlace};

@@ -4,18 +4,16 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::time::SystemTime;
 
+use rayon::prelude::*;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::entries::entries;
+use super::entries::{FormError, Notes, entries};
+use super::entry::Entry;
 use super::usable::keep_usable;
-use super::{Entry, FormError};
 use acp_registry_core::digest::hex;
 use acp_registry_core::manifest::Agent;
 use acp_registry_core::text::{nearest, quote};
-
-/// How many notes about broken entries there are at most; the last one then counts the rest.
-const NOTES: usize = 20;
 
 /// An index. Its text stays in memory: what lists do not show of an agent is read from there when it is asked for.
 #[derive(Debug, Clone)]
@@ -70,27 +68,23 @@ impl Index {
 
     /// Reads an index whose digest is known.
     pub(super) fn with_digest(text: String, sha256: String) -> Result<Self, FormError> {
-        let read = entries(&text)?;
-        let mut ids = HashSet::with_capacity(read.len());
-        let is_first: Vec<bool> =
-            read.iter().map(|(entry, _)| entry.as_ref().is_ok_and(|entry| ids.insert(entry.id.as_str()))).collect();
-        let (mut entries, mut notes) = (Vec::with_capacity(read.len()), Vec::new());
-        for (number, ((entry, place), is_first)) in read.into_iter().zip(is_first).enumerate() {
+        let texts = entries(&text)?;
+        let read: Vec<Result<Entry, String>> = texts.par_iter().map(|text| Entry::parse(text)).collect();
+        let (mut found, mut notes, mut ids) = (Vec::with_capacity(read.len()), Notes::default(), HashSet::new());
+        for (at, (entry, part)) in read.into_iter().zip(texts).enumerate() {
             match entry {
-                Err(problem) => notes.push(format!("entry {} {problem}", number + 1)),
-                Ok(entry) if is_first => entries.push(Found { entry, place }),
+                Err(problem) => notes.add(at, &problem),
+                Ok(entry) if ids.contains(&entry.id) => {
+                    notes.add(at, &format!("is passed over: there is another {} before it", quote(&entry.id)));
+                }
                 Ok(entry) => {
-                    let id = quote(&entry.id);
-                    notes.push(format!("entry {} is passed over: there is another {id} before it", number + 1));
+                    ids.insert(entry.id.clone());
+                    let start = part.as_ptr().addr() - text.as_ptr().addr();
+                    found.push(Found { entry, place: start..start + part.len() });
                 }
             }
         }
-        if notes.len() > NOTES {
-            let more = notes.len() - NOTES;
-            notes.truncate(NOTES);
-            notes.push(format!("and {more} more entries are passed over"));
-        }
-        Ok(Self { text, entries, notes, sha256, origin: Origin::default() })
+        Ok(Self { text, entries: found, notes: notes.into_sentences(), sha256, origin: Origin::default() })
     }
 
     /// All of the text.
@@ -174,13 +168,6 @@ mod tests {
             assert!(Index::parse(text.to_owned()).unwrap_err().to_string().starts_with("is not a registry index"));
         }
         assert_eq!(Index::parse(r#"{"agents":[]}"#.to_owned()).unwrap().entries().count(), 0);
-    }
-
-    #[test]
-    fn many_broken_entries_are_counted() {
-        let text = format!(r#"{{"agents":[{}]}}"#, vec!["1"; 50].join(","));
-        let notes = Index::parse(text).unwrap().notes;
-        assert_eq!((notes.len(), notes[20].as_str()), (21, "and 30 more entries are passed over"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
-use super::Entry;
+use super::entry::Entry;
 
 /// The text without accents and differences of case.
 fn fold(text: &str) -> String {

@@ -14,6 +14,7 @@
 //! * [`Snapshot`]: the capabilities of all agents, as a file for the next run and the catalog
 //! * [`merge()`], [`merge_files`]: merge the snapshots of several machines
 
+mod answer;
 mod attempts;
 mod basis;
 mod error;
@@ -32,6 +33,7 @@ mod sources;
 mod steady;
 mod turns;
 
+pub use answer::Answer;
 pub use attempts::{Attempt, Attempts, Trying};
 pub use error::Error;
 pub use held::{Advice, Held};
@@ -43,6 +45,6 @@ pub use plan::{Earlier, Selection, Shard, ShardError, Task, WhenHeld, Work, plan
 pub use row::{Row, State, Summary, Verdict};
 pub use run::{Event, Verifier};
 pub use setup::{Machine, Manner, usual_jobs};
-pub use snapshot::{SCHEMA, SNAPSHOT_LIMIT, Snapshot, SnapshotError};
+pub use snapshot::{FormError, SCHEMA, SNAPSHOT_LIMIT, Snapshot, SnapshotError};
 pub use sources::{Origin, Sources};
 pub use turns::Turns;

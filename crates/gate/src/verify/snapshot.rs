@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::steady::make_steady;
-use super::{Row, State, Task, Verdict};
+use super::{Answer, Row, State, Task, Verdict};
 use acp_registry_client::install::Kind;
 use acp_registry_core::json;
 use acp_registry_core::manifest::Channel;
@@ -49,6 +49,17 @@ pub enum SnapshotError {
     },
 }
 
+/// A document lists no agents that could have answered.
+#[derive(Debug, thiserror::Error)]
+pub enum FormError {
+    /// Not JSON.
+    #[error("is not JSON: {0}")]
+    Syntax(#[from] serde_json::Error),
+    /// There is no list of agents in it.
+    #[error("has no list `agents`")]
+    NoRows,
+}
+
 /// A capability snapshot: one row per agent, channel and distribution.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
@@ -67,11 +78,44 @@ impl Snapshot {
         let failed = |error| SnapshotError::Read { path: path.to_owned(), error };
         let real = path.canonicalize().map_err(|error| failed(ReadError::from(error)))?;
         let bytes = read_bounded(&real, Path::new("/"), SNAPSHOT_LIMIT).map_err(failed)?;
-        Self::parse(&bytes).map_err(|message| SnapshotError::Form { path: path.to_owned(), message })
+        let document = document(&bytes).map_err(|message| SnapshotError::Form { path: path.to_owned(), message })?;
+        Ok(Self::of_rows(rows_of(document)))
     }
 
-    fn parse(bytes: &[u8]) -> Result<Self, String> {
-        Ok(Self { rows: rows_of(document(bytes)?).into_iter().map(|row| (key(&row), row)).collect() })
+    /// Reads whatever lists rows, for those who only show them: a snapshot of any version, or the report of `verify`.
+    ///
+    /// # Errors
+    /// [`FormError`] when the text is not JSON, or lists no agents.
+    pub fn parse(text: &[u8]) -> Result<Self, FormError> {
+        let mut document: Value = json::whole(text)?;
+        // The report has the same rows by another name.
+        let rows = ["agents", "results"].iter().find_map(|name| match document.get_mut(name)?.take() {
+            Value::Array(rows) => Some(rows),
+            _ => None,
+        });
+        Ok(Self::of_rows(rows.ok_or(FormError::NoRows)?))
+    }
+
+    fn of_rows(rows: Vec<Value>) -> Self {
+        Self { rows: rows.into_iter().map(|row| (key(&row), row)).collect() }
+    }
+
+    /// What agents answered in their stable channel, by id. Of several distributions of an agent, the one that tells most
+    /// counts. Agents that gave no answer are left out.
+    #[must_use]
+    pub fn answers(&self) -> BTreeMap<String, Answer> {
+        let mut answers: BTreeMap<String, Answer> = BTreeMap::new();
+        for ((id, channel, _), row) in self.in_order() {
+            if channel == Channel::Preview.as_str() {
+                continue;
+            }
+            let Some(answer) = Answer::of(row) else { continue };
+            let kept = answers.entry(id.clone()).or_default();
+            if answer.tells_more(kept) {
+                *kept = answer;
+            }
+        }
+        answers
     }
 
     /// The row of an agent, for any version.
@@ -134,11 +178,15 @@ impl Snapshot {
     /// answers give equal text.
     #[must_use]
     pub fn to_text(&self) -> String {
+        let agents: Vec<Value> = self.in_order().into_iter().map(|(_, row)| row.clone()).collect();
+        text(&agents)
+    }
+
+    fn in_order(&self) -> Vec<(&Key, &Value)> {
         let mut rows: Vec<(&Key, &Value)> = self.rows.iter().collect();
         let place = |name: &str| Kind::ALL.iter().position(|kind| kind.as_str() == name);
         rows.sort_by_key(|((id, channel, kind), _)| (id, channel != Channel::Stable.as_str(), channel, place(kind)));
-        let agents: Vec<Value> = rows.into_iter().map(|(_, row)| row.clone()).collect();
-        text(&agents)
+        rows
     }
 }
 
@@ -217,8 +265,12 @@ mod tests {
             ("{\"schema\":2,\"agents\":[]}", "`schema` is not 1"),
             ("{\"schema\":1,\"agents\":{}}", "`agents` is not an array"),
         ] {
-            let error = Snapshot::parse(text.as_bytes()).unwrap_err();
+            let error = document(text.as_bytes()).unwrap_err();
             assert!(error.contains(message), "{error}");
+        }
+        assert!(matches!(Snapshot::parse(b"{"), Err(FormError::Syntax(_))));
+        for text in ["{}", "[]", r#"{"agents":{}}"#] {
+            assert!(matches!(Snapshot::parse(text.as_bytes()), Err(FormError::NoRows)), "{text}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Errors of [`build()`](super::build()).
 
 use super::knowledge::KnowledgeError;
-use crate::diff;
 use crate::site::SiteError;
 use crate::tree::{BuildError, PublishedError};
+use acp_registry_client::index::FormError;
 
 /// Why a registry cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +28,7 @@ pub enum Error {
     },
     /// The new index cannot be compared with the earlier one.
     #[error("the new registry.json {0}")]
-    Index(diff::FormError),
+    Index(FormError),
     /// The site cannot be rendered.
     #[error(transparent)]
     Site(#[from] SiteError),

@@ -1,14 +1,15 @@
 //! Data about agents that is not in their entries: capabilities and history.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use acp_registry_core::sys::fs::read_bounded;
+use acp_registry_gate::verify::{Answer, Snapshot};
 
 use super::{Earlier, Error, Site};
 use crate::diff;
 use crate::history::{Extent, History};
-use crate::site::Capabilities;
 
 /// The largest snapshot or history that is read, in bytes.
 const DOCUMENT_LIMIT: u64 = 64 << 20;
@@ -44,7 +45,8 @@ impl KnowledgeError {
 
 /// The data that the site shows beside the entries.
 pub(super) struct Knowledge {
-    pub(super) capabilities: Capabilities,
+    /// What agents answered when they were last started, by id.
+    pub(super) answers: BTreeMap<String, Answer>,
     pub(super) history: History,
     /// Whether the history was read from git. Only then may it be continued from the earlier tree.
     is_from_git: bool,
@@ -58,17 +60,18 @@ impl Knowledge {
             let in_registry = || Some(site.directory.join(usual)).filter(|path| path.is_file());
             named.map(ToOwned::to_owned).or_else(in_registry)
         };
-        let capabilities = match file(site.capabilities, "capabilities.json") {
-            Some(path) => document(path, Part::Capabilities, Capabilities::parse)?,
-            None => Capabilities::default(),
+        let snapshot = match file(site.capabilities, "capabilities.json") {
+            Some(path) => document(path, Part::Capabilities, Snapshot::parse)?,
+            None => Snapshot::default(),
         };
+        let answers = snapshot.answers();
         let written = file(site.history, "history.json");
         let is_from_git = written.is_none();
         let history = match written {
             Some(path) => document(path, Part::History, History::parse)?,
             None => History::of_registry(site.directory),
         };
-        Ok(Self { capabilities, history, is_from_git })
+        Ok(Self { answers, history, is_from_git })
     }
 
     /// Continues the history of the earlier tree up to `index`, if the history from git is incomplete.
@@ -78,8 +81,8 @@ impl Knowledge {
         }
         let failed = |file, error: &dyn Display| Error::History { file, message: error.to_string() };
         let Some(before) = earlier.tree.read("registry.json")? else { return Ok(()) };
-        let before = diff::Index::parse(&before).map_err(|error| failed("registry.json", &error))?;
-        let now = diff::Index::parse(index).map_err(Error::Index)?;
+        let before = diff::Agents::parse(&before).map_err(|error| failed("registry.json", &error))?;
+        let now = diff::Agents::parse(index).map_err(Error::Index)?;
         let told = earlier.tree.read("history.json")?.map(|bytes| History::parse(&bytes)).transpose();
         let told = told.map_err(|error| failed("history.json", &error))?;
         let changes = diff::compare(&before, &now);

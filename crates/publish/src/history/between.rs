@@ -55,10 +55,10 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::{Index, compare};
+    use crate::diff::{Agents, compare};
 
     fn changes(old: &str, new: &str) -> Changes {
-        let index = |agents: &str| Index::parse(format!("{{\"agents\":[{agents}]}}").as_bytes()).unwrap();
+        let index = |agents: &str| Agents::parse(format!("{{\"agents\":[{agents}]}}").as_bytes()).unwrap();
         compare(&index(old), &index(new))
     }
 

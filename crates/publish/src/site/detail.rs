@@ -70,7 +70,7 @@ pub(super) struct Target {
 pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, SiteError> {
     let path = format!("agents/{}/", listing.id);
     let description = if listing.summary.is_empty() { &listing.name } else { &listing.summary };
-    let auth = listing.row.into_iter().flat_map(|row| &row.auth_methods).take(20);
+    let auth = listing.answer.into_iter().flat_map(|answer| &answer.auth_methods).take(20);
     let (facts, setups) = (facts(listing), setups(listing, site.registry_url.as_deref()));
     let wanted = &site.config.agent_files;
     let address = format!("{}/agents/{}/", site.base_url, listing.id);
@@ -106,16 +106,16 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, Sit
 }
 
 fn facts(listing: &Listing<'_>) -> Facts {
-    let version = listing.row.and_then(|row| row.version.as_deref()).map(|text| shown(text, 40));
+    let version = listing.answer.and_then(|answer| answer.version.as_deref()).map(|text| shown(text, 40));
     let (added, updated) = (listing.added(), listing.updated());
     Facts {
         added: added.map(Moment::day),
         // An agent that has not changed since it was added has no update.
         updated: updated.filter(|time| Some(*time) != added).map(Moment::day),
-        setup: listing.row.and_then(|row| row.setup_required.as_deref()).map(|words| shown(words, 2000)),
-        sign_in: match listing.row {
+        setup: listing.answer.and_then(|answer| answer.setup_required.as_deref()).map(|words| shown(words, 2000)),
+        sign_in: match listing.answer {
             None => "Not tested".to_owned(),
-            Some(row) if row.auth_methods.is_empty() => "None offered".to_owned(),
+            Some(answer) if answer.auth_methods.is_empty() => "None offered".to_owned(),
             Some(_) => listing.labels("auth"),
         },
         packages: listing
@@ -126,8 +126,8 @@ fn facts(listing: &Listing<'_>) -> Facts {
             .collect(),
         row_version: version.filter(|text| !text.is_empty()).unwrap_or_else(|| listing.version.clone()),
         capabilities: listing
-            .row
-            .map(|row| capabilities().map(|(feature, value)| (value.label, row.state(&feature))).collect())
+            .answer
+            .map(|answer| capabilities().map(|(feature, value)| (value.label, State::of(answer, &feature))).collect())
             .unwrap_or_default(),
     }
 }

@@ -1,8 +1,8 @@
 //! The filters of the catalog. A filter value is a set of bits in a column; an agent has one set of bits per column.
 
+use super::capabilities::State;
 use acp_registry_core::manifest::{Agent, Platform};
-
-use super::capabilities::{Row, State};
+use acp_registry_gate::verify::Answer;
 
 /// The number of columns.
 pub(super) const COLUMNS: usize = 6;
@@ -144,7 +144,7 @@ pub(super) fn capabilities() -> impl Iterator<Item = (String, &'static Value)> {
 }
 
 /// Returns the bits of an agent in each column.
-pub(super) fn bits(agent: &Agent, row: Option<&Row>) -> [u32; COLUMNS] {
+pub(super) fn bits(agent: &Agent, answer: Option<&Answer>) -> [u32; COLUMNS] {
     let mut bits = [0; COLUMNS];
     let distribution = &agent.distribution;
     let is_packaged = distribution.packages().next().is_some();
@@ -161,12 +161,12 @@ pub(super) fn bits(agent: &Agent, row: Option<&Row>) -> [u32; COLUMNS] {
         Some(license) if is_open(license) => 1,
         Some(_) => 2,
     };
-    let Some(row) = row else {
+    let Some(answer) = answer else {
         bits[AUTH] = 32;
         bits[PROTOCOL] = 4;
         return bits;
     };
-    bits[AUTH] = row.auth_methods.iter().fold(0, |bits, (_, kind)| {
+    bits[AUTH] = answer.auth_methods.iter().fold(0, |bits, (_, kind)| {
         bits | match kind.as_str() {
             "agent" => 1,
             "terminal" => 2,
@@ -174,15 +174,15 @@ pub(super) fn bits(agent: &Agent, row: Option<&Row>) -> [u32; COLUMNS] {
             _ => 8,
         }
     });
-    if row.auth_methods.is_empty() {
+    if answer.auth_methods.is_empty() {
         bits[AUTH] = 16;
     }
     for (feature, value) in capabilities() {
-        if matches!(row.state(&feature), State::Yes | State::NeedsSignIn) {
+        if matches!(State::of(answer, &feature), State::Yes | State::NeedsSignIn) {
             bits[CAPABILITY] |= value.bits;
         }
     }
-    bits[PROTOCOL] = match row.protocol {
+    bits[PROTOCOL] = match answer.protocol {
         Some(1) => 1,
         Some(2) => 2,
         _ => 4,

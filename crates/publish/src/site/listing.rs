@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::capabilities::{Capabilities, Row};
 use super::facets::{self, COLUMNS, GROUPS};
 use super::text::{link, shown};
 use crate::history::{Event, Kind, Moment};
 use acp_registry_client::settings::display_name;
 use acp_registry_core::manifest::Agent;
+use acp_registry_gate::verify::Answer;
 
 /// Limits of the shown length of members, in Unicode scalar values, and of the number of authors.
 const LICENSE: usize = 80;
@@ -35,7 +35,7 @@ pub(super) struct Listing<'a> {
     pub(super) repository: Option<String>,
     pub(super) has_icon: bool,
     pub(super) bits: [u32; COLUMNS],
-    pub(super) row: Option<&'a Row>,
+    pub(super) answer: Option<&'a Answer>,
     /// The events of the agent, newest first.
     pub(super) events: Vec<&'a Event>,
     pub(super) agent: Agent,
@@ -47,7 +47,7 @@ impl<'a> Listing<'a> {
     /// Reads an entry of the index; `None` if its id cannot be part of a URL.
     pub(super) fn new(
         entry: &'a Value,
-        capabilities: &'a Capabilities,
+        answers: &'a BTreeMap<String, Answer>,
         history: &BTreeMap<&str, Vec<&'a Event>>,
         has_icon: &(impl Fn(&str) -> bool + ?Sized),
     ) -> Option<Self> {
@@ -56,7 +56,7 @@ impl<'a> Listing<'a> {
         if agent.id.is_empty() || agent.id.len() > 100 || !agent.id.bytes().all(is_plain) {
             return None;
         }
-        let row = capabilities.row(&agent.id);
+        let answer = answers.get(&agent.id);
         let address = |text: &Option<String>| text.as_deref().and_then(link);
         let license = agent.license.as_deref().map(|license| shown(license, LICENSE)).filter(|text| !text.is_empty());
         Some(Self {
@@ -71,8 +71,8 @@ impl<'a> Listing<'a> {
             website: address(&agent.website),
             repository: address(&agent.repository),
             has_icon: has_icon(&agent.id),
-            bits: facets::bits(&agent, row),
-            row,
+            bits: facets::bits(&agent, answer),
+            answer,
             events: history.get(agent.id.as_str()).cloned().unwrap_or_default(),
             agent,
             entry,

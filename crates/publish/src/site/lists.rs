@@ -69,7 +69,7 @@ fn pages(
 
 /// Renders `/matrix/` and its further pages `/matrix/N/`.
 pub(super) fn matrix(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
-    let tested = listings.iter().filter(|listing| listing.row.is_some()).count();
+    let tested = listings.iter().filter(|listing| listing.answer.is_some()).count();
     // Without capabilities the matrix is empty.
     let listings = if tested == 0 { &[] } else { listings };
     let pages = listings.len().div_ceil(PAGE).max(1);
@@ -91,7 +91,7 @@ pub(super) fn matrix(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>,
 }
 
 fn row<'a>(listing: &'a Listing<'_>) -> MatrixRow<'a> {
-    let state = |feature: &str| listing.row.map_or(State::NotTested, |row| row.state(feature));
+    let state = |feature: &str| listing.answer.map_or(State::NotTested, |answer| State::of(answer, feature));
     let cell = |state: State| match state {
         State::NeedsSignIn => (state.class(), "Sign-in"),
         State::NotTested => (state.class(), "–"),
@@ -101,7 +101,10 @@ fn row<'a>(listing: &'a Listing<'_>) -> MatrixRow<'a> {
         id: &listing.id,
         name: &listing.name,
         cells: capabilities().map(|(feature, _)| cell(state(&feature))).collect(),
-        version: listing.row.and_then(|row| row.version.as_deref()).map_or_else(String::new, |text| shown(text, 40)),
-        day: listing.row.and_then(|row| row.day.as_deref()).unwrap_or("–"),
+        version: listing
+            .answer
+            .and_then(|answer| answer.version.as_deref())
+            .map_or_else(String::new, |text| shown(text, 40)),
+        day: listing.answer.and_then(|answer| answer.day.as_deref()).unwrap_or("–"),
     }
 }

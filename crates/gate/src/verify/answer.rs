@@ -1,0 +1,115 @@
+//! What an agent answered, as a snapshot has it, for those who show it.
+//!
+//! Read leniently: a member that is absent or has another type is unknown. What an agent wrote to stderr, and the command
+//! that started it, are not read.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// What an agent answered when it was last started.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The version that was started.
+    pub version: Option<String>,
+    /// The day, `YYYY-MM-DD`.
+    pub day: Option<String>,
+    /// Version of the protocol.
+    pub protocol: Option<u64>,
+    /// Ways to sign in: name and type.
+    pub auth_methods: Vec<(String, String)>,
+    /// Why it opens no session before it is set up, in its own words.
+    pub setup_required: Option<String>,
+    /// Features by their stable names, and whether the agent announces them.
+    pub features: BTreeMap<String, bool>,
+    /// Outcomes of methods that were called, by the name of the method.
+    pub probes: BTreeMap<String, String>,
+}
+
+impl Answer {
+    /// Reads a row of a snapshot, or of the report of `verify`, which has the answer in a member of its own. `None` when the
+    /// agent was not started, or gave no answer.
+    pub(super) fn of(row: &Value) -> Option<Self> {
+        let row = row.as_object()?;
+        let answer = row.get("handshake").and_then(Value::as_object).unwrap_or(row);
+        let protocol = answer.get("protocol_version").and_then(Value::as_u64);
+        let features: BTreeMap<String, bool> = members(answer, "features", Value::as_bool);
+        if protocol.is_none() && features.is_empty() {
+            return None;
+        }
+        let methods = answer.get("auth_methods").and_then(Value::as_array).into_iter().flatten();
+        let methods = methods.filter_map(|method| {
+            let text = |key: &str| method.get(key).and_then(Value::as_str);
+            Some((text("name").or_else(|| text("id"))?.to_owned(), text("type").unwrap_or("agent").to_owned()))
+        });
+        let outcome = |value: &Value| value.as_str().or_else(|| value.get("outcome")?.as_str()).map(ToOwned::to_owned);
+        Some(Self {
+            version: row.get("version").and_then(Value::as_str).map(ToOwned::to_owned),
+            day: row.get("checked_at").and_then(Value::as_str).and_then(day),
+            protocol,
+            auth_methods: methods.collect(),
+            setup_required: answer.get("setup_required").and_then(Value::as_str).map(ToOwned::to_owned),
+            features,
+            probes: members(answer, "probes", outcome),
+        })
+    }
+
+    /// Whether this says more of the agent than what another of its distributions answered.
+    pub(super) fn tells_more(&self, other: &Self) -> bool {
+        self.features.len() > other.features.len() || other.protocol.is_none()
+    }
+}
+
+fn members<T>(object: &Map<String, Value>, key: &str, read: impl Fn(&Value) -> Option<T>) -> BTreeMap<String, T> {
+    let members = object.get(key).and_then(Value::as_object).into_iter().flatten();
+    members.filter_map(|(name, value)| Some((name.clone(), read(value)?))).collect()
+}
+
+/// The day of a time in the form of RFC 3339.
+fn day(time: &str) -> Option<String> {
+    let day = time.get(..10)?;
+    let is_day = day.bytes().enumerate().all(|(at, b)| if at == 4 || at == 7 { b == b'-' } else { b.is_ascii_digit() });
+    is_day.then(|| day.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Snapshot;
+
+    #[test]
+    fn missing_members_are_unknown() {
+        let text = br#"{ "agents": [
+            { "id": "a", "protocol_version": 1, "features": { "session/load": true, "nes": false, "x": 7 },
+              "probes": { "session/list": "auth_required" }, "auth_methods": [ { "id": "x" }, 7 ],
+              "checked_at": "2026-11-02T01:02:03Z", "version": "1.0.0", "stderr_tail": "/home/secret" },
+            { "id": "a", "channel": "preview", "protocol_version": 1, "features": { "x": true, "y": true, "z": true, "u": true } },
+            { "id": "b", "verdict": "error" }, { "id": "c", "protocol_version": null, "features": {}, "checked_at": null }, { "features": {} }, 5 ] }"#;
+        let answers = Snapshot::parse(text).unwrap().answers();
+        assert_eq!(answers.keys().collect::<Vec<_>>(), ["a"]);
+        let answer = &answers["a"];
+        assert_eq!(answer.features, [("session/load".to_owned(), true), ("nes".to_owned(), false)].into());
+        assert_eq!(answer.probes["session/list"], "auth_required");
+        assert_eq!(answer.auth_methods, [("x".to_owned(), "agent".to_owned())]);
+        assert_eq!((answer.day.as_deref(), answer.version.as_deref()), (Some("2026-11-02"), Some("1.0.0")));
+        assert!(!format!("{answers:?}").contains("secret"));
+    }
+
+    #[test]
+    fn of_the_distributions_the_one_that_tells_most_counts() {
+        let row = |kind: &str, protocol: &str, features: &str| {
+            format!(
+                r#"{{ "id": "a", "distribution": "{kind}", "version": "{kind}", "handshake": {{ "protocol_version": {protocol}, "features": {{ {features} }} }} }}"#
+            )
+        };
+        let one = r#""x": true"#;
+        for (rows, chosen) in [
+            ([row("binary", "1", ""), row("npx", "1", one)], "npx"),
+            ([row("binary", "1", one), row("npx", "1", one)], "npx"),
+            ([row("uvx", "1", one), row("npx", "null", one)], "uvx"),
+        ] {
+            let report = format!(r#"{{ "results": [{}] }}"#, rows.join(","));
+            let answers = Snapshot::parse(report.as_bytes()).unwrap().answers();
+            assert_eq!(answers["a"].version.as_deref(), Some(chosen), "{report}");
+        }
+    }
+}
