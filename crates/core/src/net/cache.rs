@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::Document;
+use super::validators::Validators;
 use crate::digest::hex;
 use crate::sys::fs::{PathError, open_file, write_atomic};
 use crate::sys::private::make_private;
@@ -27,11 +27,10 @@ pub struct Cache {
     directory: PathBuf,
 }
 
-/// A document, and what its host calls this version of it.
+/// A document, and how its host names this version of it.
 #[derive(Debug)]
 pub(super) struct Stored {
-    pub(super) etag: String,
-    pub(super) last_modified: String,
+    pub(super) validators: Validators,
     pub(super) media_type: String,
     pub(super) body: Vec<u8>,
 }
@@ -39,8 +38,8 @@ pub(super) struct Stored {
 /// The first line of a stored document.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
-    etag: String,
-    last_modified: String,
+    #[serde(flatten)]
+    validators: Validators,
     media_type: String,
     sha256: String,
 }
@@ -71,25 +70,20 @@ impl Cache {
             return None;
         }
         touch(&path);
-        Some(Stored { etag: head.etag, last_modified: head.last_modified, media_type: head.media_type, body })
+        Some(Stored { validators: head.validators, media_type: head.media_type, body })
     }
 
-    pub(super) fn store(&self, key: &str, document: &Document, headers: &HeaderMap) {
-        let text = |name| headers.get(name).and_then(|value: &header::HeaderValue| value.to_str().ok()).unwrap_or("");
-        let head = Head {
-            etag: text(header::ETAG).to_owned(),
-            last_modified: text(header::LAST_MODIFIED).to_owned(),
-            media_type: document.media_type.clone(),
-            sha256: hex(&Sha256::digest(&document.body)),
-        };
-        let may_not = text(header::CACHE_CONTROL).to_ascii_lowercase().contains("no-store");
-        let has_validator = !(head.etag.is_empty() && head.last_modified.is_empty());
-        if may_not || !has_validator || document.body.len() as u64 > DOCUMENT_LIMIT {
+    pub(super) fn store(&self, key: &str, media_type: &str, body: &[u8], headers: &HeaderMap) {
+        let validators = Validators::of(headers);
+        let control = headers.get(header::CACHE_CONTROL).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let may_not = control.to_ascii_lowercase().contains("no-store");
+        if may_not || validators == Validators::default() || body.len() as u64 > DOCUMENT_LIMIT {
             return;
         }
+        let head = Head { validators, media_type: media_type.to_owned(), sha256: hex(&Sha256::digest(body)) };
         if let Ok(mut bytes) = serde_json::to_vec(&head) {
             bytes.push(b'\n');
-            bytes.extend_from_slice(&document.body);
+            bytes.extend_from_slice(body);
             // A cache that cannot be written costs time, nothing else.
             let _ = write_atomic(&self.document_path(key), &bytes);
         }
@@ -152,8 +146,8 @@ fn touch(path: &Path) {
 mod tests {
     use super::*;
 
-    fn document(body: &str) -> Document {
-        Document { body: body.into(), media_type: "text/plain".into(), url: String::new() }
+    fn store(cache: &Cache, key: &str, headers: &HeaderMap) {
+        cache.store(key, "text/plain", b"body", headers);
     }
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -165,19 +159,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::open(folder.path(), 1 << 20).unwrap();
         let etag = headers(&[("etag", "\"1\"")]);
-        cache.store("good", &document("body"), &etag);
+        store(&cache, "good", &etag);
         let stored = cache.load("good").unwrap();
         assert_eq!(
-            (stored.etag.as_str(), stored.media_type.as_str(), stored.body.as_slice()),
+            (stored.validators.etag.as_str(), stored.media_type.as_str(), stored.body.as_slice()),
             ("\"1\"", "text/plain", &b"body"[..])
         );
-        cache.store("plain", &document("body"), &headers(&[]));
-        cache.store(
-            "secret",
-            &document("body"),
-            &headers(&[("etag", "\"1\""), ("cache-control", "private, no-store")]),
-        );
-        cache.store("torn", &document("body"), &etag);
+        store(&cache, "plain", &headers(&[]));
+        store(&cache, "secret", &headers(&[("etag", "\"1\""), ("cache-control", "private, no-store")]));
+        store(&cache, "torn", &etag);
         let path = cache.document_path("torn");
         fs::write(&path, fs::read_to_string(&path).unwrap().replace("body", "bod")).unwrap();
         for key in ["plain", "secret", "torn", "never"] {

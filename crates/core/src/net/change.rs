@@ -26,17 +26,15 @@ impl Client {
     /// # Errors
     /// [`FetchError`]. When no answer has come, the change may have been made all the same.
     pub async fn change(&self, kind: ChangeKind, url: &Url, body: &Value) -> Result<Value, FetchError> {
+        let accept = headers(&[(header::ACCEPT, "application/json")]);
         let request = Request {
             method: match kind {
                 ChangeKind::Post => Method::POST,
                 ChangeKind::Patch => Method::PATCH,
             },
-            url,
-            headers: headers(&[(header::ACCEPT, "application/json")]),
-            timeout: self.settings.total_timeout,
-            is_raw: false,
             is_to_source: true,
             body: Some(body.to_string()),
+            ..Request::get(url, accept, self.settings.total_timeout)
         };
         let mut reply = self.send(&request).await?;
         let status = reply.response.status();

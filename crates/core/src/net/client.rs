@@ -13,9 +13,9 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::sync::OwnedSemaphorePermit;
 use url::{Host as UrlHost, Url};
 
-use super::document::Memo;
 use super::error::{FetchError, NO_HOST, Problem, shown};
 use super::host::Hosts;
+use super::memo::Memo;
 use super::resolve::{Guard, Open, Resolver};
 use super::settings::Settings;
 use super::{addr, name, proxy, retry};
@@ -64,6 +64,13 @@ pub(super) struct Request<'a> {
     /// What is sent along, as JSON. Such a request changes something: it is neither repeated, since its answer may have been
     /// lost after the change, nor sent on to another address.
     pub(super) body: Option<String>,
+}
+
+impl<'a> Request<'a> {
+    /// A request for the content of an address that a manifest or a person names.
+    pub(super) fn get(url: &'a Url, headers: HeaderMap, timeout: Duration) -> Self {
+        Self { method: Method::GET, url, headers, timeout, is_raw: false, is_to_source: false, body: None }
+    }
 }
 
 /// An answer whose body has not been read. The host's queue counts the request as running until this is dropped.

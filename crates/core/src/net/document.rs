@@ -1,17 +1,15 @@
 //! Small answers as a whole: once a run, and from the disk where the host says that nothing has changed.
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
+use reqwest::StatusCode;
 use reqwest::header::{self, HeaderMap};
-use reqwest::{Method, StatusCode};
-use tokio::sync::OnceCell;
 use url::Url;
 
-use super::cache::Stored;
 use super::client::{Client, Reply, Request, headers};
 use super::error::{FetchError, Problem};
+use super::memo::Understood;
 
 /// An answer as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,14 +25,8 @@ pub struct Document {
 /// Answer to a request for a document; `None` when there is no such thing.
 pub type Fetched = Result<Option<Document>, FetchError>;
 
-/// What was read in a document, or what is wrong with it; `None` when there is no such document.
-pub type Understood<T> = Result<Option<Result<Arc<T>, String>>, FetchError>;
-
-/// What was read in the documents of this run, by address, accepted media types and what was read.
-#[derive(Debug, Default)]
-pub(super) struct Memo(Mutex<HashMap<(String, String, TypeId), Cell>>);
-
-type Cell = Arc<OnceCell<Understood<dyn Any + Send + Sync>>>;
+/// A document with the headers of its answer; the error is an answer without one.
+pub(super) type Whole = Result<(Document, HeaderMap), Reply>;
 
 impl Client {
     /// Fetches a file of at most `limit` bytes; `None` when the host says that there is none.
@@ -85,57 +77,48 @@ impl Client {
         let secret = if is_to_source { self.settings.credentials.fingerprint(url) } else { String::new() };
         let key = [url.as_str(), accept, &secret].join("\n");
         let stored = self.settings.cache.as_ref().and_then(|cache| cache.load(&key));
-        let mut request = Request {
-            method: Method::GET,
-            url,
-            headers: headers(&[(header::ACCEPT, accept)]),
-            timeout: self.settings.total_timeout,
-            is_raw: false,
-            is_to_source,
-            body: None,
-        };
-        if let Some(stored) = &stored {
-            let mut validators = vec![(header::IF_NONE_MATCH, stored.etag.as_str())];
-            validators.push((header::IF_MODIFIED_SINCE, &stored.last_modified));
-            validators.retain(|(_, value)| !value.is_empty());
-            request.headers.extend(headers(&validators));
+        let mut pairs = vec![(header::ACCEPT, accept)];
+        pairs.extend(stored.iter().flat_map(|stored| stored.validators.conditions()));
+        let request = Request { is_to_source, ..Request::get(url, headers(&pairs), self.settings.total_timeout) };
+        match self.ask_for(&request, limit).await? {
+            Ok((document, headers)) => {
+                if let Some(cache) = &self.settings.cache {
+                    cache.store(&key, &document.media_type, &document.body, &headers);
+                }
+                Ok(Some(document))
+            }
+            Err(reply) => match (reply.response.status(), stored) {
+                (StatusCode::NOT_MODIFIED, Some(stored)) => {
+                    Ok(Some(Document { body: stored.body, media_type: stored.media_type, url: reply.url.to_string() }))
+                }
+                (StatusCode::NOT_FOUND | StatusCode::GONE, _) => Ok(None),
+                (status, _) => Err(reply.fail(Problem::Status(status.as_u16()))),
+            },
         }
+    }
+
+    /// Asks for a document of at most `limit` bytes, again where its body breaks off.
+    pub(super) async fn ask_for(&self, request: &Request<'_>, limit: u64) -> Result<Whole, FetchError> {
         let mut attempt = 1;
         loop {
-            let reply = self.send(&request).await?;
-            let status = reply.response.status();
-            if status == StatusCode::NOT_MODIFIED
-                && let Some(stored) = stored
-            {
-                let Stored { body, media_type, .. } = stored;
-                return Ok(Some(Document { body, media_type, url: reply.url.to_string() }));
-            }
-            if [StatusCode::NOT_FOUND, StatusCode::GONE].contains(&status) {
-                return Ok(None);
-            }
-            if status != StatusCode::OK {
-                return Err(reply.fail(Problem::Status(status.as_u16())));
+            let reply = self.send(request).await?;
+            if reply.response.status() != StatusCode::OK {
+                return Ok(Err(reply));
             }
             match read(reply, limit).await {
                 Err(error) if is_worth_another(&error.problem) && attempt < self.settings.attempts => attempt += 1,
-                Err(error) => return Err(error),
-                Ok((document, answer_headers)) => {
-                    if let Some(cache) = &self.settings.cache {
-                        cache.store(&key, &document, &answer_headers);
-                    }
-                    return Ok(Some(document));
-                }
+                document => return document.map(Ok),
             }
         }
     }
 }
 
 /// Whether a body that broke off may come whole the next time. Timeouts are not retried.
-pub(super) fn is_worth_another(problem: &Problem) -> bool {
+fn is_worth_another(problem: &Problem) -> bool {
     problem.may_pass() && *problem != Problem::Timeout
 }
 
-pub(super) async fn read(mut reply: Reply, limit: u64) -> Result<(Document, HeaderMap), FetchError> {
+async fn read(mut reply: Reply, limit: u64) -> Result<(Document, HeaderMap), FetchError> {
     let mut body = Vec::new();
     while let Some(chunk) = reply.response.chunk().await.map_err(|error| reply.fail(Problem::of(&error)))? {
         if (body.len() + chunk.len()) as u64 > limit {

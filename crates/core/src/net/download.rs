@@ -3,8 +3,8 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use reqwest::StatusCode;
 use reqwest::header::{self, HeaderMap, HeaderValue};
-use reqwest::{Method, StatusCode};
 use url::Url;
 
 use super::client::{Client, Reply, Request, headers};
@@ -52,15 +52,7 @@ impl Client {
     async fn pull(&self, url: &Url, limit: u64, sink: &mut dyn Sink) -> Result<Downloaded, FetchError> {
         let timeout = self.settings.download_timeout;
         let identity = headers(&[(header::ACCEPT_ENCODING, "identity")]);
-        let mut request = Request {
-            method: Method::GET,
-            url,
-            headers: identity,
-            timeout,
-            is_raw: true,
-            is_to_source: false,
-            body: None,
-        };
+        let mut request = Request { is_raw: true, ..Request::get(url, identity, timeout) };
         let mut reply = self.send(&request).await?;
         let status = reply.response.status();
         if status != StatusCode::OK {

@@ -46,15 +46,8 @@ impl Client {
     }
 
     async fn ask(&self, url: &Url) -> Result<Answer, FetchError> {
-        let mut request = Request {
-            method: Method::HEAD,
-            url,
-            headers: HeaderMap::new(),
-            timeout: TIMEOUT,
-            is_raw: true,
-            is_to_source: false,
-            body: None,
-        };
+        let mut request =
+            Request { method: Method::HEAD, is_raw: true, ..Request::get(url, HeaderMap::new(), TIMEOUT) };
         let reply = self.send(&request).await?;
         if reply.response.status().is_success() {
             return Ok(Answer::of(reply));
