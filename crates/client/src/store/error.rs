@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Change;
+use super::change::Change;
 use crate::install;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::text::{printable, quote};

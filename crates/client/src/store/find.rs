@@ -2,28 +2,15 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use super::current::Current;
 use super::places::CURRENT;
-use super::{Error, Version};
+use super::{Error, Store, Version};
 use crate::resolve::Plan;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::lock;
 use acp_registry_core::text::quote;
-
-/// Installed agents below one directory.
-#[derive(Debug, Clone)]
-pub struct Store {
-    root: PathBuf,
-    /// How long another process that changes the same agent is waited for.
-    pub patience: Duration,
-    /// Whether agents are started although other people can change them, see [`Store::refuse_foreign`].
-    pub trusts_others: bool,
-    /// Whether [`Store::uninstall`] and [`Store::collect_garbage`] only tell what they would remove.
-    pub only_looks: bool,
-}
 
 /// An installed agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,21 +24,6 @@ pub struct Agent {
 }
 
 impl Store {
-    /// The store below a directory, which is made when something is installed.
-    ///
-    /// # Errors
-    /// [`PathError`] when the directory is relative, and the working directory is unknown.
-    pub fn at(root: &Path) -> Result<Self, PathError> {
-        let root = std::path::absolute(root).map_err(PathError::at(root))?;
-        Ok(Self { root, patience: Duration::from_mins(5), trusts_others: false, only_looks: false })
-    }
-
-    /// The directory.
-    #[must_use]
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
     /// An installed agent; `None` when it is not installed, or its version is not there any more.
     ///
     /// # Errors

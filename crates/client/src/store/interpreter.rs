@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Version;
-use crate::install::{Interpreter, Kind, Shortfall, better_node};
+use crate::install::{Interpreter, Shortfall, better_node};
 use acp_registry_core::sys::process::Environment;
 
 /// An interpreter, as a receipt has it.
@@ -63,36 +62,5 @@ impl StoredInterpreter {
     pub fn shortfall(&self) -> Option<Shortfall> {
         let StoredShortfall { wanted, found } = self.shortfall.clone()?;
         Some(Shortfall { runtime: "Node.js", wanted, found, place: Some(self.program.clone()) })
-    }
-}
-
-impl Version {
-    /// Whether what starts the version has gone, or a better one is in `PATH`, so that installing the version again repairs
-    /// its receipt.
-    #[must_use]
-    pub fn is_repairable(&self, environment: &Environment) -> bool {
-        let Some(interpreter) = &self.receipt.interpreter else { return self.has_lost_python() };
-        interpreter
-            .find(|| environment.clone())
-            .is_ok_and(|(program, is_met)| program != interpreter.program || is_met != interpreter.shortfall.is_none())
-    }
-
-    /// Whether the Python that the environment of a package was made with has gone: nothing in that environment starts.
-    #[must_use]
-    pub fn has_lost_python(&self) -> bool {
-        let python = self.program().with_file_name("python");
-        self.receipt.kind() == Some(Kind::Uvx) && python.is_symlink() && !python.exists()
-    }
-
-    /// Puts the interpreter that starts the version now into its receipt. Returns whether that is another one.
-    pub(super) fn follow_interpreter(&mut self, environment: &Environment) -> bool {
-        let Some(interpreter) = &mut self.receipt.interpreter else { return false };
-        let Ok((program, is_met)) = interpreter.find(|| environment.clone()) else { return false };
-        let is_other = program != interpreter.program || is_met != interpreter.shortfall.is_none();
-        interpreter.program = program;
-        if is_met {
-            interpreter.shortfall = None;
-        }
-        is_other
     }
 }

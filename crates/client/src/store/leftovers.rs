@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Error;
 use super::places::NEW;
-use super::removal::size;
+use super::size::size;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::{Scratch, end_launches_below};
 

@@ -43,6 +43,7 @@
 //! ```
 
 mod broken;
+mod change;
 mod current;
 mod error;
 mod examine;
@@ -53,22 +54,26 @@ mod interpreter;
 mod leftovers;
 mod ours;
 mod places;
+mod program;
 mod receipt;
 mod removal;
+mod size;
 mod stamp;
 mod trust;
 mod unchanged;
 mod version;
 
 pub use broken::Damage;
+pub use change::Change;
 pub use current::Pin;
 pub use error::{Error, OF_FOREIGN, remedy};
 pub use examine::{Found, Remains};
-pub use find::{Agent, Store};
+pub use find::Agent;
 pub use installing::{Done, Order, Start};
 pub use interpreter::{StoredInterpreter, StoredShortfall};
+pub use places::Store;
+pub use program::ProgramState;
 pub use receipt::Receipt;
 pub use removal::{Freed, Removed};
-pub use stamp::{ProgramState, Stamp};
-pub use unchanged::Change;
+pub use stamp::Stamp;
 pub use version::{Launch, Version};

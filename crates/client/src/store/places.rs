@@ -1,8 +1,9 @@
-//! The names of everything in the store.
+//! The store's directory, and the names of everything in it.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::Store;
+use acp_registry_core::sys::fs::PathError;
 
 pub(super) const RECEIPT: &str = "receipt.json";
 pub(super) const FILES: &str = "files";
@@ -13,7 +14,34 @@ pub(super) const CURRENT: &str = "current";
 /// How the names of directories begin in which something is being installed.
 pub(super) const NEW: &str = ".new-";
 
+/// Installed agents below one directory.
+#[derive(Debug, Clone)]
+pub struct Store {
+    root: PathBuf,
+    /// How long another process that changes the same agent is waited for.
+    pub patience: Duration,
+    /// Whether agents are started although other people can change them, see [`Store::refuse_foreign`].
+    pub trusts_others: bool,
+    /// Whether [`Store::uninstall`] and [`Store::collect_garbage`] only tell what they would remove.
+    pub only_looks: bool,
+}
+
 impl Store {
+    /// The store below a directory, which is made when something is installed.
+    ///
+    /// # Errors
+    /// [`PathError`] when the directory is relative, and the working directory is unknown.
+    pub fn at(root: &Path) -> Result<Self, PathError> {
+        let root = std::path::absolute(root).map_err(PathError::at(root))?;
+        Ok(Self { root, patience: Duration::from_mins(5), trusts_others: false, only_looks: false })
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     pub(super) fn agents(&self) -> PathBuf {
         self.root().join("agents")
     }

@@ -9,6 +9,7 @@ use super::current::Current;
 use super::find::{is_name, names};
 use super::ours::{foreign, is_version};
 use super::places::{CURRENT, IN_USE, RECEIPT};
+use super::size::size;
 use super::{Error, Store, Version, leftovers};
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::Scratch;
@@ -214,22 +215,6 @@ fn remove_file(path: &Path) -> Result<(), PathError> {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(PathError::at(path)(error)),
         _ => Ok(()),
     }
-}
-
-/// The bytes of all files below a directory, as far as they can be seen.
-pub(super) fn size(directory: &Path) -> u64 {
-    let mut size = 0;
-    let mut waiting = vec![directory.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        for item in fs::read_dir(directory).into_iter().flatten().flatten() {
-            match item.metadata() {
-                Ok(metadata) if metadata.is_dir() => waiting.push(item.path()),
-                Ok(metadata) if metadata.is_file() => size += metadata.len(),
-                _ => {}
-            }
-        }
-    }
-    size
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
-//! Whether a program is the file that was installed: cheaply by its times, and by its digest where these are others.
+//! The times of a file, by which a change is seen without reading it.
 
 use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-
-use super::{Error, Store, Version};
-use acp_registry_core::sys::lock::{Answer, Lock};
 
 /// What the system changes when a file is written to, in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,17 +13,6 @@ pub struct Stamp {
     modified: i64,
     /// When its content or metadata was changed last. No program sets this but by changing the clock.
     changed: i64,
-}
-
-/// How a program compares with what was installed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProgramState {
-    /// Size and times are the same.
-    Untouched,
-    /// The times are others, as in a copy or a backup that was restored, but the bytes are the same.
-    Moved,
-    /// The bytes are others.
-    Changed,
 }
 
 impl Stamp {
@@ -57,52 +43,5 @@ impl From<&Metadata> for Stamp {
             since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or_default()
         };
         Self { modified: nanoseconds(metadata.modified()), changed: nanoseconds(metadata.created()) }
-    }
-}
-
-impl Version {
-    /// Compares the program with what was installed. Its bytes are read only where its times are not those of the receipt.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`] when the digests of the version cannot be read.
-    pub fn program_state(&self) -> Result<ProgramState, Error> {
-        let stamp = Stamp::of(&self.program()).ok();
-        if stamp.is_some() && stamp == self.receipt.program_stamp {
-            return Ok(ProgramState::Untouched);
-        }
-        Ok(if self.has_its_program()? { ProgramState::Moved } else { ProgramState::Changed })
-    }
-}
-
-impl Store {
-    /// Refuses to start a version whose program is not what was installed, or could be changed by other people.
-    ///
-    /// # Errors
-    /// [`Error::Foreign`], [`Error::OtherProgram`], or [`Error::Damaged`] when that cannot be told.
-    pub fn vouch_for(&self, version: &Version) -> Result<(), Error> {
-        self.refuse_foreign(Some(version))?;
-        match version.program_state()? {
-            ProgramState::Untouched => {}
-            ProgramState::Moved => self.note_times(version),
-            ProgramState::Changed => {
-                let (id, program) = (version.receipt.id.clone(), version.program());
-                return Err(Error::OtherProgram { id, program });
-            }
-        }
-        Ok(())
-    }
-
-    /// Notes the times of a program that has others than its receipt, so that its bytes need not be read again. Nothing
-    /// happens where the store cannot be written, or another process changes the agent.
-    fn note_times(&self, version: &Version) {
-        if let Ok(Answer::Mine(_lock)) =
-            Lock::ask(&self.lock_file(&version.receipt.id), "noting the times of a program")
-            && let Ok(Some(mut current)) = Version::read(&version.directory)
-            && let Ok(stamp) = Stamp::of(&current.program())
-        {
-            current.receipt.program_stamp = Some(stamp);
-            // A help for the next run, not a need.
-            let _ = current.write_receipt();
-        }
     }
 }

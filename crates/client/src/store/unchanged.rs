@@ -1,79 +1,9 @@
 //! Whether a version is still what was installed under its number: the bytes of a version never change.
 
-use crate::install::{Kind, Proof, Source, Verified, is_same_package};
+use crate::install::{Proof, Source, Verified, is_same_package};
 use crate::resolve::{Origin, Plan};
-use acp_registry_core::text::quote;
 
-use super::{Error, Receipt, Store};
-
-/// How what is offered under the number of an installed version differs from what was installed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Change {
-    /// The index, or the lock file, states another digest.
-    #[error("its archive had the SHA-256 {known} when it was installed, and is now said to have {}", quote(now))]
-    Digest {
-        /// SHA-256 of the installed archive.
-        known: String,
-        /// What is stated now.
-        now: String,
-    },
-    /// The index stated a digest, and states none now.
-    #[error("its archive had the SHA-256 {known} in the index when it was installed, and now has no SHA-256 there")]
-    NoDigest {
-        /// SHA-256 of the installed archive.
-        known: String,
-    },
-    /// Without a digest, only the place says which bytes are meant, and that is another one.
-    #[error(
-        "its {what} was {} when it was installed, and is now {}, without a digest that proves it the same",
-        quote(known),
-        quote(now)
-    )]
-    Place {
-        /// Which part of the place.
-        what: &'static str,
-        /// The one that was installed.
-        known: String,
-        /// What is stated now.
-        now: String,
-    },
-    /// The host or the package registry sent other bytes.
-    #[error("its {what} was {} when it was installed, and is {} as it comes now", quote(known), quote(now))]
-    Bytes {
-        /// Which value is compared.
-        what: &'static str,
-        /// The value that was installed.
-        known: String,
-        /// The value of what came.
-        now: String,
-    },
-    /// It would come as another kind of distribution, which was not asked for.
-    #[error("it is installed as {}, and is offered as {} now", known.as_str(), now.as_str())]
-    Kind {
-        /// The kind that is installed.
-        known: Kind,
-        /// The kind that would be.
-        now: Kind,
-    },
-}
-
-impl Change {
-    /// The way around for people who mean the change. Printable.
-    pub(super) fn remedy(&self, id: &str) -> String {
-        let id = quote(id);
-        let id = id.trim_matches('`');
-        match self {
-            Self::Kind { now, .. } => {
-                let kind = now.as_str();
-                format!("`--dist {kind}` installs it as that; or run `acp-registry uninstall {id}` first")
-            }
-            _ => format!(
-                "tell the agent's publisher, for a version is never replaced; if you trust what comes now, run \
-                 `acp-registry uninstall {id}` first"
-            ),
-        }
-    }
-}
+use super::{Change, Error, Receipt, Store};
 
 impl Store {
     /// Refuses a plan that gives other bytes to a version of which there is a receipt, whether that version is the current

@@ -186,6 +186,37 @@ impl Version {
     }
 }
 
+impl Version {
+    /// Whether what starts the version has gone, or a better one is in `PATH`, so that installing the version again repairs
+    /// its receipt.
+    #[must_use]
+    pub fn is_repairable(&self, environment: &Environment) -> bool {
+        let Some(interpreter) = &self.receipt.interpreter else { return self.has_lost_python() };
+        interpreter
+            .find(|| environment.clone())
+            .is_ok_and(|(program, is_met)| program != interpreter.program || is_met != interpreter.shortfall.is_none())
+    }
+
+    /// Whether the Python that the environment of a package was made with has gone: nothing in that environment starts.
+    #[must_use]
+    pub fn has_lost_python(&self) -> bool {
+        let python = self.program().with_file_name("python");
+        self.receipt.kind() == Some(Kind::Uvx) && python.is_symlink() && !python.exists()
+    }
+
+    /// Puts the interpreter that starts the version now into its receipt. Returns whether that is another one.
+    pub(super) fn follow_interpreter(&mut self, environment: &Environment) -> bool {
+        let Some(interpreter) = &mut self.receipt.interpreter else { return false };
+        let Ok((program, is_met)) = interpreter.find(|| environment.clone()) else { return false };
+        let is_other = program != interpreter.program || is_met != interpreter.shortfall.is_none();
+        interpreter.program = program;
+        if is_met {
+            interpreter.shortfall = None;
+        }
+        is_other
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::auth::{self, AuthMethod};
+use super::failure::{Failure, Reason};
 use super::features::Features;
-use super::outcome::{Failure, Reason};
-use super::probes::Probes;
+use super::probe::Probes;
 use super::session::Session;
 use super::warnings::kind;
 use acp_registry_core::text::quote;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::outcome::{Failure, Reason};
+use super::failure::{Failure, Reason};
 use super::warnings::kind;
 use acp_registry_core::text::quote;
 

@@ -6,11 +6,13 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::answer::Handshake;
-use super::check::{Options, SetupError};
 use super::connection::{Connection, Relay};
+use super::failure::{Failure, Reason, Verdict};
 use super::message::{Body, Id, Response};
-use super::outcome::{Failure, Outcome, Reason, Timing, Verdict};
-use super::probes::{self, Probe};
+use super::options::{Options, SetupError};
+use super::outcome::{Outcome, Timing};
+use super::probe::Probe;
+use super::probes;
 use super::request;
 use super::silence::explain;
 use super::spoken::Listener;

@@ -8,79 +8,9 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::answer::Handshake;
-use super::probes::Probe;
+use super::failure::{Failure, Reason, Verdict};
+use super::probe::Probe;
 use acp_registry_core::sys::process::{Exit, How};
-
-/// The verdict on an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// The agent answers, and users can sign in.
-    Pass,
-    /// It does not answer, or users cannot sign in.
-    Fail,
-    /// It could not be started, so nothing is known about it.
-    Error,
-}
-
-/// Why an agent did not pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// It has no authentication methods.
-    NoAuthMethods,
-    /// It has only authentication methods that clients cannot carry out.
-    NoSupportedAuthType,
-    /// It did not answer in time.
-    Timeout,
-    /// It ended before it answered.
-    Exited,
-    /// Its answer is invalid.
-    InvalidResponse,
-    /// It answered with an error.
-    AgentError,
-    /// It chose a protocol version that clients do not support.
-    ProtocolVersion,
-    /// It could not be started.
-    SpawnFailed,
-    /// It did not answer, and requires a newer runtime than the one that started it.
-    RuntimeTooOld,
-}
-
-impl Reason {
-    /// The name used in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NoAuthMethods => "no_auth_methods",
-            Self::NoSupportedAuthType => "no_supported_auth_type",
-            Self::Timeout => "timeout",
-            Self::Exited => "exited",
-            Self::InvalidResponse => "invalid_response",
-            Self::AgentError => "agent_error",
-            Self::ProtocolVersion => "protocol_version",
-            Self::SpawnFailed => "spawn_failed",
-            Self::RuntimeTooOld => "runtime_too_old",
-        }
-    }
-
-    fn verdict(self) -> Verdict {
-        if matches!(self, Self::SpawnFailed | Self::RuntimeTooOld) { Verdict::Error } else { Verdict::Fail }
-    }
-}
-
-/// A reason with its message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Failure {
-    pub(super) reason: Reason,
-    pub(super) message: String,
-}
-
-impl Failure {
-    pub(super) fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self { reason, message: message.into() }
-    }
-}
 
 /// Durations of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,137 @@
+//! The outcomes of further requests.
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::message::RpcError;
+use acp_registry_core::text::quote;
+
+/// The first request after `initialize`.
+pub(super) const NEW: &str = "session/new";
+
+/// What a request came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Probe {
+    /// The agent did it.
+    Ok,
+    /// It wants the person to sign in first.
+    AuthRequired,
+    /// It does not know the method.
+    MethodNotFound,
+    /// It does not like the parameters.
+    InvalidParams,
+    /// It does not have what the request names, such as a session.
+    ResourceNotFound,
+    /// It has given the request up.
+    RequestCancelled,
+    /// It answered with another error, or ended.
+    Error,
+    /// It did not answer in time.
+    Timeout,
+}
+
+/// Outcomes by method, in the order of the requests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Probes {
+    pub(super) outcomes: Vec<(&'static str, Probe)>,
+    /// What the agent has said instead of opening a session.
+    pub(super) refusal: Option<String>,
+}
+
+impl Probes {
+    /// The outcome for a method.
+    #[must_use]
+    pub fn get(&self, method: &str) -> Option<Probe> {
+        self.outcomes.iter().find(|(known, _)| *known == method).map(|(_, probe)| *probe)
+    }
+
+    /// What the agent has answered to `session/new` where that is an error, or why it has not answered, as a sentence.
+    /// Printable. No part of what serialises, for it may be another each time.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
+    }
+
+    /// A sentence for each method that the agent should have and says it has not; [`Handshake::warnings`](super::Handshake::warnings) holds it too.
+    pub fn missing(&self) -> impl Iterator<Item = String> + '_ {
+        self.iter().filter(|(_, probe)| *probe == Probe::MethodNotFound).map(|(method, _)| {
+            if method == NEW {
+                format!("answers {} as if there was no such method, which every agent must have", quote(method))
+            } else {
+                format!("advertises {}, but answers that there is no such method", quote(method))
+            }
+        })
+    }
+
+    /// All methods with their outcomes.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, Probe)> + '_ {
+        self.outcomes.iter().copied()
+    }
+}
+
+impl FromIterator<(&'static str, Probe)> for Probes {
+    fn from_iter<T: IntoIterator<Item = (&'static str, Probe)>>(outcomes: T) -> Self {
+        Self { outcomes: outcomes.into_iter().collect(), refusal: None }
+    }
+}
+
+impl Serialize for Probes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl Probe {
+    /// The outcome's name in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::AuthRequired => "auth_required",
+            Self::MethodNotFound => "method_not_found",
+            Self::InvalidParams => "invalid_params",
+            Self::ResourceNotFound => "resource_not_found",
+            Self::RequestCancelled => "request_cancelled",
+            Self::Error => "error",
+            Self::Timeout => "timeout",
+        }
+    }
+
+    pub(super) fn of(error: &RpcError) -> Self {
+        let reason = error.data.get("reason").and_then(Value::as_str);
+        match error.code {
+            // Of the codes that JSON-RPC leaves to servers, ACP uses this one for it.
+            Some(-32000) => Self::AuthRequired,
+            _ if reason == Some("auth_required") => Self::AuthRequired,
+            Some(-32601) => Self::MethodNotFound,
+            Some(-32602) => Self::InvalidParams,
+            Some(-32002) => Self::ResourceNotFound,
+            Some(-32800) => Self::RequestCancelled,
+            _ => Self::Error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn errors_are_told_apart() {
+        for (code, data, probe) in [
+            (Some(-32000), Value::Null, Probe::AuthRequired),
+            (Some(-32603), json!({ "reason": "auth_required" }), Probe::AuthRequired),
+            (Some(-32601), Value::Null, Probe::MethodNotFound),
+            (Some(-32602), Value::Null, Probe::InvalidParams),
+            (Some(-32002), Value::Null, Probe::ResourceNotFound),
+            (Some(-32800), Value::Null, Probe::RequestCancelled),
+            (Some(-32603), Value::Null, Probe::Error),
+            (None, Value::Null, Probe::Error),
+        ] {
+            assert_eq!(Probe::of(&RpcError { code, message: String::new(), data }), probe, "{code:?}");
+        }
+    }
+}
