@@ -15,6 +15,7 @@ mod rule;
 mod rules;
 mod run;
 pub mod schema;
+mod schema_remedy;
 
 pub use fix::{Fixed, fix};
 pub use levels::{Levels, UnknownRule};

@@ -6,6 +6,7 @@ use jsonschema::error::ValidationErrorKind as Kind;
 use jsonschema::{Draft, Registry, Validator};
 use serde_json::Value;
 
+use super::schema_remedy;
 use acp_registry_core::manifest::{Platform, platform_of};
 use acp_registry_core::text::{nearest, quote};
 
@@ -135,9 +136,16 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
             )
         }
         Kind::Type { .. } => {
-            one(place.clone(), false, format!("{} must be {}", name(&place), expected_type(error)), None)
+            let (expected, help) = schema_remedy::of_type(error, &AGENT_VALUE);
+            one(place.clone(), false, format!("{} must be {expected}", name(&place)), Some(help))
         }
-        Kind::MinLength { .. } => one(place.clone(), false, format!("{} is empty", name(&place)), None),
+        Kind::MinLength { .. } => {
+            one(place.clone(), false, format!("{} is empty", name(&place)), Some(schema_remedy::of_empty()))
+        }
+        Kind::MaxLength { limit } => {
+            let message = format!("{} is longer than {limit} characters", name(&place));
+            one(place.clone(), false, message, Some("write a shorter text".to_owned()))
+        }
         Kind::MinProperties { .. } => {
             one(place.clone(), false, format!("{} is empty", name(&place)), Some("name at least one".to_owned()))
         }
@@ -159,17 +167,6 @@ fn name_of(pointer: &str) -> String {
         Some(of) => quote(&format!("{}[{last}]", key(of))),
         None if last.is_empty() => "the manifest".to_owned(),
         None => quote(&key(last)),
-    }
-}
-
-fn expected_type(error: &jsonschema::ValidationError<'_>) -> &'static str {
-    use jsonschema::JsonType;
-    use jsonschema::error::TypeKind;
-    match error.kind() {
-        Kind::Type { kind: TypeKind::Single(JsonType::Object) } => "an object",
-        Kind::Type { kind: TypeKind::Single(JsonType::Array) } => "an array",
-        Kind::Type { kind: TypeKind::Single(JsonType::String) } => "a string",
-        _ => "of another type",
     }
 }
 
@@ -215,20 +212,92 @@ mod tests {
         assert_eq!(
             shown,
             [
-                ("/authors/1", "type", ""),
-                ("/description", "type", ""),
+                ("/authors/1", "type", "write it in double quotes: `\"2\"`"),
+                ("/description", "type", "write it in double quotes: `\"1\"`"),
                 ("/distribution/binary/linux-x64", "propertyNames", "did you mean `linux-x86_64`?"),
                 ("/distribution/binary/linux-x64", "required", "add `archive`"),
                 ("/distribution/binary/linux-x64", "required", "add `cmd`"),
                 ("/distribution/binary/linux-x86_64/arg", "additionalProperties", "did you mean `args`?"),
                 ("/distribution/npx", "required", "add `package`"),
                 ("/id", "pattern", "use lower-case letters, digits and hyphens, and begin with a letter"),
-                ("/name", "minLength", ""),
+                ("/name", "minLength", "write a text between the quotes"),
                 ("/preview", "required", "add `distribution`"),
                 ("/preview", "required", "add `version`"),
             ]
         );
         assert!(violations(&json!([])).iter().any(|violation| violation.message == "the manifest must be an object"));
+    }
+
+    #[test]
+    fn what_to_write_is_said_for_every_wrong_value() {
+        let whole = json!({
+            "id": "a", "name": "A", "version": "1.0.0", "description": "d", "repository": "https://h.example",
+            "authors": ["a"], "license": "MIT", "icon": "i", "preview": { "version": "1.0.0-a", "distribution": {} },
+            "distribution": {
+                "binary": { "linux-x86_64": { "archive": "a", "cmd": "b", "args": ["a"], "env": { "A": "b" } } },
+                "npx": { "package": "a", "command": "a" }, "uvx": { "package": "a", "exclude_newer": "2026-01-01" },
+            },
+        });
+        let values = [
+            json!(null),
+            json!(1),
+            json!(""),
+            json!("a"),
+            json!([]),
+            json!(["a"]),
+            json!([2]),
+            json!({}),
+            json!({ "z": 1 }),
+        ];
+        for pointer in pointers(&whole) {
+            for value in &values {
+                let mut manifest = whole.clone();
+                *manifest.pointer_mut(&pointer).unwrap() = value.clone();
+                for found in violations(&manifest) {
+                    let help = found.help.unwrap_or_default();
+                    assert!(!help.is_empty() && !found.message.contains(&help), "{pointer} {value}: {}", found.message);
+                }
+            }
+        }
+        for (pointer, value, expected) in [
+            ("/authors", json!("x"), "write a list of texts: `[\"x\"]`"),
+            ("/authors", json!({}), "write a list of texts in square brackets, such as `[\"text\"]`"),
+            ("/name", json!(["x"]), "write the text without square brackets: `\"x\"`"),
+            ("/name", json!(null), "write a text in double quotes"),
+            ("/distribution", json!([]), "write an object with `binary`, `npx` or `uvx`"),
+            (
+                "/distribution/binary",
+                json!("x"),
+                "write an object with a member for each platform, such as `linux-x86_64`",
+            ),
+            ("/distribution/binary/linux-x86_64", json!("x"), "write an object with `archive` and `cmd`"),
+            (
+                "/distribution/binary/linux-x86_64/env",
+                json!([]),
+                "write an object of names and texts, such as `{ \"NAME\": \"text\" }`",
+            ),
+            ("/distribution/npx", json!("x@1.0.0"), "write an object with `package`"),
+            ("/distribution/npx/command", json!("a".repeat(215)), "write a shorter text"),
+            ("", json!([]), "write an object with `id`, `name`, `version`, `description` and `distribution`"),
+        ] {
+            let mut manifest = whole.clone();
+            *manifest.pointer_mut(pointer).unwrap() = value;
+            let found = violations(&manifest);
+            assert!(found.iter().any(|found| found.help.as_deref() == Some(expected)), "{pointer}: {found:?}");
+        }
+    }
+
+    /// The places of all values of a document.
+    fn pointers(value: &Value) -> Vec<String> {
+        let members: Vec<(String, &Value)> = match value {
+            Value::Object(members) => members.iter().map(|(key, value)| (key.clone(), value)).collect(),
+            Value::Array(items) => items.iter().enumerate().map(|(at, item)| (at.to_string(), item)).collect(),
+            _ => Vec::new(),
+        };
+        let below = members
+            .into_iter()
+            .flat_map(|(key, value)| pointers(value).into_iter().map(move |rest| format!("/{key}{rest}")));
+        std::iter::once(String::new()).chain(below).collect()
     }
 
     #[test]

@@ -33,12 +33,50 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     let Some(members) = subject.manifest.value().as_object() else { return };
-    let (pointer, help) = match members.get("authors") {
-        None => ("", "add `authors`, a list of persons or organisations"),
-        Some(authors) if authors.as_array().is_some_and(Vec::is_empty) => {
-            ("/authors", "name at least one person or organisation")
-        }
-        Some(_) => return,
+    let Some(authors) = members.get("authors") else {
+        report.value("", "the manifest names no authors").help("add `authors`, a list of persons or organisations");
+        return;
     };
-    report.value(pointer, "the manifest names no authors").help(help);
+    let Some(authors) = authors.as_array() else { return };
+    if authors.is_empty() {
+        report.value("/authors", "the manifest names no authors").help("name at least one person or organisation");
+    }
+    for (at, author) in authors.iter().enumerate() {
+        if author.as_str().is_some_and(|name| name.trim().is_empty()) {
+            report
+                .value(format!("/authors/{at}"), format!("`authors[{at}]` is empty"))
+                .help("write the name of a person or an organisation, or remove the item");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use acp_registry_core::net::AllowedHosts;
+    use acp_registry_core::registry::Registry;
+
+    use crate::check::{Levels, Options, Selection, check};
+    use crate::config::Config;
+
+    #[test]
+    fn an_empty_name_is_reported_at_its_place() {
+        for (authors, found) in [
+            ("[\"\"]", &["/authors/0"][..]),
+            ("[\"A\", \" \", \"\"]", &["/authors/1", "/authors/2"]),
+            ("[]", &["/authors"]),
+            ("[\"A\"]", &[]),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::create_dir(folder.path().join("a")).unwrap();
+            std::fs::write(folder.path().join("a/agent.json"), format!("{{\"authors\":{authors}}}")).unwrap();
+            let registry = Registry::load(folder.path()).unwrap();
+            let (levels, config) = (Levels::default(), Config::default());
+            let options =
+                Options { levels: &levels, allowed_hosts: &AllowedHosts::default(), config: &config, survey: None };
+            let findings = check(&registry, &options, &Selection::All).findings;
+            let of_rule = findings.iter().filter(|finding| finding.rule == super::RULE.name);
+            let places: Vec<&str> = of_rule.filter_map(|finding| finding.pointer.as_deref()).collect();
+            assert_eq!(places, found, "{authors}");
+        }
+    }
 }

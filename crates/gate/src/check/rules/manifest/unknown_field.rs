@@ -33,8 +33,9 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let draft = report.key(pointer, format!("unknown member {}", quote(key)));
-        if let Some(near) = nearest(key, known_members()) {
-            draft.help(format!("did you mean `{near}`?"));
-        }
+        match nearest(key, known_members()) {
+            Some(near) => draft.help(format!("did you mean `{near}`?")),
+            None => draft.help("remove it"),
+        };
     }
 }
