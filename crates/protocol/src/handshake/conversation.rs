@@ -184,7 +184,7 @@ impl Conversation {
     async fn ask(&mut self, (method, params): (&'static str, Value), limit: Duration) -> Reply {
         let id = self.next_id;
         self.next_id += 1;
-        // What came before is an answer to something else.
+        // An earlier message answers something else.
         self.connection.stray = None;
         self.connection.send(id, method, &params);
         let response = self.connection.response(&mut self.tree, &[id], Instant::now() + limit).await;
