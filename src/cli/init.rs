@@ -9,6 +9,7 @@ use acp_registry::text::quote;
 use super::exit::{Exit, Failure};
 use super::global::FormatArgs;
 use super::ui::Ui;
+use super::value;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -19,13 +20,13 @@ pub(super) struct Args {
     /// The repository from which workflows take this program
     ///
     /// A tag names the release.
-    #[arg(long, value_name = "OWNER/REPO[@TAG]")]
+    #[arg(long, value_name = "OWNER/REPO[@TAG]", value_parser = value::github)]
     program: Option<GithubSpec>,
 
     /// Publish on the GitHub Pages of this repository
     ///
     /// The address of its pages becomes `base-url` in registry.toml.
-    #[arg(long, value_name = "OWNER/REPO", value_parser = repository)]
+    #[arg(long, value_name = "OWNER/REPO", value_parser = value::repository)]
     pages: Option<GithubSpec>,
 
     /// Write nothing; show what would be written
@@ -42,8 +43,8 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     if let Some(tag) = program.as_ref().and_then(|program| program.tag.as_deref())
         && !is_tag(tag)
     {
-        let message = "is not the tag of a release of this program, such as `v1.0.0`";
-        return Err(Failure::usage(format!("{} {message}", quote(tag))));
+        let failure = Failure::usage(format!("{} is not the tag of a release of this program", quote(tag)));
+        return Err(failure.help("write the tag of a release, such as `v1.0.0`, or leave it out"));
     }
     let layout = if args.dry_run {
         scaffold::would_lay_out(&args.directory)?
@@ -61,12 +62,6 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// A repository without a tag.
-fn repository(text: &str) -> Result<GithubSpec, String> {
-    let spec = text.parse::<GithubSpec>().ok().filter(|spec| spec.tag.is_none());
-    spec.ok_or_else(|| "a repository is written OWNER/REPO, without a tag".to_owned())
-}
-
 /// Whether a tag is one that the workflows take; `install.sh` decides the same.
 fn is_tag(tag: &str) -> bool {
     let rest = tag.strip_prefix('v').unwrap_or_default();
@@ -75,9 +70,13 @@ fn is_tag(tag: &str) -> bool {
 
 impl From<LayoutError> for Failure {
     fn from(error: LayoutError) -> Self {
-        match error {
-            LayoutError::Link(_) => Self::usage(error),
-            LayoutError::Path(_) => Self::unable(error),
+        match &error {
+            LayoutError::Link(_) => Self::usage(error).help("remove the link, or name another directory"),
+            LayoutError::File(_) => Self::unable(error).help("remove the file, or name another directory"),
+            LayoutError::Path(path) => {
+                let help = path.remedy().unwrap_or("make the directory writable, or name another");
+                Self::unable(error).help(help)
+            }
         }
     }
 }

@@ -20,12 +20,13 @@ use super::probe::{NetworkKind, SandboxKind};
 use super::progress::Running;
 use super::signals;
 use super::ui::Ui;
+use super::value;
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Installing and starting agents")]
 pub(super) struct LiveArgs {
     /// Agents at once [default: the processors, at most 4]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", value_parser = value::number(1..=64))]
     jobs: Option<u16>,
 
     /// Time limit for the answer to `initialize` [default: 60s]

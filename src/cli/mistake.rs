@@ -160,6 +160,12 @@ mod tests {
                 "did you mean `npx`?",
                 &["npx"],
             ),
+            (
+                "p config vscod a",
+                "invalid value 'vscod' for '<CLIENT>' [possible values: zed, jetbrains, codecompanion, avante, emacs, vscode, cli]",
+                "did you mean `vscode`?",
+                &["vscode"],
+            ),
             ("p list --jsn", "unexpected argument '--jsn' found", "did you mean `--json`?", &["--json"]),
             (
                 "p instal",
@@ -174,6 +180,45 @@ mod tests {
             assert_eq!((got.as_str(), advice.as_str()), (message, help), "{line}");
             assert_eq!(names, suggestions, "{line}");
         }
+    }
+
+    /// What the caller has typed is named, with how it is written instead.
+    #[test]
+    fn a_value_that_cannot_be_read_has_its_form_as_help() {
+        for (line, forms) in [
+            ("p new x --npm @", &["`NAME` or `@SCOPE/NAME`", "`@VERSION`"][..]),
+            ("p new x --pypi @", &["`NAME`", "`==VERSION`"]),
+            ("p new x --github @", &["`OWNER/REPO`", "`@TAG`"]),
+            ("p init --program @", &["`OWNER/REPO`", "`@TAG`"]),
+            ("p init --pages @", &["`OWNER/REPO`"]),
+            ("p bump --pull-requests --repository @", &["`OWNER/NAME`"]),
+            ("p verify --out x --merge @", &["`1/4=one.json`"]),
+        ] {
+            for value in ["../x", "https://h.example/x", "x y", "-x", ""] {
+                let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+                let words = words.into_iter().map(|word| if word == "@" { value.to_owned() } else { word });
+                // As a word of its own, a value that begins with a hyphen is a flag.
+                let mut words: Vec<String> = words.collect();
+                let (last, flag) = (words.pop().unwrap(), words.pop().unwrap());
+                words.push(format!("{flag}={last}"));
+                let error = super::super::command().try_get_matches_from(&words).unwrap_err();
+                let Some(failure) = failure_of_value(&error) else { panic!("{words:?}: {error}") };
+                let (message, help) = (failure.to_string(), failure.advice().unwrap_or_default());
+                assert!(message.contains(&format!("'{value}'")) && message.contains(&flag), "{words:?}: {message}");
+                assert!(!message.contains("OWNER/REPO is wanted"), "{message}");
+                assert!(forms.iter().all(|form| help.contains(form)), "{words:?}: {help}");
+            }
+        }
+        for line in
+            ["p verify --jobs 0", "p verify --jobs x", "p serve --port 65536", "p probe --protocol-version=-1 -- x"]
+        {
+            let (message, ..) = document(line);
+            assert!(message.contains("write a whole number from "), "{line}: {message}");
+        }
+    }
+
+    fn failure_of_value(error: &clap::Error) -> Option<Failure> {
+        [ErrorKind::ValueValidation, ErrorKind::InvalidValue].contains(&error.kind()).then(|| failure(error, None))
     }
 
     #[test]

@@ -59,6 +59,7 @@ mod ui;
 mod uninstall;
 mod update;
 mod validate;
+mod value;
 mod verify;
 mod versions;
 

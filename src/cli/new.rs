@@ -16,6 +16,7 @@ use super::live::{self, LiveArgs, Settings};
 use super::network::{self, Needs};
 use super::signals;
 use super::ui::Ui;
+use super::value;
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("source").required(true))]
@@ -25,17 +26,17 @@ pub(super) struct Args {
     id: String,
 
     /// The npm package [default version: the newest]
-    #[arg(long, value_name = "PACKAGE[@VERSION]", group = "source")]
+    #[arg(long, value_name = "PACKAGE[@VERSION]", group = "source", value_parser = value::npm)]
     npm: Option<NpmSpec>,
 
     /// The Python package [default version: the newest]
-    #[arg(long, value_name = "PACKAGE[==VERSION]", group = "source")]
+    #[arg(long, value_name = "PACKAGE[==VERSION]", group = "source", value_parser = value::pypi)]
     pypi: Option<PypiSpec>,
 
     /// The GitHub repository [default tag: the newest release]
     ///
     /// Its releases have archives of the agent.
-    #[arg(long, value_name = "OWNER/REPO[@TAG]", group = "source")]
+    #[arg(long, value_name = "OWNER/REPO[@TAG]", group = "source", value_parser = value::github)]
     github: Option<GithubSpec>,
 
     /// The command of the package, or the program in the archives

@@ -16,6 +16,7 @@ use super::global::FormatArgs;
 use super::live;
 use super::signals;
 use super::ui::Ui;
+use super::value;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -30,7 +31,7 @@ pub(super) struct Args {
     env: Vec<(String, String)>,
 
     /// The version of the protocol to ask for
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = value::number(1..=u16::MAX))]
     protocol_version: u16,
 
     /// Send nothing after `initialize`

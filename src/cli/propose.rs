@@ -8,6 +8,7 @@ use acp_registry::upstream::github::Github;
 
 use super::exit::Failure;
 use super::signals;
+use super::value;
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Pull requests")]
@@ -18,14 +19,16 @@ pub(super) struct ProposeArgs {
     #[arg(long, conflicts_with = "apply")]
     pub(super) pull_requests: bool,
 
-    /// The git remote
+    /// The git remote that branches are pushed to
+    ///
+    /// It leads to the repository on GitHub that gets the requests.
     #[arg(long, value_name = "NAME", default_value = "origin", requires = "pull_requests")]
     remote: String,
 
-    /// The repository on GitHub
+    /// The repository on GitHub that gets the requests
     ///
-    /// The default is `GITHUB_REPOSITORY`, else the address of the remote.
-    #[arg(long, value_name = "OWNER/NAME", requires = "pull_requests")]
+    /// The default is `GITHUB_REPOSITORY`, else the repository that the address of --remote names.
+    #[arg(long, value_name = "OWNER/NAME", requires = "pull_requests", value_parser = value::slug)]
     repository: Option<Slug>,
 
     /// The branch to merge into [default: the current one]

@@ -24,6 +24,7 @@ use super::network::settings;
 use super::progress::Count;
 use super::signals;
 use super::ui::Ui;
+use super::value;
 
 /// How long the program that signs may take.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -86,7 +87,7 @@ pub(super) struct Args {
     dry_run: bool,
 
     /// Files that are sent at once
-    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = value::number(1..=256))]
     jobs: u16,
 }
 
@@ -112,7 +113,7 @@ struct PruneArgs {
     dry_run: bool,
 
     /// Files that are removed at once
-    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = value::number(1..=256))]
     jobs: u16,
 }
 

@@ -21,6 +21,7 @@ use super::global::{Global, configured_levels};
 use super::remedy;
 use super::signals;
 use super::ui::Ui;
+use super::value;
 
 /// How often the registry is looked at.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -32,7 +33,7 @@ pub(super) struct Args {
     directory: Option<PathBuf>,
 
     /// The port on 127.0.0.1; 0 takes any that is free
-    #[arg(long, value_name = "N", default_value = "8017")]
+    #[arg(long, value_name = "N", default_value = "8017", value_parser = value::number(0..=u16::MAX))]
     port: u16,
 
     /// What agents can do, as `verify --out` wrote it

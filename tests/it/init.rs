@@ -76,7 +76,7 @@ fn github_pages_give_the_address_of_the_registry() {
     for wrong in ["o/r@v1", "octo"] {
         let run = env.run(&["init", "new", "--pages", wrong]);
         assert!(
-            run.code == 2 && run.stderr.contains("a repository is written OWNER/REPO, without a tag"),
+            run.code == 2 && run.stderr.contains("tip: write a repository as `OWNER/REPO`, without a tag"),
             "{}",
             run.stderr
         );

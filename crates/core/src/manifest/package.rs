@@ -11,7 +11,7 @@ use pep440_rs::Version as PypiVersion;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// It starts with `-`, or has white space in it, and could become an option of the runner.
-    #[error("could be read as an option of the package runner")]
+    #[error("begins with `-` or has white space in it, and could be read as options of the package runner")]
     Option,
     /// It names an address, a repository, a path or an alias instead of a package.
     #[error("names a place to load code from, not a package")]

@@ -34,6 +34,9 @@ pub enum LayoutError {
     /// A folder is a symbolic link, which may lead anywhere.
     #[error("{} is a link, which is not followed; nothing was written", .0.display())]
     Link(PathBuf),
+    /// The directory is a file.
+    #[error("{} is a file, not a directory", .0.display())]
+    File(PathBuf),
     /// A file could not be written. Files written before are removed again.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -62,6 +65,9 @@ type File = (&'static str, &'static str);
 
 /// Divides the files into existing and missing ones.
 fn divide(directory: &Path) -> Result<(Vec<File>, Vec<File>), LayoutError> {
+    if directory.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+        return Err(LayoutError::File(directory.to_owned()));
+    }
     let is_there = |name: &str| directory.join(name).symlink_metadata().is_ok();
     let (kept, missing): (Vec<_>, Vec<_>) = FILES.into_iter().partition(|(name, _)| is_there(name));
     for (name, _) in &missing {

@@ -24,7 +24,7 @@ pub struct PartFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PartFileError {
     /// The `=` is missing.
-    #[error("I/N=FILE is wanted, such as 1/4=one.json")]
+    #[error("is not of the form I/N=FILE\n\n  tip: write the part and its file, such as `1/4=one.json`")]
     Form,
     /// The text before `=` is not `I/N`.
     #[error(transparent)]
@@ -55,7 +55,7 @@ pub enum PartsError {
         is_one: bool,
     },
     /// The file of a part could not be read.
-    #[error("cannot read {}: {error}", .path.display())]
+    #[error("{}: {error}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
