@@ -7,7 +7,8 @@ use acp_registry::bump::{Bumper, Order, Outcome, Passed, Session};
 use acp_registry::manifest::Channel;
 use acp_registry::propose::Notes;
 use acp_registry::report::{BumpReport, handshake_notes};
-use acp_registry::select::load_active;
+use acp_registry::select::{are_all_withdrawn, load_active};
+use acp_registry::verify::Nothing;
 use clap::ValueEnum;
 use time::OffsetDateTime;
 
@@ -166,7 +167,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         Vec::new()
     };
 
-    let report = BumpReport::new(&finished, &proposals);
+    let nothing = registry
+        .entries
+        .is_empty()
+        .then(|| if are_all_withdrawn(&registry, &config) { Nothing::Withdrawn } else { Nothing::NoAgents });
+    let report = BumpReport::new(&finished, &proposals, nothing.as_ref());
     ui.result(&if args.is_json() {
         acp_registry::json::to_string(&report.to_json())
     } else if args.format == Format::Markdown {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use acp_registry::registry::Registry;
 use acp_registry::report;
-use acp_registry::select::{Agents, load_active};
+use acp_registry::select::{Agents, are_all_withdrawn, load_active};
 use acp_registry::verify::{
     Job, Nothing, Order, PartFile, Row, Selection, Shard, Verified, lacks_package_managers, merge_files, sources_down,
 };
@@ -123,9 +123,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     };
     let finished = live::steps(job.tasks().len(), ui);
     let Verified { rows, unwritten, nothing } = live::run(&args.live, settings, job, &finished, ui)?;
-    let has_withdrawn = || Registry::load(&global.registry_dir()).is_ok_and(|registry| !registry.entries.is_empty());
     let nothing = nothing.map(|nothing| match nothing {
-        Nothing::NoAgents if has_withdrawn() => Nothing::Withdrawn,
+        Nothing::NoAgents if are_all_withdrawn(&registry, &config) => Nothing::Withdrawn,
         other => other,
     });
 

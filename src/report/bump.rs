@@ -9,11 +9,12 @@ use time::format_description::well_known::Rfc3339;
 use super::alike::alike;
 use super::layout::Look;
 use super::plural;
+use super::verify::why;
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::text::{cell, code_span, printable, prose};
 use acp_registry_gate::bump::{Bumped, Finished, Held, Outcome, Trouble, Troubles, Update};
 use acp_registry_gate::propose::{Done, Proposal};
-use acp_registry_gate::verify::Row;
+use acp_registry_gate::verify::{Nothing, Row};
 
 /// How far lines that go on are indented, in columns.
 const INDENT: usize = 10;
@@ -35,12 +36,14 @@ pub struct BumpReport<'a> {
     pub to_release: &'a [String],
     /// Whether updates were written into the manifests.
     pub is_applied: bool,
+    /// Why no agent was looked at, if none was.
+    pub nothing: Option<&'a Nothing>,
 }
 
 impl<'a> BumpReport<'a> {
     /// The report on a run, and on the requests that were opened for it.
     #[must_use]
-    pub fn new(finished: &'a Finished, proposals: &'a [Proposal]) -> Self {
+    pub fn new(finished: &'a Finished, proposals: &'a [Proposal], nothing: Option<&'a Nothing>) -> Self {
         Self {
             bumped: &finished.bumped,
             quarantined: &finished.quarantined,
@@ -49,6 +52,7 @@ impl<'a> BumpReport<'a> {
             to_hold: &finished.to_hold,
             to_release: &finished.to_release,
             is_applied: finished.is_applied,
+            nothing,
         }
     }
 }
@@ -162,6 +166,9 @@ impl BumpReport<'_> {
     }
 
     fn summary(&self) -> String {
+        if let Some(nothing) = self.nothing {
+            return format!("no agents to look at: {}", why(nothing));
+        }
         let updates = self.count(|result| matches!(result, Ok(Outcome::Update(_))));
         let errors = self.count(Result::is_err);
         let held = self.count(|result| matches!(result, Ok(Outcome::Held { .. })));

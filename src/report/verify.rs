@@ -56,9 +56,16 @@ pub fn verify_json(rows: &[Row], duration: Duration) -> Value {
 /// That there was nothing to check, and why.
 #[must_use]
 pub fn nothing_to_verify(nothing: &Nothing) -> String {
-    let why = match nothing {
+    format!("no agents to verify: {}\n", why(nothing))
+}
+
+/// Why there are no agents to work on.
+pub(super) fn why(nothing: &Nothing) -> String {
+    match nothing {
         Nothing::NoAgents => "the registry has none; `acp-registry new` adds one".to_owned(),
-        Nothing::Withdrawn => "registry.toml names all of them as withdrawn".to_owned(),
+        Nothing::Withdrawn => {
+            "registry.toml withdraws all of them; remove an entry below `[withdrawn]` to publish it again".to_owned()
+        }
         Nothing::Unchanged(revision) => format!("none has changed since {}", quote(revision)),
         Nothing::OtherKinds { kinds, is_of_changed } => {
             let of = if *is_of_changed { "none of those that have changed" } else { "none" };
@@ -66,8 +73,7 @@ pub fn nothing_to_verify(nothing: &Nothing) -> String {
         }
         Nothing::EmptyPart(shard) => format!("part {shard} has none"),
         Nothing::NotSelected => "none was selected".to_owned(),
-    };
-    format!("no agents to verify: {why}\n")
+    }
 }
 
 /// A row on one line, while others are still checked: the `number`th of `total`.
@@ -131,7 +137,7 @@ fn has_details(row: &Row) -> bool {
 
 /// What rows of equal trouble have in common. An agent that was started has its own.
 fn sameness(at: usize, row: &Row) -> String {
-    match (&row.state, row.message()) {
+    match (&row.state, row.explanation()) {
         (State::Checked { .. } | State::Reused(_), _) | (_, None) => at.to_string(),
         (_, Some(message)) => format!("{} {} {message}", row.verdict().as_str(), row.reason().unwrap_or_default()),
     }
@@ -189,8 +195,8 @@ fn state(row: &Row, look: Look) -> String {
         return outcome(checked, &name, look);
     }
     let mut out = format!("{}: {}\n", row.verdict().as_str(), cut(&name));
-    if let (Some(reason), Some(message)) = (row.reason(), row.message()) {
-        let _ = write!(out, "  reason    {reason}\n            {}\n", printable(message));
+    if let (Some(reason), Some(message)) = (row.reason(), row.explanation()) {
+        let _ = write!(out, "  reason    {reason}\n            {}\n", printable(&message));
     }
     if let State::NotStarted { stderr: text, .. } = &row.state
         && !text.trim().is_empty()

@@ -293,3 +293,35 @@ fn a_source_that_hangs_delays_nobody_else() {
     let error = found[0].result.as_ref().unwrap_err();
     assert_eq!(error.kind, ErrorKind::SourceUnavailable, "{error:?}");
 }
+
+#[test]
+fn why_there_is_no_agent_to_look_at_is_said() {
+    let fresh = Env::empty().file("r/registry.toml", "");
+    let withdrawn = Env::with(&["one"]).file("r/registry.toml", "[withdrawn]\none = \"gone\"\n");
+    let held = Env::with(&["one"]).file("r/quarantine.json", "{\"one\": \"it fails\"}");
+    for (env, expected) in [
+        (&fresh, "no agents to look at: the registry has none; `acp-registry new` adds one"),
+        (
+            &withdrawn,
+            "no agents to look at: registry.toml withdraws all of them; remove an entry below `[withdrawn]` to publish it again",
+        ),
+        (&held, "0 updates found, 0 up to date, 0 held back, 0 errors, 1 in quarantine"),
+    ] {
+        for (flags, text) in [
+            (&[][..], format!("{expected}\n")),
+            (&["--format", "markdown"], format!("### Newer versions\n\n{expected}.\n")),
+        ] {
+            let run = env.run(&[&["bump"], flags].concat());
+            assert_eq!((run.code, run.stdout), (0, text), "{}", run.stderr);
+        }
+        let (code, document) = env.json(&["bump"]);
+        assert_eq!((code, &document["updates"], &document["up_to_date"]), (0, &json!([]), &json!([])));
+    }
+    for (env, help) in [
+        (&fresh, "the registry has no agents yet; `acp-registry new` adds one"),
+        (&withdrawn, "to publish it again, remove its entry below `[withdrawn]` in registry.toml"),
+    ] {
+        let run = env.run(&["bump", "one"]);
+        assert!(run.code == 2 && run.stderr.ends_with(&format!("help: {help}\n")), "{}", run.stderr);
+    }
+}

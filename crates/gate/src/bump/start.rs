@@ -57,7 +57,7 @@ impl Starts {
             let one = bumped.iter_mut().find(|one| one.id == row.id && one.channel == row.channel);
             let Some(one) = one else { continue };
             let Ok(Outcome::Update(update)) = &mut one.result else { continue };
-            let message = row.message().unwrap_or_default();
+            let message = row.explanation().unwrap_or_default();
             if row.is_finding() {
                 let message = format!("{} ({}) does not pass the handshake: {message}", update.to, row.distribution());
                 one.result = Err(ErrorKind::HandshakeFailed.because(message));

@@ -9,7 +9,7 @@ mod load;
 use std::collections::BTreeSet;
 
 pub use error::Error;
-pub use load::{knows_quarantine, load, load_active, quarantine_problem};
+pub use load::{are_all_withdrawn, knows_quarantine, load, load_active, quarantine_problem};
 
 use acp_registry_core::registry::Registry;
 use acp_registry_core::sys::git;
@@ -142,6 +142,9 @@ mod tests {
         let active = |folder: &tempfile::TempDir, id: &str| load_active(folder.path(), &config, &[id.to_owned()]);
         let good = folder(&files);
         assert_eq!(active(&good, "new").unwrap().entries.len(), 1);
+        let left =
+            |files: &[&str]| are_all_withdrawn(&load_active(folder(files).path(), &config, &[]).unwrap(), &config);
+        assert_eq!((left(&files), left(&files[1..]), left(&["registry.toml"])), (false, true, false));
         assert!(matches!(active(&good, "old"), Err(Error::Withdrawn(_))));
         assert!(matches!(active(&good, "none"), Err(Error::Unknown { .. })));
         fs::write(good.path().join("quarantine.json"), "[").unwrap();

@@ -81,9 +81,10 @@ impl Verifier {
         };
         let _mark = mark_used(place.path());
         trying(Trying::Installing);
-        if let Err(Stop { reason, message, .. }) =
+        if let Err(Stop { reason, message, remedy, .. }) =
             self.try_all(source, lists, trying, &place, &mut attempts.tried).await
         {
+            let message = remedy.map_or(message.clone(), |remedy| format!("{message}; {remedy}"));
             attempts.not_started = Some((reason, message));
         }
         let removed = spawn_blocking(move || place.remove()).await;

@@ -56,6 +56,8 @@ pub enum State {
         reason: &'static str,
         /// The reason as a sentence.
         message: String,
+        /// What helps, where that is known.
+        remedy: Option<String>,
         /// The package manager's stderr, not escaped.
         stderr: String,
     },
@@ -199,6 +201,19 @@ impl Row {
         }
     }
 
+    /// What helps, where that is known. Printable.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&str> {
+        if let State::NotStarted { remedy, .. } = &self.state { remedy.as_deref() } else { None }
+    }
+
+    /// The message with what helps. Printable.
+    #[must_use]
+    pub fn explanation(&self) -> Option<String> {
+        let message = self.message()?;
+        Some(self.remedy().map_or_else(|| message.to_owned(), |remedy| format!("{message}; {remedy}")))
+    }
+
     /// The agent's message if it answers but cannot open a session for a reason other than missing credentials.
     #[must_use]
     pub fn setup_required(&self) -> Option<&str> {
@@ -233,7 +248,7 @@ impl Row {
         let mut row = json!({
             "id": self.id, "version": self.version, "channel": self.channel.as_str(),
             "distribution": self.kind.map(Kind::as_str), "verdict": self.verdict(), "reason": self.reason(),
-            "message": self.message(), "flaky": self.is_flaky(),
+            "message": self.explanation(), "flaky": self.is_flaky(),
             "reused": matches!(self.state, State::Reused(_)),
             "quarantine": self.held.as_ref().map(|held| held.to_json(self.verdict())),
         });

@@ -75,6 +75,7 @@ pub(super) struct Stop {
     pub(super) verdict: Verdict,
     pub(super) reason: &'static str,
     pub(super) message: String,
+    pub(super) remedy: Option<String>,
     pub(super) stderr: String,
     pub(super) is_source_down: bool,
 }
@@ -82,17 +83,19 @@ pub(super) struct Stop {
 impl Stop {
     fn error(reason: &'static str, message: &dyn std::fmt::Display) -> Self {
         let (message, stderr) = (message.to_string(), String::new());
-        Self { verdict: Verdict::Error, reason, message, stderr, is_source_down: false }
+        Self { verdict: Verdict::Error, reason, message, remedy: None, stderr, is_source_down: false }
     }
 
     fn install(error: &install::Error, source: &Source) -> Self {
         let verdict = if error.is_of_manifest() { Verdict::Fail } else { Verdict::Error };
-        let (reason, mut message, stderr) = (error.reason(), error.to_string(), error.stderr().to_owned());
-        // A row has only one message, so the help is appended.
-        if let Some(remedy) = error.remedy() {
-            message = format!("{message}; {remedy}");
+        Self {
+            verdict,
+            reason: error.reason(),
+            message: error.to_string(),
+            remedy: error.remedy(),
+            stderr: error.stderr().to_owned(),
+            is_source_down: error.is_of_source(source.name()),
         }
-        Self { verdict, reason, message, stderr, is_source_down: error.is_of_source(source.name()) }
     }
 }
 
@@ -158,12 +161,12 @@ impl Verifier {
             Work::Reuse(row) => State::Reused(row),
             Work::Broken(message) => {
                 let (verdict, stderr) = (Verdict::Fail, String::new());
-                State::NotStarted { verdict, reason: "install_failed", message, stderr }
+                State::NotStarted { verdict, reason: "install_failed", message, remedy: None, stderr }
             }
             Work::Check(source) => match self.ask_source(number, id, &source, progress, &mut done).await {
                 Ok(outcome) => State::Checked { outcome: Box::new(outcome), at: SystemTime::now() },
-                Err(Stop { verdict, reason, message, stderr, .. }) => {
-                    State::NotStarted { verdict, reason, message, stderr }
+                Err(Stop { verdict, reason, message, remedy, stderr, .. }) => {
+                    State::NotStarted { verdict, reason, message, remedy, stderr }
                 }
             },
         };
@@ -372,7 +375,13 @@ fn unfinished(task: &Task) -> Row {
         install: Duration::ZERO,
         scripts_not_run: ScriptsNotRun::default(),
         left: None,
-        state: State::NotStarted { verdict: Verdict::Error, reason: "spawn_failed", message, stderr: String::new() },
+        state: State::NotStarted {
+            verdict: Verdict::Error,
+            reason: "spawn_failed",
+            message,
+            remedy: None,
+            stderr: String::new(),
+        },
         basis: task.basis.clone(),
         source_down: None,
     }

@@ -1,4 +1,4 @@
-use super::{AGENT, MARKS, not_started, passed, release, report_row, rows, target};
+use super::{AGENT, MARKS, not_started, own_remedy, passed, release, report_row, rows, target};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
@@ -19,7 +19,8 @@ pub(crate) static RULE: Rule = Rule {
         manifest: AGENT,
         world: "npm cannot install example@1.0.0.",
         answers: |survey| {
-            not_started(survey, "package_not_found", "npm failed (exit code 1): `ETARGET: No matching version found`");
+            let message = "npm failed (exit code 1): `ETARGET: No matching version found`";
+            not_started(survey, "package_not_found", message, None);
         },
     }),
     marks: MARKS,
@@ -37,7 +38,8 @@ pub(super) const REASONS: &[&str] =
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for row in rows(subject, survey) {
         if row.reason().is_some_and(|reason| REASONS.contains(&reason)) && !is_told_already(subject, survey, row) {
-            report_row(subject, row, "`acp-registry verify {id}` shows the whole output of the installation", report);
+            let remedy = own_remedy(row, "`acp-registry verify {id}` shows the whole output of the installation");
+            report_row(subject, row, &remedy, report);
         }
     }
 }

@@ -1,4 +1,4 @@
-use super::{AGENT, MARKS, not_started, passed, report};
+use super::{AGENT, MARKS, not_started, own_remedy, passed, report_row, rows};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
@@ -13,7 +13,9 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "npm is not installed.",
-        answers: |survey| not_started(survey, "missing_runtime", "npm is not in PATH; install Node.js with npm"),
+        answers: |survey| {
+            not_started(survey, "missing_runtime", "npm is not in PATH", Some("install Node.js with npm"));
+        },
     }),
     marks: MARKS,
     passes: Example::Online(&Online {
@@ -27,5 +29,15 @@ pub(crate) static RULE: Rule = Rule {
 pub(super) const REASONS: &[&str] = &["missing_runtime", "runtime_too_old"];
 
 fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
-    report(subject, survey, REASONS, "install it, or allow handshake/missing-runtime on this machine", reporter);
+    for row in rows(subject, survey) {
+        if row.reason().is_some_and(|reason| REASONS.contains(&reason)) {
+            let remedy = own_remedy(row, "install it");
+            report_row(
+                subject,
+                row,
+                &format!("{remedy}, or allow handshake/missing-runtime on this machine"),
+                reporter,
+            );
+        }
+    }
 }

@@ -55,18 +55,25 @@ fn place(subject: &Subject<'_>, row: &Row) -> String {
 fn report(subject: &Subject<'_>, survey: &Survey, reasons: &[&str], remedy: &str, report: &mut Reporter<'_>) {
     for row in rows(subject, survey) {
         if row.reason().is_some_and(|reason| reasons.contains(&reason)) {
-            report_row(subject, row, remedy, report);
+            report_row(subject, row, &own_remedy(row, remedy), report);
         }
     }
 }
 
+/// The remedy of a row, else this one.
+fn own_remedy(row: &Row, usual: &str) -> String {
+    row.remedy().map_or_else(|| usual.replace("{id}", &row.id), ToOwned::to_owned)
+}
+
+/// Reports a row: what is known in the message, what to do in the help.
 fn report_row(subject: &Subject<'_>, row: &Row, remedy: &str, report: &mut Reporter<'_>) {
     let message = row.message().unwrap_or("the agent has not passed");
-    let lines: Vec<&str> = row.stderr().lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    // The message may have lifted one of them out.
+    let is_news = |line: &&str| !line.is_empty() && !message.contains(quote(line).trim_matches('`'));
+    let lines: Vec<&str> = row.stderr().lines().map(str::trim).filter(is_news).collect();
     let last: Vec<String> = lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| quote(line)).collect();
     let stderr = if last.is_empty() { String::new() } else { format!("; the end of stderr: {}", last.join(" ")) };
-    let remedy = remedy.replace("{id}", &row.id);
-    report.value(place(subject, row), message).help(format!("{remedy}{stderr}"));
+    report.value(place(subject, row), format!("{message}{stderr}")).help(remedy);
 }
 
 /// For examples: an agent distributed with npx.
@@ -98,9 +105,9 @@ fn passed(survey: &mut Survey) {
 }
 
 /// For examples: adds the result of an agent that was not started.
-fn not_started(survey: &mut Survey, reason: &'static str, message: &str) {
+fn not_started(survey: &mut Survey, reason: &'static str, message: &str, remedy: Option<&str>) {
     let (verdict, message, stderr) = (verify::Verdict::Error, message.to_owned(), String::new());
-    put(survey, State::NotStarted { verdict, reason, message, stderr });
+    put(survey, State::NotStarted { verdict, reason, message, remedy: remedy.map(ToOwned::to_owned), stderr });
 }
 
 fn put(survey: &mut Survey, state: State) {
