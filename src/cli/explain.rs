@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 
 /// A group has several explanations, of which one is to be named.
 fn unknown(name: &str) -> Failure {
-    let group = name.strip_suffix("/*").unwrap_or(name);
+    let group = name.trim_end_matches('*').trim_end_matches('/');
     let rules: Vec<&str> = RULES.iter().filter(|rule| rule.group() == group).map(|rule| rule.name).collect();
     let failure = Failure::from(UnknownRule::new(name));
     if rules.is_empty() { failure } else { failure.help(format!("name a rule of the group: {}", rules.join(", "))) }
@@ -81,4 +81,24 @@ fn example(example: Example) -> String {
         format!("`{name}`\n\n```{kind}\n{text}\n```")
     });
     parts.collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_of_a_group_are_named() {
+        for name in ["icon", "icon/", "icon/*"] {
+            let failure = unknown(name);
+            assert_eq!(failure.to_string(), format!("there is no rule `{name}`"));
+            let help = failure.advice().unwrap();
+            let rules = help.strip_prefix("name a rule of the group: ").unwrap().split(", ");
+            let expected: Vec<&str> =
+                RULES.iter().map(|rule| rule.name).filter(|name| name.starts_with("icon/")).collect();
+            assert_eq!(rules.collect::<Vec<_>>(), expected, "{name}");
+        }
+        assert_eq!(unknown("icon/sise").advice().as_deref(), Some("did you mean `icon/size`?"));
+        assert_eq!(unknown("colour").advice().as_deref(), Some("run `acp-registry rules` to see all rules"));
+    }
 }

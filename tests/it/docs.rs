@@ -97,6 +97,62 @@ fn every_command_has_a_manual_page_that_is_in_order() {
     assert_eq!((run.code, run.stderr.contains("taken")), (3, true), "{}", run.stderr);
 }
 
+/// A variable that is documented has an effect: the program, or a workflow that it lays out, reads it by that name.
+#[test]
+fn every_variable_that_is_named_is_read() {
+    fn files(folder: &Path, endings: &[&str], out: &mut Vec<(String, String)>) {
+        for path in fs::read_dir(folder).unwrap().map(|item| item.unwrap().path()) {
+            let name = path.to_string_lossy().into_owned();
+            if path.is_dir() {
+                files(&path, endings, out);
+            } else if endings.iter().any(|ending| name.ends_with(ending)) {
+                out.push((name, fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let all = |folders: &[&str], endings: &[&str]| {
+        let mut out = Vec::new();
+        for folder in folders {
+            files(&root.join(folder), endings, &mut out);
+        }
+        out
+    };
+    let mut documents = all(&["docs/guides", "docs/commands", "templates/init"], &[".md", ".env"]);
+    documents.extend(all(&["docs"], &[".md"]).into_iter().filter(|(name, _)| !name.contains("/decisions/")));
+    documents.push(("README.md".to_owned(), text("README.md")));
+    // The manual pages have a list of their own.
+    let manual = "src/cli/roff.rs";
+    documents.push((manual.to_owned(), text(manual)));
+    let code = all(&["src", "crates"], &[".rs"]).into_iter().filter(|(name, _)| !name.ends_with(manual));
+    let code: String = code.map(|(_, text)| text).collect();
+    let workflows: String = all(&[".github", "templates/init/.github"], &[".yml", ".sh", ".env"])
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
+    let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let mut seen = 0;
+    for (file, text) in &documents {
+        for name in
+            text.split(|c: char| !is_part(c) && !c.is_ascii_alphabetic()).filter(|word| word.chars().all(is_part))
+        {
+            let is_variable = name.starts_with(|c: char| c.is_ascii_uppercase())
+                && name.split('_').filter(|part| !part.is_empty()).count() > 1;
+            // Of the source of the manual pages, only the names in that list count.
+            if !is_variable || (file == manual && !text.contains(&format!("(\"{name}\""))) {
+                continue;
+            }
+            seen += 1;
+            let is_read = code.contains(&format!("\"{name}\""))
+                || workflows.contains(name)
+                || text.contains(&format!("secrets.{name}"))
+                || code.contains(&format!("\"{name}="));
+            assert!(is_read, "{file} names {name}, which is read nowhere");
+        }
+    }
+    assert!(seen > 40, "only {seen} names were found");
+}
+
 #[test]
 fn the_commands_of_the_readme_are_recipes() {
     let (readme, makefile) = (text("README.md"), text("Makefile"));
