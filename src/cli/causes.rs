@@ -25,7 +25,8 @@ use super::remedy;
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
-        Self::unable(error).code(Code::InvalidRegistry).help("name the registry with --registry-dir")
+        let help = remedy::of_registry(&error);
+        Self::unable(error).code(Code::InvalidRegistry).help(help)
     }
 }
 
@@ -223,7 +224,7 @@ impl From<git::Error> for Failure {
 
 impl From<PathError> for Failure {
     fn from(error: PathError) -> Self {
-        let help = error.remedy();
+        let help = remedy::of_any_path(&error);
         Self::unable(error).help_if(help)
     }
 }
@@ -244,7 +245,7 @@ impl From<IsolationError> for Failure {
 impl From<SnapshotError> for Failure {
     fn from(error: SnapshotError) -> Self {
         match error {
-            SnapshotError::Read { .. } => Self::unable(error),
+            SnapshotError::Read { .. } => Self::unable(error).help(remedy::SNAPSHOT),
             SnapshotError::Form { .. } => Self::usage(error).help("write a new one with `acp-registry verify --out`"),
         }
     }
@@ -258,8 +259,11 @@ impl From<MergeError> for Failure {
 
 impl From<TroublesError> for Failure {
     fn from(error: TroublesError) -> Self {
-        let help = matches!(error, TroublesError::Form { .. }).then_some("remove it to begin anew");
-        Self::usage(error).help_if(help)
+        let help = match error {
+            TroublesError::Form { .. } => "remove it to begin anew",
+            TroublesError::Read { .. } => "name a file that can be read and written with --state",
+        };
+        Self::usage(error).help(help)
     }
 }
 

@@ -9,7 +9,7 @@ use acp_registry::verify::{self, PartsError};
 
 use super::code::Code;
 use super::exit::Failure;
-use super::remedy::unwritable;
+use super::remedy::{self, unwritable};
 
 /// How many ids a remedy names.
 const NAMED: usize = 10;
@@ -71,7 +71,7 @@ impl From<PartsError> for Failure {
                 Self::usage(format!("--merge lacks {} {names}", if is_one { "part" } else { "parts" }))
                     .help("name all parts with --merge; agents of a part whose file does not exist keep their rows")
             }
-            PartsError::Read { .. } => Self::unable(error),
+            PartsError::Read { .. } => Self::unable(error).help(remedy::SNAPSHOT),
             PartsError::Snapshot(error) => error.into(),
             PartsError::Unwritable(error) => unwritable(error, "--out"),
             PartsError::Merge(error) => error.into(),
@@ -92,14 +92,29 @@ impl From<SessionError> for Failure {
 impl From<TargetError> for Failure {
     fn from(error: TargetError) -> Self {
         let help = match error {
+            TargetError::Git(git::Error::NoRepository) => {
+                return Self::from(git::Error::NoRepository).help("run it in a clone of the registry's repository");
+            }
             TargetError::Git(error) => return error.into(),
-            TargetError::Address(error) => return Self::unable(error),
-            TargetError::NotGithub => "name one with --repository",
-            TargetError::NoBranch => "name the one to merge into with --base",
-            TargetError::NoIdentity => "set user.name and user.email with `git config`",
+            TargetError::NoRemote { ref remote, ref known } if known.is_empty() => {
+                format!("add it with `git remote add {remote} https://github.com/OWNER/NAME`")
+            }
+            TargetError::NoRemote { ref known, .. } => another_remote(known),
+            TargetError::NotGithub { ref remote, ref others } if others.is_empty() => {
+                format!("set its address with `git remote set-url {remote} https://github.com/OWNER/NAME`")
+            }
+            TargetError::NotGithub { ref others, .. } => another_remote(others),
+            TargetError::NoBranch => "name the one to merge into with --base".to_owned(),
+            TargetError::NoIdentity => "set user.name and user.email with `git config`".to_owned(),
         };
         Self::usage(error).help(help)
     }
+}
+
+/// That one of these remotes is to be named.
+fn another_remote(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().take(NAMED).map(|name| quote(name)).collect();
+    format!("name the remote on GitHub with --remote; there is {}", names.join(", "))
 }
 
 /// The agents of a registry that does not have the one that is wanted.

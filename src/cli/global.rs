@@ -1,11 +1,13 @@
 //! Flags of every command, and what they stand for.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use acp_registry::check::Levels;
 use acp_registry::config::{Config, ConfigError};
 use acp_registry::net::AllowedHosts;
-use acp_registry::sys::fs::ReadError;
+use acp_registry::registry::LoadError;
+use acp_registry::sys::fs::{PathError, ReadError};
 use clap::{Args, ValueEnum};
 
 use super::code::Code;
@@ -129,6 +131,10 @@ impl Global {
     pub(super) fn config_of(&self, registry: &Path) -> Result<Config, Failure> {
         if let Some(path) = &self.config {
             return Ok(Config::read(path)?);
+        }
+        if registry.is_file() {
+            let error = PathError { path: registry.to_owned(), error: ErrorKind::NotADirectory.into() };
+            return Err(LoadError::Directory(error).into());
         }
         match Config::read(&registry.join("registry.toml")) {
             Err(ConfigError::Read { error: ReadError::NotFound, .. }) => Ok(Config::default()),

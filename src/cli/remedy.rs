@@ -1,8 +1,10 @@
 //! What helps where a registry cannot be built, served or published: one remedy for each error.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use acp_registry::config::ConfigError;
+use acp_registry::registry::LoadError;
 use acp_registry::sys::fs::PathError;
 use acp_registry::text::{nearest, quote};
 use acp_registry::tree::{BuildError, TreeError};
@@ -22,6 +24,9 @@ pub(super) const HISTORY: &str = "name another tree with --previous, or a histor
 /// Where pages cannot be rendered, which no index should lead to.
 pub(super) const SITE: &str = "leave the site out with --no-site, and report this as a bug of acp-registry";
 
+/// Where a capability snapshot cannot be read.
+pub(super) const SNAPSHOT: &str = "name a file that `acp-registry verify --out` has written";
+
 /// Where a rule is not known, and none is similar.
 pub(super) const RULES: &str = "run `acp-registry rules` to see all rules";
 
@@ -37,6 +42,30 @@ fn of_path(error: &PathError, usual: &str, what: &str, flag: &str) -> String {
     let is_file = what == "directory" && error.path.is_file();
     let usual = if is_file { "remove the file" } else { usual };
     format!("{}, or name another {what} with {flag}", error.remedy().unwrap_or(usual))
+}
+
+/// What helps where the directory of a registry cannot be read.
+pub(super) fn of_registry(error: &LoadError) -> String {
+    let LoadError::Directory(PathError { path, error }) = error;
+    match error.kind() {
+        ErrorKind::NotFound => {
+            format!("correct the path, or create a registry with `acp-registry init {}`", path.display())
+        }
+        ErrorKind::NotADirectory => "name the directory of a registry, which holds its `registry.toml`".to_owned(),
+        _ => "make the directory readable, or name another with --registry-dir".to_owned(),
+    }
+}
+
+/// What helps where a path cannot be used, whatever it is for.
+pub(super) fn of_any_path(error: &PathError) -> Option<&'static str> {
+    error.remedy().or(match error.error.kind() {
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
+            Some("remove the file in its place, or name another path")
+        }
+        ErrorKind::PermissionDenied => Some("make it readable and writable for your user, or name another path"),
+        ErrorKind::ReadOnlyFilesystem => Some("name a path on a disk that can be written"),
+        _ => None,
+    })
 }
 
 /// What helps where a tree is not made.
@@ -159,7 +188,7 @@ mod tests {
             ConfigError::Read { path: path(), error: ReadError::NotFound }.into(),
             ConfigError::Syntax { path: path(), message: text() }.into(),
             ConfigError::Invalid { path: path(), message: text() }.into(),
-            acp_registry::registry::LoadError::Directory(at()).into(),
+            LoadError::Directory(at()).into(),
             upload::Error::NoTree { path: text(), why: text() }.into(),
             upload::Error::Read { path: text(), error: ReadError::NotFound }.into(),
             upload::Error::Digest(text()).into(),

@@ -1,10 +1,9 @@
 //! `acp-registry report`
 
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use acp_registry::report::{DOCUMENT_LIMIT, Document, DocumentError, Format, Look, Report, verified_markdown};
-use acp_registry::sys::fs::read_bounded;
+use acp_registry::sys::fs::{ReadError, read_bounded};
 use acp_registry::text::prose;
 use clap::ValueEnum;
 
@@ -88,10 +87,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 fn read(path: &Path) -> Result<Document, Failure> {
     let shown = path.display();
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let unreadable = |error: &dyn Display| Failure::unable(format!("cannot read {shown}: {error}")).help(EXPECTED);
-    let root = folder.canonicalize().map_err(|error| unreadable(&error))?;
+    let unreadable = |error: ReadError| Failure::unable(format!("{shown}: {error}")).help(EXPECTED);
+    let root = folder.canonicalize().map_err(|error| unreadable(error.into()))?;
     let path = root.join(path.file_name().unwrap_or_default());
-    let bytes = read_bounded(&path, &root, DOCUMENT_LIMIT).map_err(|error| unreadable(&error))?;
+    let bytes = read_bounded(&path, &root, DOCUMENT_LIMIT).map_err(unreadable)?;
     Document::parse(&bytes).map_err(|error| {
         let message = format!("{shown} is not reported on: {error}");
         match error {

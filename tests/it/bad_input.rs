@@ -352,7 +352,7 @@ fn a_directory_that_is_not_there() {
     let env = Env::empty();
     let run = env.run(&["--registry-dir", "nowhere", "validate"]);
     assert_eq!(run.code, 3);
-    assert!(run.stderr.contains("nowhere") && run.stderr.contains("--registry-dir"), "{}", run.stderr);
+    assert!(run.stderr.contains("nowhere") && run.stderr.contains("`acp-registry init nowhere`"), "{}", run.stderr);
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod doctor;
 mod documents;
 mod dry_runs;
 mod extensions;
+mod failures;
 #[cfg(unix)]
 mod git;
 #[cfg(all(target_os = "linux", feature = "world"))]

@@ -1,5 +1,6 @@
 //! `bump --pull-requests` against a bare git repository and a GitHub on loopback that keeps what it is told.
 
+use std::fs;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
@@ -270,4 +271,42 @@ fn runs_at_the_same_time_open_nothing_twice() {
         assert_eq!(scene.branches(), "bump/a\nbump/b\nmain");
         assert_eq!(scene.in_remote(&["rev-list", "--count", "main..bump/a"]), "1");
     }
+}
+
+#[test]
+fn the_remote_and_what_helps_are_named() {
+    let scene = Scene::new();
+    let run = |arguments: &[&str]| {
+        let all = [&["--allow-host", &scene.server.host, "bump", "--no-cache", "--pull-requests"], arguments].concat();
+        let mut command = scene.env.command(&all);
+        command.env("ACP_REGISTRY_NPM", scene.server.url("/npm")).env("GITHUB_API_URL", scene.server.url("/api"));
+        command.env("GITHUB_TOKEN", "token-of-github").env("HOME", scene.env.path("."));
+        Run::of(&mut command)
+    };
+    let told = |arguments: &[&str]| {
+        let run = run(arguments);
+        (run.code, run.stderr.rsplit_once("error: ").unwrap_or_default().1.trim_end().to_owned())
+    };
+    let (code, text) = told(&[]);
+    let expected = "the git remote `origin` does not lead to a repository on GitHub\nhelp: set its address with `git remote \
+                    set-url origin https://github.com/OWNER/NAME`";
+    assert_eq!((code, text.as_str()), (2, expected));
+    scene.env.git(&["remote", "add", "fork", "https://gitlab.example/o/r"]);
+    let other = "does not lead to a repository on GitHub\nhelp: name the remote on GitHub with --remote; there is";
+    let (code, text) = told(&[]);
+    assert_eq!((code, text), (2, format!("the git remote `origin` {other} `fork`")));
+    assert_eq!(told(&["--remote", "fork"]).1, format!("the git remote `fork` {other} `origin`"));
+    let (code, text) = told(&["--remote", "upstream", "--repository", "o/r"]);
+    let expected = "the repository has no git remote `upstream`\nhelp: name the remote on GitHub with --remote; there is \
+                    `fork`, `origin`";
+    assert_eq!((code, text.as_str()), (2, expected));
+    scene.env.git(&["remote", "remove", "fork"]);
+    scene.env.git(&["remote", "remove", "origin"]);
+    let expected = "the repository has no git remote `origin`\nhelp: add it with `git remote add origin \
+                    https://github.com/OWNER/NAME`";
+    assert_eq!(told(&["--repository", "o/r"]), (2, expected.to_owned()));
+    fs::remove_dir_all(scene.env.path("r/.git")).unwrap();
+    let expected = "the registry is not in a git repository\nhelp: run it in a clone of the registry's repository";
+    assert_eq!(told(&[]), (2, expected.to_owned()));
+    assert_eq!(scene.branches(), "main");
 }

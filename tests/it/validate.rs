@@ -169,7 +169,7 @@ fn outside_a_repository_changes_are_unknown() {
     let mut command = env.command(&["validate", "--changed-since", "HEAD"]);
     let run = crate::support::Run::of(command.env("GIT_CEILING_DIRECTORIES", env.path("r").parent().unwrap()));
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("in no git repository"), "{}", run.stderr);
+    assert!(run.stderr.contains("not in a git repository"), "{}", run.stderr);
 }
 
 #[test]

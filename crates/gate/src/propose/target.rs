@@ -10,7 +10,9 @@ use acp_registry_core::net::Client;
 use acp_registry_core::registry::Registry;
 use acp_registry_core::source::apply;
 use acp_registry_core::sys::git::{self, Remote};
+use acp_registry_core::text::quote;
 use acp_registry_core::upstream::github::Github;
+use url::Url;
 
 /// Further information for reviewers, by agent and channel: Markdown without untrusted text.
 pub type Notes = BTreeMap<(String, Channel), String>;
@@ -34,18 +36,47 @@ pub enum TargetError {
     /// The remote cannot be used.
     #[error(transparent)]
     Git(#[from] git::Error),
-    /// The URL of the remote is unknown.
-    #[error(transparent)]
-    Address(git::Error),
+    /// The repository has no remote of this name.
+    #[error("the repository has no git remote {}", quote(.remote))]
+    NoRemote {
+        /// The name that was given, or the default.
+        remote: String,
+        /// The remotes of the repository.
+        known: Vec<String>,
+    },
     /// The remote is not on GitHub.
-    #[error("the remote is not a repository on GitHub")]
-    NotGithub,
+    #[error("the git remote {} does not lead to a repository on GitHub", quote(.remote))]
+    NotGithub {
+        /// The remote.
+        remote: String,
+        /// The other remotes.
+        others: Vec<String>,
+    },
     /// No branch is checked out.
     #[error("no branch is checked out")]
     NoBranch,
     /// Git has no `user.name` and `user.email` for commits.
     #[error("git does not know who commits")]
     NoIdentity,
+}
+
+/// Whether the address of a remote is on the GitHub that is asked. A name without a dot may be one for a host that only the
+/// settings of ssh know.
+fn is_on_github(address: &str, github: &Github) -> bool {
+    let own = github.api.host_str().unwrap_or_default();
+    let own = own.strip_prefix("api.").unwrap_or(own);
+    host(address).is_some_and(|host| host == own || host.ends_with(&format!(".{own}")) || !host.contains('.'))
+}
+
+/// The host in the address of a remote: `https://host/owner/name` or `git@host:owner/name`.
+fn host(address: &str) -> Option<String> {
+    if let Ok(url) = Url::parse(address)
+        && let Some(host) = url.host_str()
+    {
+        return Some(host.to_ascii_lowercase());
+    }
+    let (place, _) = address.split_once(':')?;
+    Some(place.rsplit('@').next().unwrap_or(place).to_ascii_lowercase())
 }
 
 impl<'a> Proposer<'a> {
@@ -55,9 +86,21 @@ impl<'a> Proposer<'a> {
     /// Returns [`TargetError`].
     pub fn new(client: &'a Client, github: &'a Github, root: &Path, target: Target) -> Result<Self, TargetError> {
         let remote = Remote::new(root, &target.remote)?;
-        let slug = match target.repository {
-            Some(slug) => slug,
-            None => Slug::of_remote(&remote.address().map_err(TargetError::Address)?).ok_or(TargetError::NotGithub)?,
+        let mut known = remote.all()?;
+        // Anything else than a name is an address itself, as git takes it.
+        let is_name = !target.remote.contains(['/', ':', '\\']);
+        if is_name && !known.contains(&target.remote) {
+            return Err(TargetError::NoRemote { remote: target.remote, known });
+        }
+        let slug = if let Some(slug) = target.repository {
+            slug
+        } else {
+            let address = if is_name { remote.address()? } else { target.remote.clone() };
+            let slug = Slug::of_remote(&address).filter(|_| is_on_github(&address, github));
+            slug.ok_or_else(|| {
+                known.retain(|name| *name != target.remote);
+                TargetError::NotGithub { remote: target.remote, others: known }
+            })?
         };
         let base = target.base.or_else(|| remote.current_branch()).ok_or(TargetError::NoBranch)?;
         let identity = remote.configured_identity().ok_or(TargetError::NoIdentity)?;
@@ -88,5 +131,30 @@ impl<'a> Proposer<'a> {
         let settled = bumped.iter().filter(|one| matches!(one.result, Ok(Outcome::UpToDate)));
         let settled: Vec<(String, Channel)> = settled.map(|one| (one.id.clone(), one.channel)).collect();
         self.propose(&wanted, &settled).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remote_elsewhere_is_not_taken_for_github() {
+        let public = Github::new("https://api.github.com").unwrap();
+        let own = Github::new("https://git.example/api/v3").unwrap();
+        for (address, is_public, is_own) in [
+            ("https://github.com/o/r.git", true, false),
+            ("https://x-access-token:secret@GitHub.com/o/r", true, false),
+            ("git@github.com:o/r.git", true, false),
+            ("ssh://git@ssh.github.com:443/o/r", true, false),
+            ("git@github-of-work:o/r.git", true, true),
+            ("https://gitlab.example/o/r", false, false),
+            ("git@git.example:o/r", false, true),
+            ("https://notgithub.com/o/r", false, false),
+            ("../remote", false, false),
+            ("/srv/git/o/r", false, false),
+        ] {
+            assert_eq!((is_on_github(address, &public), is_on_github(address, &own)), (is_public, is_own), "{address}");
+        }
     }
 }

@@ -32,7 +32,7 @@ const KEPT: [&str; 10] = [
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     /// The file could not be read.
-    #[error("cannot read {}: {error}", .path.display())]
+    #[error("{}: {error}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,

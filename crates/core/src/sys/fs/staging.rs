@@ -24,13 +24,15 @@ impl Staging {
     /// # Errors
     /// Returns [`PathError`] if the directory cannot be created.
     pub fn beside(target: &Path) -> Result<Self, PathError> {
+        let named = target;
         let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
         let parent = parent_of(&target);
         fs::create_dir_all(parent).map_err(PathError::at(parent))?;
         let mut prefix = OsString::from(".");
         prefix.push(target.file_name().unwrap_or_default());
         prefix.push(".new-");
-        let directory = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent).map_err(PathError::at(parent))?;
+        let directory = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent);
+        let directory = directory.map_err(without_path).map_err(PathError::at(named))?;
         make_readable(directory.path()).map_err(PathError::at(directory.path()))?;
         Ok(Self { directory, target })
     }
@@ -54,6 +56,12 @@ impl Staging {
         }
         Ok(())
     }
+}
+
+/// The error of the operating system alone: the name of a temporary directory says nothing to a person.
+fn without_path(error: io::Error) -> io::Error {
+    let cause = error.get_ref().and_then(|error| error.source()).and_then(|error| error.downcast_ref::<io::Error>());
+    cause.and_then(io::Error::raw_os_error).map_or(error, io::Error::from_raw_os_error)
 }
 
 impl Staging {
@@ -150,6 +158,13 @@ mod tests {
         fs::write(staging.path().join("x"), "x").unwrap();
         drop(staging);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_error_names_the_path_that_was_given_and_no_temporary_one() {
+        let error = Staging::beside(Path::new("/proc/x")).unwrap_err().to_string();
+        assert!(error.starts_with("/proc/x: ") && error.ends_with("(os error 2)"), "{error}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub enum Error {
     #[error("cannot read the directory {0}")]
     Directory(#[source] PathError),
     /// The directory is not in a git work tree.
-    #[error("the registry is in no git repository, so nothing is known of its changes")]
+    #[error("the registry is not in a git repository")]
     NoRepository,
     /// A `.git` file names a directory that is part of the checkout, whose configuration could run programs.
     #[error("{} names a git directory inside the checkout, which is not used", .0.display())]

@@ -98,6 +98,14 @@ impl Remote {
         self.text("remote", &["get-url", &self.name])
     }
 
+    /// The names of all remotes of the repository.
+    ///
+    /// # Errors
+    /// [`Error`] when git does not say.
+    pub fn all(&self) -> Result<Vec<String>, Error> {
+        Ok(self.text("remote", &[])?.lines().map(ToOwned::to_owned).collect())
+    }
+
     /// Asks the remote for its branches with a prefix.
     ///
     /// # Errors
