@@ -186,8 +186,8 @@ fn an_icon_that_is_a_binary_file_is_called_what_it_is() {
     let png = [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10".as_slice(), &[0xff; 64]].concat();
     let jpeg = [b"\xff\xd8\xff\xe0\0\x10JFIF\0".as_slice(), &[0xfe; 64]].concat();
     for (bytes, message, help) in [
-        (png, "an image of pixels, not an SVG document", "export the icon as SVG"),
-        (jpeg, "an image of pixels, not an SVG document", "export the icon as SVG"),
+        (png, "a raster image, not an SVG document", "export the icon as SVG"),
+        (jpeg, "a raster image, not an SVG document", "export the icon as SVG"),
         (b"<svg \xe9/>".to_vec(), "not UTF-8", "save the file as UTF-8"),
     ] {
         let env = with_icon(bytes);

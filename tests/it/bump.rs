@@ -149,7 +149,7 @@ fn a_trouble_of_one_agent_is_no_concern_of_the_others() {
     let run = command(&env, &server, &[]);
     for start in [
         "error   broken: the manifest cannot be changed: ",
-        "error   down: a source does not answer as it should: ",
+        "error   down: a source gives no usable answer: ",
         "error   gone: not found: ",
     ] {
         assert!(run.stdout.lines().any(|line| line.starts_with(start)), "{start}: {}", run.stdout);

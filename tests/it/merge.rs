@@ -62,7 +62,7 @@ fn a_part_speaks_for_its_own_agents_only() {
         (vec![with("distribution", json!("uvx"))], "`b` `1.0.0` (`uvx`) belongs"),
         (vec![with("version", json!("9.9.9"))], "`b` `9.9.9`"),
         (vec![with("channel", json!("preview"))], "belongs to another part"),
-        (vec![with("features", json!("all"))], "not a snapshot at `/agents/0/features`"),
+        (vec![with("features", json!("all"))], "does not conform to the snapshot's schema at `/agents/0/features`"),
         (vec![with("checked_at", json!("2999-01-01T00:00:00Z"))], "is not a time in the past"),
         (vec![with("checked_at", json!("soon"))], "is not a time in the past"),
         (vec![with("warnings", json!(["x".repeat(2 << 20)]))], "longer than"),

@@ -335,7 +335,7 @@ fn what_cannot_become_an_agent_leaves_nothing() {
         ("--npm", "several@^1", 2, "is not one version"),
         ("--npm", "several@3.0.0", 2, "npm has no version `3.0.0` of `several`\nhelp: the newest version is `1.2.0`"),
         ("--npm", "../x", 2, "names a place to load code from"),
-        ("--npm", "html", 3, "answers with something else"),
+        ("--npm", "html", 3, "did not answer with"),
         ("--npm", "down", 3, "500"),
         ("--pypi", "absent", 3, "the Python index has no project `absent`"),
         ("--pypi", "empty", 2, "has no versions"),

@@ -171,14 +171,14 @@ fn what_a_repository_does_not_offer_is_said() {
         ("o/absent", 3, "GitHub has no repository `o/absent`"),
         ("o/agent", 4, "where GitHub says 0000"),
         ("o/agent@v2", 2, "there is no release `v2`"),
-        ("o/agent@v3", 2, "no file tells by its name for which platform it is (there are `agent.tar.gz`)"),
+        ("o/agent@v3", 2, "contains a platform (there are `agent.tar.gz`)"),
         ("o/agent@v4.0", 2, "answers 404 (and 1 more file)\nhelp: publish the files of this release, or name another"),
         ("o/new", 2, "`o/new` has no releases\nhelp: publish a release"),
         ("o/next", 2, "names a version\nhelp: for the newest other release, write `o/next@v2.0.0-rc.1`"),
         ("o/refused", 3, "answers 401\nhelp: GitHub wants a valid token: set GITHUB_TOKEN to one, or unset it"),
         ("o/limited", 3, "\nhelp: GitHub's rate limit is used up for another 30 min: wait, or set GITHUB_TOKEN"),
         ("o/agent@nightly", 2, "names no version"),
-        ("o", 2, "write a repository as `OWNER/REPO`"),
+        ("o", 2, "must be OWNER/REPO"),
     ] {
         let run = new.run(&["--allow-host", &host, "agent-x", "--no-probe", "--github", spec]);
         assert!(run.code == code && run.stderr.contains(message), "{spec}: {} {}", run.code, run.stderr);

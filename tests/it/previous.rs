@@ -315,7 +315,7 @@ fn an_agent_is_withdrawn_by_its_folder_or_by_the_configuration() {
     );
     // A check of the whole registry passes over its errors; a check by its id reports them.
     let (code, report) = env.json(&["validate"]);
-    assert_eq!((code, &report["notes"]), (0, &json!(["not checked, for they are withdrawn: 1 (`c`)"])));
+    assert_eq!((code, &report["notes"]), (0, &json!(["not checked because they are withdrawn: 1 (`c`)"])));
     assert_eq!(report["agents"][1], json!({ "id": "c", "status": "skipped" }));
     assert_eq!(env.run(&["validate", "c"]).code, 1);
     env.write("r/c/agent.json", manifest("c"));

@@ -150,7 +150,7 @@ fn npm_packages_are_checked_to_the_version() {
         ("@s/p@1.1.0", &[("npm/ambiguous-bin", "2 commands (`r`, `q`)"), ("npm/deprecated", "`no \\u{1b}[31mmore`")]),
         ("@s/p@1.2.0", &[("npm/ambiguous-bin", "has no command"), ("npm/missing-integrity", "no digest")]),
         ("missing@1.0.0", &[("npm/version-not-found", "no package `missing`")]),
-        ("html@1.0.0", &[("url/server-error", "something else than a package's versions")]),
+        ("html@1.0.0", &[("url/server-error", "did not answer with a package's versions")]),
         ("down@1.0.0", &[("url/server-error", "answers 500")]),
     ] {
         let findings = package("npx", spec, answer.clone());

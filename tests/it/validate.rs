@@ -85,7 +85,7 @@ fn a_broken_configuration_is_shown_with_its_line() {
     let own = findings.iter().filter(|finding| finding["rule"] == "registry/config");
     let told: Vec<String> = own.map(|finding| format!("{}; {}", finding["message"], finding["help"])).collect();
     let expected = [
-        r#""`[withdrawn]` gives no reason for `else`"; "write why the agent is not published any more""#,
+        r#""`[withdrawn]` gives no reason for `else`"; "write why the agent is no longer published""#,
         r#""`[withdrawn]` names `Aaaa`, which is not a valid id"; "did you mean `aaaa`?""#,
         r#""`[withdrawn]` names `aaab`, but there is no such agent"; "did you mean `aaaa`?""#,
     ];

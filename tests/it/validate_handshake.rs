@@ -111,12 +111,12 @@ fn agents_in_quarantine_are_skipped_and_counted() {
     let run = validate(&verify, &["--json"]);
     let report = document(&run);
     assert_eq!((run.code, findings(&report).len()), (0, 0), "{}", run.stdout);
-    let note = "not started, for they are in quarantine: 2 (`held`, `over`)";
+    let note = "not started because they are in quarantine: 2 (`held`, `over`)";
     assert_eq!(report["notes"], json!([note]));
     assert!(run.stderr.contains(note), "{}", run.stderr);
     // Named ones are still held: a pull request that touches them must not start what is known to be bad.
     let run = validate(&verify, &["--json", "held"]);
-    assert_eq!(document(&run)["notes"], json!(["not started, for they are in quarantine: 1 (`held`)"]));
+    assert_eq!(document(&run)["notes"], json!(["not started because they are in quarantine: 1 (`held`)"]));
     // Nobody is let loose because of a list that cannot be read.
     verify.env.write("r/quarantine.json", "{");
     let run = validate(&verify, &["--json"]);

@@ -176,7 +176,7 @@ fn an_agent_that_is_withdrawn_is_not_started() {
     assert!(run.code == 2 && run.stderr.contains("the agent `down-b` is withdrawn"), "{}", run.stderr);
     verify.npx("silent", &["exit", "3", "why"]);
     let run = Run::of(&mut verify.program(&["validate", "--handshake", "--json", "down-b"]));
-    assert!(run.stderr.contains("not started, for they are withdrawn: 1 (`down-b`)"), "{}", run.stderr);
+    assert!(run.stderr.contains("not started because they are withdrawn: 1 (`down-b`)"), "{}", run.stderr);
     let run = Run::of(&mut verify.program(&["validate", "--handshake", "--json"]));
     assert!(run.code == 1 && run.stdout.contains("handshake/"), "{}{}", run.stdout, run.stderr);
     assert!(!verify.env.path("calls").exists(), "a withdrawn agent was installed");

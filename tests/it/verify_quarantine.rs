@@ -75,7 +75,7 @@ fn after_its_last_day_an_agent_in_quarantine_is_tested_again() {
         let run = verify.run(&["--format", format, "--color", "never"]);
         assert_eq!(run.code, 0);
         for part in
-            ["1 skipped, 0 reused, 2 still held", "it works again, and may be released", suggested, "crashed\\u{1b}[2J"]
+            ["1 skipped, 0 reused, 2 still held", "it works again and can be released", suggested, "crashed\\u{1b}[2J"]
         {
             assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
         }

@@ -241,7 +241,7 @@ fn command_file(name: &str, manifest: &Own, wanted: Option<&str>, directory: &Pa
     let bin = manifest.bin.as_deref();
     let shown = |names: &[String]| names.iter().take(5).map(|name| quote(name)).collect::<Vec<_>>().join(", ");
     let command = match (wanted, Bin::of(name, bin)) {
-        (_, Bin::None) => return Err("has no command, so that npx has nothing to start".to_owned()),
+        (_, Bin::None) => return Err("has no command, so npx has nothing to start".to_owned()),
         (Some(wanted), _) => {
             let names = commands(name, bin);
             if !names.iter().any(|name| name == wanted) {

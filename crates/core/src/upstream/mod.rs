@@ -51,7 +51,7 @@ pub enum SourceError {
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// It answered something else than it should.
-    #[error("{url} answers with something else than {expected}: {message}")]
+    #[error("{url} did not answer with {expected}: {message}")]
     Malformed {
         /// Where.
         url: String,

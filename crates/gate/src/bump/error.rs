@@ -74,10 +74,10 @@ impl ErrorKind {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::SourceUnavailable => "a source does not answer as it should",
+            Self::SourceUnavailable => "a source gives no usable answer",
             Self::RateLimited => "a source limits requests",
             Self::NotFound => "not found",
-            Self::VersionsDisagree => "no version is offered everywhere",
+            Self::VersionsDisagree => "no version is available from every source",
             Self::Downgrade => "the manifest is ahead of its sources",
             Self::AssetMissing => "an archive is missing",
             Self::Manifest => "the manifest cannot be changed",

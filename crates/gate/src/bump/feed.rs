@@ -58,7 +58,7 @@ impl Archives {
             }
         }
         if archives.versions.is_empty() {
-            Err(problem.unwrap_or_else(|| "no record has the form that the configuration describes".to_owned()))
+            Err(problem.unwrap_or_else(|| "no record has the members that the configuration names".to_owned()))
         } else {
             Ok(archives)
         }
@@ -140,7 +140,7 @@ fn records<'a>(bytes: &'a [u8], feed: &Feed) -> Result<Vec<(usize, &'a [u8])>, S
 
 /// The items of the array, or the values of the object, at a JSON pointer.
 fn list<'a>(bytes: &'a [u8], pointer: &str) -> Result<Vec<&'a RawValue>, String> {
-    let missing = || format!("there is no list at {pointer:?}");
+    let missing = || format!("there is no array or object at {pointer:?}");
     let mut part: &RawValue = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     for segment in pointer.split('/').skip(1) {
         let segment = segment.replace("~1", "/").replace("~0", "~");

@@ -44,7 +44,7 @@ impl Bumper<'_> {
                     .iter()
                     .any(|to| candidates(&target.archive, current.as_str(), to).contains(&entry.archive));
                 if !is_expected {
-                    reasons.push(format!("the archive for {} is at another place: {}", target.platform, entry.archive));
+                    reasons.push(format!("the archive for {} has moved: {}", target.platform, entry.archive));
                 }
                 self.with_digest(target, entry.archive.clone(), entry.sha256.clone(), reasons).await
             }
@@ -73,7 +73,7 @@ impl Bumper<'_> {
         let asset = match successor(found, &name, &target.platform, current.as_str(), version.as_str()) {
             Successor::Same(asset) => asset,
             Successor::Renamed(asset) => {
-                reasons.push(format!("the file for {} is now called {:?}, not {name:?}", target.platform, asset.name));
+                reasons.push(format!("the file for {} is now named {:?}, not {name:?}", target.platform, asset.name));
                 asset
             }
             Successor::Missing => return Err(missing(target, version)),
@@ -120,8 +120,10 @@ impl Bumper<'_> {
         if target.sha256.is_some() && sha256.is_none() {
             match self.digest(&url).await {
                 Ok(digest) => sha256 = Some(digest),
-                Err(error) => reasons
-                    .push(format!("the digest for {} is taken out, since none could be had: {error}", target.platform)),
+                Err(error) => reasons.push(format!(
+                    "the digest for {} was removed, because no new one was found: {error}",
+                    target.platform
+                )),
             }
         }
         Ok(NewArchive { url, sha256, reasons })
@@ -130,5 +132,5 @@ impl Bumper<'_> {
 
 fn missing(target: &BinaryTarget, version: &Version) -> Error {
     ErrorKind::AssetMissing
-        .because(format!("{version} has no archive for {} that takes the place of {}", target.platform, target.archive))
+        .because(format!("{version} has no archive for {} that replaces {}", target.platform, target.archive))
 }

@@ -90,7 +90,7 @@ impl Bumper<'_> {
         if let ArchiveSource::Feed(archives) = &gathered.archives
             && archives.skipped > 0
         {
-            notes.push(format!("the feed has records that are not JSON, or too large; skipped: {}", archives.skipped));
+            notes.push(format!("the feed has records that are not JSON or too large; skipped: {}", archives.skipped));
         }
         if gathered.offers.is_empty() {
             return Ok(Outcome::Unlisted);
@@ -99,12 +99,14 @@ impl Bumper<'_> {
         match choose(&current, &gathered.offers, policy) {
             Choice::UpToDate => Ok(Outcome::UpToDate),
             Choice::Ahead { newest } => Err(ErrorKind::Downgrade.because(format!(
-                "the manifest has {current}, but the newest version that can be had is {newest}: an agent is never moved \
+                "the manifest has {current}, but the newest available version is {newest}: an agent is never moved \
                  to a lower version; {}",
                 who_has_what(&gathered.offers, release.channel)
             ))),
-            Choice::Disagree => Err(ErrorKind::VersionsDisagree
-                .because(format!("no version can be had everywhere: {}", who_has_what(&gathered.offers, release.channel)))),
+            Choice::Disagree => Err(ErrorKind::VersionsDisagree.because(format!(
+                "no version is available from every source: {}",
+                who_has_what(&gathered.offers, release.channel)
+            ))),
             Choice::Held { version, reason } => Ok(Outcome::Held {
                 version: version.to_string(),
                 reason,
@@ -153,7 +155,7 @@ impl Bumper<'_> {
                     }
                 }
                 None => update.reasons.push(format!(
-                    "{} {:?} names no exact version, and stays",
+                    "{} {:?} names no exact version, and was not changed",
                     kind.as_str(),
                     package.package
                 )),

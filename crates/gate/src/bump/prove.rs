@@ -25,8 +25,8 @@ impl Bumper<'_> {
         let Loaded::Present(manifest) = &entry.manifest else { return Ok(()) };
         let text = apply(manifest.text(), &update.edits);
         let failed = |message: String| ErrorKind::ValidationFailed.because(message);
-        let changed =
-            Manifest::parse(text).map_err(|error| failed(format!("it would not be JSON any more: {error}")))?;
+        let changed = Manifest::parse(text)
+            .map_err(|error| failed(format!("the changed manifest is not valid JSON: {error}")))?;
         let scope = Scope { urls: true, archives: None };
         let surveyor = Surveyor { client: self.client, sources: self.sources, scope, progress: &|_| {} };
         let survey = surveyor.survey([changed.agent()]).await;
@@ -52,13 +52,13 @@ impl Bumper<'_> {
         };
         if !here.is_empty() && here.iter().all(is_outage) {
             return Err(ErrorKind::SourceUnavailable.because(format!(
-                "{} cannot be proved: {}",
+                "{} cannot be verified: {}",
                 update.to,
                 in_words(&here)
             )));
         }
         if !here.is_empty() {
-            return Err(failed(format!("with {} the manifest breaks rules: {}", update.to, in_words(&here))));
+            return Err(failed(format!("the manifest breaks rules with {}: {}", update.to, in_words(&here))));
         }
         if !elsewhere.is_empty() {
             update.reasons.push(format!("the manifest has other errors: {}", in_words(&elsewhere)));

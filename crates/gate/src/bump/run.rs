@@ -51,7 +51,7 @@ impl Bumper<'_> {
             return vec![bumped(Channel::Stable, Err(ErrorKind::Manifest.because(message)))];
         };
         if manifest.has_duplicate_keys() {
-            let message = "agent.json has a key twice, and only one of them would be changed";
+            let message = "agent.json has a duplicate key, and only one of the two would be changed";
             return vec![bumped(Channel::Stable, Err(ErrorKind::Manifest.because(message)))];
         }
         let mut all = Vec::new();

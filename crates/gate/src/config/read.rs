@@ -212,7 +212,7 @@ pub fn check_base_url(address: &str) -> Result<(), String> {
     let parsed = net::address::parse(address).map_err(|error| format!("the base URL {address:?} {error}"))?;
     let is_plain = address.bytes().all(|b| b.is_ascii_graphic() && !b"\"'<>\\^`{|}".contains(&b));
     if !is_plain || parsed.query().is_some() || parsed.fragment().is_some() {
-        return Err(format!("the base URL {address:?} must be an address without query, fragment and odd characters"));
+        return Err(format!("the base URL {address:?} must have no query, no fragment and no special characters"));
     }
     Ok(())
 }
@@ -235,16 +235,16 @@ mod tests {
             ("[[view]]\nfile = \"registry.json\"\n[[view]]\nfile = \"Registry.json\"", "two views"),
             ("[[view]]\nfile = \"registry.json\"\nextra = { agents = 1 }", "cannot set `agents`"),
             ("[[view]]\nfile = \"registry.json\"\nagents.x.set.id = 1", "cannot change `id`"),
-            ("[[view]]\nfile = \"registry.json\"\nagents.x.append-args.bun = []", "knows `binary`"),
+            ("[[view]]\nfile = \"registry.json\"\nagents.x.append-args.bun = []", "takes `binary`"),
             ("[[view]]\nfile = \"registry.json\"\nchannel = \"beta\"", "unknown variant"),
             ("base-url = \"ftp://x\"", "does not begin with"),
             ("base-url = \"https:x.example\"", "does not begin with"),
             ("base-url = \"https://u:p@x.example\"", "user info"),
-            ("base-url = \"https://x.example/a b\"", "odd characters"),
-            ("base-url = \"https://x.example/?q\"", "without query"),
+            ("base-url = \"https://x.example/a b\"", "special characters"),
+            ("base-url = \"https://x.example/?q\"", "must have no query"),
             ("[[view]]\nfile = \"registry.json\"\nformat-version = \"1\"", "three numbers"),
             ("[[view]]\nfile = \"registry.json\"\nextra = { d = 1979-05-27 }", "no dates"),
-            ("[[view]]\nfile = \"registry.json\"\nagents.x.set.n = nan", "no number"),
+            ("[[view]]\nfile = \"registry.json\"\nagents.x.set.n = nan", "cannot be written in JSON"),
             ("[[view]]\nfile = \"Agent.Schema.json\"", "plain file name"),
             ("colour = 1", "unknown field"),
             ("schemas.agent = \"../agent.schema.json\"", "below the registry directory"),

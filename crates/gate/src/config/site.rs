@@ -51,7 +51,8 @@ impl SiteConfig {
         let in_path = |edit: &String| edit.splitn(4, '/').nth(3).is_some_and(|path| path.contains("{id}"));
         let in_host = |edit: &String| edit.split('/').nth(2).is_some_and(|host| host.contains("{id}"));
         if self.edit.as_ref().is_some_and(|edit| !in_path(edit) || in_host(edit)) {
-            return Err("`edit` of `[site]` must hold `{id}`, the place of the agent's id, after the host".to_owned());
+            return Err("`edit` of `[site]` must contain `{id}`, which is replaced by the agent's id, after the host"
+                .to_owned());
         }
         Ok(())
     }

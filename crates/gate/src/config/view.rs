@@ -83,7 +83,7 @@ fn plain<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Map<String
             toml::Value::Boolean(flag) => Value::Bool(flag),
             toml::Value::Float(number) => match serde_json::Number::from_f64(number) {
                 Some(number) => Value::Number(number),
-                None => return Err(format!("JSON has no number {number}")),
+                None => return Err(format!("{number} cannot be written in JSON")),
             },
             toml::Value::Datetime(date) => return Err(format!("JSON has no dates; write \"{date}\"")),
             toml::Value::Array(items) => Value::Array(items.into_iter().map(convert).collect::<Result<_, _>>()?),
@@ -124,7 +124,7 @@ impl View {
             || TAKEN.contains(&file.to_ascii_lowercase().as_str())
         {
             return Err(format!(
-                "the view file {file:?} must be a plain file name that ends in `.json` and is none of {}",
+                "the view file {file:?} must be a plain file name that ends in `.json`, other than {}",
                 TAKEN.join(", ")
             ));
         }
@@ -137,16 +137,14 @@ impl View {
         }
         for reserved in ["version", "agents"] {
             if self.extra.contains_key(reserved) {
-                return Err(format!(
-                    "`extra` of the view {file:?} cannot set `{reserved}`, which the tool writes itself"
-                ));
+                return Err(format!("`extra` of the view {file:?} cannot set `{reserved}`, which the build writes"));
             }
         }
         for changes in self.agents.values() {
             if let Some(kind) =
                 changes.append_args.keys().find(|kind| !["binary", "npx", "uvx"].contains(&kind.as_str()))
             {
-                return Err(format!("`append-args` knows `binary`, `npx` and `uvx`, not {kind:?}"));
+                return Err(format!("`append-args` takes `binary`, `npx` or `uvx`, not {kind:?}"));
             }
             for reserved in ["id", "version", "distribution", "icon", "preview"] {
                 if changes.set.contains_key(reserved) {

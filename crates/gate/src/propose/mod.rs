@@ -194,7 +194,7 @@ impl Proposer<'_> {
         let title = text::title(wanted);
         if self.remote.file_at(head, &path).as_deref() != Some(wanted.original.as_bytes()) {
             // Uncommitted changes must not be published.
-            return Err(format!("{path} differs from the commit that is checked out; commit or restore it first"));
+            return Err(format!("{path} differs from the checked-out commit; commit or restore it first"));
         }
         if pull.is_none() && pulls.is_declined(&name, &title).await.map_err(|error| error.to_string())? {
             return Ok(Done::Declined);

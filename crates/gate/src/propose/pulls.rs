@@ -119,8 +119,9 @@ impl Pulls<'_> {
             json!({ "head": branch, "base": base, "title": title, "body": body, "maintainer_can_modify": true });
         let value = self.client.change(ChangeKind::Post, &self.url("pulls"), &request).await;
         let value = value.map_err(|error| error.to_string())?;
-        pull(&value)
-            .ok_or_else(|| "GitHub's answer to a new request has no number; the next run will find it".to_owned())
+        pull(&value).ok_or_else(|| {
+            "GitHub's response to the new pull request has no number; the next run will find it".to_owned()
+        })
     }
 
     /// Whether a person closed a pull request with this title without merging it. Those closed by this program have

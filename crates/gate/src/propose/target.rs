@@ -56,7 +56,7 @@ pub enum TargetError {
     #[error("no branch is checked out")]
     NoBranch,
     /// Git has no `user.name` and `user.email` for commits.
-    #[error("git does not know who commits")]
+    #[error("git has no name and e-mail address for commits")]
     NoIdentity,
 }
 

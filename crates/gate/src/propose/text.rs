@@ -43,7 +43,7 @@ pub(super) fn body(wanted: &Wanted<'_>) -> String {
             "\nThe change is straightforward: only version, package, addresses in the same place and digests differ.\n",
         );
     } else {
-        out.push_str("\nA person should look at it:\n\n");
+        out.push_str("\nNeeds a review:\n\n");
         for reason in &update.reasons {
             out.push_str(&format!("- {}\n", prose(cut(&printable(reason)))));
         }

@@ -52,7 +52,7 @@ impl Scaffolder<'_> {
         self.refuse_path()?;
         let command = match (&published.bin, self.command) {
             (Bin::None, _) => {
-                let message = format!("{} has no command, so that npx has nothing to start", quote(&package));
+                let message = format!("{} has no command, so npx has nothing to start", quote(&package));
                 return Err(unfit(message));
             }
             (_, Some(wanted)) if published.has_command(wanted) == Some(false) => {

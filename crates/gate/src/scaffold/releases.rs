@@ -211,7 +211,7 @@ fn no_files(release: &Release, repository: &str) -> Error {
     let names = release.assets.iter().map(|asset| asset.name.as_str());
     let names = if release.assets.is_empty() { "none".to_owned() } else { shown(names) };
     let message = format!(
-        "no file tells by its name for which platform it is (there are {names}) in the release {} of {}",
+        "no file name in the release {} of {} contains a platform (there are {names})",
         quote(&release.tag),
         quote(repository)
     );

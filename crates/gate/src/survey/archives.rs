@@ -219,7 +219,7 @@ impl Growth {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let state = self.changed.wait_while(state, |(length, state)| *length <= than && *state == State::Growing);
         let (length, state) = *state.unwrap_or_else(PoisonError::into_inner);
-        if state == State::Failed { Err(io::Error::other("the download broke off")) } else { Ok(length) }
+        if state == State::Failed { Err(io::Error::other("the download was interrupted")) } else { Ok(length) }
     }
 }
 

@@ -81,7 +81,7 @@ pub fn not_started(registry: &Registry, selection: &Selection, config: &Config) 
 pub(crate) fn note_of(work: &str, ids: &[String], why: &str) -> Option<String> {
     let (count, more) = (ids.len(), if ids.len() > NOTED { ", …" } else { "" });
     let named = ids[..count.min(NOTED)].join(", ");
-    (count > 0).then(|| format!("not {work}, for they are {why}: {count} ({named}{more})"))
+    (count > 0).then(|| format!("not {work} because they are {why}: {count} ({named}{more})"))
 }
 
 impl Survey {

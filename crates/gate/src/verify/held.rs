@@ -78,10 +78,10 @@ impl Held {
     pub fn message(&self, verdict: Verdict) -> Option<String> {
         Some(match self.advice(verdict) {
             Advice::Wait => return None,
-            Advice::Release => "it works again, and may be released: remove its entry from quarantine.json".to_owned(),
+            Advice::Release => "it works again and can be released: remove its entry from quarantine.json".to_owned(),
             Advice::Extend(Some(day)) => format!("it is still broken; `until` in quarantine.json could become {day}"),
             Advice::Extend(None) => "it is still broken, and stays in quarantine".to_owned(),
-            Advice::Retry => "it was not started, so that nothing is known of it; it stays in quarantine".to_owned(),
+            Advice::Retry => "it was not started, so its state is unknown; it stays in quarantine".to_owned(),
         })
     }
 
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn each_end_has_its_advice() {
         let over = held(Some(date!(2026 - 12 - 14)), false);
-        assert!(over.message(Verdict::Pass).unwrap().contains("may be released"));
+        assert!(over.message(Verdict::Pass).unwrap().contains("can be released"));
         assert_eq!(over.advice(Verdict::Fail), Advice::Extend(Some(date!(2027 - 01 - 14))));
         assert!(over.message(Verdict::Fail).unwrap().ends_with("could become 2027-01-14"));
         assert_eq!(over.advice(Verdict::Error), Advice::Retry);

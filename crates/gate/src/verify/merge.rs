@@ -142,7 +142,10 @@ fn read(text: &[u8], parts: usize, schema: &Value) -> Result<Vec<Value>, String>
     let validator = jsonschema::draft7::new(schema).map_err(|error| error.to_string())?;
     match validator.validate(&document) {
         Ok(()) => Ok(snapshot::rows_of(document)),
-        Err(error) => Err(format!("it is not a snapshot at {}", quote(&error.instance_path().to_string()))),
+        Err(error) => Err(format!(
+            "it does not conform to the snapshot's schema at {}",
+            quote(&error.instance_path().to_string())
+        )),
     }
 }
 

@@ -24,7 +24,7 @@ pub struct PartFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PartFileError {
     /// The `=` is missing.
-    #[error("is not of the form I/N=FILE\n\n  tip: write the part and its file, such as `1/4=one.json`")]
+    #[error("must be I/N=FILE, such as 1/4=one.json")]
     Form,
     /// The text before `=` is not `I/N`.
     #[error(transparent)]
@@ -44,10 +44,10 @@ impl FromStr for PartFile {
 #[derive(Debug, thiserror::Error)]
 pub enum PartsError {
     /// A part is given twice, or the parts have different totals.
-    #[error("each part is merged once, and all are of the same number of parts")]
+    #[error("each part must be given once, and all must have the same number of parts")]
     Mixed,
     /// Parts are missing; merging would lose the rows of their agents.
-    #[error("not all parts are there: {names} {} missing", if *.is_one { "is" } else { "are" })]
+    #[error("not all parts are given: {names} {} missing", if *.is_one { "is" } else { "are" })]
     Missing {
         /// The first missing parts.
         names: String,
@@ -146,12 +146,12 @@ mod tests {
             refuse_incomplete(&parts).err().map(|error| error.to_string())
         };
         assert_eq!(refused(&["1/2=a", "2/2=b"]), None);
-        let mixed = Some("each part is merged once, and all are of the same number of parts");
+        let mixed = Some("each part must be given once, and all must have the same number of parts");
         for parts in [&[][..], &["1/2=a", "1/2=b"], &["1/2=a", "2/3=b"]] {
             assert_eq!(refused(parts).as_deref(), mixed, "{parts:?}");
         }
-        assert_eq!(refused(&["2/2=b"]).as_deref(), Some("not all parts are there: 1/2 is missing"));
-        let many = Some("not all parts are there: 2/9, 3/9, 4/9, 5/9, 6/9, … are missing");
+        assert_eq!(refused(&["2/2=b"]).as_deref(), Some("not all parts are given: 1/2 is missing"));
+        let many = Some("not all parts are given: 2/9, 3/9, 4/9, 5/9, 6/9, … are missing");
         assert_eq!(refused(&["1/9=a"]).as_deref(), many);
         assert_eq!("1=a".parse::<PartFile>(), Err(PartFileError::Shard(ShardError)));
         assert_eq!("1/1".parse::<PartFile>(), Err(PartFileError::Form));

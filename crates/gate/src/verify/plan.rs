@@ -50,7 +50,7 @@ pub struct Shard {
 
 /// A text that is not of the form `I/N`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("I/N is wanted, with I from 1 to N")]
+#[error("must be I/N, with I from 1 to N")]
 pub struct ShardError;
 
 impl Shard {
@@ -184,7 +184,7 @@ fn of_entry(registry: &Registry, entry: &Entry, selection: &Selection) -> Vec<Ta
         }
         let declared = of_release(release, selection);
         if declared.is_empty() && selection.kinds.is_empty() {
-            let message = "the manifest declares no distribution that this program knows";
+            let message = "the manifest declares no known distribution";
             tasks.push(task(None, Work::Broken(message.to_owned())));
         }
         tasks.extend(declared.into_iter().map(|(kind, work)| task(Some(kind), work)));

@@ -365,7 +365,7 @@ fn folders_of(interpreter: &Path) -> Vec<PathBuf> {
 
 /// The initial row of a task; it is returned only if the task panics.
 fn unfinished(task: &Task) -> Row {
-    let message = "the check broke down, which is a defect of this program".to_owned();
+    let message = "the check panicked, which is a bug of this program".to_owned();
     Row {
         id: task.id.clone(),
         version: task.version.clone(),

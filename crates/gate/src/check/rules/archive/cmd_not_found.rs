@@ -11,8 +11,10 @@ pub(crate) static RULE: Rule = Rule {
     name: "archive/cmd-not-found",
     level: Level::Error,
     summary: "the program is not where `cmd` says",
-    why: "Clients unpack the archive and start exactly this path. Where there is no such file, installing the agent works and starting it fails, for all users of this platform. Many archives have a folder with the release's name around everything.",
-    fix: "Set `cmd` to the path inside the archive, with that folder.",
+    why: "Clients unpack the archive and start exactly this path. If the file is missing, the agent installs but does \
+          not start, for every user of this platform. Many archives put everything in a folder named after the \
+          release.",
+    fix: "Set `cmd` to the path inside the archive, including that folder.",
     fails: Example::Online(&Online {
         manifest: TARGET,
         world: "The archive linux.tar.gz holds the file agent-1.0.0/bin/agent, and no file agent.",

@@ -8,9 +8,11 @@ use acp_registry_core::text::quote;
 pub(crate) static RULE: Rule = Rule {
     name: "archive/digest-mismatch",
     level: Level::Error,
-    summary: "an archive is not the one that its digest belongs to",
-    why: "Clients compare the digest and refuse what they have downloaded, with messages such as \"corrupted\" that do not tell what to do. The file was replaced after its digest was written, or the digest was never right, or the file was tampered with.",
-    fix: "Find out why the file has changed. If it was replaced on purpose, write its new digest.",
+    summary: "an archive does not match its digest",
+    why: "Clients compare the digest and refuse the download, often with an unhelpful message such as \"corrupted\". \
+          The file was replaced after its digest was written, the digest was wrong from the start, or the file was \
+          tampered with.",
+    fix: "Find out why the file changed. If it was replaced on purpose, write its new digest.",
     fails: Example::Online(&Online {
         manifest: Example::Target(
             "{ \"archive\": \"https://example.com/1.0.0/linux.tar.gz\", \"cmd\": \"./agent\", \

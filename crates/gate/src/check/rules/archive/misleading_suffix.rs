@@ -9,12 +9,13 @@ use acp_registry_core::archive::Format;
 pub(crate) static RULE: Rule = Rule {
     name: "archive/misleading-suffix",
     level: Level::Error,
-    summary: "an archive is in another format than its name says",
-    why: "Many clients go by the ending of the name, and fail to unpack the file, or take the archive for the program.",
+    summary: "the format of an archive does not match its file extension",
+    why: "Many clients choose the format by the file extension. They fail to unpack the file, or take the archive for \
+          the program.",
     fix: "Name the file after its format.",
     fails: Example::Online(&Online {
         manifest: TARGET,
-        world: "The archive linux.tar.gz is in truth a .zip.",
+        world: "The archive linux.tar.gz is actually a .zip.",
         answers: |survey| found(survey, Ok(Inspection { format: Format::Zip, ..fine() })),
     }),
     marks: "\"https://example.com/1.0.0/linux.tar.gz\"",

@@ -11,7 +11,8 @@ pub(crate) static RULE: Rule = Rule {
     name: "archive/needs-libc",
     level: Level::Warning,
     summary: "a Linux program needs a C library that many systems do not have",
-    why: "It was built for musl, or for a newer glibc than that of systems in wide use; there it does not start, with messages such as \"no such file\" that say nothing of the cause.",
+    why: "The program was built for musl, or for a newer glibc than common systems have. There it does not start, and \
+          the error, such as \"no such file\", does not name the cause.",
     fix: "Link the program statically, or build it on an older system.",
     fails: Example::Online(&Online {
         manifest: TARGET,

@@ -9,9 +9,9 @@ use acp_registry_core::net::Problem;
 pub(crate) static RULE: Rule = Rule {
     name: "archive/too-large",
     level: Level::Error,
-    summary: "an archive is larger than a client should have to take",
-    why: "It fills disks, or is made to: a small file can unpack to any size.",
-    fix: "Leave out what the agent does not need. The limits stand under `archive-limits` in registry.toml.",
+    summary: "an archive exceeds the size limits",
+    why: "A large archive fills users' disks, and even a small file can unpack to any size.",
+    fix: "Leave out what the agent does not need. The limits are set under `archive-limits` in registry.toml.",
     fails: Example::Online(&Online {
         manifest: TARGET,
         world: "The archive linux.tar.gz holds more than 200,000 files.",

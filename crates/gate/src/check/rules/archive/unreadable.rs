@@ -8,9 +8,10 @@ use acp_registry_core::archive::{Error, Lookalike};
 pub(crate) static RULE: Rule = Rule {
     name: "archive/unreadable",
     level: Level::Error,
-    summary: "the file at the address of an archive is not an archive",
-    why: "Clients cannot unpack it: it is a page with an error message, cut off, damaged, or of a format that none of them knows.",
-    fix: "Upload the archive again, and open it with a common program before you name it here.",
+    summary: "the file at an archive's address is not an archive",
+    why: "Clients cannot unpack it: it is an HTML page with an error message, truncated, damaged, or in a format that \
+          no client knows.",
+    fix: "Upload the archive again, and check that common tools can unpack it.",
     fails: Example::Online(&Online {
         manifest: TARGET,
         world: "The address answers with an HTML page.",
@@ -33,7 +34,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
                 if matches!(error, Error::NotAnArchive(_) | Error::Unsupported { .. }) {
                     "publish the archive in one of the formats that clients unpack: .zip, .tar.gz or .tar.bz2"
                 } else {
-                    "make the archive again and upload it anew"
+                    "create the archive again and upload it"
                 },
             );
         }

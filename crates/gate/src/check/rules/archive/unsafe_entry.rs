@@ -8,9 +8,11 @@ use acp_registry_core::archive::{Error, Reason};
 pub(crate) static RULE: Rule = Rule {
     name: "archive/unsafe-entry",
     level: Level::Error,
-    summary: "an archive holds something that must not be unpacked",
-    why: "An entry whose name or link leads out of the folder writes to other places of the disk; devices, and names that are one on some systems and two on others, do harm in other ways. Careful clients refuse the archive, others are taken over.",
-    fix: "Make the archive again with a common program, from a folder that holds only files and folders.",
+    summary: "an archive holds an entry that must not be unpacked",
+    why: "An entry whose name or link leads out of the folder writes elsewhere on the disk. Devices, and names that \
+          are equal on some systems but not on others, do other harm. Careful clients refuse the archive; others can \
+          be taken over.",
+    fix: "Create the archive again with a common tool, from a folder that holds only files and folders.",
     fails: Example::Online(&Online {
         manifest: TARGET,
         world: "The archive linux.tar.gz has an entry ../../.bashrc.",
@@ -32,7 +34,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         if let Error::Unsafe { .. } = error {
             report
                 .value(release.target_pointer(target, "archive"), error.sentence())
-                .help("make the archive again, from a folder that holds only files and folders");
+                .help("create the archive again, from a folder that holds only files and folders");
         }
     }
 }

@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "archive/wrong-platform",
     level: Level::Error,
     summary: "the program is for another platform",
-    why: "It does not start. The archives of two platforms were mixed up, or built on the wrong machine.",
+    why: "It does not start. The archives of two platforms were swapped, or built on the wrong machine.",
     fix: "Name the archive that was built for this platform.",
     fails: Example::Online(&Online {
         manifest: TARGET,

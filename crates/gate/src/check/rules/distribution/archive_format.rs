@@ -6,9 +6,9 @@ use acp_registry_core::manifest::archive;
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/archive-format",
     level: Level::Error,
-    summary: "an archive is of a kind that clients do not unpack",
-    why: "Clients unpack `.zip`, `.tar.gz` (`.tgz`) and `.tar.bz2` (`.tbz2`) and take anything else for the program itself; \
-          installers such as `.dmg` or `.deb` need rights and dialogs that a client does not have.",
+    summary: "an archive is in a format that clients do not unpack",
+    why: "Clients unpack `.zip`, `.tar.gz` (`.tgz`) and `.tar.bz2` (`.tbz2`) and treat any other file as the program \
+          itself; installers such as `.dmg` or `.deb` need privileges and dialogs that a client does not have.",
     fix: "Publish the program in one of these formats, or as a bare executable.",
     fails: Example::Target("{ \"archive\": \"https://example.com/1.0.0/agent.deb\", \"cmd\": \"./agent\" }"),
     marks: "\"https://example.com/1.0.0/agent.deb\"",

@@ -7,7 +7,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "distribution/cmd-style",
     level: Level::Warning,
     summary: "a command is not written as `./path/to/program`",
-    why: "Some clients refuse a command without `./`, or look it up in the search path; backslashes are path separators on \
+    why: "Some clients refuse a command without `./`, or look it up in `PATH`; a backslash is a path separator on \
           Windows only, and an ordinary character elsewhere.",
     fix: "Write `./` before the path, and `/` between its parts, on every platform.",
     fails: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"bin/agent\" }"),

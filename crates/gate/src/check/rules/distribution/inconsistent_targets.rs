@@ -8,9 +8,9 @@ pub(crate) static RULE: Rule = Rule {
     name: "distribution/inconsistent-targets",
     level: Level::Warning,
     summary: "arguments or environment differ between platforms",
-    why: "The same agent is meant to behave the same everywhere; a difference is mostly a change that was made for one \
+    why: "An agent should behave the same on every platform; a difference usually means that a change was made for one \
           platform and forgotten for the others.",
-    fix: "Give all platforms the same `args` and `env`, or switch the rule off where the difference is meant.",
+    fix: "Give all platforms the same `args` and `env`, or switch the rule off if the difference is intended.",
     fails: Example::Target(
         "{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\", \"args\": [\"serve\"] }",
     ),

@@ -7,9 +7,9 @@ use acp_registry_core::text::quote;
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/invalid-exclude-newer",
     level: Level::Error,
-    summary: "`exclude_newer` is not a day of the calendar",
-    why: "uv refuses a day that does not exist, so that the agent cannot be installed.",
-    fix: "Write a day as `YYYY-MM-DD`.",
+    summary: "`exclude_newer` is not a valid date",
+    why: "uv refuses a date that does not exist, so the agent cannot be installed.",
+    fix: "Write the date as `YYYY-MM-DD`.",
     fails: Example::Manifest(
         "\"distribution\": { \"uvx\": { \"package\": \"example==1.0.0\", \"exclude_newer\": \"2026-02-30\" } }",
     ),
@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
         let has_form = day.split('-').map(str::len).eq([4, 2, 2]);
         if has_form && extension::day(day).is_none() {
             let pointer = release.package_pointer(kind, extension::EXCLUDE_NEWER);
-            report.value(pointer, format!("{} is not a day of the calendar", quote(day)));
+            report.value(pointer, format!("{} is not a valid date", quote(day)));
         }
     }
 }

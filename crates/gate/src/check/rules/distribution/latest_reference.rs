@@ -8,10 +8,10 @@ use acp_registry_core::text::quote;
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/latest-reference",
     level: Level::Error,
-    summary: "a distribution points at whatever is newest",
-    why: "What is reviewed today is not what is installed tomorrow, and a digest or a test result would belong to something \
-          else.",
-    fix: "Name the version: in the address of the archive, or behind the name of the package.",
+    summary: "a distribution refers to the latest release instead of a version",
+    why: "What is reviewed today is not what is installed tomorrow, and digests and test results would belong to \
+          another release.",
+    fix: "Name the version in the archive's address, or after the package's name.",
     fails: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@latest\" } }"),
     marks: "\"example@latest\"",
     passes: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }"),
@@ -24,7 +24,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
             report
                 .value(
                     release.target_pointer(target, "archive"),
-                    format!("{} in the address moves from version to version", quote(&word)),
+                    format!("{} in the address does not name a fixed version", quote(&word)),
                 )
                 .help(format!("use the address of version {}", quote(release.version)));
         }
@@ -36,7 +36,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
             report
                 .value(
                     release.package_pointer(kind, "package"),
-                    format!("{} moves from version to version", quote(&package.package)),
+                    format!("{} does not name a fixed version", quote(&package.package)),
                 )
                 .help(help(pinned(kind, package, release.version).as_deref()));
         }

@@ -9,8 +9,8 @@ pub(crate) static RULE: Rule = Rule {
     name: "distribution/missing-os",
     level: Level::Error,
     summary: "a binary distribution leaves out an operating system",
-    why: "The registry's RFD requires builds for macOS, Linux and Windows, so that an agent in the list runs on each of \
-          them. One architecture of each is enough.",
+    why: "The registry's RFD requires builds for macOS, Linux and Windows, so that every listed agent runs on each of \
+          them. One architecture per system is enough.",
     fix: "Add a build for the missing system, or distribute the agent as a package.",
     fails: Example::Manifest(
         "\"distribution\": { \"binary\": {\n    \

@@ -7,9 +7,10 @@ use acp_registry_core::text::quote;
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/reserved-env",
     level: Level::Error,
-    summary: "a manifest sets an environment variable that belongs to the system",
-    why: "Variables such as `PATH`, `LD_PRELOAD` or `NODE_OPTIONS` decide what runs and with whose credentials. A manifest \
-          must not be able to load code into other programs, redirect traffic or pose as the client's environment.",
+    summary: "a manifest sets a reserved environment variable",
+    why: "Variables such as `PATH`, `LD_PRELOAD` or `NODE_OPTIONS` decide which code runs and with whose credentials. \
+          A manifest must not be able to load code into other programs, redirect traffic or pose as the client's \
+          environment.",
     fix: "Use variables of the agent's own, with its name as prefix.",
     fails: Example::Manifest(
         "\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\", \"env\": { \"NODE_OPTIONS\": \"--inspect\" } } }",

@@ -8,9 +8,8 @@ pub(crate) static RULE: Rule = Rule {
     name: "distribution/service-address",
     level: Level::Warning,
     summary: "a manifest sets the address of a service",
-    why: "Prompts, files and keys of the people who use the agent go to that address, and they do not see that it was chosen \
-          for them.",
-    fix: "Let the agent choose its service itself, or its users set the variable.",
+    why: "Users' prompts, files and keys go to that address, and users do not see that the manifest chose it.",
+    fix: "Let the agent choose its service, or let users set the variable.",
     fails: Example::Manifest(
         "\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\", \"env\": { \"OPENAI_BASE_URL\": \"https://example.com\" } } }",
     ),

@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "distribution/unpinned-package",
     level: Level::Error,
     summary: "a package is not pinned to one version",
-    why: "Without an exact version the package runner takes whatever is newest, which was neither reviewed nor tested.",
+    why: "Without an exact version, npx and uvx take the newest one, which was neither reviewed nor tested.",
     fix: "Write the exact version: `name@1.2.0` for npx, `name==1.2.0` for uvx.",
     fails: Example::Manifest("\"distribution\": { \"uvx\": { \"package\": \"example>=1.0\" } }"),
     marks: "\"example>=1.0\"",

@@ -7,11 +7,11 @@ use acp_registry_core::text::quote;
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/unpublished-command",
     level: Level::Warning,
-    summary: "a package names its command, and is left out of views that publish no extensions",
-    why: "`command` goes beyond the public form of manifests. A client that does not know it would start another program, so \
-          that the package is published only in views with `package-extensions = true`. An agent without another \
-          distribution is not in the other views.",
-    fix: "Publish a view with `package-extensions = true`, or a package whose command npx and uvx can choose.",
+    summary: "a package with `command` is left out of views without package extensions",
+    why: "`command` is an extension of the public schema. A client that does not know it would start another program, \
+          so the package is published only in views with `package-extensions = true`. Other views omit an agent that \
+          has no other distribution.",
+    fix: "Publish a view with `package-extensions = true`, or use a package whose command npx and uvx can choose.",
     fails: Example::Manifest(
         "\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\", \"command\": \"example-acp\" } }",
     ),

@@ -7,9 +7,9 @@ pub(crate) static RULE: Rule = Rule {
     name: "distribution/unsafe-cmd",
     level: Level::Error,
     summary: "a command leads out of the unpacked archive",
-    why: "The command is joined to the folder that the archive was unpacked into. An absolute path, a drive or `..` would \
-          start another program of the machine, and a pattern would start whichever file it meets.",
-    fix: "Write the path of the program inside the archive, beginning with `./`.",
+    why: "The command is joined to the folder that the archive was unpacked into. An absolute path, a drive or `..` \
+          would start another program on the machine, and a pattern could match any file.",
+    fix: "Write the path of the program inside the archive, starting with `./`.",
     fails: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"../../bin/sh\" }"),
     marks: "\"../../bin/sh\"",
     passes: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./bin/agent\" }"),

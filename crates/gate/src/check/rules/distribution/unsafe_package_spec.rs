@@ -7,10 +7,10 @@ use acp_registry_core::text::quote;
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/unsafe-package-spec",
     level: Level::Error,
-    summary: "a package is anything but a name and a version",
-    why: "Package runners also accept options, addresses, repositories and paths in the place of a package. Any of them \
-          would make a client run code from somewhere other than the package registry, or take an option from a stranger.",
-    fix: "Write the name of a published package and its exact version, and nothing else; arguments belong into `args`.",
+    summary: "a package is not just a name and a version",
+    why: "npx and uvx also accept options, addresses, repositories and paths in place of a package. These could make a \
+          client run code from outside the package registry, or use an option that a stranger chose.",
+    fix: "Write only the name of a published package and its exact version; arguments belong in `args`.",
     fails: Example::Manifest(
         "\"distribution\": { \"npx\": { \"package\": \"--registry=https://example.org example\" } }",
     ),

@@ -12,11 +12,11 @@ use acp_registry_core::text::{is_hidden, quote};
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/unsafe-url",
     level: Level::Error,
-    summary: "the address of an archive is not plain public https",
-    why: "Archives hold programs: without https others on the way can replace them. Addresses of private networks make \
-          clients talk to machines that strangers have chosen, and user info, odd ports and odd characters disguise where \
-          an address leads.",
-    fix: "Publish archives on a public host by https. Mirrors can be allowed by name with `--allow-host`.",
+    summary: "the address of an archive is not a plain public https address",
+    why: "Archives hold programs: without https, others can replace them in transit. An address in a private network \
+          makes clients connect to machines that a stranger chose; user info, unusual ports and unusual characters \
+          disguise where an address leads.",
+    fix: "Publish archives on a public host with https. Mirrors can be allowed by name with `--allow-host`.",
     fails: Example::Target("{ \"archive\": \"http://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
     marks: "\"http://example.com/1.0.0/linux.zip\"",
     passes: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
@@ -66,7 +66,7 @@ fn problem(text: &str, allowed: &AllowedHosts) -> Option<String> {
         return Some("does not begin with https://".to_owned());
     }
     if let Some(port) = url.port() {
-        return Some(format!("has the port {port}, and only 443 is allowed"));
+        return Some(format!("has the port {port}, but only 443 is allowed"));
     }
     let address = match host {
         Host::Ipv4(address) => IpAddr::V4(address),

@@ -9,9 +9,10 @@ use acp_registry_core::text::quote;
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/version-mismatch",
     level: Level::Error,
-    summary: "a distribution holds another version than the manifest states",
-    why: "Clients show the stated version and decide by it whether there is an update; people would get another one.",
-    fix: "Change the version in the manifest, or in the package or the address of the archive, so that all agree.",
+    summary: "a distribution has another version than the manifest",
+    why: "Clients show the manifest's version and use it to decide whether there is an update, but users would get \
+          another version.",
+    fix: "Change the version in the manifest, the package or the archive's address, so that all agree.",
     fails: Example::Manifest(
         "\"version\": \"1.1.0\",\n  \"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }",
     ),

@@ -12,9 +12,9 @@ pub(crate) static RULE: Rule = Rule {
     name: "github/asset-not-found",
     level: Level::Error,
     summary: "a release on GitHub has no such file",
-    why: "Every client of this platform fails to install the agent. Files are renamed from one release to the next, and \
-          single platforms are left out.",
-    fix: "Name a file that the release has, or leave the platform out.",
+    why: "Every client of this platform fails to install the agent. Files are often renamed between releases, and some \
+          releases leave out a platform.",
+    fix: "Name a file that the release has, or remove the platform.",
     fails: Example::Online(&Online {
         manifest: TARGET,
         world: "The release v1.0.0 of example/agent on GitHub has the file agent-linux-x64.zip, and no other.",

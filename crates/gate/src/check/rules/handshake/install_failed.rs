@@ -10,11 +10,11 @@ pub(crate) static RULE: Rule = Rule {
     name: "handshake/install-failed",
     level: Level::Error,
     summary: "an agent cannot be installed",
-    why: "What the manifest names cannot be installed on this machine, so that it is not known whether the agent works: the \
-          version is not there, its dependencies contradict each other, a script of the package fails, or the archive \
-          does not hold what it should.",
-    fix: "Install it by hand, as the message says. If the fault is this machine's (a runtime that is too old, no \
-          network), check the agent on another.",
+    why: "The agent could not be installed on this machine, so it is not known whether it works: the version does not \
+          exist, its dependencies conflict, a script of the package fails, or the archive does not hold the expected \
+          files.",
+    fix: "Install it by hand, as the message says. If the cause is this machine (an outdated runtime, no network), \
+          check the agent on another one.",
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "npm cannot install example@1.0.0.",

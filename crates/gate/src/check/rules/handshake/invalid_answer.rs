@@ -8,9 +8,10 @@ use acp_registry_protocol::handshake::{Handshake, Reason};
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/invalid-answer",
     level: Level::Error,
-    summary: "an agent answers `initialize` with something else than an answer",
-    why: "Clients refuse it, or worse, guess. The answer is not JSON-RPC, is an error, or lacks what every agent must say.",
-    fix: "Answer `initialize` as the protocol asks, on stdout, and write everything else to stderr.",
+    summary: "an agent answers `initialize` with an invalid response",
+    why: "Clients refuse the response or, worse, guess what it means. It is not JSON-RPC, is an error, or lacks \
+          required members.",
+    fix: "Answer `initialize` on stdout as the protocol specifies, and write everything else to stderr.",
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "The agent answers with `authMethods` that are not an array.",
@@ -34,11 +35,5 @@ pub(crate) static RULE: Rule = Rule {
 pub(super) const REASONS: &[&str] = &["agent_error", "invalid_response"];
 
 fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
-    report(
-        subject,
-        survey,
-        REASONS,
-        "correct the answer; `acp-registry probe` shows what was understood of it",
-        reporter,
-    );
+    report(subject, survey, REASONS, "correct the response; `acp-registry probe` shows how it was read", reporter);
 }

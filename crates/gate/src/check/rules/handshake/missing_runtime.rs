@@ -8,8 +8,10 @@ pub(crate) static RULE: Rule = Rule {
     name: "handshake/missing-runtime",
     level: Level::Error,
     summary: "an agent was not checked: npm or uv is missing, or Node.js or Python is too old",
-    why: "Nothing is known of the agent. Without this finding, a machine that lacks a program would pass every agent that needs it.",
-    fix: "Install Node.js with npm, or uv, or a newer version of what is too old; or switch the rule off on machines that are not meant to check such agents.",
+    why: "It is not known whether the agent works. Without this finding, a machine without the runtime would pass \
+          every agent that needs it.",
+    fix: "Install Node.js with npm, or uv, or update the outdated runtime; or switch the rule off on machines that are \
+          not meant to check such agents.",
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "npm is not installed.",

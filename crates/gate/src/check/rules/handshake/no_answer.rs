@@ -9,8 +9,11 @@ pub(crate) static RULE: Rule = Rule {
     name: "handshake/no-answer",
     level: Level::Error,
     summary: "an agent does not answer `initialize`",
-    why: "Editors wait for the answer, and then show an error that does not help. The agent ended, could not be started, or said nothing in time: often it wants a setting, a terminal, a newer runtime, or a sign-in before it speaks the protocol.",
-    fix: "Start the agent as the manifest says, in an empty home: `acp-registry probe -- COMMAND`. It must answer before it asks for anything, and must not need files or variables of a person.",
+    why: "Editors wait for the response, and then show an unhelpful error. The agent exited, could not be started, or \
+          did not respond in time: it often needs a setting, a terminal, a newer runtime or a sign-in before it speaks \
+          the protocol.",
+    fix: "Start the agent as the manifest says, in an empty home directory: `acp-registry probe -- COMMAND`. It must \
+          answer before it asks for anything, and must not need a user's files or variables.",
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "The agent ends with exit code 1, and answers nothing.",

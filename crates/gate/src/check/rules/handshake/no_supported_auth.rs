@@ -8,9 +8,12 @@ use acp_registry_protocol::handshake::{Handshake, Reason};
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/no-supported-auth",
     level: Level::Error,
-    summary: "an agent offers no way to sign in that clients can carry out",
-    why: "People install the agent and cannot use it. A registry wants at least one method of type `agent` or `terminal`; a variable alone leaves it to people to find out where keys come from and where they go.",
-    fix: "Offer a method of type `agent`, with which the agent itself leads through the sign-in, or `terminal`, for which clients start it in a terminal.",
+    summary: "an agent offers no sign-in method that clients support",
+    why: "People install the agent and cannot use it. A registry requires at least one method of type `agent` or \
+          `terminal`; with a variable alone, people must find out for themselves where to get a key and where to set \
+          it.",
+    fix: "Offer a method of type `agent`, where the agent itself guides the sign-in, or `terminal`, where clients \
+          start it in a terminal.",
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "The agent offers one method, of type `env_var`.",

@@ -8,9 +8,10 @@ use acp_registry_protocol::handshake::{Handshake, Reason};
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/protocol-version",
     level: Level::Error,
-    summary: "an agent chooses a version of the protocol that clients do not speak",
-    why: "A client must end the connection when it does not know the version.",
-    fix: "Answer with the version that was asked for, if the agent speaks it, and else with the newest that it speaks; clients speak version 1.",
+    summary: "an agent chooses a protocol version that clients do not support",
+    why: "A client must close the connection if it does not support the version.",
+    fix: "Answer with the requested version if the agent supports it, otherwise with the newest that it supports; \
+          clients support version 1.",
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "The agent answers with protocol version 99.",

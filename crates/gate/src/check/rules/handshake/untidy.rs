@@ -9,9 +9,10 @@ use acp_registry_protocol::handshake::Handshake;
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/untidy",
     level: Level::Warning,
-    summary: "an agent answers, but not as the protocol wants, or leaves something behind",
-    why: "Tolerant clients get by, others do not: text between the messages, a broken capability, two ways to sign in with the same id. Processes that outlive the connection stay on people's machines.",
-    fix: "Write nothing but messages to stdout, and end all processes when stdin is closed.",
+    summary: "an agent answers, but deviates from the protocol or leaves something behind",
+    why: "Tolerant clients cope, others fail: on text between the messages, a broken capability, or two sign-in \
+          methods with the same id. Processes that outlive the connection keep running on users' machines.",
+    fix: "Write only messages to stdout, and end all processes when stdin is closed.",
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "The agent writes a greeting to stdout before it answers.",

@@ -7,11 +7,11 @@ use acp_registry_core::text::quote;
 pub(crate) static RULE: Rule = Rule {
     name: "icon/active-content",
     level: Level::Error,
-    summary: "icon.svg can run code or move",
-    why: "Some clients put icons into their pages, where a script of the icon would run with the rights of the client. \
-          Embedded HTML, event handlers and `javascript:` links do the same; animation can turn into a colour later. An element that SVG does not have \
-          would be HTML there.",
-    fix: "Keep to plain shapes: remove scripts, `on…` attributes, `foreignObject`, embedded documents and animations.",
+    summary: "icon.svg can run code or is animated",
+    why: "Some clients embed icons in their pages, where a script in the icon would run with the client's rights. \
+          Embedded HTML, event handlers and `javascript:` links do the same; an animation can add a colour later. An \
+          element that is not part of SVG would be HTML there.",
+    fix: "Use plain shapes only: remove scripts, `on…` attributes, `foreignObject`, embedded documents and animations.",
     fails: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  \
          <path fill=\"currentColor\" d=\"M2 2h12v12H2z\" onclick=\"alert(1)\"/>\n</svg>\n",

@@ -7,7 +7,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "icon/comment",
     level: Level::Warning,
     summary: "icon.svg has a comment",
-    why: "Icons are also put into pages that do not understand XML comments, such as MDX, and break them.",
+    why: "Icons are also embedded in pages whose format has no XML comments, such as MDX; a comment breaks them.",
     fix: "Remove the comment.",
     fails: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <!-- square -->\n  \
@@ -22,6 +22,6 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     for comment in icon.document.descendants().filter(roxmltree::Node::is_comment) {
-        report.range(comment.range(), "comments break pages that the icon is put into").help("remove the comment");
+        report.range(comment.range(), "comments break pages that embed the icon").help("remove the comment");
     }
 }

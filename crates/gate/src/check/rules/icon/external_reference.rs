@@ -9,9 +9,9 @@ use acp_registry_core::text::quote;
 pub(crate) static RULE: Rule = Rule {
     name: "icon/external-reference",
     level: Level::Error,
-    summary: "icon.svg refers to something outside itself, or holds a raster picture",
-    why: "A reference is fetched whenever the icon is shown, which tells a stranger who looks at it, and can change what is \
-          shown. A raster picture has colours of its own and does not scale.",
+    summary: "icon.svg refers to something outside the file, or holds a raster image",
+    why: "A reference is fetched whenever the icon is shown: it tells a third party who looks at the icon, and can \
+          change what is shown. A raster image has its own colours and does not scale.",
     fix: "Draw everything inside the file; references of the form `#id` are allowed.",
     fails: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" color=\"inherit\">\n  \
@@ -35,7 +35,7 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
         }
         let name = node.tag_name().name();
         if ["image", "feimage", "img"].contains(&name.to_ascii_lowercase().as_str()) {
-            report.range(icon.tag(node), "a raster picture has colours of its own").help("draw the icon with shapes");
+            report.range(icon.tag(node), "a raster image has its own colours").help("draw the icon with shapes");
             continue;
         }
         for attribute in node.attributes() {

@@ -7,11 +7,12 @@ use acp_registry_core::text::quote;
 pub(crate) static RULE: Rule = Rule {
     name: "icon/hardcoded-color",
     level: Level::Error,
-    summary: "icon.svg paints with a colour of its own",
-    why: "Icons take the colour of the text around them, so that they can be seen on light and dark backgrounds. Only \
-          `currentColor`, `none`, `inherit` and `transparent` may be named in `fill`, `stroke`, `stop-color`, `flood-color`, \
-          `lighting-color` and `color`, be it as an attribute, in `style` or in a `<style>` element; a gradient may be named whose \
-          stops are all `currentColor`. Other gradients, patterns, filters that make colours, and emoji bring colours of their own.",
+    summary: "icon.svg uses a fixed colour",
+    why: "Icons take the colour of the surrounding text, so that they can be seen on light and dark backgrounds. \
+          `fill`, `stroke`, `stop-color`, `flood-color`, `lighting-color` and `color` may only be `currentColor`, \
+          `none`, `inherit`, `transparent` or a gradient whose stops are all `currentColor`, whether they are set by \
+          an attribute, in `style` or in a `<style>` element. Other gradients, patterns, filters that make colours, \
+          and emoji have their own colours.",
     fix: "Replace the colour with `currentColor`; use `opacity` for lighter parts.",
     fails: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path fill=\"#f50\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",

@@ -7,8 +7,8 @@ pub(crate) static RULE: Rule = Rule {
     name: "icon/invisible",
     level: Level::Warning,
     summary: "icon.svg shows nothing",
-    why: "All its shapes are hidden, transparent, without size, or kept in `<defs>` and never used.",
-    fix: "Draw at least one shape that is painted.",
+    why: "All its shapes are hidden, transparent, without size, or defined in `<defs>` and never used.",
+    fix: "Draw at least one visible shape.",
     fails: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path fill=\"none\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
     ),

@@ -8,9 +8,9 @@ pub(crate) static RULE: Rule = Rule {
     name: "icon/mask-color",
     level: Level::Warning,
     summary: "a mask in icon.svg uses black or white",
-    why: "In a mask black and white mean hidden and shown, not a colour, so this is right. Tools that look for colours \
-          without understanding masks refuse such an icon all the same.",
-    fix: "Cut the shape out of the path instead of masking it, if the icon is to be accepted everywhere.",
+    why: "In a mask, black and white mean hidden and shown, so they are valid. Tools that look for colours without \
+          understanding masks still refuse such an icon.",
+    fix: "Cut the shape out of the path instead of masking it, if the icon must be accepted everywhere.",
     fails: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  \
          <mask id=\"m\"><rect fill=\"white\" width=\"16\" height=\"8\"/></mask>\n  \

@@ -10,8 +10,8 @@ pub(crate) static RULE: Rule = Rule {
     name: "icon/no-current-color",
     level: Level::Error,
     summary: "icon.svg does not take the colour of the text around it",
-    why: "A shape for which no paint is named is black, and cannot be seen on a dark background. `currentColor` must reach \
-          what is shown: in `<defs>`, or on a shape that cannot be seen, it has no effect.",
+    why: "A shape without a paint is black, and cannot be seen on a dark background. `currentColor` must apply to a \
+          visible shape: in `<defs>`, or on a hidden shape, it has no effect.",
     fix: "Put `fill=\"currentColor\"` on the root element, or on each shape; `fill=\"none\"` where only the outline is drawn.",
     fails: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path d=\"M2 2h12v12H2z\"/>\n</svg>\n",
@@ -35,7 +35,7 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     }
     if black.is_empty() && !icon.shapes.iter().any(Shape::uses_current_color) {
         report
-            .range(icon.tag(icon.root()), "nothing that is shown is painted with currentColor")
+            .range(icon.tag(icon.root()), "no visible shape is painted with currentColor")
             .help("use currentColor for fills and strokes");
     }
 }

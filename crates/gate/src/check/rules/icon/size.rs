@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule {
     level: Level::Error,
     summary: "icon.svg is not 16×16",
     why: "Clients place icons in lists and menus that are made for this size. A style that sets the size of the root \
-          element wins over its attributes, and counts as well.",
+          element overrides its attributes, and is checked as well.",
     fix: "Set `width=\"16\" height=\"16\"` on the root element; the drawing may keep its own `viewBox`. Without `width` and \
           `height`, the `viewBox` must be 16 by 16.",
     fails: Example::Icon(

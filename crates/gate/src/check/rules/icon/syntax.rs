@@ -10,12 +10,12 @@ pub(crate) static RULE: Rule = Rule {
     name: "icon/syntax",
     level: Level::Error,
     summary: "icon.svg is not an SVG document",
-    why: "Browsers show nothing for a file that is not well-formed XML with an `svg` root in the SVG namespace. A document \
-          type declaration can define entities that grow without bound. Files above 1 MiB are not read, nor are those with more than \
-          20,000 elements, 10,000 attributes or 1,000 CSS declarations. Of CSS, rules for `name`, `.class`, `#id` and `*` are read: \
-          what any other rule paints is not known, and is refused.",
-    fix: "Export the icon anew, or mend the place that is underlined; the root element is \
-          `<svg xmlns=\"http://www.w3.org/2000/svg\" …>`. Write colours as attributes of the elements, not in a style sheet.",
+    why: "Browsers show nothing for a file that is not well-formed XML with an `svg` root in the SVG namespace. A \
+          document type declaration can define entities that grow without bound. Files above 1 MiB, or with more than \
+          20,000 elements, 10,000 attributes or 1,000 CSS declarations, are not read. CSS rules for `name`, `.class`, \
+          `#id` and `*` are read; any other rule is refused, because it is not known what it paints.",
+    fix: "Export the icon again, or correct the underlined place; the root element is `<svg \
+          xmlns=\"http://www.w3.org/2000/svg\" …>`. Write colours as attributes of the elements, not in a style sheet.",
     fails: Example::Icon(
         "<svg width=\"16\" height=\"16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
     ),
@@ -29,7 +29,7 @@ pub(crate) static RULE: Rule = Rule {
 fn check(icon: &IconFile<'_>, report: &mut Reporter<'_>) {
     match (icon.loaded, icon.parsed) {
         (Loaded::NotUtf8 { text, .. }, _) if is_image(text) => {
-            report.file("an image of pixels, not an SVG document").help("export the icon as SVG");
+            report.file("a raster image, not an SVG document").help("export the icon as SVG");
         }
         (Loaded::NotUtf8 { offset, .. }, _) => {
             report.range(*offset..*offset, "not UTF-8").help("save the file as UTF-8");

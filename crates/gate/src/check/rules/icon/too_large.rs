@@ -7,7 +7,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "icon/too-large",
     level: Level::Warning,
     summary: "icon.svg is larger than 32 KiB",
-    why: "Clients load the icons of all agents at once; at 16×16, so much detail cannot be seen.",
+    why: "Clients load the icons of all agents at once, and so much detail cannot be seen at 16×16.",
     fix: "Simplify the drawing, or let an SVG optimiser round its coordinates.",
     fails: Example::Icon(LARGE),
     marks: "",
@@ -47,6 +47,6 @@ const LARGE: &str = {
 fn check(icon: &IconFile<'_>, report: &mut Reporter<'_>) {
     let length = icon.loaded.present().map_or(0, String::len);
     if length > SIZE_LIMIT {
-        report.file(format!("{length} bytes are more than {SIZE_LIMIT}")).help("simplify the drawing");
+        report.file(format!("the file has {length} bytes, more than {SIZE_LIMIT}")).help("simplify the drawing");
     }
 }

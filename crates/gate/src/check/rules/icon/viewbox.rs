@@ -10,9 +10,9 @@ pub(crate) static RULE: Rule = Rule {
     name: "icon/viewbox",
     level: Level::Warning,
     summary: "the viewBox of icon.svg is not square",
-    why: "A drawing that is not square is shrunk and surrounded by empty space at 16×16; one whose viewBox cannot be read, or \
-          is empty, is not shown as it was drawn.",
-    fix: "Enlarge the shorter side of the viewBox, and move its origin so that the drawing stays in the middle.",
+    why: "At 16×16, a drawing that is not square is shrunk and surrounded by empty space; if its viewBox is invalid or \
+          empty, it is not shown as drawn.",
+    fix: "Extend the shorter side of the viewBox, and move its origin so that the drawing stays centred.",
     fails: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" viewBox=\"0 0 100 80\">\n  \
          <path fill=\"currentColor\" d=\"M10 10h80v60H10z\"/>\n</svg>\n",

@@ -11,9 +11,9 @@ pub(crate) static RULE: Rule = Rule {
     name: "manifest/duplicate-id",
     level: Level::Error,
     summary: "two agents have the same id",
-    why: "Clients know agents by id alone: of two with the same id, one cannot be reached, and an installed one may be \
-          replaced by a stranger's.",
-    fix: "Give the newer agent another id, and its folder the same name.",
+    why: "Clients identify agents by id alone: of two agents with the same id, one cannot be reached, and an installed \
+          one may be replaced by a stranger's.",
+    fix: "Give the newer agent another id, and rename its folder to match.",
     fails: Example::Files(&[("first/agent.json", DUPLICATE), ("second/agent.json", DUPLICATE)]),
     marks: "\"first\"",
     passes: Example::Manifest("\"id\": \"example\""),

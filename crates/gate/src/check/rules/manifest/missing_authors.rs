@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule {
     level: Level::Warning,
     summary: "the manifest names no authors",
     why: "The schema does not require it, but a published client does, and rejects the whole index when one agent lacks it.",
-    fix: "Add `authors`, a list of the persons or organisations that publish the agent.",
+    fix: "Add `authors`, a list of the people or organisations that publish the agent.",
     fails: Example::Files(&[
         (
             "example/agent.json",

@@ -5,10 +5,10 @@ use crate::finding::Level;
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/missing-license-url",
     level: Level::Allow,
-    summary: "the manifest has no address of the text of the licence",
+    summary: "the manifest has no address of the licence's text",
     why: "The public registry requires `license_url`, so that people can read the terms before they install. Other \
-          registries need not, and so this rule is off until it is switched on.",
-    fix: "Add `license_url` with the address of the licence's text or of the terms of service.",
+          registries need not, so this rule is off by default.",
+    fix: "Add `license_url` with the address of the licence's text or the terms of service.",
     fails: Example::Manifest("\"license\": \"MIT\""),
     marks: "{",
     passes: Example::Manifest("\"license\": \"MIT\",\n  \"license_url\": \"https://example.com/license\""),

@@ -8,9 +8,9 @@ pub(crate) static RULE: Rule = Rule {
     name: "manifest/prerelease-in-stable",
     level: Level::Error,
     summary: "the stable version is a prerelease",
-    why: "People who have not asked for a preview would get one, and clients that read the public schema, which allows three \
-          numbers only, reject the whole index.",
-    fix: "Name the newest release as the version, and the prerelease under `preview`.",
+    why: "People who did not ask for a preview would get one, and clients that follow the public schema, which allows \
+          three numbers only, reject the whole index.",
+    fix: "Set the version to the newest release, and name the prerelease under `preview`.",
     fails: Example::Manifest("\"version\": \"1.2.0-rc.1\""),
     marks: "\"1.2.0-rc.1\"",
     passes: Example::Manifest("\"version\": \"1.2.0\""),

@@ -7,10 +7,10 @@ use acp_registry_core::text::quote;
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/reserved-id",
     level: Level::Error,
-    summary: "the id is a name that means something else",
-    why: "Ids become file and folder names: `con` cannot be created on Windows, and `registry` or `agents` are names in the \
-          published tree. Nor may it be longer than 100 bytes.",
-    fix: "Choose an id that says more, such as the name of the product.",
+    summary: "the id is a reserved name, or too long",
+    why: "Ids become file and folder names: `con` cannot be created on Windows, and `registry` or `agents` are names \
+          in the published tree. Ids longer than 100 bytes are too long for file names.",
+    fix: "Choose a more specific id, such as the name of the product.",
     fails: Example::Manifest("\"id\": \"con\""),
     marks: "\"con\"",
     passes: Example::Manifest("\"id\": \"example\""),

@@ -6,10 +6,10 @@ use crate::finding::Level;
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/schema",
     level: Level::Error,
-    summary: "agent.json does not obey agent.schema.json",
-    why: "Clients read manifests by this schema; a member of the wrong type, or one that is missing, makes them drop the \
-          agent or the whole index.",
-    fix: "Every error is reported at its own place: mend each one. The schema is published beside the index.",
+    summary: "agent.json does not conform to agent.schema.json",
+    why: "Clients read manifests by this schema; a missing member, or one of the wrong type, makes them drop the agent \
+          or the whole index.",
+    fix: "Correct each error; every one is reported at its own place. The schema is published beside the index.",
     fails: Example::Manifest("\"authors\": \"Example Team\""),
     marks: "\"Example Team\"",
     passes: Example::Manifest("\"authors\": [\"Example Team\"]"),

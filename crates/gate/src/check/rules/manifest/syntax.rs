@@ -8,11 +8,11 @@ use acp_registry_core::sys::fs::ReadError;
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/syntax",
     level: Level::Error,
-    summary: "agent.json is not a JSON document",
-    why: "Clients read all agents from one file: a single manifest that is not JSON would break the index for all of them. \
-          Besides plain mistakes this reports text that is not UTF-8, `NaN` and `Infinity`, halves of surrogate pairs, \
-          files above 1 MiB, and values nested deeper than 127 levels.",
-    fix: "Mend the place that is underlined; any JSON editor shows the same.",
+    summary: "agent.json is not valid JSON",
+    why: "Clients read all agents from one file: a single manifest that is not JSON would break the index for all of \
+          them. Besides plain mistakes, this rule reports text that is not UTF-8, `NaN` and `Infinity`, unpaired \
+          surrogates, files above 1 MiB, and values nested deeper than 127 levels.",
+    fix: "Correct the underlined place; any JSON editor marks the same error.",
     fails: Example::Files(&[("example/agent.json", "{\n  \"id\": \"example\",\n  \"name\": NaN\n}\n")]),
     marks: "N",
     passes: Example::Manifest("\"name\": \"Not a number\""),

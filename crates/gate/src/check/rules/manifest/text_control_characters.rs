@@ -7,11 +7,11 @@ use acp_registry_core::text::is_hidden;
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/text-control-characters",
     level: Level::Error,
-    summary: "a displayed text, an argument or a variable has invisible characters",
-    why: "Control characters move the cursor of a terminal, bidirectional controls show text in another order than it is \
-          read, and zero-width characters make two different names look the same. A joiner inside an emoji or between \
-          letters of a script that needs it is allowed.",
-    fix: "Type the text anew; line ends and tabs have no place in it either.",
+    summary: "a displayed text, an argument or a variable contains invisible characters",
+    why: "Control characters move the cursor of a terminal, bidirectional controls show text in another order than it \
+          is read, and zero-width characters make two different names look the same. Joiners inside an emoji, or \
+          between letters of a script that needs them, are allowed.",
+    fix: "Type the text again; line breaks and tabs are not allowed either.",
     fails: Example::Manifest("\"name\": \"Exam\\u202eple\""),
     marks: "\"Exam\\u202eple\"",
     passes: Example::Manifest("\"name\": \"Example\""),
@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
             let code = u32::from(found);
             report
                 .value(pointer(), format!("character {} of the text is U+{code:04X}, which is invisible", place + 1))
-                .help("type the text anew");
+                .help("type the text again");
         }
     };
     let agent = subject.agent();

@@ -8,9 +8,9 @@ use acp_registry_core::text::{nearest, quote};
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/unknown-field",
     level: Level::Warning,
-    summary: "agent.json has a top-level member that the schema does not know",
-    why: "Unknown members are published as they are, and a misspelt one has no effect. A member that the build itself sets, \
-          such as `bundled`, is an error: an agent could otherwise give itself a standing that only the registry gives.",
+    summary: "agent.json has a top-level member that is not in the schema",
+    why: "Unknown members are published unchanged, and a misspelt one has no effect. A member that the build sets, \
+          such as `bundled`, is an error: an agent could otherwise claim a status that only the registry gives.",
     fix: "Correct the spelling, or remove the member.",
     fails: Example::Manifest("\"licence\": \"MIT\""),
     marks: "\"licence\"",

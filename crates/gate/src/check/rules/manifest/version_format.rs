@@ -8,9 +8,9 @@ pub(crate) static RULE: Rule = Rule {
     name: "manifest/version-format",
     level: Level::Error,
     summary: "a version does not have three numeric parts",
-    why: "Clients and the update bot compare versions by their numbers to tell what is newer.",
-    fix: "Write `MAJOR.MINOR.PATCH`, filling up with zeros: a release tagged `v1.2` has the version `1.2.0`. More parts, \
-          leading zeros (`2026.07.01`) and, under `preview`, a prerelease (`1.2.0-preview.3`) are allowed.",
+    why: "Clients and the update bot compare versions by these numbers.",
+    fix: "Write `MAJOR.MINOR.PATCH`, and fill up with zeros: a release tagged `v1.2` has the version `1.2.0`. More \
+          parts, leading zeros (`2026.07.01`) and, under `preview`, a prerelease (`1.2.0-preview.3`) are allowed.",
     fails: Example::Manifest("\"version\": \"v1.0\""),
     marks: "\"v1.0\"",
     passes: Example::Manifest("\"version\": \"1.0.0\""),

@@ -11,8 +11,9 @@ pub(crate) static RULE: Rule = Rule {
     name: "npm/ambiguous-bin",
     level: Level::Error,
     summary: "npx cannot tell which command of a package to start",
-    why: "npx starts the command that has the name of the package, or the only one. Where there is neither it ends with \"could not determine executable to run\".",
-    fix: "Give the package one command, or one with the name of the package (without its scope). In a registry whose \
+    why: "npx starts the command that is named after the package, or the only one. If there is neither, it fails with \
+          \"could not determine executable to run\".",
+    fix: "Give the package a single command, or one named after the package (without its scope). In a registry whose \
           views have `package-extensions`, name the command in `command`.",
     fails: Example::Online(&Online {
         manifest: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }"),
@@ -51,13 +52,13 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         let package = format!("{} of {}", quote(&version), quote(name));
         let message = match &published.bin {
             Bin::One(_) => continue,
-            Bin::None => format!("{package} has no command, so that npx has nothing to start"),
+            Bin::None => format!("{package} has no command, so npx has nothing to start"),
             Bin::Several { names, count } => {
                 let shown: Vec<String> = names.iter().take(5).map(|command| quote(command)).collect();
                 format!("{package} has {count} commands ({}), and npx cannot choose", shown.join(", "))
             }
         };
         let own = name.rsplit('/').next().unwrap_or(name);
-        report.value(named.pointer, message).help(format!("the package needs a command of the name {}", quote(own)));
+        report.value(named.pointer, message).help(format!("the package needs a command named {}", quote(own)));
     }
 }

@@ -14,7 +14,8 @@ pub(crate) static RULE: Rule = Rule {
     name: "npm/command-not-found",
     level: Level::Error,
     summary: "a package does not have the command that the manifest names",
-    why: "Without the command there is nothing to start. npx would look for it among the programs of the machine instead.",
+    why: "Without the command there is nothing to start; npx would look for a program of that name on the machine \
+          instead.",
     fix: "Write the name of a command in the package's `bin`, or leave `command` out where npx can choose.",
     fails: Example::Online(&Online {
         manifest: Example::Manifest(

@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "npm/deprecated",
     level: Level::Warning,
     summary: "the version of an npm package is deprecated",
-    why: "Its authors say that it should not be used any more: it may be broken or unsafe, and it will get no corrections.",
+    why: "Its authors say that it should no longer be used: it may be broken or unsafe, and gets no fixes.",
     fix: "Move to the version that the deprecation message names.",
     fails: Example::Online(&Online {
         manifest: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }"),

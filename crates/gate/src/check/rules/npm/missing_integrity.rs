@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "npm/missing-integrity",
     level: Level::Warning,
     summary: "the npm registry gives no digest for a package",
-    why: "npm cannot tell whether what it downloads is what was published.",
+    why: "npm cannot verify that what it downloads is what was published.",
     fix: "Publish the package again with a current npm, or fix the mirror that leaves the digest out.",
     fails: Example::Online(&Online {
         manifest: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }"),

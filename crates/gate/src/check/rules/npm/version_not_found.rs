@@ -11,8 +11,9 @@ pub(crate) static RULE: Rule = Rule {
     name: "npm/version-not-found",
     level: Level::Error,
     summary: "an npm package has no such version",
-    why: "Clients tell npx to fetch exactly this version, and that always fails. Packages are often published later than the release that they belong to, and sometimes taken back.",
-    fix: "Wait until the version is published, or name one that is.",
+    why: "Clients tell npx to fetch exactly this version, which always fails. Packages are often published later than \
+          the release that they belong to, and sometimes withdrawn.",
+    fix: "Wait until the version is published, or name a published one.",
     fails: Example::Online(&Online {
         manifest: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }"),
         world: "The npm registry has version 1.1.0 of the package example, and no other.",

@@ -16,8 +16,8 @@ pub(crate) static RULE: Rule = Rule {
     name: "pypi/excluded-version",
     level: Level::Error,
     summary: "a version was released after the day of `exclude_newer`",
-    why: "uv takes nothing that was released after that day, so that it never finds such a version.",
-    fix: "Write the day of the release, or a later one on which what the package needs still worked.",
+    why: "uv ignores everything that was released after that day, so it never finds this version.",
+    fix: "Write the day of the release, or a later day on which the package's dependencies still worked.",
     fails: Example::Online(&Online {
         manifest: Example::Manifest(
             "\"distribution\": { \"uvx\": { \"package\": \"example==1.0.0\", \"exclude_newer\": \"2026-02-01\" } }",

@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "pypi/missing-hash",
     level: Level::Warning,
     summary: "the Python package index gives no digest for a package",
-    why: "uv cannot tell whether what it downloads is what was published.",
+    why: "uv cannot verify that what it downloads is what was published.",
     fix: "Fix the mirror that leaves the digests out, or use another one.",
     fails: Example::Online(&Online {
         manifest: Example::Manifest("\"distribution\": { \"uvx\": { \"package\": \"example==1.0.0\" } }"),

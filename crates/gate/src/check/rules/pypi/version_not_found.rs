@@ -11,8 +11,9 @@ pub(crate) static RULE: Rule = Rule {
     name: "pypi/version-not-found",
     level: Level::Error,
     summary: "a Python package has no such version",
-    why: "Clients tell uvx to fetch exactly this version, and that always fails. Packages are often published later than the release that they belong to.",
-    fix: "Wait until the version is published, or name one that is.",
+    why: "Clients tell uvx to fetch exactly this version, which always fails. Packages are often published later than \
+          the release that they belong to.",
+    fix: "Wait until the version is published, or name a published one.",
     fails: Example::Online(&Online {
         manifest: Example::Manifest("\"distribution\": { \"uvx\": { \"package\": \"example==1.0.0\" } }"),
         world: "The Python package index has version 1.1.0 of the package example, and no other.",

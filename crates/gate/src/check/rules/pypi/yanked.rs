@@ -10,8 +10,8 @@ use acp_registry_core::text::quote;
 pub(crate) static RULE: Rule = Rule {
     name: "pypi/yanked",
     level: Level::Error,
-    summary: "the version of a Python package was withdrawn",
-    why: "Its authors have yanked all its files: it is broken or unsafe, and installers pass it over or warn.",
+    summary: "the version of a Python package was yanked",
+    why: "Its authors yanked all its files: it is broken or unsafe, and installers skip it or warn.",
     fix: "Move to a version that was not yanked.",
     fails: Example::Online(&Online {
         manifest: Example::Manifest("\"distribution\": { \"uvx\": { \"package\": \"example==1.0.0\" } }"),

@@ -9,9 +9,9 @@ use acp_registry_core::text::{is_mistyped, nearest, quote};
 pub(crate) static RULE: Rule = Rule {
     name: "registry/config",
     level: Level::Warning,
-    summary: "registry.toml names an agent, a distribution or a schema that is not there",
-    why: "An exclusion or a change that meets no agent has no effect; mostly the agent was renamed or has left. A schema that \
-          cannot be read is an error: without it the registry is not built.",
+    summary: "registry.toml names an agent, a distribution or a schema that does not exist",
+    why: "An exclusion or a change for an unknown agent has no effect; usually the agent was renamed or removed. A \
+          schema that cannot be read is an error: the registry is not built without it.",
     fix: "Correct or remove the id in the view, or the path below `[schemas]`.",
     fails: Example::Files(&[("registry.toml", "[[view]]\nfile = \"registry.json\"\nexclude = [\"unknown\"]\n")]),
     marks: "",
@@ -23,7 +23,7 @@ fn check(registry: &Registry, options: &Options<'_>, report: &mut Reporter<'_>) 
     let config = || About { file: "registry.toml", ..About::default() };
     for id in options.config.agents.keys().filter(|id| registry.entry(id).is_none()) {
         report.about(config(), |report| {
-            let message = format!("`[agents]` speaks of {}, but there is no such agent", quote(id));
+            let message = format!("`[agents]` names {}, but there is no such agent", quote(id));
             suggest(registry, id, report.file(message));
         });
     }
@@ -60,7 +60,7 @@ fn check_withdrawn(registry: &Registry, id: &str, reason: &str, report: &mut Rep
     if reason.trim().is_empty() {
         report
             .file(format!("`[withdrawn]` gives no reason for {}", quote(id)))
-            .help("write why the agent is not published any more");
+            .help("write why the agent is no longer published");
     }
     let has_folder = registry.entry(id).is_some() || registry.strays.iter().any(|stray| stray.name == id);
     if has_folder {
@@ -82,7 +82,7 @@ fn check_view(registry: &Registry, view: &View, report: &mut Reporter<'_>) {
     for id in view.exclude.iter().chain(view.agents.keys()) {
         if registry.entry(id).is_none() {
             let view = quote(&view.file);
-            let message = format!("the view {view} speaks of {}, but there is no such agent", quote(id));
+            let message = format!("the view {view} names {}, but there is no such agent", quote(id));
             suggest(registry, id, report.file(message));
         }
     }
@@ -94,7 +94,7 @@ fn check_view(registry: &Registry, view: &View, report: &mut Reporter<'_>) {
             if declared.or(previewed).is_none() {
                 report
                     .file(format!(
-                        "the view {} appends arguments to {kind} of {}, which has none",
+                        "the view {} appends arguments to `{kind}` of {}, which the agent does not have",
                         quote(&view.file),
                         quote(id)
                     ))

@@ -9,9 +9,10 @@ pub(crate) static RULE: Rule = Rule {
     name: "registry/git-files",
     level: Level::Error,
     summary: "a folder holds files of a git repository, such as HEAD",
-    why: "Git takes a folder with `HEAD`, `objects` and `refs` for a repository, and runs what its `config` names. In a \
-          checkout with such a folder, `git status` in that folder can run a program that the author of a branch has chosen.",
-    fix: "Remove the file. The registry's own `.git` is not meant.",
+    why: "Git takes a folder with `HEAD`, `objects` and `refs` for a repository, and runs the programs that its \
+          `config` names. In a checkout with such a folder, `git status` in that folder can run a program that the \
+          author of a branch chose.",
+    fix: "Remove the file. The registry's own `.git` is not reported.",
     fails: Example::Files(&[("HEAD", "ref: refs/heads/main\n")]),
     marks: "",
     passes: Example::Manifest("\"id\": \"example\""),
@@ -26,7 +27,7 @@ fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>)
         };
         report.about(About { agent, file, ..About::default() }, |report| {
             report
-                .file(format!("{} is a name of git's own, by which a folder becomes a repository", quote(path)))
+                .file(format!("{} is a file of a git repository, which git would read", quote(path)))
                 .help("remove it");
         });
     }

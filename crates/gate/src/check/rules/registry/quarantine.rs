@@ -12,11 +12,12 @@ pub(crate) static RULE: Rule = Rule {
     name: "registry/quarantine",
     level: Level::Warning,
     summary: "quarantine.json names no agent, or cannot be read",
-    why: "The list keeps broken agents from being started and updated. An id that no agent has keeps nothing from being \
-          started. A list that cannot be read is an error: without it every quarantined agent would be started. An entry of a \
-          wrong form is an error too: it keeps its agent in quarantine without end, whatever it was meant to say.",
-    fix: "The file is one JSON object: `{ \"<id>\": \"<reason>\" }`, or, with the last day of the quarantine, \
-          `{ \"<id>\": { \"reason\": \"<reason>\", \"until\": \"YYYY-MM-DD\" } }`. Remove ids of agents that have left.",
+    why: "The list keeps broken agents from being started and updated; an unknown id has no effect. A list that cannot \
+          be read is an error: without it, every quarantined agent would be started. A malformed entry is an error \
+          too: it keeps its agent in quarantine indefinitely, whatever was intended.",
+    fix: "The file is one JSON object: `{ \"<id>\": \"<reason>\" }`, or, with the last day of the quarantine, `{ \
+          \"<id>\": { \"reason\": \"<reason>\", \"until\": \"YYYY-MM-DD\" } }`. Remove the ids of agents that are no \
+          longer in the registry.",
     fails: Example::Files(&[("quarantine.json", "{ \"unknown\": \"crashes at start\" }\n")]),
     marks: "\"unknown\"",
     passes: Example::Files(&[("quarantine.json", "{}\n")]),
@@ -108,13 +109,13 @@ fn check_entry(id: &str, entry: &Value, pointer: &str, report: &mut Reporter<'_>
     {
         let shown = until.as_str().map_or_else(|| "the value of `until`".to_owned(), quote);
         report
-            .value(format!("{pointer}/until"), format!("{shown} is not the date at which the quarantine of {id} ends"))
+            .value(format!("{pointer}/until"), format!("{shown} is not a valid last day for the quarantine of {id}"))
             .grave()
-            .help("write the last day as \"YYYY-MM-DD\", or leave `until` out for a quarantine without end");
+            .help("write the last day as \"YYYY-MM-DD\", or remove `until` if the quarantine has no end");
     }
     for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
         let member = format!("{pointer}/{}", escape_segment(name));
-        let draft = report.key(member, format!("the entry of {id} has a member {}, which has no meaning", quote(name)));
+        let draft = report.key(member, format!("the entry of {id} has the unknown member {}", quote(name)));
         match nearest(name, MEMBERS) {
             Some(near) => draft.help(format!("did you mean `{near}`?")),
             None => draft.help("remove it"),
@@ -170,19 +171,19 @@ mod tests {
                 r#"{ "reason": "x", "until": "2026-02-30" }"#,
                 Level::Error,
                 "\"2026-02-30\"",
-                "`2026-02-30` is not the date at which the quarantine of `held` ends",
+                "`2026-02-30` is not a valid last day for the quarantine of `held`",
             ),
             (
                 r#"{ "reason": "x", "until": 20261231 }"#,
                 Level::Error,
                 "20261231",
-                "the value of `until` is not the date at which the quarantine of `held` ends",
+                "the value of `until` is not a valid last day for the quarantine of `held`",
             ),
             (
                 r#"{ "reason": "x", "untill": "2026-12-31" }"#,
                 Level::Warning,
                 "\"untill\"",
-                "the entry of `held` has a member `untill`, which has no meaning",
+                "the entry of `held` has the unknown member `untill`",
             ),
         ] {
             assert_eq!(findings(entry), [(level, marks.to_owned(), message.to_owned())], "{entry}");

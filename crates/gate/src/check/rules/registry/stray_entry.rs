@@ -9,9 +9,9 @@ pub(crate) static RULE: Rule = Rule {
     name: "registry/stray-entry",
     level: Level::Warning,
     summary: "a folder holds no agent.json",
-    why: "The folder is not published. Mostly its manifest has a wrong name, such as `agents.json`.",
-    fix: "Rename the file, or remove the folder. Folders whose names begin with a dot, `dist` and `__pycache__` are passed \
-          over.",
+    why: "The folder is not published. Usually its manifest has a wrong name, such as `agents.json`.",
+    fix: "Rename the file, or remove the folder. Folders whose names begin with a dot, `dist` and `__pycache__` are \
+          ignored.",
     fails: Example::Files(&[("example/agents.json", "{}\n")]),
     marks: "",
     passes: Example::Manifest("\"id\": \"example\""),

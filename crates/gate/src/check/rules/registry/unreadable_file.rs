@@ -9,8 +9,8 @@ pub(crate) static RULE: Rule = Rule {
     name: "registry/unreadable-file",
     level: Level::Error,
     summary: "a file of an agent cannot be read",
-    why: "A directory, a FIFO or a device in the place of a file, a symbolic link that leads out of the registry, or a file \
-          without read permission: none can be checked or published.",
+    why: "A directory, a FIFO or a device in place of a file, a symbolic link that leads out of the registry, or a \
+          file without read permission cannot be checked or published.",
     fix: "Put a regular file in its place.",
     fails: Example::Files(&[("example/agent.json/file", "a directory in the place of the manifest\n")]),
     marks: "",

@@ -8,9 +8,9 @@ use acp_registry_core::net::{Answer, FetchError, Problem};
 pub(crate) static RULE: Rule = Rule {
     name: "url/dead-link",
     level: Level::Warning,
-    summary: "the repository, web site or licence of an agent is not there",
+    summary: "the repository, website or licence address of an agent does not work",
     why: "People who want to know what they install, or under which terms, find nothing.",
-    fix: "Correct the address, or leave an optional one out.",
+    fix: "Correct the address, or remove an optional one.",
     fails: Example::Online(&Online {
         manifest: Example::Manifest("\"license\": \"MIT\",\n  \"website\": \"https://example.com/gone\""),
         world: "https://example.com/gone answers 404",

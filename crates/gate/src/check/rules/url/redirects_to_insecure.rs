@@ -9,9 +9,9 @@ use acp_registry_core::text::quote;
 pub(crate) static RULE: Rule = Rule {
     name: "url/redirects-to-insecure",
     level: Level::Error,
-    summary: "the address of an archive leads away from public https",
-    why: "A redirect to plain http lets others on the way replace the program; one to a private address makes clients talk to \
-          machines in their own network.",
+    summary: "the address of an archive redirects away from public https",
+    why: "A redirect to plain http lets others replace the program in transit; one to a private address makes clients \
+          connect to machines in their own network.",
     fix: "Name the address that the redirect should lead to, or let the host redirect to public https.",
     fails: Example::Online(&Online {
         manifest: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),

@@ -11,10 +11,10 @@ use acp_registry_core::upstream::SourceError;
 pub(crate) static RULE: Rule = Rule {
     name: "url/server-error",
     level: Level::Warning,
-    summary: "a host could not say whether something is there",
-    why: "It does not answer, answers that it has a trouble, or wants to be left alone, also after several attempts. That says \
-          nothing against the manifest; but it has not been checked.",
-    fix: "Check again later. A host that is often down is a poor place for a program.",
+    summary: "a host gave no usable answer",
+    why: "It did not answer, answered with a server error, or limited requests, even after several attempts. The \
+          manifest may be correct, but it was not checked.",
+    fix: "Check again later. A host that is often down is not suitable for programs.",
     fails: Example::Online(&Online {
         manifest: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
         world: "https://example.com/1.0.0/linux.zip answers 500, three times",
@@ -53,13 +53,13 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         let message = match error {
             SourceError::Fetch(error) => trouble(error),
             SourceError::Malformed { url, expected, message } => {
-                format!("{} answers with something else than {expected}: {}", quote(url), quote(message))
+                format!("{} did not answer with {expected}: {}", quote(url), quote(message))
             }
         };
         let help = match error {
             SourceError::Fetch(error) if error.problem.may_pass() => later(&error.problem, survey),
             SourceError::Fetch(error) if error.problem == Problem::NoSuchHost => no_such_host(survey),
-            _ => "the configured package registry does not answer as one: check its address",
+            _ => "check the address of the configured package registry: its answer is not that of a package registry",
         };
         report.value(pointer, message).help(help);
     }

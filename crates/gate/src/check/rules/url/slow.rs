@@ -12,8 +12,8 @@ pub(crate) static RULE: Rule = Rule {
     name: "url/slow",
     level: Level::Warning,
     summary: "the host of an archive takes more than 5 seconds to answer",
-    why: "Many clients give up, or look broken, before the download begins.",
-    fix: "Publish archives on a host that answers at once.",
+    why: "Many clients time out, or appear to hang, before the download begins.",
+    fix: "Publish archives on a host that answers promptly.",
     fails: Example::Online(&Online {
         manifest: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
         world: "https://example.com/1.0.0/linux.zip answers 200 after 8 seconds",

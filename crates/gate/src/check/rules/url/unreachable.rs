@@ -8,9 +8,9 @@ use acp_registry_core::net::{FetchError, Problem};
 pub(crate) static RULE: Rule = Rule {
     name: "url/unreachable",
     level: Level::Error,
-    summary: "there is nothing to fetch at the address of an archive",
-    why: "Every client of this platform fails to install the agent: its host answers that there is no such file, or that it \
-          may not be read, or there is no such host.",
+    summary: "an archive cannot be fetched from its address",
+    why: "Every client of this platform fails to install the agent: the host answers that the file does not exist or \
+          must not be read, or the host does not exist.",
     fix: "Publish the archive, or correct the address. Files in drafts and private repositories are not public.",
     fails: Example::Online(&Online {
         manifest: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
