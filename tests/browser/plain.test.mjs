@@ -65,7 +65,7 @@ for (const count of [1, 24, 25, 10_000]) {
 
 test('a page that is not there says so, below any path, and leads on', async () => {
   await open('agents/nobody/', async (page) => {
-    assert.equal(await page.locator('h1').textContent(), 'There is no such page');
+    assert.equal(await page.locator('h1').textContent(), 'Page not found');
     const links = await page.locator('main a').evaluateAll((list) => list.map((link) => link.getAttribute('href')));
     assert.equal(links[0], new URL(`${BASE}/`).pathname);
     await page.locator('main a').first().click();

@@ -64,7 +64,7 @@ fn pages_come_with_their_headers_and_follow_changes() {
     assert!(head.starts_with("http/1.1 308") && head.contains("location: /agents/one/"), "{head}");
     for path in ["/nothing", "/../r/one/agent.json", "/%2e%2e/r/one/agent.json"] {
         let (head, body) = served.get(path, "127.0.0.1");
-        assert!(head.starts_with("http/1.1 404") && body.contains("There is no such page"), "{head}");
+        assert!(head.starts_with("http/1.1 404") && body.contains("Page not found"), "{head}");
     }
     assert!(served.get("/", "elsewhere.example").0.starts_with("http/1.1 421"));
 

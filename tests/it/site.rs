@@ -262,7 +262,7 @@ fn a_snapshot_tells_four_states_and_nothing_of_the_machine() {
     ] {
         assert!(page.contains(row), "{row}");
     }
-    assert!(String::from_utf8_lossy(&files["agents/a00001/index.html"]).contains("Not tested: there is no answer"));
+    assert!(String::from_utf8_lossy(&files["agents/a00001/index.html"]).contains("has not been tested yet"));
     for (name, bytes) in &files {
         let text = String::from_utf8_lossy(bytes);
         assert!(!text.contains("THE-STDERR") && !text.contains("THE-COMMAND"), "{name}");

@@ -35,52 +35,52 @@ const fn pages(path: &'static str, about: &'static str) -> Published {
 pub const CONTENTS: &[Published] = &[
     data(
         "registry.json",
-        "The index that clients read: all agents of the stable channel, with everything they need to start them. Further views, if there are any, lie beside it.",
+        "The index that clients read: all agents of the stable channel, with everything that is needed to start them. Further views, if any, are beside it.",
     ),
     data("registry.schema.json", "JSON Schema of the index."),
     data("agent.schema.json", "JSON Schema of an agent’s entry: what each member means."),
     data(
         "schemas/cli/{…}.schema.json",
-        "JSON Schemas of the documents that acp-registry prints: one for each command, `error` for any command that failed, `event` for a line of `--progress json`, and `common` for what they share.",
+        "JSON Schemas of the documents that acp-registry prints: one for each command, `error` for any command that failed, `event` for a line of `--progress json`, and `common` for the parts that they share.",
     ),
     data(
         "{id}.svg",
-        "The icon of an agent: 16×16, drawn in the colour of the text. It has been checked: nothing in it runs or is fetched.",
+        "The icon of an agent: 16×16, drawn in the colour of the text. It is checked to run no code and fetch nothing.",
     ),
     data(
         "history.json",
-        "When agents came, got new versions and went: `time` (RFC 3339), `event` (`added`, `updated` or `withdrawn`), `id`, `name`, `version`, and of updates `from`. Newest first. Only where the history of the registry is known.",
+        "When agents were added, updated and withdrawn: `time` (RFC 3339), `event` (`added`, `updated` or `withdrawn`), `id`, `name`, `version`, and for updates `from`. Newest first. Only if the registry’s history is known.",
     ),
     data("SHA256SUMS", "SHA-256 digests of all other files, in the form that sha256sum reads."),
     of_agent("agents/{id}/agent.json", "The entry of one agent, as in registry.json.", AgentFile::Json),
     of_agent("agents/{id}/index.md", "The page of one agent as Markdown.", AgentFile::Markdown),
     of_agent(
         "agents/{id}/feed.atom",
-        "The versions of one agent as an Atom feed. Only where they are known.",
+        "The versions of one agent as an Atom feed. Only if they are known.",
         AgentFile::Feed,
     ),
     of_agent("agents/{id}/badge.svg", "A badge with the agent’s version, to show elsewhere.", AgentFile::Badge),
-    data("new.atom", "New agents as an Atom feed. Only where the history is known."),
-    data("updated.atom", "New versions of agents as an Atom feed. Only where the history is known."),
-    data("llms.txt", "All agents with a line each, for language models."),
-    data("opensearch.xml", "Lets a browser search here."),
-    data("sitemap.xml", "All pages, for search engines. From 50,000 on, a list of the files that have them."),
-    data("sitemap-{N}.xml", "A part of the pages. Only where there are more than 50,000."),
+    data("new.atom", "New agents as an Atom feed. Only if the history is known."),
+    data("updated.atom", "New versions of agents as an Atom feed. Only if the history is known."),
+    data("llms.txt", "All agents, one per line, for language models."),
+    data("opensearch.xml", "Adds this site to a browser’s search engines."),
+    data("sitemap.xml", "All pages, for search engines. Above 50,000 pages, a list of the files below."),
+    data("sitemap-{N}.xml", "A part of the pages. Only if there are more than 50,000."),
     data("robots.txt", "Allows crawlers to read every page."),
     pages("index.html", "Search, filters and the first agents."),
     pages("all/{N}/index.html", "All agents from A to Z."),
     pages(
         "agents/{id}/index.html",
-        "The page of an agent. Its parts can be linked to: `#zed`, `#jetbrains`, `#codecompanion`, `#avante`, `#emacs`, `#vscode`, `#cli`, `#platforms`, `#capabilities`, `#versions`.",
+        "The page of an agent. Links can lead to its sections: `#zed`, `#jetbrains`, `#codecompanion`, `#avante`, `#emacs`, `#vscode`, `#cli`, `#platforms`, `#capabilities`, `#versions`.",
     ),
     pages("{…}/{…}/index.html", "The agents with one value of a filter, such as os/linux/ or license/open/."),
-    pages("{…}/{…}/{N}/index.html", "What does not fit the first page of these."),
+    pages("{…}/{…}/{N}/index.html", "Further pages of such agents."),
     pages("matrix/index.html", "The capabilities of all agents."),
-    pages("matrix/{N}/index.html", "What does not fit the first page of these."),
-    pages("changes/index.html", "What is new, updated and withdrawn."),
-    pages("changes/{N}/index.html", "What was before."),
+    pages("matrix/{N}/index.html", "Further pages of the capabilities."),
+    pages("changes/index.html", "New, updated and withdrawn agents, newest first."),
+    pages("changes/{N}/index.html", "Earlier changes."),
     pages("editors/index.html", "Editors and other clients."),
-    pages("editors/{…}/index.html", "How agents are added to one of them."),
+    pages("editors/{…}/index.html", "How to set up agents in one of them."),
     pages("docs/index.html", "The documentation."),
     pages(
         "docs/{…}/index.html",
@@ -90,7 +90,7 @@ pub const CONTENTS: &[Published] = &[
     pages("docs/commands/{…}/index.html", "One command with its flags."),
     pages("docs/rules/index.html", "What is checked in a registry."),
     pages("api/index.html", "This page."),
-    pages("404.html", "What a host shows in place of a page that is not there."),
+    pages("404.html", "The page that a host shows for unknown addresses."),
     pages("_headers", "The headers that a host should send, for hosts that read this file."),
     pages(
         "assets/{…}.{digest}.{…}",
@@ -137,9 +137,9 @@ pub(super) fn page<'a>(site: &'a Site, is_there: &dyn Fn(&str) -> bool) -> Api<'
         let rows = CONTENTS.iter().filter(|row| row.is_stable == is_stable).filter(is_wanted);
         rows.map(|row| Row { path: row.path, is_link: is_there(row.path), about: row.about }).collect()
     };
-    let description = "The files of this registry for programs, and what each means.";
+    let description = "The machine-readable files of this registry, and what each one means.";
     Api {
-        f: Frame::new(site, "api/", "Files for programs – ACP agents", description),
+        f: Frame::new(site, "api/", "Machine-readable files – ACP agents", description),
         data: rows(true),
         pages: rows(false),
     }

@@ -42,7 +42,7 @@ struct Way {
 const NEEDS: [(&str, &str); 3] = [
     ("npx", "start at once, if Node.js is installed"),
     ("uvx", "start at once, if uv is installed"),
-    ("binary", "are programs of their own: acp-registry fetches and starts them, or you unpack them yourself"),
+    ("binary", "are standalone programs: acp-registry downloads and starts them, or you unpack them yourself"),
 ];
 
 pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
@@ -57,12 +57,12 @@ pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, 
             .collect()
     };
     let example = listings.iter().find(|listing| listing.agent.distribution.npx.is_some()).or(listings.first());
-    let description = "How agents that speak the Agent Client Protocol are added to editors and other clients.";
+    let description = "How to set up agents that speak the Agent Client Protocol in editors and other clients.";
     let f = Frame::new(site, "editors/", "Editors – ACP agents", description);
     let mut files = vec![page("editors/", &Editors { f, clients: &CLIENTS })?];
     for (at, client) in CLIENTS.iter().enumerate() {
         let path = format!("editors/{}/", client.id);
-        let description = format!("How agents are added to {}, and which there are.", client.about);
+        let description = format!("How to set up agents in {}, and the list of agents.", client.about);
         let setup = |listing: &Listing<'_>| setups(listing, site.registry_url.as_deref()).into_iter().nth(at);
         let editor = Editor {
             f: Frame::new(site, &path, &format!("{} – ACP agents", client.title), &description),

@@ -65,7 +65,7 @@ fn summary(change: &Change) -> String {
     match from {
         Some(from) => format!("{name} {version} follows {from}."),
         None if *kind == "added" => format!("{name} {version} is in the registry."),
-        None => format!("{name} is not in the registry any more; its last version was {version}."),
+        None => format!("{name} is no longer in the registry; its last version was {version}."),
     }
 }
 

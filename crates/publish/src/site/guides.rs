@@ -22,19 +22,19 @@ pub(super) const GUIDES: [Guide; 4] = [
     Guide {
         id: "user",
         title: "Use agents",
-        about: "Find agents, install them, start them from an editor, and keep them as new as you want.",
+        about: "Find agents, install them, start them from an editor, and keep them up to date.",
         text: include_str!("../../../../docs/guides/user.md"),
     },
     Guide {
         id: "contributor",
         title: "Add an agent, or change one",
-        about: "From a package or a release to a pull request that passes: manifest, icon, sign-in, checks.",
+        about: "From a package or a release to a pull request that passes its checks: manifest, icon, sign-in.",
         text: include_str!("../../../../docs/guides/contributor.md"),
     },
     Guide {
         id: "maintainer",
         title: "Run a registry",
-        about: "Create a registry, check it, publish it, keep it up to date, and what to do when an agent fails.",
+        about: "Create, check and publish a registry, keep it up to date, and handle agents that fail.",
         text: include_str!("../../../../docs/guides/maintainer.md"),
     },
     Guide {
@@ -50,7 +50,7 @@ pub(super) const REFERENCE: [Guide; 9] = [
     Guide {
         id: "registries",
         title: "Set up a registry",
-        about: "Create a registry, move an existing one, add agents, and what each file is for.",
+        about: "Create a registry, move an existing one, add agents, and look up what each file is for.",
         text: include_str!("../../../../docs/registries.md"),
     },
     Guide {
@@ -98,7 +98,7 @@ pub(super) const REFERENCE: [Guide; 9] = [
     Guide {
         id: "library",
         title: "The library",
-        about: "The same from Rust.",
+        about: "Use the registry from Rust.",
         text: include_str!("../../../../docs/library.md"),
     },
 ];
@@ -160,8 +160,7 @@ struct ShownGuide<'a> {
 }
 
 pub(super) fn pages(site: &Site) -> Result<Vec<File>, SiteError> {
-    let description =
-        "How agents are used, added, published and built into other programs, and the rules of the registry.";
+    let description = "How to use, add and publish agents and use them from programs, and the rules of the registry.";
     let f = Frame::new(site, "docs/", "Documentation – ACP agents", description);
     let mut files = vec![page("docs/", &Docs { f, guides: &GUIDES, reference: &REFERENCE })?];
     for guide in GUIDES.iter().chain(&REFERENCE) {

@@ -75,7 +75,7 @@ pub(super) fn matrix(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>,
     let pages = listings.len().div_ceil(PAGE).max(1);
     let one = |number: usize| {
         let path = if number == 1 { "matrix/".to_owned() } else { format!("matrix/{number}/") };
-        let description = "Which agent can do what, as they answered when they were last started.";
+        let description = "The capabilities that each agent reported when it was last started.";
         let matrix = Matrix {
             f: Frame::new(site, &path, "Capabilities of all agents – ACP agents", description),
             labels: capabilities().map(|(_, value)| value.label).collect(),

@@ -43,7 +43,7 @@ fn open_search(base_url: &str) -> io::Result<Vec<u8>> {
 fn llms(site: &Site, listings: &[Listing<'_>]) -> String {
     let mut out = format!(
         "# ACP agents\n\n> {} the Agent Client Protocol, with the ways to install and start them.\n\n## Data\n\n\
-         - [registry.json]({base}/registry.json): all agents\n- [agent.schema.json]({base}/agent.schema.json): what a member means\n\
+         - [registry.json]({base}/registry.json): all agents\n- [agent.schema.json]({base}/agent.schema.json): the meaning of each member\n\
          - [All files]({base}/api/): what else there is\n\n## Documentation\n\n",
         text::agents_that_speak(listings.len()),
         base = site.base_url

@@ -187,6 +187,6 @@ fn home<'a>(site: &'a Site, listings: &'a [Listing<'a>]) -> Home<'a> {
 fn not_found(site: &Site) -> NotFound<'_> {
     let path = url::Url::parse(&site.base_url).map_or_else(|_| "/".to_owned(), |url| url.path().to_owned());
     let root = format!("{}/", path.trim_end_matches('/'));
-    let frame = Frame::new(site, "", "There is no such page", "There is no such page.");
+    let frame = Frame::new(site, "", "Page not found", "Page not found.");
     NotFound { f: Frame { root, path: None, ..frame } }
 }
