@@ -11,23 +11,35 @@ pub(super) const MESSAGES: u64 = 10_000;
 
 /// A program wrote more than it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Overflow {
-    /// A line is longer than [`LINE`].
+pub enum Overflow {
+    /// A line is longer than it may be.
     Line,
-    /// There is more than [`TOTAL`].
+    /// There is more in all than there may be.
     Total,
-    /// There are more than [`MESSAGES`] messages.
+    /// There are more messages than there may be.
     Messages,
 }
 
 /// Splits what a program writes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Lines {
+    longest: usize,
     rest: Vec<u8>,
     total: u64,
 }
 
+impl Default for Lines {
+    fn default() -> Self {
+        Self::up_to(LINE)
+    }
+}
+
 impl Lines {
+    /// Lines of at most so many bytes.
+    pub(super) fn up_to(longest: usize) -> Self {
+        Self { longest, rest: Vec::new(), total: 0 }
+    }
+
     /// Takes a piece of output, and gives the lines that end in it, without their line ends.
     pub(super) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Vec<u8>>, Overflow> {
         self.total += bytes.len() as u64;
@@ -36,13 +48,13 @@ impl Lines {
             let mut line = std::mem::take(&mut self.rest);
             line.extend_from_slice(&bytes[..at]);
             bytes = &bytes[at + 1..];
-            if line.len() > LINE {
+            if line.len() > self.longest {
                 return Err(Overflow::Line);
             }
             lines.push(line);
         }
         self.rest.extend_from_slice(bytes);
-        if self.rest.len() > LINE {
+        if self.rest.len() > self.longest {
             return Err(Overflow::Line);
         }
         if self.total > TOTAL {

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! request ─→ connection ─→ answer ─→ auth, features ─→ verdict
-//!                └─ lines, message            probes ─┘
+//!          wire, lines ─┴─ message             probes ─┘
 //! ```
 //!
 //! * [`check()`]: the whole of it, from the launch to the [`Outcome`]
 //! * [`Conversation`]: the same step by step, to sign in and out: an [`AuthMethod`] and its [`Way`]
+//! * [`Peer`]: a running agent, to which lines are written and from which they are read, as they are
 //! * [`Outcome`]: what programs and people are told, with its JSON form
 //! * [`Handshake`], [`AuthMethod`], [`Features`]: what the agent has answered
 //! * [`set_variables`]: the variables that a manifest or a person adds, without those that belong to the system
@@ -46,7 +47,7 @@ mod lines;
 mod message;
 mod options;
 mod outcome;
-mod probe;
+mod peer;
 mod probes;
 mod request;
 mod session;
@@ -55,18 +56,22 @@ mod spoken;
 mod variables;
 mod warnings;
 mod way;
+mod wire;
 
 pub use answer::Handshake;
 pub use auth::{AuthMethod, TypeSource};
-pub use check::check;
+pub use check::{Options, SetupError, check, in_proportion};
 pub use connection::Relay;
 pub use conversation::{Conversation, OpenError, Reply};
 pub use failure::{Reason, Verdict};
 pub use features::Features;
-pub use options::{Options, SetupError};
-pub use outcome::{Outcome, Timing};
-pub use probe::{Probe, Probes};
+pub use lines::Overflow;
+pub use outcome::{Outcome, Reason, Timing, Verdict};
+pub use peer::{Peer, StartError};
+pub use probes::{Probe, Probes};
+pub use request::{initialize as initialize_params, refusal};
 pub use session::{ConfigOption, Session};
 pub use spoken::Listener;
 pub use variables::{ReservedVariable, set_variables};
 pub use way::{TerminalWay, Variable, Way, WayError};
+pub use wire::Silence;

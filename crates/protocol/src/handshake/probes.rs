@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::answer::Handshake;
-use super::connection::{Connection, Silence};
-use super::message::{Body, Response};
-use super::probe::{NEW, Probe};
+use super::connection::Connection;
+use super::message::{Body, Response, RpcError};
 use super::request;
 use super::session::Session;
 use super::silence::explain;
+use super::wire::Silence;
 use acp_registry_core::sys::process::Tree;
 use acp_registry_core::text::quote;
 

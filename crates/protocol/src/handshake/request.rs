@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 ///
 /// Agents offer only those authentication methods that the client can carry out, and some refuse clients without a file
 /// system, so that this one claims what a full client can do.
-pub(super) fn initialize(version: u16) -> Value {
+#[must_use]
+pub fn initialize(version: u16) -> Value {
     let info = json!({ "name": "acp-registry", "title": "ACP Registry", "version": env!("CARGO_PKG_VERSION") });
     let mut params = json!({
         "protocolVersion": version,
@@ -58,7 +59,8 @@ pub(super) fn request(id: u64, method: &str, params: &Value) -> Vec<u8> {
 }
 
 /// The answer to a request of the agent, which this client never carries out. `id` is JSON as the agent has written it.
-pub(super) fn refusal(id: &serde_json::value::RawValue, method: &str) -> Vec<u8> {
+#[must_use]
+pub fn refusal(id: &serde_json::value::RawValue, method: &str) -> Vec<u8> {
     let known = ["fs/", "terminal/", "session/request_permission", "elicitation/"];
     let (code, message) = if known.iter().any(|prefix| method.starts_with(prefix)) {
         (-32603, "this client carries nothing out")

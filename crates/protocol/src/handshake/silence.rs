@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::connection::{Connection, Silence, Stray};
-use super::failure::{Failure, Reason};
+use super::connection::{Connection, Stray};
 use super::lines::{LINE, MESSAGES, Overflow, TOTAL};
 use super::message;
+use super::outcome::{Failure, Reason};
+use super::wire::Silence;
 use acp_registry_core::cause;
 use acp_registry_core::text::quote;
 

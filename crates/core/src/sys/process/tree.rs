@@ -149,14 +149,24 @@ impl Tree {
     /// Ends the tree: waits 2 s for the program to end, asks all processes to end, waits 2 s, and kills the rest.
     ///
     /// Close the program's stdin before, and keep reading its output, since it may wait for either.
-    pub async fn end(mut self) -> Ending {
+    pub async fn end(self) -> Ending {
+        self.end_within(GRACE).await
+    }
+
+    /// Asks the program and everything that it has started to end, where the system knows how to ask.
+    pub fn terminate(&self) {
+        self.identity.terminate(&*self.child);
+    }
+
+    /// Like [`end`](Self::end), with another time limit for each of its two steps.
+    pub async fn end_within(mut self, grace: Duration) -> Ending {
         let (mut left_behind, mut survivors) = (0, 0);
-        if timeout(GRACE, self.wait()).await.is_ok() {
+        if timeout(grace, self.wait()).await.is_ok() {
             left_behind = self.identity.alive();
         }
         if self.exit.is_none() || left_behind > 0 {
             self.identity.terminate(&*self.child);
-            if !self.is_gone_within(GRACE, How::Terminated).await {
+            if !self.is_gone_within(grace, How::Terminated).await {
                 let until = Instant::now() + HUNT;
                 while Instant::now() < until {
                     self.identity.kill(&mut *self.child);
