@@ -13,6 +13,7 @@
 //! |---|---|---|
 //! | `crates/core` | what every part needs | [`archive`], [`cause`], [`digest`], [`json`], [`manifest`], [`net`], [`registry`], [`source`], [`sums`], [`sys`], [`text`], [`upstream`] |
 //! | `crates/protocol` | speak the protocol to an agent | [`handshake`] |
+//! | `crates/examine` | examine how agents keep to the protocol | [`examination`] |
 //! | `crates/client` | use agents | [`session`], [`index`], [`resolve`], [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`] |
 //! | `crates/gate` | keep a registry | [`config`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
 //! | `crates/publish` | what readers see | [`build`], [`tree`], [`history`], [`diff`], [`site`], [`server`], [`upload`] |
@@ -31,6 +32,7 @@
 //! | plan | which version of an agent is installed, for which platform, from where |
 //! | receipt | what was installed, written beside it |
 //! | finding | what a rule reports about a file |
+//! | examination | the results of all checks of an agent up to a level |
 //! | survey | the answers of package registries and hosts about everything that manifests name |
 //!
 //! # Modules
@@ -41,9 +43,9 @@
 //! validate   registry ── select ── (survey, verify ──) check ── report
 //! build      registry ── check ── tree ── (history ──) site ── report
 //! serve      registry ── check ── tree ── (history ──) site ── server
-//! verify     registry ── select ── install ── handshake ── report
+//! verify     registry ── select ── install ── handshake (── examination) ── report
 //! report     report (documents of validate and verify)
-//! probe      handshake ── report
+//! probe      handshake (── examination) ── report
 //! doctor     store ── handshake ── doctor ── report
 //! login      store ── handshake ── login ── report
 //! install    session: index ── resolve ── install ── store
@@ -66,6 +68,7 @@
 //! | [`survey`] | GATHER: what the world outside says of everything that manifests name, each thing asked for once; and, put in beside it, how agents behave |
 //! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry, and a survey if there is one, to findings |
 //! | [`handshake`] | HANDSHAKE: an agent is started, spoken to, judged and ended; a command to an outcome |
+//! | [`examination`] | EXAMINE: an agent is tried by checks, a file each, that rest on pages of the protocol; a command to results |
 //! | [`install`] | INSTALL: what a manifest names, put below a directory by npm, uv or the HTTP client; a distribution to a program |
 //! | [`index`] | READ: a published index, leniently, with copies from one run to the next; a place to the agents it has |
 //! | [`session`] | USE: the entry point of programs that use agents: open an index, choose an agent, install it, start it |
@@ -121,6 +124,7 @@ pub mod report;
 
 pub use acp_registry_client::{doctor, index, install, lockfile, login, resolve, session, settings, store, update};
 pub use acp_registry_core::{archive, cause, digest, json, manifest, net, registry, source, sums, sys, text, upstream};
+pub use acp_registry_examine::examination;
 pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffold, select, survey, verify};
 pub use acp_registry_protocol::handshake;
 pub use acp_registry_publish::{build, diff, history, server, site, tree, upload};

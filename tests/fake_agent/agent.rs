@@ -159,7 +159,7 @@ fn wait_for_end() {
     io::copy(&mut io::stdin(), &mut io::sink()).unwrap();
 }
 
-fn forever() -> ! {
+pub(crate) fn forever() -> ! {
     loop {
         sleep(Duration::from_mins(10));
     }

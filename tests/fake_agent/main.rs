@@ -1,4 +1,5 @@
-//! An agent for tests: `fake-agent CASE [ARGUMENT…]`. Each case of [`agent::run`] is one way to behave.
+//! An agent for tests: `fake-agent CASE [ARGUMENT…]`. Each case of [`agent::run`] is one way to behave, and
+//! `played EXCHANGE` is a good agent but for what an exchange shows.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stderr,
@@ -8,7 +9,12 @@
 #![allow(clippy::exit, reason = "agents end in the middle of things")]
 
 mod agent;
+mod played;
 
 fn main() {
-    agent::run(&std::env::args().skip(1).collect::<Vec<_>>());
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("played") => played::run(arguments.get(1).map_or("", String::as_str)),
+        _ => agent::run(&arguments),
+    }
 }

@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("core", "archive", &["manifest", "sys", "text"]),
     ("core", "registry", &["manifest", "sys"]),
     ("protocol", "handshake", &["cause", "manifest", "sys", "text"]),
+    ("examine", "examination", &["handshake", "sys", "text"]),
     ("client", "install", &["archive", "cause", "digest", "json", "manifest", "net", "sys", "text", "upstream"]),
     ("client", "index", &["digest", "json", "manifest", "net", "registry", "sys", "text"]),
     ("client", "resolve", &["digest", "install", "manifest", "sys", "text"]),

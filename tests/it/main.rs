@@ -27,6 +27,7 @@ mod docs;
 mod doctor;
 mod documents;
 mod dry_runs;
+mod examine;
 mod extensions;
 mod failures;
 #[cfg(unix)]

@@ -1,0 +1,63 @@
+//! The checks: one file a check, in a folder a level. A check is registered in its folder's `mod.rs` and nowhere else.
+
+mod protocol;
+
+use super::check::Check;
+
+/// Every check, ordered by id.
+pub static CHECKS: &[&Check] = &protocol::CHECKS;
+
+/// The check of this id.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Check> {
+    CHECKS.iter().copied().find(|check| check.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::examination::Level;
+
+    #[test]
+    fn the_table_is_sorted_and_whole() {
+        assert!(CHECKS.is_sorted_by(|a, b| a.id < b.id));
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/examination/checks");
+        let mut files = BTreeSet::new();
+        for level in Level::ALL.into_iter().filter(|level| *level > Level::Handshake) {
+            for file in fs::read_dir(here.join(level.as_str())).unwrap().map(|file| file.unwrap().path()) {
+                let stem = file.file_stem().unwrap().to_str().unwrap().replace('_', "-");
+                if stem != "mod" {
+                    files.insert(format!("{}/{stem}", level.as_str()));
+                }
+            }
+        }
+        assert_eq!(files, CHECKS.iter().map(|check| check.id.to_owned()).collect());
+        for check in CHECKS {
+            assert_eq!(check.id.split('/').next(), Some(check.level.as_str()), "{}", check.id);
+            assert_eq!(find(check.id).map(|found| found.id), Some(check.id));
+        }
+        assert!(find("protocol/nothing").is_none());
+    }
+
+    #[test]
+    fn every_check_is_documented() {
+        for check in CHECKS {
+            assert!(!check.summary.ends_with('.') && check.summary.len() > 10, "{}: a fragment", check.id);
+            for text in [check.why, check.fix] {
+                assert!(text.len() > 10 && text.ends_with('.'), "{}: {text:?} must be whole sentences", check.id);
+            }
+            assert!(check.spec.starts_with("protocol/v1/"), "{}", check.id);
+            for exchange in [check.fails, check.passes] {
+                for line in exchange.lines() {
+                    let said = line.strip_prefix("client ").or_else(|| line.strip_prefix("agent "));
+                    assert!(said.is_some_and(|said| !said.is_empty()), "{}: {line}", check.id);
+                }
+            }
+            assert_ne!(check.fails, check.passes, "{}", check.id);
+        }
+    }
+}

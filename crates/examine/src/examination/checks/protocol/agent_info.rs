@@ -1,0 +1,25 @@
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/agent-info",
+    level: Level::Protocol,
+    force: Force::Should,
+    spec: "protocol/v1/initialization",
+    summary: "tells its name and version in `agentInfo`",
+    why: "Agents should tell their name and version in the answer to `initialize`; people see them in logs and reports. A later version of the protocol will require them.",
+    fix: "Put `agentInfo` with `name` and `version` into the result of `initialize`.",
+    fails: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}}}
+agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"authMethods":[{"id":"login","name":"Log in"}]}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}}}
+agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}"#,
+    run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    match agent.result().get("agentInfo") {
+        Some(info) if info.is_object() => Ok(()),
+        _ => Err(Trouble::Fail("tells neither its name nor its version".to_owned())),
+    }
+}

@@ -1,0 +1,51 @@
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/auth-required",
+    level: Level::Protocol,
+    force: Force::Observed,
+    spec: "protocol/v1/schema",
+    summary: "asks for a sign-in with the code -32000",
+    why: "The schema has a code for what needs a sign-in first. Clients offer the ways to sign in when they see it; another code is shown as an error.",
+    fix: "Answer `session/new` with the code -32000 as long as nobody has signed in.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"You are not logged in"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}"#,
+    run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let params = agent.session_params();
+    match agent.ask("session/new", &params).await? {
+        Ok(_) => Err(Trouble::NotExercised("the agent opens a session without a sign-in".to_owned())),
+        Err(error) if error.asks_for_sign_in() => Ok(()),
+        Err(error) if speaks_of_sign_in(&error.message) => {
+            Err(Trouble::Fail(format!("asks for a sign-in with {}", error.describe())))
+        }
+        Err(error) => {
+            Err(Trouble::NotExercised(format!("the agent opens no session for another reason: {}", error.describe())))
+        }
+    }
+}
+
+/// Whether an error is about signing in, by the words that agents use for it.
+fn speaks_of_sign_in(message: &str) -> bool {
+    let message = message.to_lowercase();
+    ["authenticat", "unauthorized", "not logged in", "log in", "login", "not signed in", "sign in"]
+        .iter()
+        .any(|words| message.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_sign_ins_are_told_from_others() {
+        assert!(speaks_of_sign_in("Please log in first") && speaks_of_sign_in("Authentication required"));
+        assert!(!speaks_of_sign_in("No model is configured") && !speaks_of_sign_in("Internal error"));
+    }
+}

@@ -1,0 +1,28 @@
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/before-initialize",
+    level: Level::Protocol,
+    force: Force::Observed,
+    spec: "protocol/v1/initialization",
+    summary: "refuses a session before `initialize`",
+    why: "A connection begins with `initialize`, by which both sides agree on a version and on what they can do. An agent that opens a session before knows neither.",
+    fix: "Answer everything but `initialize` with an error as long as `initialize` was not called.",
+    fails: r#"agent starts
+client {"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}"#,
+    passes: r#"agent starts
+client {"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"initialize comes first"}}"#,
+    run: Run::Talk(Setup::Silent, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let params = agent.session_params();
+    match agent.ask("session/new", &params).await? {
+        Ok(_) => Err(Trouble::Fail("opens a session before `initialize`".to_owned())),
+        Err(_) => Ok(()),
+    }
+}

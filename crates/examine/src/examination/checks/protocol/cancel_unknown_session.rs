@@ -1,0 +1,30 @@
+use serde_json::json;
+
+use crate::examination::agent::{Agent, NO_SESSION, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/cancel-unknown-session",
+    level: Level::Protocol,
+    force: Force::Must,
+    spec: "protocol/v1/overview",
+    summary: "goes on after `session/cancel` for a session that it does not have, and does not answer it",
+    why: "Notifications never receive responses, and a client may cancel a session that has just ended. An agent that ends then takes all other sessions with it.",
+    fix: "Ignore `session/cancel` for sessions that are not there.",
+    fails: r#"client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"acp-registry-no-such-session"}}
+agent ends"#,
+    passes: r#"client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"acp-registry-no-such-session"}}
+client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.notify("session/cancel", &json!({ "sessionId": NO_SESSION })).await;
+    agent.is_alive("`session/cancel` for a session that it does not have").await?;
+    match agent.nameless_answer() {
+        Some(_) => Err(Trouble::Fail("answers `session/cancel`, which is a notification".to_owned())),
+        None => Ok(()),
+    }
+}

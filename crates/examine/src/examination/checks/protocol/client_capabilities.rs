@@ -1,0 +1,25 @@
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/client-capabilities",
+    level: Level::Protocol,
+    force: Force::Should,
+    spec: "protocol/v1/initialization",
+    summary: "answers a client without capabilities",
+    why: "All capabilities of a client are optional, and agents should support all combinations: some clients have no file system and no terminal.",
+    fix: "Do without what the client does not have, or tell it later, when it is needed.",
+    fails: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
+agent {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"fs is required"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
+agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}"#,
+    run: Run::Talk(Setup::Bare, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    match &agent.initialized {
+        Ok(_) => Ok(()),
+        Err(text) => Err(Trouble::Fail(format!("{text} where the client has no capabilities"))),
+    }
+}

@@ -1,0 +1,27 @@
+use std::time::Duration;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/ends-with-input",
+    level: Level::Protocol,
+    force: Force::Observed,
+    spec: "protocol/v1/transports",
+    summary: "ends within 5 seconds after its stdin is closed",
+    why: "A client closes the stdin of an agent, and ends the process. An agent that goes on stays behind when its client has crashed.",
+    fix: "End when stdin ends.",
+    fails: r#"client closes stdin
+agent goes on"#,
+    passes: r#"client closes stdin
+agent ends"#,
+    run: Run::Talk(Setup::Ending, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    match agent.close_input(Duration::from_secs(5)).await {
+        Some(_) => Ok(()),
+        None => Err(Trouble::Fail("goes on for more than 5 s after its stdin was closed".to_owned())),
+    }
+}

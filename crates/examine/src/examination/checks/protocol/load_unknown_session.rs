@@ -1,0 +1,30 @@
+use serde_json::json;
+
+use crate::examination::agent::{Agent, NO_SESSION, Trouble, refused};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/load-unknown-session",
+    level: Level::Protocol,
+    force: Force::Observed,
+    spec: "protocol/v1/schema",
+    summary: "refuses to load a session that it does not have",
+    why: "The schema has a code for resources that are not found. A client that is told that a session was loaded shows an empty conversation for the one that is lost.",
+    fix: "Answer `session/load` for an unknown session with an error, such as -32002.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"acp-registry-no-such-session","cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":null}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"acp-registry-no-such-session","cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not found"}}"#,
+    run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    if agent.result().pointer("/agentCapabilities/loadSession") != Some(&json!(true)) {
+        return Err(Trouble::NotExercised("`loadSession` is not advertised".to_owned()));
+    }
+    let mut params = agent.session_params();
+    params["sessionId"] = NO_SESSION.into();
+    let answer = agent.ask("session/load", &params).await?;
+    refused(&answer, "`session/load` for a session that it does not have")
+}

@@ -1,0 +1,23 @@
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/malformed-line",
+    level: Level::Protocol,
+    force: Force::Observed,
+    spec: "protocol/v1/transports",
+    summary: "survives a line that is not JSON",
+    why: "A client must not write such a line. When one does, because of a defect or a broken pipe, one message should be lost, and not all sessions.",
+    fix: "Ignore the line, or answer it with the code -32700 and the id `null`, and read on.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":
+agent ends"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":
+agent {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+    run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.write("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\n").await;
+    agent.is_alive("a line that is not JSON").await
+}

@@ -1,0 +1,26 @@
+use crate::examination::agent::Trouble;
+use crate::examination::check::{Check, Force, Run};
+use crate::examination::level::Level;
+use crate::examination::messages::Heard;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/messages",
+    level: Level::Protocol,
+    force: Force::Must,
+    spec: "protocol/v1/transports",
+    summary: "writes messages of the form that the protocol gives them",
+    why: "What an agent writes to stdout must be valid messages: of JSON-RPC 2.0, and with the members that the schema requires.",
+    fix: "Write the message as the schema has it.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":"-32601","message":"Method not found"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    run: Run::Heard(run),
+};
+
+fn run(heard: &Heard) -> Result<(), Trouble> {
+    match heard.invalid.text() {
+        Some(text) => Err(Trouble::Fail(format!("writes a message that is not valid: {text}"))),
+        None => Ok(()),
+    }
+}

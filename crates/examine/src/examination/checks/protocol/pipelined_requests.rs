@@ -1,0 +1,43 @@
+use serde_json::{Value, json};
+
+use crate::examination::agent::{Agent, PING, Trouble, silent};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/pipelined-requests",
+    level: Level::Protocol,
+    force: Force::Must,
+    spec: "protocol/v1/extensibility",
+    summary: "answers all requests that come at once",
+    why: "A client need not wait for one answer before it sends the next request, and each request must be answered with its id.",
+    fix: "Read all lines of what arrives at once, and answer each.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{"number":1}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}
+client {"jsonrpc":"2.0","id":3,"method":"_acp-registry/ping","params":{"number":2}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{"number":1}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}
+client {"jsonrpc":"2.0","id":3,"method":"_acp-registry/ping","params":{"number":2}}
+agent {"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found"}}"#,
+    run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
+};
+
+/// How many requests are sent at once.
+const REQUESTS: usize = 20;
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let ids: Vec<Value> = (1..=REQUESTS).map(|number| json!(format!("pipelined-{number}"))).collect();
+    let lines: Vec<String> =
+        ids.iter().zip(1..).map(|(id, number)| agent.line_of(id, PING, &json!({ "number": number }))).collect();
+    agent.write(&lines.concat()).await;
+    for (answered, id) in ids.iter().enumerate() {
+        let Err(silence) = agent.answer(id).await else { continue };
+        return Err(match silent(silence, PING) {
+            Trouble::Silent(_) if answered > 0 => {
+                Trouble::Fail(format!("does not answer all of {REQUESTS} requests at once"))
+            }
+            other => other,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,26 @@
+use serde_json::json;
+
+use crate::examination::agent::{Agent, NO_SESSION, Trouble, refused};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/prompt-unknown-session",
+    level: Level::Protocol,
+    force: Force::Observed,
+    spec: "protocol/v1/schema",
+    summary: "refuses a prompt for a session that it does not have",
+    why: "The schema has a code for resources that are not found. A client that is told that a turn has ended believes that the prompt was read.",
+    fix: "Answer `session/prompt` for an unknown session with an error, such as -32002.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"acp-registry-no-such-session","prompt":[{"type":"text","text":"Hello"}]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"acp-registry-no-such-session","prompt":[{"type":"text","text":"Hello"}]}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not found"}}"#,
+    run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let params = json!({ "sessionId": NO_SESSION, "prompt": [{ "type": "text", "text": "Hello" }] });
+    let answer = agent.ask("session/prompt", &params).await?;
+    refused(&answer, "`session/prompt` for a session that it does not have")
+}

@@ -1,0 +1,30 @@
+use std::time::Duration;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/sigterm",
+    level: Level::Protocol,
+    force: Force::Observed,
+    spec: "protocol/v1/transports",
+    summary: "ends within 5 seconds after SIGTERM",
+    why: "A client ends the process of an agent. One that ignores SIGTERM has to be killed, and cannot clean up.",
+    fix: "End on SIGTERM, or do not handle it.",
+    fails: r#"client sends SIGTERM
+agent goes on"#,
+    passes: r#"client sends SIGTERM
+agent ends"#,
+    run: Run::Talk(Setup::Own, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    if !cfg!(unix) {
+        return Err(Trouble::NotExercised("this system has no signals".to_owned()));
+    }
+    match agent.terminate(Duration::from_secs(5)).await {
+        Some(_) => Ok(()),
+        None => Err(Trouble::Fail("goes on for more than 5 s after SIGTERM".to_owned())),
+    }
+}

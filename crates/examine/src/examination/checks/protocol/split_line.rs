@@ -1,0 +1,37 @@
+use acp_registry_core::text::quote;
+use serde_json::json;
+
+use crate::examination::agent::{Agent, PING, Trouble, silent};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/split-line",
+    level: Level::Protocol,
+    force: Force::Must,
+    spec: "protocol/v1/transports",
+    summary: "reads a line that arrives in single bytes",
+    why: "Messages are delimited by line ends, not by how a pipe delivers them. A character of several bytes may arrive in parts, too.",
+    fix: "Gather bytes up to the line end before they are decoded as UTF-8 and read as JSON.",
+    fails: r#"client {"jsonrpc":"2.0","id":"zwölf 🦀","method":"_acp-registry/ping","params":{}}
+agent {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":"zwölf 🦀","method":"_acp-registry/ping","params":{}}
+agent {"jsonrpc":"2.0","id":"zwölf 🦀","error":{"code":-32601,"message":"Method not found"}}"#,
+    run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let id = json!("zwölf 🦀");
+    let line = agent.line_of(&id, PING, &json!({}));
+    agent.write_bytewise(&line).await;
+    let Err(silence) = agent.answer(&id).await else { return Ok(()) };
+    if let Some(other) = agent.other_ids().next() {
+        let (sent, other) = (quote(&id.to_string()), quote(&other.to_string()));
+        return Err(Trouble::Fail(format!("answers the id {sent}, sent in single bytes, with the id {other}")));
+    }
+    Err(match silent(silence, PING) {
+        Trouble::Silent(_) => Trouble::Silent("does not answer a request that was sent in single bytes".to_owned()),
+        Trouble::Fail(text) => Trouble::Fail(format!("{text}, which was sent in single bytes")),
+        other @ Trouble::NotExercised(_) => other,
+    })
+}

@@ -1,0 +1,27 @@
+use crate::examination::agent::Trouble;
+use crate::examination::check::{Check, Force, Run};
+use crate::examination::level::Level;
+use crate::examination::messages::Heard;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/stdout",
+    level: Level::Protocol,
+    force: Force::Must,
+    spec: "protocol/v1/transports",
+    summary: "writes nothing but messages to stdout",
+    why: "An agent must not write anything to stdout that is not a message. Clients that read it strictly end the connection at the first line of prose.",
+    fix: "Write logs to stderr, also those of libraries.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
+agent Handling a request
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    run: Run::Heard(run),
+};
+
+fn run(heard: &Heard) -> Result<(), Trouble> {
+    match heard.noise.text() {
+        Some(text) => Err(Trouble::Fail(format!("writes a line to stdout that is not a message: {text}"))),
+        None => Ok(()),
+    }
+}

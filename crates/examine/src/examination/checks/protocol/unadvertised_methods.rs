@@ -1,0 +1,39 @@
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/unadvertised-methods",
+    level: Level::Protocol,
+    force: Force::Must,
+    spec: "protocol/v1/initialization",
+    summary: "asks for no file and no terminal that the client does not have",
+    why: "An agent must treat all capabilities that a client leaves out as unsupported, and must not call their methods.",
+    fix: "Look at `clientCapabilities` before `fs/*` and `terminal/*` are called.",
+    fails: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
+agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}
+client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":"r1","method":"fs/read_text_file","params":{"sessionId":"s1","path":"/etc/hostname"}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
+agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}
+client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}"#,
+    run: Run::Talk(Setup::Bare, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    if let Err(text) = &agent.initialized {
+        return Err(Trouble::NotExercised(format!("the agent {text} where the client has no capabilities")));
+    }
+    let params = agent.session_params();
+    // Whether there is a session is of no account: what counts is what the agent asks for until it knows.
+    let answer = agent.ask("session/new", &params).await;
+    let has_capability = |method: &&String| !method.starts_with("fs/") && !method.starts_with("terminal/");
+    if let Some(method) = agent.asked().iter().find(|method| !has_capability(method)) {
+        return Err(Trouble::Fail(format!("calls {}, which the client does not have", quote(method))));
+    }
+    answer.map(|_| ())
+}

@@ -1,0 +1,25 @@
+use serde_json::json;
+
+use crate::examination::agent::{Agent, Trouble, error_of_code};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/unknown-extension",
+    level: Level::Protocol,
+    force: Force::Should,
+    spec: "protocol/v1/extensibility",
+    summary: "answers an unknown extension with the code -32601",
+    why: "A custom request must be answered, and one that is not recognized should be answered with the error for unknown methods. Clients find out by it what an agent has.",
+    fix: "Answer every request of an unknown method with the code -32601.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/unknown","params":{}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/unknown","params":{}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let method = "_acp-registry/unknown";
+    error_of_code(&agent.ask(method, &json!({})).await?, -32_601, "an unknown method")
+}

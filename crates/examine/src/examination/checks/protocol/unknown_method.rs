@@ -1,0 +1,25 @@
+use serde_json::json;
+
+use crate::examination::agent::{Agent, Trouble, error_of_code};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/unknown-method",
+    level: Level::Protocol,
+    force: Force::Must,
+    spec: "protocol/v1/overview",
+    summary: "answers an unknown method with the code -32601",
+    why: "All methods follow the error handling of JSON-RPC 2.0, which has a code for methods that are not there. By it, clients tell an older agent from a broken one.",
+    fix: "Answer every request of an unknown method with the code -32601.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"acp-registry/unknown","params":{}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"acp-registry/unknown","params":{}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let method = "acp-registry/unknown";
+    error_of_code(&agent.ask(method, &json!({})).await?, -32_601, "an unknown method")
+}

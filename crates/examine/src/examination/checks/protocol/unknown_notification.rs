@@ -1,0 +1,32 @@
+use serde_json::json;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/unknown-notification",
+    level: Level::Protocol,
+    force: Force::Should,
+    spec: "protocol/v1/extensibility",
+    summary: "ignores unknown notifications",
+    why: "Implementations should ignore notifications that they do not recognize, and notifications never receive responses: newer clients send what older agents do not know.",
+    fix: "Ignore notifications of unknown methods.",
+    fails: r#"client {"jsonrpc":"2.0","method":"_acp-registry/note","params":{}}
+agent {"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","method":"_acp-registry/note","params":{}}
+client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    for method in ["_acp-registry/note", "$/acp-registry"] {
+        agent.notify(method, &json!({})).await;
+        agent.is_alive("an unknown notification").await?;
+        if agent.nameless_answer().is_some() {
+            return Err(Trouble::Fail("answers an unknown notification".to_owned()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,31 @@
+use serde_json::json;
+
+use crate::examination::agent::{Agent, Trouble, error_of_code, needs_sign_in};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "protocol/wrong-params",
+    level: Level::Protocol,
+    force: Force::Must,
+    spec: "protocol/v1/overview",
+    summary: "answers wrong parameters with the code -32602",
+    why: "All methods follow the error handling of JSON-RPC 2.0, which has a code for parameters of the wrong type. By it, developers of clients find their mistake.",
+    fix: "Check the types of parameters, and answer wrong ones with the code -32602.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":7}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":7}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params"}}"#,
+    run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let mut answer = agent.ask("session/new", &json!({ "cwd": 7 })).await?;
+    if matches!(&answer, Err(error) if error.asks_for_sign_in()) {
+        answer = agent.ask("session/prompt", &json!({ "sessionId": 7, "prompt": 7 })).await?;
+    }
+    match &answer {
+        Err(error) if error.asks_for_sign_in() => Err(Trouble::NotExercised(needs_sign_in(error))),
+        _ => error_of_code(&answer, -32_602, "parameters of the wrong type"),
+    }
+}

@@ -1,0 +1,245 @@
+//! From a level to results: agents are started as the checks need them, within limits.
+
+use std::time::Duration;
+
+use acp_registry_core::sys::process::{Isolation, Launch, Network};
+use acp_registry_protocol::handshake::{Options, Outcome, in_proportion};
+use tokio::time::{Instant, timeout_at};
+
+use super::agent::{Agent, Trouble, silent};
+use super::check::{Check, Force, Run, Setup, Talk};
+use super::checks::CHECKS;
+use super::level::Level;
+use super::messages::Heard;
+use super::result::{Examination, Examined, Verdict};
+
+/// How long an examination may take, unless something else is wanted.
+pub const LIMIT: Duration = Duration::from_mins(2);
+
+/// How long an answer may take where the agent starts fast.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many times longer an agent that answers other requests is waited for when a check is repeated.
+const AGAIN: u32 = 3;
+
+/// After so many silent checks, an agent that has answered nothing after `initialize` is not asked any more.
+const SILENT: usize = 2;
+
+/// Examines an agent after its handshake, which is `outcome`, up to a level. `limit` is for all of it.
+///
+/// Lasts that long at the most, and then for the end of one agent. When the future is dropped, all processes are killed
+/// and all files removed before the drop returns. Needs a runtime of tokio with its IO and time drivers.
+pub async fn examine(
+    launch: &Launch,
+    options: &Options,
+    level: Level,
+    outcome: &Outcome,
+    limit: Duration,
+) -> Examination {
+    let started = Instant::now();
+    let patience = in_proportion(options.probe.unwrap_or(PATIENCE), outcome.timing.start_to_response);
+    let mut engine = Engine {
+        launch,
+        options,
+        patience,
+        limit,
+        until: started + limit,
+        waiting: None,
+        heard: Heard::default(),
+        left: Vec::new(),
+        has_answered: false,
+        silences: 0,
+    };
+    let mut checks: Vec<&'static Check> = CHECKS.iter().copied().filter(|check| check.level <= level).collect();
+    // One after another on the same agent, as long as that is possible, and at the end what all agents have said.
+    checks.sort_by_key(|check| if let Run::Talk(setup, _) = check.run { (false, Some(setup)) } else { (true, None) });
+    let obstacle = obstacle(outcome);
+    let mut results = Vec::with_capacity(checks.len());
+    for check in checks {
+        let started = Instant::now();
+        let result = match &obstacle {
+            Some(reason) => Err(Trouble::NotExercised(reason.clone())),
+            None => engine.result(check).await,
+        };
+        results.push(judge(check, result, started.elapsed()));
+    }
+    engine.rest().await;
+    results.sort_by_key(|examined| examined.check.id);
+    let last_made = results.iter().filter(|examined| examined.verdict != Verdict::NotExercised);
+    let reached = last_made.map(|examined| examined.check.level).max();
+    let handshake = outcome.handshake.protocol_version.map(|_| Level::Handshake);
+    Examination {
+        level,
+        reached: reached.max(handshake),
+        has_network: !matches!(launch.isolation, Isolation::Bwrap { network: Network::None }),
+        checks: results,
+        duration: started.elapsed(),
+        left: engine.left,
+    }
+}
+
+/// Why nothing above the handshake can be examined.
+fn obstacle(outcome: &Outcome) -> Option<String> {
+    match outcome.handshake.protocol_version {
+        None => Some("needs the level `handshake`: the agent did not answer `initialize`".to_owned()),
+        Some(1) => None,
+        Some(version) => {
+            Some(format!("the agent speaks version {version} of the protocol; the check is for version 1"))
+        }
+    }
+}
+
+fn judge(check: &'static Check, result: Result<(), Trouble>, duration: Duration) -> Examined {
+    let (verdict, message) = match result {
+        Ok(()) => (Verdict::Pass, None),
+        Err(Trouble::NotExercised(reason)) => (Verdict::NotExercised, Some(reason)),
+        Err(Trouble::Fail(text) | Trouble::Silent(text)) => {
+            let verdict = if check.force == Force::Must { Verdict::Fail } else { Verdict::Warning };
+            (verdict, Some(format!("the agent {text}")))
+        }
+    };
+    Examined { check, verdict, message, duration }
+}
+
+/// An examination under way.
+struct Engine<'a> {
+    launch: &'a Launch,
+    options: &'a Options,
+    patience: Duration,
+    limit: Duration,
+    until: Instant,
+    /// An agent that all checks so far have passed on, and how it was set up.
+    waiting: Option<(Setup, Agent)>,
+    heard: Heard,
+    left: Vec<String>,
+    has_answered: bool,
+    silences: usize,
+}
+
+/// The result of one attempt, and whether it was not the first on its agent.
+struct Attempt {
+    result: Result<(), Trouble>,
+    was_used: bool,
+}
+
+impl Engine<'_> {
+    async fn result(&mut self, check: &Check) -> Result<(), Trouble> {
+        let (setup, talk) = match check.run {
+            Run::Talk(setup, talk) => (setup, talk),
+            Run::Heard(judge) => {
+                self.rest().await;
+                let nothing = || Trouble::NotExercised("the agent could not be started again".to_owned());
+                return if self.heard.is_any { judge(&self.heard) } else { Err(nothing()) };
+            }
+        };
+        if setup == Setup::Shared && !self.has_answered && self.silences >= SILENT {
+            return Err(Trouble::NotExercised("the agent answers nothing after `initialize`".to_owned()));
+        }
+        let first = self.attempt(setup, talk, self.patience).await;
+        let is_silent = matches!(first.result, Err(Trouble::Silent(_)));
+        let is_failure = is_silent || matches!(first.result, Err(Trouble::Fail(_)));
+        // What other checks have done to the agent, or a busy machine, must not be why it fails.
+        let result = if is_failure && (first.was_used || is_silent) && Instant::now() < self.until {
+            let patience = if self.has_answered { self.patience * AGAIN } else { self.patience };
+            self.rest().await;
+            let again = self.attempt(setup, talk, patience).await.result;
+            if again == Err(self.out_of_time()) { first.result } else { again }
+        } else {
+            first.result
+        };
+        self.silences += usize::from(matches!(result, Err(Trouble::Silent(_))));
+        result
+    }
+
+    async fn attempt(&mut self, setup: Setup, talk: Talk, patience: Duration) -> Attempt {
+        let mut agent = match self.agent(setup, patience).await {
+            Ok(agent) => agent,
+            Err(trouble) => return Attempt { result: Err(trouble), was_used: false },
+        };
+        let was_used = std::mem::replace(&mut agent.is_used, true);
+        let done = timeout_at(self.until, talk(&mut agent)).await;
+        let result = match done {
+            Err(_) => Err(self.out_of_time()),
+            Ok(Err(Trouble::Silent(_))) if Instant::now() >= self.until => Err(self.out_of_time()),
+            Ok(result) => result.map_err(|trouble| hide(trouble, &agent)),
+        };
+        self.has_answered |= agent.answered > 0;
+        let is_well = matches!(result, Ok(()) | Err(Trouble::NotExercised(_)));
+        if is_well && matches!(setup, Setup::Shared | Setup::Bare) {
+            self.waiting = Some((setup, agent));
+        } else {
+            self.end(agent).await;
+        }
+        Attempt { result, was_used }
+    }
+
+    /// An agent in this state.
+    async fn agent(&mut self, setup: Setup, patience: Duration) -> Result<Agent, Trouble> {
+        let wanted = if setup == Setup::Ending { Setup::Shared } else { setup };
+        if let Some((_, agent)) = self.waiting.take_if(|(of, _)| *of == wanted) {
+            return Ok(agent);
+        }
+        self.rest().await;
+        if Instant::now() >= self.until {
+            return Err(self.out_of_time());
+        }
+        let again = |why: &str| Trouble::NotExercised(format!("the agent could not be started again: {why}"));
+        let mut agent = match timeout_at(self.until, Agent::start(self.launch, self.options, patience)).await {
+            Err(_) => return Err(self.out_of_time()),
+            Ok(Err(error)) => return Err(again(&error.to_string())),
+            Ok(Ok(agent)) => agent,
+        };
+        if setup == Setup::Silent {
+            return Ok(agent);
+        }
+        let limit = self.options.timeout.min(self.until.saturating_duration_since(Instant::now()));
+        let answer = agent.initialize(1, setup == Setup::Bare, limit).await;
+        let why = match (answer, &agent.initialized) {
+            (Err(_), _) if Instant::now() >= self.until => Some(self.out_of_time()),
+            (Err(silence), _) => match silent(silence, "initialize") {
+                Trouble::Fail(text) | Trouble::Silent(text) | Trouble::NotExercised(text) => {
+                    Some(again(&format!("it {text}")))
+                }
+            },
+            // What the agent has refused then is for the checks to judge.
+            (Ok(()), Err(text)) if setup != Setup::Bare => Some(again(&format!("it {text}"))),
+            (Ok(()), _) => None,
+        };
+        match why {
+            None => Ok(agent),
+            Some(trouble) => {
+                let trouble = hide(trouble, &agent);
+                self.end(agent).await;
+                Err(trouble)
+            }
+        }
+    }
+
+    fn out_of_time(&self) -> Trouble {
+        Trouble::NotExercised(format!("the time limit of {} s for the examination was over", self.limit.as_secs()))
+    }
+
+    /// Ends the agent that waits for the next check.
+    async fn rest(&mut self) {
+        if let Some((_, agent)) = self.waiting.take() {
+            self.end(agent).await;
+        }
+    }
+
+    async fn end(&mut self, agent: Agent) {
+        let (heard, left) = agent.end().await;
+        self.heard.merge(heard);
+        self.left.extend(left);
+    }
+}
+
+/// Puts `$SANDBOX` in the place of a path that is another in each run.
+fn hide(trouble: Trouble, agent: &Agent) -> Trouble {
+    let path = agent.directory().to_string_lossy();
+    let hide = |text: String| text.replace(&*path, "$SANDBOX");
+    match trouble {
+        Trouble::Fail(text) => Trouble::Fail(hide(text)),
+        Trouble::Silent(text) => Trouble::Silent(hide(text)),
+        Trouble::NotExercised(text) => Trouble::NotExercised(hide(text)),
+    }
+}

@@ -1,0 +1,134 @@
+//! An agent that keeps to the protocol, but for what an exchange shows: lines that begin with `client` or `agent`, as in the
+//! documentation of checks. What `agent` says after a line of `client` is what this agent does whenever it meets such a line.
+
+use std::io::{self, BufRead, Write};
+use std::process::exit;
+
+use serde_json::{Value, json};
+
+/// What the exchange has for a line of the client.
+struct Step {
+    said: String,
+    /// Before `initialize`, or after it.
+    is_before: bool,
+    replies: Vec<String>,
+}
+
+fn steps(exchange: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut is_before = false;
+    for line in exchange.lines() {
+        if let Some(said) = line.strip_prefix("client ") {
+            let is_first = said.contains("\"method\":\"initialize\"");
+            steps.push(Step { said: said.to_owned(), is_before: is_before || is_first, replies: Vec::new() });
+        } else if line == "agent starts" {
+            is_before = true;
+        } else {
+            let reply = line.strip_prefix("agent ").unwrap_or_else(|| panic!("{line}"));
+            steps.last_mut().unwrap().replies.push(reply.to_owned());
+        }
+    }
+    steps
+}
+
+/// Whether a value is as the exchange has it: with all its members, an empty object empty, and any text for a `$`.
+fn is_like(value: &Value, shown: &Value) -> bool {
+    match (value, shown) {
+        (Value::String(text), Value::String(shown)) if shown == "$LONG" => text.len() > 100_000,
+        (Value::String(_), Value::String(shown)) if shown.starts_with('$') => true,
+        (Value::Object(members), Value::Object(shown)) if shown.is_empty() => members.is_empty(),
+        (Value::Object(members), Value::Object(shown)) => {
+            shown.iter().all(|(name, shown)| members.get(name).is_some_and(|value| is_like(value, shown)))
+        }
+        _ => value == shown,
+    }
+}
+
+fn is_meant(step: &Step, line: &str, message: &Value, is_before: bool) -> bool {
+    let Ok(shown) = serde_json::from_str::<Value>(&step.said) else { return step.said == line };
+    let is_same_id = !shown["id"].is_string() || shown["id"] == message["id"];
+    step.is_before == is_before
+        && shown["method"] == message["method"]
+        && is_same_id
+        && (shown["params"].is_null() || is_like(&message["params"], &shown["params"]))
+}
+
+fn write(text: &str) {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).unwrap();
+    out.write_all(b"\n").unwrap();
+    out.flush().unwrap();
+}
+
+pub(super) fn run(exchange: &str) {
+    let steps = steps(exchange);
+    let goes_on = |said: &str| steps.iter().any(|step| step.said == said && step.replies == ["goes on"]);
+    #[cfg(unix)]
+    if goes_on("sends SIGTERM") {
+        nix::sys::signal::SigSet::from(nix::sys::signal::Signal::SIGTERM).thread_block().unwrap();
+    }
+    let mut is_before = true;
+    for line in io::stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        let message: Value = serde_json::from_str(&line).unwrap_or_default();
+        let was_before = is_before;
+        is_before &= message["method"] != "initialize";
+        match steps.iter().find(|step| is_meant(step, &line, &message, was_before)) {
+            Some(step) => step.replies.iter().for_each(|reply| reply_as(reply, &step.said, &message)),
+            None => answer(&message, was_before),
+        }
+    }
+    if goes_on("closes stdin") {
+        super::agent::forever();
+    }
+}
+
+/// Does what the exchange shows, with the id of the request that was really sent.
+fn reply_as(reply: &str, said: &str, message: &Value) {
+    if reply == "ends" {
+        exit(7);
+    }
+    let shown: Value = serde_json::from_str(said).unwrap_or_default();
+    match serde_json::from_str::<Value>(reply) {
+        Ok(Value::Object(mut members)) => {
+            if members.get("id") == shown.get("id") && !message["id"].is_null() {
+                members.insert("id".to_owned(), message["id"].clone());
+            }
+            write(&Value::from(members).to_string());
+        }
+        _ => write(reply),
+    }
+}
+
+/// Does what the protocol says.
+fn answer(message: &Value, is_before: bool) {
+    if message.is_null() {
+        write(
+            &json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32700, "message": "Parse error" } }).to_string(),
+        );
+        return;
+    }
+    let Some(id) = message.get("id") else { return };
+    let params = &message["params"];
+    let error = |code: i64, text: &str| json!({ "error": { "code": code, "message": text } });
+    let method = message["method"].as_str().unwrap_or_default();
+    let mut answer = match method {
+        // An answer to a request of its own.
+        "" => return,
+        "initialize" => json!({ "result": {
+            "protocolVersion": 1,
+            "agentCapabilities": { "loadSession": true },
+            "agentInfo": { "name": "fake-agent", "version": "1.0.0" },
+            "authMethods": [{ "id": "login", "name": "Log in" }],
+        } }),
+        _ if is_before => error(-32600, "initialize comes first"),
+        "session/new" if !params["cwd"].is_string() => error(-32602, "Invalid params"),
+        "session/new" => error(-32000, "Authentication required"),
+        "session/load" | "session/prompt" => error(-32002, "Resource not found"),
+        "authenticate" => error(-32602, "Invalid params"),
+        _ => error(-32601, "Method not found"),
+    };
+    answer["jsonrpc"] = "2.0".into();
+    answer["id"] = id.clone();
+    write(&answer.to_string());
+}
