@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use acp_registry::bump::{Bumper, Order, Outcome, Passed, Session};
+use acp_registry::examination::Demand;
 use acp_registry::manifest::Channel;
 use acp_registry::propose::Notes;
 use acp_registry::report::{BumpReport, handshake_notes};
@@ -151,7 +152,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut notes = Notes::new();
     if args.verify {
         let limits = config.archive_limits.limits();
-        let settings = Settings { allowed: &allowed, limits, probes: true, use_cache: !args.no_cache };
+        let (use_cache, demand) = (!args.no_cache, Demand::default());
+        let settings = Settings { allowed: &allowed, limits, probes: true, use_cache, demand };
         let mut starts = session.starts(&results);
         let tasks = std::mem::take(&mut starts.tasks);
         let rows = live::run(&args.live, settings, tasks.into(), &|_| (), ui)?.rows;

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use acp_registry::check::RULES;
+use acp_registry::examination::CHECKS;
 use acp_registry::index::is_id;
 use acp_registry::manifest::Platform;
 use acp_registry::text::shown;
@@ -60,6 +61,14 @@ fn words(names: Vec<String>) -> Vec<CompletionCandidate> {
 /// Rules.
 pub(super) fn rules() -> ArgValueCandidates {
     ArgValueCandidates::new(|| RULES.iter().map(|rule| with_help(rule.name, rule.summary)).collect())
+}
+
+/// Rules, and checks of agents.
+pub(super) fn explained() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let rules = RULES.iter().map(|rule| with_help(rule.name, rule.summary));
+        rules.chain(CHECKS.iter().map(|check| with_help(check.id, check.summary))).collect()
+    })
 }
 
 /// Platforms.

@@ -1,18 +1,21 @@
 //! `acp-registry explain`
 
 use acp_registry::check::{Example, RULES, Rule, UnknownRule, find};
+use acp_registry::examination::{self, CHECKS, Check, Level};
 use acp_registry::report::terminal;
+use acp_registry::text::{nearest, printable};
 use serde_json::{Value, json};
 
 use super::candidates;
+use super::code::Code;
 use super::exit::{Exit, Failure};
 use super::global::FormatArgs;
 use super::ui::Ui;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Name of the rule, such as `icon/size`
-    #[arg(value_name = "RULE", add = candidates::rules())]
+    /// Name of the rule or check, such as `icon/size` or `protocol/ids`
+    #[arg(value_name = "RULE", add = candidates::explained())]
     rule: String,
 
     #[command(flatten)]
@@ -20,8 +23,12 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
-    let rule = find(&args.rule).ok_or_else(|| unknown(&args.rule))?;
-    let text = if args.format.is_json() { as_json(rule) } else { terminal(&as_markdown(rule), ui.look()) };
+    let (json, markdown) = match (find(&args.rule), examination::find(&args.rule)) {
+        (Some(rule), _) => (as_json(rule), as_markdown(rule)),
+        (None, Some(check)) => (check_as_json(check), check_as_markdown(check)),
+        (None, None) => return Err(unknown(&args.rule)),
+    };
+    let text = if args.format.is_json() { json } else { terminal(&markdown, ui.look()) };
     ui.result(&text)?;
     Ok(Exit::Success)
 }
@@ -29,6 +36,13 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 /// A group has several explanations, of which one is to be named.
 fn unknown(name: &str) -> Failure {
     let group = name.trim_end_matches('*').trim_end_matches('/');
+    if Level::ALL.iter().any(|level| name.split('/').next() == Some(level.as_str()))
+        && let Some(near) = nearest(name, CHECKS.iter().map(|check| check.id))
+    {
+        return Failure::usage(UnknownRule { name: printable(name).into_owned(), suggestion: None })
+            .code(Code::UnknownRule)
+            .suggest(Some(near));
+    }
     let rules: Vec<&str> = RULES.iter().filter(|rule| rule.group() == group).map(|rule| rule.name).collect();
     let failure = Failure::from(UnknownRule::new(name));
     if rules.is_empty() { failure } else { failure.help(format!("name a rule of the group: {}", rules.join(", "))) }
@@ -58,6 +72,38 @@ fn as_json(rule: &Rule) -> String {
         "fix": rule.fix,
         "fails": files(rule.fails),
         "passes": files(rule.passes),
+    }))
+}
+
+fn check_as_markdown(check: &Check) -> String {
+    format!(
+        "# {}\n\nPasses an agent that {} ({}, by the page `{}`)\n\n## Why\n\n{}\n\n## What to do\n\n{}\n\n## Does not pass\n\n\
+         ```text\n{}\n```\n\n## Passes\n\n```text\n{}\n```\n",
+        check.id,
+        check.summary,
+        check.force.as_str(),
+        check.spec,
+        check.why,
+        check.fix,
+        check.fails,
+        check.passes,
+    )
+}
+
+fn check_as_json(check: &Check) -> String {
+    let exchange = |text: &str| json!([{ "file": "exchange.txt", "text": text }]);
+    acp_registry::json::to_string(&json!({
+        "schema": 1,
+        "command": "explain",
+        "check": check.id,
+        "level": check.level,
+        "force": check.force,
+        "spec": check.spec,
+        "summary": check.summary,
+        "why": check.why,
+        "fix": check.fix,
+        "fails": exchange(check.fails),
+        "passes": exchange(check.passes),
     }))
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acp_registry::archive::Limits;
+use acp_registry::examination::Demand;
 use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::report;
 use acp_registry::sys::process::{self, Environment, Isolation, Network, Orphans};
@@ -83,6 +84,8 @@ pub(super) struct Settings<'a> {
     /// Whether anything is sent after `initialize`.
     pub(super) probes: bool,
     pub(super) use_cache: bool,
+    /// How far agents are examined after the handshake.
+    pub(super) demand: Demand,
 }
 
 /// Does a job, with a progress display, and says on stderr what is left of it. `finished` is handed each row as soon as it is
@@ -111,6 +114,10 @@ pub(super) fn run(
     if hidden > 0 {
         ui.warning(&format!("agents had hidden processes, which were ended as well: {hidden}"));
     }
+    let left = result.rows.iter().filter_map(Row::examination).flat_map(|examination| &examination.left);
+    for error in left {
+        ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
+    }
     Ok(result)
 }
 
@@ -137,7 +144,7 @@ pub(super) fn steps(total: usize, ui: &Ui) -> impl Fn(&Row) {
 
 /// A verifier as the flags want it.
 pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier, Failure> {
-    let Settings { allowed, limits, probes, use_cache } = settings;
+    let Settings { allowed, limits, probes, use_cache, demand } = settings;
     let mut network = network::settings(allowed)?;
     if use_cache {
         network.cache = network::cache(ui);
@@ -158,6 +165,7 @@ pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
         install_timeout: args.install_timeout,
         limits,
         probes,
+        demand,
         allow_build: args.allow_build,
     };
     Ok(Verifier::new(machine, manner))

@@ -28,6 +28,7 @@ mod info;
 mod init;
 mod install;
 mod launch;
+mod level;
 mod list;
 mod live;
 mod lock;

@@ -2,6 +2,7 @@
 
 use acp_registry::check::Options;
 use acp_registry::config::Config;
+use acp_registry::examination::Demand;
 use acp_registry::manifest::{Distribution, NpmSpec, Platform, PypiSpec};
 use acp_registry::net::AllowedHosts;
 use acp_registry::registry::Registry;
@@ -142,7 +143,8 @@ fn try_ways(
         return Ok(Some(Attempts::impossible()));
     };
     let limits = config.archive_limits.limits();
-    let settings = Settings { allowed, limits, probes: false, use_cache: !args.no_cache };
+    let (use_cache, demand) = (!args.no_cache, Demand::default());
+    let settings = Settings { allowed, limits, probes: false, use_cache, demand };
     let mut verifier = live::verifier(&args.live, settings, ui)?;
     if !args.live.has_timeout() {
         verifier.handshake.timeout = PATIENCE;

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use acp_registry::examination::Examination;
 use acp_registry::handshake::{Options, Outcome, Reason, Verdict, check};
 use acp_registry::sys::process::{self, Environment, Isolation, Launch, Orphans};
 use clap::ValueEnum;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::FormatArgs;
+use super::level::LevelArgs;
 use super::live;
 use super::signals;
 use super::ui::Ui;
@@ -51,6 +53,9 @@ pub(super) struct Args {
     readable: Vec<PathBuf>,
 
     #[command(flatten)]
+    level: LevelArgs,
+
+    #[command(flatten)]
     pub(super) format: FormatArgs,
 
     /// The agent: a program with its arguments
@@ -73,6 +78,7 @@ pub(super) enum NetworkKind {
 }
 
 pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
+    let demand = args.level.demand(None, args.no_probe)?;
     let launch = launch(args)?;
     let name = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     let mut options = Options::new(env::temp_dir());
@@ -85,20 +91,24 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     process::hide_from_agents();
     let outcome = signals::run(async {
         launch.isolation.check(&launch.environment).await?;
-        Ok::<_, Failure>(check(&launch, &options).await?)
+        let mut outcome = check(&launch, &options).await?;
+        let examination = demand.meet(&launch, &options, &mut outcome, None).await;
+        Ok::<_, Failure>((outcome, examination))
     });
     let hidden = orphans.map_or(0, Orphans::end);
-    let mut outcome = outcome??;
+    let (mut outcome, examination) = outcome??;
     if hidden > 0 {
         outcome.handshake.warnings.push(format!("had hidden processes, which were ended as well: {hidden}"));
     }
-    if let Some(error) = &outcome.left {
+    let left = examination.iter().flat_map(|examination| &examination.left);
+    for error in outcome.left.iter().chain(left) {
         ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
     }
     let text = if args.format.is_json() {
-        acp_registry::json::to_string(&document(&outcome))
+        acp_registry::json::to_string(&document(&outcome, examination.as_ref()))
     } else {
-        acp_registry::report::outcome(&outcome, &name, ui.look())
+        let examined = examination.map(|examination| acp_registry::report::examination(&examination, ui.look()));
+        acp_registry::report::outcome(&outcome, &name, ui.look()) + &examined.unwrap_or_default()
     };
     ui.result(&text)?;
     if outcome.reason == Some(Reason::SpawnFailed) && args.command.len() == 1 && name.contains(' ') {
@@ -142,10 +152,11 @@ fn readable(program: &OsString, directory: &Path, named: &[PathBuf]) -> Vec<Path
     paths
 }
 
-fn document(outcome: &Outcome) -> Value {
+fn document(outcome: &Outcome, examination: Option<&Examination>) -> Value {
     let mut document = json!({ "schema": 1, "command": "probe" });
     if let (Value::Object(members), Ok(Value::Object(found))) = (&mut document, serde_json::to_value(outcome)) {
         members.extend(found);
+        members.extend(examination.map(|examination| ("examination".to_owned(), json!(examination))));
     }
     document
 }

@@ -1,6 +1,7 @@
 //! `acp-registry rules`
 
 use acp_registry::check::RULES;
+use acp_registry::examination::CHECKS;
 use acp_registry::finding::Level;
 use acp_registry::report::{Columns, Last, table};
 use serde_json::{Value, json};
@@ -11,11 +12,19 @@ use super::ui::Ui;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
+    /// List the checks of agents that `probe` and `verify` make with `--level`
+    #[arg(long)]
+    examination: bool,
+
     #[command(flatten)]
     pub(super) format: FormatArgs,
 }
 
 pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
+    if args.examination {
+        ui.result(&checks(args, ui))?;
+        return Ok(Exit::Success);
+    }
     let text = if args.format.is_json() {
         let rules = RULES
             .iter()
@@ -36,4 +45,23 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     };
     ui.result(&text)?;
     Ok(Exit::Success)
+}
+
+fn checks(args: &Args, ui: &Ui) -> String {
+    if args.format.is_json() {
+        let checks = CHECKS.iter().map(|check| {
+            json!({
+                "check": check.id, "level": check.level, "force": check.force, "spec": check.spec, "summary": check.summary,
+            })
+        });
+        return acp_registry::json::to_string(
+            &json!({ "schema": 1, "command": "rules", "checks": checks.collect::<Vec<Value>>() }),
+        );
+    }
+    let rows: Vec<[&str; 3]> = CHECKS.iter().map(|check| [check.id, check.force.as_str(), check.summary]).collect();
+    table(
+        &Columns { last: Last::Text, ..Columns::plain(&["check", "force", "passes an agent that"]) },
+        &rows,
+        ui.look(),
+    )
 }

@@ -2,6 +2,7 @@
 
 use acp_registry::check::Selection;
 use acp_registry::config::Config;
+use acp_registry::examination::Demand;
 use acp_registry::net::AllowedHosts;
 use acp_registry::registry::Registry;
 use acp_registry::select;
@@ -92,7 +93,8 @@ pub(super) fn run(
             survey.notes.push(note);
             return Ok(Some(survey));
         };
-        let settings = Settings { allowed, limits, probes: true, use_cache: !args.no_cache };
+        let (use_cache, demand) = (!args.no_cache, Demand::default());
+        let settings = Settings { allowed, limits, probes: true, use_cache, demand };
         let finished = live::steps(tasks.len(), ui);
         let verified = live::run(&args.live, settings, tasks.into(), &finished, ui)?;
         let withdrawn = survey::not_started(registry, selection, config);

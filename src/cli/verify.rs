@@ -15,6 +15,7 @@ use super::candidates;
 use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::Global;
+use super::level::LevelArgs;
 use super::live::{self, LiveArgs, Settings};
 use super::place::Dist;
 use super::remedy::unwritable;
@@ -77,6 +78,9 @@ pub(super) struct Args {
     #[arg(long)]
     no_cache: bool,
 
+    #[command(flatten)]
+    level: LevelArgs,
+
     /// Form of the result
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
@@ -106,10 +110,14 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let started = Instant::now();
     let config = global.config()?;
     let allowed = global.allowed_hosts()?;
+    let demand = args.level.demand(config.examine.require, args.no_probe)?;
     let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
-    let (order, now) = (order(args), SystemTime::now());
+    let (mut order, now) = (order(args), SystemTime::now());
     if let (false, Some(out)) = (args.merge.is_empty(), &args.out) {
         return merge(args, out, &registry, &order.selection(&registry, now)?, ui);
+    }
+    if demand.is_any() && order.reuse.take().is_some() {
+        ui.note("nothing is reused: a snapshot holds no examinations");
     }
     let job = Job::prepare(&registry, &order, now)?;
     if let Some(error) = job.not_reused() {
@@ -120,6 +128,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         limits: config.archive_limits.limits(),
         probes: !args.no_probe,
         use_cache: !args.no_cache,
+        demand,
     };
     let finished = live::steps(job.tasks().len(), ui);
     let Verified { rows, unwritten, nothing } = live::run(&args.live, settings, job, &finished, ui)?;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::alike::alike;
+use super::examination::examination;
 use super::layout::Look;
 use super::outcome::{INDENT, cut, outcome, stderr};
 use super::plural;
@@ -133,6 +134,7 @@ fn has_details(row: &Row) -> bool {
         || row.advice().is_some()
         || row.setup_required().is_some()
         || !row.scripts_not_run.is_empty()
+        || row.examination().is_some()
 }
 
 /// What rows of equal trouble have in common. An agent that was started has its own.
@@ -178,6 +180,7 @@ fn code(verdict: Verdict) -> &'static str {
 
 fn details(row: &Row, look: Look) -> String {
     let mut out = state(row, look);
+    out.extend(row.examination().map(|found| examination(found, look)));
     let mut more = String::new();
     if !row.scripts_not_run.is_empty() {
         let _ = writeln!(more, "  scripts   {}", row.scripts_not_run.message());

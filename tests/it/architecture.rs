@@ -38,7 +38,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("gate", "finding", &["source"]),
-    ("gate", "config", &["archive", "manifest", "net", "registry", "sys"]),
+    ("gate", "config", &["archive", "examination", "manifest", "net", "registry", "sys"]),
     ("gate", "select", &["config", "manifest", "registry", "source", "sys", "text"]),
     ("gate", "edit", &["registry", "source", "sys"]),
     (
@@ -58,8 +58,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "gate",
         "verify",
         &[
-            "archive", "digest", "handshake", "install", "json", "manifest", "net", "registry", "select", "sys",
-            "text", "upstream",
+            "archive", "digest", "examination", "handshake", "install", "json", "manifest", "net", "registry",
+            "select", "sys", "text", "upstream",
         ],
     ),
     (
@@ -107,8 +107,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "root",
         "report",
         &[
-            "bump", "check", "diff", "digest", "doctor", "finding", "handshake", "json", "login", "manifest",
-            "propose", "registry", "scaffold", "source", "text", "tree", "upload", "verify",
+            "bump", "check", "diff", "digest", "doctor", "examination", "finding", "handshake", "json", "login",
+            "manifest", "propose", "registry", "scaffold", "source", "text", "tree", "upload", "verify",
         ],
     ),
 ];

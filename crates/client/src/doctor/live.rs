@@ -169,6 +169,7 @@ fn words(reason: Reason) -> (&'static str, &'static str) {
             "what it wrote to stderr may say why; update it, or tell its makers",
         ),
         Reason::ProtocolVersion => ("it speaks a version of the protocol that editors do not", "update it"),
+        Reason::Examination => ("it starts and answers, but does not keep to the protocol", "update it"),
         Reason::RuntimeTooOld => (
             "it did not answer, and asks for another version of what starts it",
             "put a newer Node.js first in PATH: the next start uses it",

@@ -5,6 +5,7 @@
 //! ```
 //!
 //! * [`examine`]: the whole of it, from the outcome of the handshake to an [`Examination`]
+//! * [`Demand`]: how far agents are examined, and how far they must pass
 //! * [`Level`]: how far an examination goes; each above `handshake` is a folder of checks
 //! * [`Check`], [`CHECKS`], [`find`]: what is examined, with its documentation
 //! * [`Examination`], [`Examined`], [`Verdict`]: what was found, with its JSON form
@@ -15,6 +16,7 @@
 mod agent;
 mod check;
 mod checks;
+mod demand;
 mod engine;
 mod level;
 mod messages;
@@ -23,6 +25,7 @@ mod shape;
 
 pub use check::{Check, Force};
 pub use checks::{CHECKS, find};
+pub use demand::Demand;
 pub use engine::{LIMIT, examine};
-pub use level::{Level, UnknownLevel};
+pub use level::Level;
 pub use result::{Examination, Examined, Summary, Verdict};

@@ -1,5 +1,6 @@
 //! What an examination has found.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::ser::SerializeStruct;
@@ -107,6 +108,14 @@ impl Examination {
             } += 1;
         }
         summary
+    }
+
+    /// Puts `$SANDBOX` in the place of a path that is another in each run.
+    pub(super) fn hide_path(&mut self, path: &Path) {
+        let path = path.to_string_lossy();
+        for message in self.checks.iter_mut().filter_map(|examined| examined.message.as_mut()) {
+            *message = message.replace(&*path, "$SANDBOX");
+        }
     }
 
     /// Why an agent does not meet a level: the requirements that it does not keep, or that there is nothing to judge it by.

@@ -9,7 +9,7 @@ mod site;
 mod view;
 
 pub use bump::{BumpSource, Feed};
-pub use read::{AgentConfig, ArchiveLimits, Config, ConfigError, LevelSetting, check_base_url};
+pub use read::{AgentConfig, ArchiveLimits, Config, ConfigError, ExamineConfig, LevelSetting, check_base_url};
 pub use schemas::Schemas;
 pub use site::{AgentFile, SiteConfig};
 pub use view::{AgentChanges, View};

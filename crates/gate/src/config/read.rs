@@ -15,6 +15,7 @@ use acp_registry_core::archive::Limits;
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::net;
 use acp_registry_core::sys::fs::{ReadError, read_bounded};
+use acp_registry_examine::examination::Level;
 
 /// Maximum size of a configuration file, in bytes.
 const CONFIG_LIMIT: u64 = 1 << 20;
@@ -33,6 +34,8 @@ pub struct Config {
     pub schemas: Schemas,
     /// Limits for archives.
     pub archive_limits: ArchiveLimits,
+    /// What examinations must find.
+    pub examine: ExamineConfig,
     /// Feeds that list newer versions, by agent id.
     pub bump: BTreeMap<String, BumpSource>,
     /// Reasons for withdrawing agents, by id. Withdrawn agents are not published; their folders may be missing.
@@ -72,6 +75,14 @@ impl ArchiveLimits {
             ..usual
         }
     }
+}
+
+/// What examinations must find for an agent to pass.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ExamineConfig {
+    /// The level whose requirements an agent must keep, and those of the levels before it.
+    pub require: Option<Level>,
 }
 
 /// Settings for one agent.
@@ -260,6 +271,8 @@ mod tests {
             ("bump.x.preview = { url = \"https://h\", version = \"/v\", archive = \"/a\" }", "must name the platform"),
             ("bump.x.beta = {}", "unknown field"),
             ("archive-limits.size = 1", "unknown field"),
+            ("examine.require = \"turns\"", "unknown variant"),
+            ("examine.level = \"protocol\"", "unknown field"),
             ("archive-limits.entries = -1", "invalid value"),
             ("rules.\"icon/size\" = \"error\"", "unknown variant"),
             ("[[view", "not a registry configuration"),

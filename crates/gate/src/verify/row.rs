@@ -9,6 +9,7 @@ use super::{Held, Origin};
 use acp_registry_client::install::{Kind, ScriptsNotRun};
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::sys::fs::PathError;
+use acp_registry_examine::examination::Examination;
 use acp_registry_protocol::handshake::{self, Handshake, Outcome};
 
 /// The result of one distribution of one release of an agent.
@@ -65,6 +66,8 @@ pub enum State {
     Checked {
         /// The result of the handshake.
         outcome: Box<Outcome>,
+        /// The result of the examination, if one was requested.
+        examination: Option<Box<Examination>>,
         /// When it was started.
         at: SystemTime,
     },
@@ -214,6 +217,12 @@ impl Row {
         Some(self.remedy().map_or_else(|| message.to_owned(), |remedy| format!("{message}; {remedy}")))
     }
 
+    /// The result of the examination, if one was made.
+    #[must_use]
+    pub fn examination(&self) -> Option<&Examination> {
+        if let State::Checked { examination, .. } = &self.state { examination.as_deref() } else { None }
+    }
+
     /// The agent's message if it answers but cannot open a session for a reason other than missing credentials.
     #[must_use]
     pub fn setup_required(&self) -> Option<&str> {
@@ -265,6 +274,9 @@ impl Row {
             }
             for (name, value) in found {
                 row.entry(name).or_insert(value);
+            }
+            if let Some(examination) = self.examination() {
+                row.insert("examination".to_owned(), json!(examination));
             }
             if let Some(Value::Object(timing)) = row.get_mut("timing") {
                 timing.insert("install_seconds".to_owned(), self.install.as_secs_f64().into());

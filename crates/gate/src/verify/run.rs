@@ -16,6 +16,7 @@ use acp_registry_core::sys::lock::mark_used;
 use acp_registry_core::sys::process::{
     Environment, INSTALLED, Isolation, Launch, Scratch, hide_from_agents, make_readable,
 };
+use acp_registry_examine::examination::{Demand, Examination};
 use acp_registry_protocol::handshake::{Options, Outcome, check, set_variables};
 
 /// Installs and checks agents.
@@ -31,6 +32,8 @@ pub struct Verifier {
     pub home: Option<PathBuf>,
     /// Options of the handshake; all directories are created in its `temporary`.
     pub handshake: Options,
+    /// How agents are examined after the handshake.
+    pub demand: Demand,
     /// Creates the directories here instead, and keeps them.
     pub keep: Option<PathBuf>,
     /// The sources that are known to be down.
@@ -60,6 +63,9 @@ struct Done {
     left: Option<PathError>,
     source_down: Option<Origin>,
 }
+
+/// The results of starting an agent.
+type Found = (Outcome, Option<Examination>);
 
 /// An installed agent.
 pub(super) struct Ready {
@@ -164,7 +170,10 @@ impl Verifier {
                 State::NotStarted { verdict, reason: "install_failed", message, remedy: None, stderr }
             }
             Work::Check(source) => match self.ask_source(number, id, &source, progress, &mut done).await {
-                Ok(outcome) => State::Checked { outcome: Box::new(outcome), at: SystemTime::now() },
+                Ok((outcome, examination)) => {
+                    let examination = examination.map(Box::new);
+                    State::Checked { outcome: Box::new(outcome), examination, at: SystemTime::now() }
+                }
                 Err(Stop { verdict, reason, message, remedy, stderr, .. }) => {
                     State::NotStarted { verdict, reason, message, remedy, stderr }
                 }
@@ -181,7 +190,7 @@ impl Verifier {
         source: &Source,
         progress: &(dyn Fn(Event) + Send + Sync),
         done: &mut Done,
-    ) -> Result<Outcome, Stop> {
+    ) -> Result<Found, Stop> {
         if let Some((origin, why)) = self.sources.why_down(source) {
             done.source_down = Some(origin);
             return Err(Stop::error("install_failed", &why));
@@ -201,7 +210,7 @@ impl Verifier {
         source: &Source,
         progress: &(dyn Fn(Event) + Send + Sync),
         done: &mut Done,
-    ) -> Result<Outcome, Stop> {
+    ) -> Result<Found, Stop> {
         let place = match &self.keep {
             Some(folder) => Scratch::at(&folder.join(format!("{:03}-{}", number + 1, source.kind().as_str())))?,
             None => Scratch::below(&self.handshake.temporary)?,
@@ -245,7 +254,7 @@ impl Verifier {
         place: &Scratch,
         progress: &(dyn Fn(Event) + Send + Sync),
         done: &mut Done,
-    ) -> Result<Outcome, Stop> {
+    ) -> Result<Found, Stop> {
         let started = Instant::now();
         let told = |step| {
             if let Some(phase) = phase(step) {
@@ -280,7 +289,13 @@ impl Verifier {
         if let Some(shortfall) = &ready.installed.remarks.shortfall {
             outcome.blame_runtime(&shortfall.to_string());
         }
-        Ok(outcome)
+        if !self.demand.is_any() {
+            return Ok((outcome, None));
+        }
+        let _turn = if is_apart { self.turns.beside_others().await } else { self.turns.alone().await };
+        let options = self.options_in(place, &self.handshake);
+        let examination = self.demand.meet(&launch, &options, &mut outcome, Some(place.path())).await;
+        Ok((outcome, examination))
     }
 
     /// Installs an agent in its directory.
@@ -329,9 +344,14 @@ impl Verifier {
         }
     }
 
+    /// The options of starts below `place`.
+    fn options_in(&self, place: &Scratch, how: &Options) -> Options {
+        Options { temporary: place.path().to_owned(), keep: self.keep.is_some(), ..how.clone() }
+    }
+
     /// Starts an agent and performs the handshake.
     pub(super) async fn start(&self, launch: &Launch, place: &Scratch, how: &Options) -> Result<Outcome, Stop> {
-        let options = Options { temporary: place.path().to_owned(), keep: self.keep.is_some(), ..how.clone() };
+        let options = self.options_in(place, how);
         let mut outcome = check(launch, &options).await.map_err(|error| Stop::error("spawn_failed", &error))?;
         outcome.hide_path(place.path());
         Ok(outcome)

@@ -11,6 +11,7 @@ use acp_registry_core::manifest::Platform;
 use acp_registry_core::net::Client;
 use acp_registry_core::sys::process::{Environment, Isolation};
 use acp_registry_core::upstream::{Registries, Surroundings, npm_variables, uv_variables};
+use acp_registry_examine::examination::Demand;
 use acp_registry_protocol::handshake::Options;
 
 /// Default timeout of an installation.
@@ -50,6 +51,8 @@ pub struct Manner {
     pub limits: Limits,
     /// Whether to send requests after `initialize`.
     pub probes: bool,
+    /// How far agents are examined after the handshake.
+    pub demand: Demand,
     /// Whether uv may build packages from source, which runs code of these packages.
     pub allow_build: bool,
 }
@@ -80,7 +83,8 @@ impl Verifier {
             allow_build: manner.allow_build,
         };
         let (sources, turns) = (Sources::default(), Turns::default());
-        Self { installer, environment, isolation: manner.isolation, home, handshake, keep: None, sources, turns }
+        let (isolation, demand) = (manner.isolation, manner.demand);
+        Self { installer, environment, isolation, home, handshake, demand, keep: None, sources, turns }
     }
 }
 

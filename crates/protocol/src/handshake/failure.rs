@@ -36,6 +36,8 @@ pub enum Reason {
     SpawnFailed,
     /// It did not answer, and requires a newer runtime than the one that started it.
     RuntimeTooOld,
+    /// It answered, but failed a check of the examination that was required.
+    Examination,
 }
 
 impl Reason {
@@ -52,6 +54,7 @@ impl Reason {
             Self::ProtocolVersion => "protocol_version",
             Self::SpawnFailed => "spawn_failed",
             Self::RuntimeTooOld => "runtime_too_old",
+            Self::Examination => "examination",
         }
     }
 

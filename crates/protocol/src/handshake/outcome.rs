@@ -123,6 +123,13 @@ impl Outcome {
         self.message = Some(format!("the agent {shortfall}{said}"));
     }
 
+    /// Turns a pass into a failure of the examination, with this printable message.
+    pub fn fail_examination(&mut self, message: String) {
+        if self.verdict == Verdict::Pass {
+            self.judge(Err(Failure::new(Reason::Examination, message)));
+        }
+    }
+
     pub(super) fn judge(&mut self, judgement: Result<(), Failure>) {
         let failure = judgement.err();
         self.verdict = failure.as_ref().map_or(Verdict::Pass, |failure| failure.reason.verdict());

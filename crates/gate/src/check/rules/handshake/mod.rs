@@ -94,7 +94,10 @@ fn started(survey: &mut Survey, failure: Option<(Reason, &str)>, handshake: Hand
         left: None,
         is_flaky: false,
     };
-    put(survey, State::Checked { outcome: Box::new(outcome), at: std::time::SystemTime::UNIX_EPOCH });
+    put(
+        survey,
+        State::Checked { outcome: Box::new(outcome), examination: None, at: std::time::SystemTime::UNIX_EPOCH },
+    );
 }
 
 /// For examples: adds the result of an agent that passed.

@@ -1,0 +1,68 @@
+//! How far agents are examined, as flags.
+
+use acp_registry::examination::{Demand, Level};
+use clap::ValueEnum;
+
+use super::exit::Failure;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct LevelArgs {
+    /// Examine agents up to this level [default: handshake]
+    ///
+    /// `acp-registry rules --examination` lists the checks. They change the exit code only with --require.
+    #[arg(long, value_name = "LEVEL")]
+    level: Option<LevelName>,
+
+    /// Fail agents that do not keep the requirements of this level
+    ///
+    /// They are then examined up to it.
+    #[arg(long, value_name = "LEVEL")]
+    require: Option<LevelName>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LevelName {
+    /// The answer to `initialize`
+    Handshake,
+    /// What shows of the protocol without a session
+    Protocol,
+}
+
+impl From<LevelName> for Level {
+    fn from(name: LevelName) -> Self {
+        match name {
+            LevelName::Handshake => Self::Handshake,
+            LevelName::Protocol => Self::Protocol,
+        }
+    }
+}
+
+impl LevelArgs {
+    /// What is wanted. `configured` is what the registry requires where no flag says otherwise.
+    ///
+    /// # Errors
+    /// [`Failure`] where nothing may be sent after `initialize`.
+    pub(super) fn demand(&self, configured: Option<Level>, is_quiet: bool) -> Result<Demand, Failure> {
+        let require = self.require.map(Level::from).or(configured);
+        let demand = Demand::new(self.level.map(Level::from), require);
+        if demand.is_any() && is_quiet {
+            return Err(Failure::usage("with --no-probe, nothing is examined beyond the level `handshake`"));
+        }
+        Ok(demand)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_level_has_its_name() {
+        let names: Vec<String> = LevelName::value_variants()
+            .iter()
+            .filter_map(|name| Some(name.to_possible_value()?.get_name().into()))
+            .collect();
+        assert_eq!(names, Level::ALL.map(Level::as_str));
+        assert!(LevelName::value_variants().iter().map(|name| Level::from(*name)).eq(Level::ALL));
+    }
+}
