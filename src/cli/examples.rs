@@ -213,6 +213,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 29] = [
         &[
             ("acp-registry rules", "List all rules with their levels"),
             ("acp-registry rules --json", "List them for a program"),
+            ("acp-registry rules --examination", "List the checks of agents"),
         ],
     ),
     (
@@ -220,6 +221,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 29] = [
         &[
             ("acp-registry explain icon/size", "Explain one rule with examples"),
             ("acp-registry explain manifest/schema --json", "Explain it for a program"),
+            ("acp-registry explain protocol/ids", "Explain one check of agents with exchanges"),
         ],
     ),
 ];

@@ -21,6 +21,8 @@ fn steps(exchange: &str) -> Vec<Step> {
         if let Some(said) = line.strip_prefix("client ") {
             let is_first = said.contains("\"method\":\"initialize\"");
             steps.push(Step { said: said.to_owned(), is_before: is_before || is_first, replies: Vec::new() });
+        } else if line.is_empty() {
+            // Nothing is answered.
         } else if line == "agent starts" {
             is_before = true;
         } else {

@@ -28,6 +28,7 @@ mod doctor;
 mod documents;
 mod dry_runs;
 mod examine;
+mod examine_commands;
 mod extensions;
 mod failures;
 #[cfg(unix)]

@@ -28,6 +28,15 @@ pub(super) enum Trouble {
     NotExercised(String),
 }
 
+impl Trouble {
+    /// The text, whatever the trouble is.
+    pub(super) fn into_text(self) -> String {
+        match self {
+            Self::Fail(text) | Self::Silent(text) | Self::NotExercised(text) => text,
+        }
+    }
+}
+
 /// A started agent.
 pub(super) struct Agent {
     peer: Peer,

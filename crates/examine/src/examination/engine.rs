@@ -192,16 +192,22 @@ impl Engine<'_> {
         if setup == Setup::Silent {
             return Ok(agent);
         }
-        let limit = self.options.timeout.min(self.until.saturating_duration_since(Instant::now()));
+        // It has answered before: what it took then is part of the patience.
+        let limit =
+            (patience * AGAIN).min(self.options.timeout).min(self.until.saturating_duration_since(Instant::now()));
         let answer = agent.initialize(1, setup == Setup::Bare, limit).await;
         let why = match (answer, &agent.initialized) {
             (Err(_), _) if Instant::now() >= self.until => Some(self.out_of_time()),
-            (Err(silence), _) => match silent(silence, "initialize") {
-                Trouble::Fail(text) | Trouble::Silent(text) | Trouble::NotExercised(text) => {
+            (Err(silence), _) => {
+                let text = silent(silence, "initialize").into_text();
+                if setup == Setup::Bare {
+                    agent.initialized = Err(text);
+                    None
+                } else {
                     Some(again(&format!("it {text}")))
                 }
-            },
-            // What the agent has refused then is for the checks to judge.
+            }
+            // What the agent does then is for the checks to judge.
             (Ok(()), Err(text)) if setup != Setup::Bare => Some(again(&format!("it {text}"))),
             (Ok(()), _) => None,
         };

@@ -139,6 +139,9 @@ fn params(message: &Value, method: &str) -> Option<String> {
 }
 
 fn answer(message: &Value, method: Option<&str>) -> Option<String> {
+    if message.get("id").is_none() {
+        return Some("it has no `id`, which is `null` where there is none".to_owned());
+    }
     let error = message.get("error");
     match (message.get("result"), error) {
         (Some(_), Some(_)) => return Some("it has both `result` and `error`".to_owned()),
@@ -249,6 +252,11 @@ mod tests {
                 r#"{"jsonrpc":"2.0","id":1,"result":null,"error":null}"#,
                 Some("a"),
                 Some("the answer to `a`: it has both `result` and `error`"),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","error":{"code":-1,"message":""}}"#,
+                None,
+                Some("an answer: it has no `id`, which is `null` where there is none"),
             ),
             (r#"{"jsonrpc":"2.0","id":1}"#, None, Some("an answer: it has neither `result` nor `error`")),
             (

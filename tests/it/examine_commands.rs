@@ -1,0 +1,139 @@
+//! `--level` and `--require` of `probe` and `verify`, `rules --examination` and `explain` of a check.
+#![cfg(unix)]
+
+use acp_registry::examination::CHECKS;
+use serde_json::{Value, json};
+
+use crate::agent::fake_agent;
+use crate::support::Env;
+use crate::verify::Verify;
+
+/// An exchange in which the agent repeats the version of the client.
+const ECHO: &str = "client {\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":65535}}\n\
+                    agent {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":65535}}";
+
+fn probe(flags: &[&str], exchange: &str) -> (i32, Value) {
+    let agent = fake_agent();
+    let arguments = [&["probe", "--json"], flags, &["--", agent.to_str().unwrap(), "played", exchange]].concat();
+    document(&arguments)
+}
+
+/// The document of a command that ends with the words of an agent.
+fn document(arguments: &[&str]) -> (i32, Value) {
+    let run = Env::empty().run(arguments);
+    (run.code, serde_json::from_str(&run.stdout).unwrap())
+}
+
+fn result<'a>(examination: &'a Value, id: &str) -> &'a Value {
+    examination["checks"].as_array().unwrap().iter().find(|check| check["id"] == id).unwrap()
+}
+
+#[test]
+fn the_document_of_probe_has_an_examination_where_one_is_asked_for() {
+    assert_eq!(probe(&[], "").1["examination"], Value::Null);
+    assert_eq!(probe(&["--level", "handshake"], "").1["examination"], Value::Null);
+    let (code, document) = probe(&["--level", "protocol"], "");
+    let examination = &document["examination"];
+    assert_eq!((code, &document["verdict"]), (0, &json!("pass")));
+    let head = ["level", "reached", "model", "network"].map(|name| examination[name].clone());
+    assert_eq!(head, [json!("protocol"), json!("protocol"), json!(null), json!("shared")]);
+    let all = CHECKS.len();
+    assert_eq!(examination["summary"], json!({ "passed": all, "failed": 0, "warnings": 0, "not_exercised": 0 }));
+    let mut check = result(examination, "protocol/version").clone();
+    assert!(check["duration_seconds"].is_f64());
+    check["duration_seconds"] = 0.into();
+    let expected = json!({
+        "id": "protocol/version", "result": "pass", "force": "must", "spec": "protocol/v1/initialization",
+        "message": null, "duration_seconds": 0,
+    });
+    assert_eq!(check, expected);
+}
+
+#[test]
+fn a_failed_check_changes_the_verdict_only_where_it_is_required() {
+    let (code, document) = probe(&["--level", "protocol"], ECHO);
+    assert_eq!((code, &document["verdict"], &document["reason"]), (0, &json!("pass"), &json!(null)));
+    let check = result(&document["examination"], "protocol/version");
+    assert_eq!(check["message"], "the agent claims to support version 65535 of the protocol");
+    let (code, document) = probe(&["--require", "protocol"], ECHO);
+    assert_eq!((code, &document["verdict"], &document["reason"]), (1, &json!("fail"), &json!("examination")));
+    assert_eq!(document["message"], "the agent fails a check of the level `protocol`: protocol/version");
+    let (code, _) = probe(&["--require", "protocol"], "");
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn an_agent_that_fails_the_handshake_keeps_that_reason() {
+    let agent = fake_agent();
+    let arguments = ["probe", "--json", "--require", "protocol", "--", agent.to_str().unwrap(), "exit", "3"];
+    let (code, document) = document(&arguments);
+    assert_eq!((code, &document["reason"]), (1, &json!("exited")));
+    assert_eq!(document["examination"]["reached"], Value::Null);
+    assert_eq!(document["examination"]["summary"]["not_exercised"], CHECKS.len());
+}
+
+#[test]
+fn people_see_what_failed_and_how_many_passed() {
+    let agent = fake_agent();
+    let agent = agent.to_str().unwrap();
+    let env = Env::empty();
+    let run = env.run(&["probe", "--level", "protocol", "--", agent, "played", ECHO]);
+    let passed = CHECKS.len() - 1;
+    assert!(run.stdout.contains(&format!("up to `protocol`: {passed} passed, 1 failed, 0 warnings")), "{}", run.stdout);
+    assert!(run.stdout.contains("fail      protocol/version (must, protocol/v1/initialization)"), "{}", run.stdout);
+    let escape = "client {\"id\":2,\"method\":\"acp-registry/unknown\",\"params\":{}}\nagent {\"jsonrpc\":\"2.0\",\"id\":2,\
+                  \"error\":{\"code\":1,\"message\":\"\\u001b[2J\\u202e\"}}";
+    let run = env.run(&["probe", "--level", "protocol", "--", agent, "played", escape]);
+    assert!(run.stdout.contains("error 1: `\\u{1b}[2J\\u{202e}`"), "{}", run.stdout);
+    let run = env.run(&["probe", "--level", "protocol", "--", agent, "exit", "3"]);
+    assert!(run.stdout.contains("no check was made: needs the level `handshake`"), "{}", run.stdout);
+}
+
+#[test]
+fn wrong_levels_are_told() {
+    let env = Env::empty();
+    let run = env.run(&["probe", "--level", "turns", "--", "true"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("handshake, protocol"), "{}", run.stderr);
+    let run = env.run(&["probe", "--level", "protocol", "--no-probe", "--", "true"]);
+    assert!(run.code == 2 && run.stderr.contains("--no-probe"), "{}", run.stderr);
+}
+
+#[test]
+fn verify_examines_and_the_registry_may_require_it() {
+    let verify = Verify::new();
+    verify.npx("good", &["played", ""]).npx("echo", &["played", ECHO]);
+    let (code, document) = verify.json(&["--level", "protocol"]);
+    assert_eq!(code, 0, "{document}");
+    let failed: Vec<&Value> =
+        document["results"].as_array().unwrap().iter().map(|row| &row["examination"]["summary"]["failed"]).collect();
+    assert_eq!(failed, [&json!(1), &json!(0)]);
+    verify.env.write("r/registry.toml", "[examine]\nrequire = \"protocol\"\n");
+    let (code, document) = verify.json(&[]);
+    let found: Vec<_> =
+        document["results"].as_array().unwrap().iter().map(|row| (&row["id"], &row["reason"])).collect();
+    assert_eq!(code, 1);
+    assert_eq!(found, [(&json!("echo"), &json!("examination")), (&json!("good"), &json!(null))]);
+    let (code, _) = verify.json(&["--require", "handshake"]);
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn checks_are_listed_and_explained() {
+    let env = Env::empty();
+    let (_, document) = env.json(&["rules", "--examination"]);
+    let ids: Vec<&str> =
+        document["checks"].as_array().unwrap().iter().map(|check| check["check"].as_str().unwrap()).collect();
+    assert_eq!(ids, CHECKS.iter().map(|check| check.id).collect::<Vec<_>>());
+    let run = env.run(&["rules", "--examination"]);
+    assert!(run.stdout.contains("protocol/unknown-method") && run.stdout.contains("must"), "{}", run.stdout);
+    for check in CHECKS {
+        let run = env.run(&["explain", check.id]);
+        assert!(run.code == 0 && run.stdout.contains(check.spec), "{}", run.stdout);
+        let (_, document) = env.json(&["explain", check.id]);
+        assert_eq!((&document["check"], &document["fails"][0]["text"]), (&json!(check.id), &json!(check.fails)));
+    }
+    let (code, document) = env.json(&["explain", "protocol/unknown-methd"]);
+    assert_eq!((code, &document["error"]["code"]), (2, &json!("unknown_rule")));
+    assert_eq!(document["error"]["suggestions"][0], "protocol/unknown-method");
+}
