@@ -178,7 +178,7 @@ fn what_a_repository_does_not_offer_is_said() {
         ("o/refused", 3, "answers 401\nhelp: GitHub wants a valid token: set GITHUB_TOKEN to one, or unset it"),
         ("o/limited", 3, "\nhelp: GitHub's rate limit is used up for another 30 min: wait, or set GITHUB_TOKEN"),
         ("o/agent@nightly", 2, "names no version"),
-        ("o", 2, "must be OWNER/REPO"),
+        ("o", 2, "write a repository as `OWNER/REPO`"),
     ] {
         let run = new.run(&["--allow-host", &host, "agent-x", "--no-probe", "--github", spec]);
         assert!(run.code == code && run.stderr.contains(message), "{spec}: {} {}", run.code, run.stderr);

@@ -46,7 +46,7 @@ pub struct GithubSpec {
 
 /// A text that does not name a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be OWNER/REPO or OWNER/REPO@TAG")]
+#[error("is not the name of a repository")]
 pub struct GithubSpecError;
 
 impl FromStr for GithubSpec {

@@ -7,7 +7,7 @@
 //!
 //! * [`check()`]: the whole of it, from the launch to the [`Outcome`]
 //! * [`Conversation`]: the same step by step, to sign in and out: an [`AuthMethod`] and its [`Way`]
-//! * [`Peer`]: a running agent, to which lines are written and from which they are read, as they are
+//! * [`Peer`]: a running agent that is spoken to in raw lines
 //! * [`Outcome`]: what programs and people are told, with its JSON form
 //! * [`Handshake`], [`AuthMethod`], [`Features`]: what the agent has answered
 //! * [`set_variables`]: the variables that a manifest or a person adds, without those that belong to the system
@@ -48,6 +48,7 @@ mod message;
 mod options;
 mod outcome;
 mod peer;
+mod probe;
 mod probes;
 mod request;
 mod session;
@@ -60,15 +61,16 @@ mod wire;
 
 pub use answer::Handshake;
 pub use auth::{AuthMethod, TypeSource};
-pub use check::{Options, SetupError, check, in_proportion};
+pub use check::{check, in_proportion};
 pub use connection::Relay;
 pub use conversation::{Conversation, OpenError, Reply};
 pub use failure::{Reason, Verdict};
 pub use features::Features;
 pub use lines::Overflow;
-pub use outcome::{Outcome, Reason, Timing, Verdict};
+pub use options::{Options, SetupError};
+pub use outcome::{Outcome, Timing};
 pub use peer::{Peer, StartError};
-pub use probes::{Probe, Probes};
+pub use probe::{Probe, Probes};
 pub use request::{initialize as initialize_params, refusal};
 pub use session::{ConfigOption, Session};
 pub use spoken::Listener;

@@ -1,4 +1,6 @@
-//! A running agent, spoken to in lines as they are. What they say is the caller's affair.
+//! A running agent that is spoken to in raw lines.
+//!
+//! The lines are not interpreted here.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -6,8 +8,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::check::{Options, SetupError};
 use super::lines::Lines;
+use super::options::{Options, SetupError};
 use super::wire::{Silence, Wire};
 use acp_registry_core::sys::process::{Exit, Launch, Sandbox, SpawnError, Tree};
 

@@ -11,7 +11,8 @@ use tokio::time::Instant;
 
 use super::answer::Handshake;
 use super::connection::Connection;
-use super::message::{Body, Response, RpcError};
+use super::message::{Body, Response};
+use super::probe::{NEW, Probe};
 use super::request;
 use super::session::Session;
 use super::silence::explain;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::connection::{Connection, Stray};
+use super::failure::{Failure, Reason};
 use super::lines::{LINE, MESSAGES, Overflow, TOTAL};
 use super::message;
-use super::outcome::{Failure, Reason};
 use super::wire::Silence;
 use acp_registry_core::cause;
 use acp_registry_core::text::quote;

@@ -56,8 +56,8 @@ pub(super) fn page(base_url: &str, listing: &Listing<'_>, setups: &[Setup], fact
     out.push_str("\n## Capabilities\n\n");
     match listing.answer {
         None => out.push_str("Not tested.\n"),
-        Some(row) => {
-            let day = row.day.as_deref().map_or_else(String::new, |day| format!(" on {day}"));
+        Some(answer) => {
+            let day = answer.day.as_deref().map_or_else(String::new, |day| format!(" on {day}"));
             out.push_str(&format!("As reported by version {}{day}:\n\n", text(&facts.row_version)));
             for (label, state) in &facts.capabilities {
                 out.push_str(&format!("- {label}: {}\n", state.label()));

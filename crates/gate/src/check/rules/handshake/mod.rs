@@ -68,7 +68,9 @@ fn own_remedy(row: &Row, usual: &str) -> String {
 /// Reports a row: what is known in the message, what to do in the help.
 fn report_row(subject: &Subject<'_>, row: &Row, remedy: &str, report: &mut Reporter<'_>) {
     let message = row.message().unwrap_or("the agent did not pass");
-    let lines: Vec<&str> = row.stderr().lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    // The message may already contain one of the lines.
+    let is_news = |line: &&str| !line.is_empty() && !message.contains(quote(line).trim_matches('`'));
+    let lines: Vec<&str> = row.stderr().lines().map(str::trim).filter(is_news).collect();
     let last: Vec<String> = lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| quote(line)).collect();
     let stderr = if last.is_empty() { String::new() } else { format!("; the end of stderr: {}", last.join(" ")) };
     report.value(place(subject, row), format!("{message}{stderr}")).help(remedy);
