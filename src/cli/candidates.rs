@@ -5,9 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use acp_registry::check::RULES;
-use acp_registry::examination::CHECKS;
-use acp_registry::index::is_id;
-use acp_registry::manifest::Platform;
+use acp_registry::manifest::{AgentId, Platform};
 use acp_registry::text::shown;
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
 
@@ -55,7 +53,7 @@ pub(super) fn checked_out() -> ArgValueCandidates {
 
 /// Names of folders, but none that a shell could take for anything else than a word.
 fn words(names: Vec<String>) -> Vec<CompletionCandidate> {
-    names.into_iter().filter(|name| is_id(name)).map(CompletionCandidate::new).collect()
+    names.into_iter().filter(|name| AgentId::is_valid(name)).map(CompletionCandidate::new).collect()
 }
 
 /// Rules.

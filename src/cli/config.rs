@@ -3,8 +3,7 @@
 use std::env;
 use std::path::Path;
 
-use acp_registry::index::is_id;
-use acp_registry::manifest::{Agent, env_name};
+use acp_registry::manifest::{Agent, AgentId, env_name};
 use acp_registry::session::{self, Named, may_set};
 use acp_registry::settings::{CLIENTS, Client, Launch, PROGRAM, display_name, find};
 use acp_registry::store;
@@ -118,7 +117,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 
 fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer, Failure> {
     let (named, id) = (&args.agent, args.agent.id.as_str());
-    let mut installed = if is_id(id) { session.find_version(named, None)? } else { None };
+    let mut installed = if AgentId::is_valid(id) { session.find_version(named, None)? } else { None };
     let index = signals::run(session.index())?;
     if named.is_latest
         && let Ok(index) = &index

@@ -6,8 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use acp_registry_core::manifest::Platform;
-use acp_registry_core::registry::ID_LIMIT;
+use acp_registry_core::manifest::{AgentId, Platform};
 use acp_registry_core::text::quote;
 
 /// The longest version, in bytes: it becomes part of a folder's name.
@@ -74,7 +73,7 @@ impl Entry {
 
     /// What keeps it from being used.
     pub(super) fn problem(&self) -> Option<&'static str> {
-        if !is_id(&self.id) {
+        if !AgentId::is_valid(&self.id) {
             Some("its id is missing, or is not an id")
         } else if !is_version(&self.version) {
             Some("its version is missing, or is not a version")
@@ -84,14 +83,6 @@ impl Entry {
             None
         }
     }
-}
-
-/// Whether a text is an id by the rules of registries, and fit to be part of a path.
-#[must_use]
-pub fn is_id(text: &str) -> bool {
-    text.len() <= ID_LIMIT
-        && text.starts_with(|c: char| c.is_ascii_lowercase())
-        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
 fn is_version(text: &str) -> bool {

@@ -33,8 +33,8 @@ mod search;
 mod usable;
 
 pub use copies::Copies;
-pub use entries::{FormError, INDEX_LIMIT, Notes, entries};
-pub use entry::{Entry, is_id};
+pub use entries::FormError;
+pub use entry::Entry;
 pub use load::{Error, Loaded, Options, load};
 pub use place::{Place, WrongPlace};
 pub use read::{EntryError, Index, Origin};

@@ -2,6 +2,7 @@
 //!
 //! * [`Manifest`]: text, JSON value, typed model and places of one file
 //! * [`Agent`] and its parts: the typed model
+//! * [`AgentId`]: which texts can be ids of agents
 //! * [`Version`]: version numbers as registries use them
 //! * [`NpmSpec`], [`PypiSpec`]: package specifications
 //! * [`env_name`]: which environment variables a manifest may set
@@ -23,6 +24,7 @@ mod document;
 mod edit;
 pub mod env_name;
 pub mod extension;
+mod id;
 mod package;
 mod places;
 mod platform_words;
@@ -30,6 +32,7 @@ mod version;
 
 pub use agent::{Agent, BinaryTarget, Channel, Distribution, Package, PackageKind, Platform, Preview, Release};
 pub use document::{Manifest, SyntaxError};
+pub use id::{AgentId, InvalidId};
 pub use package::{NpmSpec, Pin, PypiSpec, SpecError, pypi_version_matches};
 pub use places::{Places, escape_segment};
 pub use platform_words::platform_of;

@@ -15,22 +15,11 @@ pub const DEFAULT_BASE_URL: &str = "https://cdn.agentclientprotocol.com/registry
 /// The largest manifest that is read, in bytes.
 pub const MANIFEST_LIMIT: u64 = 1 << 20;
 
-/// The longest id, in bytes: it becomes part of file names, which systems bound.
-pub const ID_LIMIT: usize = 100;
-
 /// The largest icon that is read, in bytes.
 pub const ICON_LIMIT: u64 = 1 << 20;
 
 /// Folders of a registry checkout that hold no agent, besides those whose names begin with a dot.
 const SKIPPED: &[&str] = &["__pycache__", "dist"];
-
-/// Whether a text is a valid id, as the schema defines it: ids become file names.
-#[must_use]
-pub fn is_id(text: &str) -> bool {
-    text.len() <= ID_LIMIT
-        && text.starts_with(|c: char| c.is_ascii_lowercase())
-        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-}
 
 /// A registry directory, read into memory.
 #[derive(Debug)]

@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 use super::{Draft, Error, manifest, starter_icon};
 use crate::check::{Options, Selection, check};
 use crate::finding::{Finding, Level};
-use acp_registry_core::manifest::Manifest;
-use acp_registry_core::registry::{Entry, ID_LIMIT, Loaded, Registry};
+use acp_registry_core::manifest::{AgentId, Manifest};
+use acp_registry_core::registry::{Entry, Loaded, Registry};
 use acp_registry_core::sys::fs::{PathError, Staging};
-use acp_registry_core::text::quote;
 
 /// The members that are left out if the source's value breaks a rule.
 const OPTIONAL: [&str; 5] = ["repository", "website", "authors", "license", "license_url"];
@@ -40,18 +39,12 @@ pub struct Proposal {
 /// Returns [`Error::Id`] with the message of the violated rule.
 pub fn check_id(id: &str, root: &Path, options: &Options<'_>) -> Result<(), Error> {
     // The id becomes a folder's name, so its form is checked even if rules are off.
-    let is_plain = id.starts_with(|c: char| c.is_ascii_lowercase())
-        && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-        && id.len() <= ID_LIMIT;
-    if !is_plain {
+    if let Err(error) = id.parse::<AgentId>() {
         let remedy = format!(
-            "use lower-case letters, digits and hyphens, begin with a letter, and write at most {ID_LIMIT} bytes"
+            "use lower-case letters, digits and hyphens, begin with a letter, and write at most {} bytes",
+            AgentId::LIMIT
         );
-        return Err(Error::Id {
-            message: format!("{} is not a valid id", quote(id)),
-            remedy: Some(remedy),
-            near: None,
-        });
+        return Err(Error::Id { message: error.to_string(), remedy: Some(remedy), near: None });
     }
     let value = json!({
         "id": id, "name": "x", "version": "1.0.0", "description": "x", "distribution": { "npx": { "package": "x@1.0.0" } },

@@ -1,8 +1,9 @@
 //! Continues a history by comparing consecutive published trees.
 
 use super::file::INCOMPLETE;
-use super::{Event, Extent, History, Kind, Moment, is_id};
+use super::{Event, Extent, History, Kind, Moment};
 use crate::diff::{Changes, Listed};
+use acp_registry_core::manifest::AgentId;
 
 impl History {
     /// Appends the `changes` since an earlier tree was published to the history of that tree.
@@ -30,7 +31,7 @@ impl History {
         let updated = updated.map(|one| event(&one.agent, Kind::Updated { from: one.from.clone() }));
         let mut since = Vec::new();
         // In reverse, because [`Self::new`] reverses the events.
-        for mut event in removed.chain(updated).chain(added).filter(|event| is_id(&event.id)) {
+        for mut event in removed.chain(updated).chain(added).filter(|event| AgentId::is_valid(&event.id)) {
             let is_same = |other: &&Event| {
                 (&other.id, &other.version, other.kind.as_str()) == (&event.id, &event.version, event.kind.as_str())
             };

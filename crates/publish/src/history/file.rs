@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Event, Extent, History, Kind, Moment, is_id};
+use super::{Event, Extent, History, Kind, Moment};
 use acp_registry_core::json::{self, List, Object};
+use acp_registry_core::manifest::AgentId;
 
 /// The maximum number of events in a history.
 const EVENTS: usize = 100_000;
@@ -116,8 +117,8 @@ fn event(part: &RawValue) -> Result<Event, String> {
         format!("has the time {}, which is not of the form 2026-01-31T23:59:59Z", acp_registry_core::text::quote(&time))
     })?;
     let id = needed("id")?;
-    if !is_id(&id) {
-        return Err(format!("has the id {}, which is not a valid agent id", acp_registry_core::text::quote(&id)));
+    if !AgentId::is_valid(&id) {
+        return Err(format!("has the id {}, which no agent can have", acp_registry_core::text::quote(&id)));
     }
     let kind = match needed("event")?.as_str() {
         "added" => Kind::Added,

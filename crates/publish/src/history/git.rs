@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Event, Extent, History, Kind, Moment, is_id};
+use super::{Event, Extent, History, Kind, Moment};
+use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::git::{self, Change, Cut, Log};
 
 /// The largest manifest that is read, in bytes.
@@ -73,7 +74,7 @@ fn follow(log: &Log, heads: &HashMap<String, Head>) -> History {
         // In reverse, because [`History::new`] reverses the events: the agents of a commit are then in alphabetical
         // order.
         for Change { path, blob, is_new } in commit.changes.iter().rev() {
-            let Some(id) = path.strip_suffix("/agent.json").filter(|id| is_id(id)) else { continue };
+            let Some(id) = path.strip_suffix("/agent.json").filter(|id| AgentId::is_valid(id)) else { continue };
             // At the start of a shallow clone, all files look new. In a log that was cut, the first change of an
             // agent does.
             let is_start = match log.cut {

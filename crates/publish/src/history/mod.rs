@@ -153,12 +153,6 @@ impl History {
     }
 }
 
-/// Whether a text can be the id of an agent, and so a part of an address.
-fn is_id(id: &str) -> bool {
-    let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    id.len() <= 100 && id.starts_with(|c: char| c.is_ascii_lowercase()) && id.bytes().all(is_plain)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

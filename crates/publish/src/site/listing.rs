@@ -8,8 +8,7 @@ use super::facets::{self, COLUMNS, GROUPS};
 use super::text::{link, shown};
 use crate::history::{Event, Kind, Moment};
 use acp_registry_client::settings::display_name;
-use acp_registry_core::manifest::Agent;
-use acp_registry_gate::verify::Answer;
+use acp_registry_core::manifest::{Agent, AgentId};
 
 /// Limits of the shown length of members, in Unicode scalar values, and of the number of authors.
 const LICENSE: usize = 80;
@@ -52,8 +51,7 @@ impl<'a> Listing<'a> {
         has_icon: &(impl Fn(&str) -> bool + ?Sized),
     ) -> Option<Self> {
         let agent = Agent::from_json(entry);
-        let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-        if agent.id.is_empty() || agent.id.len() > 100 || !agent.id.bytes().all(is_plain) {
+        if !AgentId::is_valid(&agent.id) {
             return None;
         }
         let answer = answers.get(&agent.id);

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::build::{BuildError, BuiltAgent, Outcome, Reason};
 use super::previous::{Earlier, Found, Kept, Published, PublishedError};
-use acp_registry_core::registry::{Entry, Registry, is_id};
+use acp_registry_core::manifest::AgentId;
+use acp_registry_core::registry::{Entry, Registry};
 use acp_registry_core::text::printable;
 use acp_registry_gate::check::{self, Checked};
 use acp_registry_gate::config::View;
@@ -145,7 +146,7 @@ fn own<'a>(
     // Checked at any rule level: a manifest is needed, and the id becomes a file name.
     let manifest =
         entry.manifest.present().map(acp_registry_core::manifest::Manifest::value).filter(|value| value.is_object());
-    let Some(manifest) = manifest.filter(|_| is_id(&entry.id) && !errors.others) else { return Ok(None) };
+    let Some(manifest) = manifest.filter(|_| AgentId::is_valid(&entry.id) && !errors.others) else { return Ok(None) };
     let links_icon = manifest.get("icon").and_then(Value::as_str).is_some_and(|icon| icon.starts_with("https://"));
     let lacks_icon = entry.icon.present().is_none() && !links_icon;
     if !lacks_icon && !errors.missing_icon {
@@ -182,7 +183,7 @@ fn keep(
     let names = || broken.iter().map(|entry| printable(&entry.id).into_owned()).collect::<Vec<_>>();
     // Only the earlier tree tells whether a folder without a manifest held an agent.
     let lost: BTreeSet<&str> = lost(registry, broken);
-    let can_be_kept = |id: &str| is_id(id) && !options.config.withdrawn.contains_key(id);
+    let can_be_kept = |id: &str| AgentId::is_valid(id) && !options.config.withdrawn.contains_key(id);
     let earlier = if broken.is_empty() && !lost.iter().any(|id| can_be_kept(id)) { None } else { previous.get()? };
     let earlier = match earlier {
         Some(earlier) if earlier.is_tree => Some(earlier),

@@ -1,7 +1,7 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::registry::ID_LIMIT;
+use acp_registry_core::manifest::AgentId;
 use acp_registry_core::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
@@ -36,7 +36,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
         .is_some_and(|number| number.len() == 1 && number.starts_with(|c: char| c.is_ascii_digit()));
     let what = if DEVICES.contains(&id) || is_port {
         "a device name of Windows"
-    } else if id.len() > ID_LIMIT {
+    } else if id.len() > AgentId::LIMIT {
         "longer than 100 bytes, and too long for file names"
     } else if PUBLISHED.contains(&id) || is_view(subject, id) {
         "a name in the published tree"

@@ -3,7 +3,8 @@ use crate::check::rule::{Check, Example, Rule};
 use crate::check::run::Options;
 use crate::config::{Schemas, View};
 use crate::finding::Level;
-use acp_registry_core::registry::{Registry, is_id};
+use acp_registry_core::manifest::AgentId;
+use acp_registry_core::registry::Registry;
 use acp_registry_core::text::{is_mistyped, nearest, quote};
 
 pub(crate) static RULE: Rule = Rule {
@@ -66,7 +67,7 @@ fn check_withdrawn(registry: &Registry, id: &str, reason: &str, report: &mut Rep
     if has_folder {
         return;
     }
-    if !is_id(id) {
+    if !AgentId::is_valid(id) {
         let message = format!("`[withdrawn]` names {}, which is not a valid id", quote(id));
         let lower = id.to_ascii_lowercase();
         let meant = registry.entry(&lower).map_or(id, |_| &lower);
