@@ -36,7 +36,7 @@ pub(super) fn installed() -> ArgValueCandidates {
 }
 
 fn installed_ids() -> Vec<CompletionCandidate> {
-    words(place::installed_at_hand())
+    words(place::installed_at_hand().into_iter().map(String::from).collect())
 }
 
 /// Agents of the registry in the working directory.

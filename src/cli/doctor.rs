@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use acp_registry::doctor::{self, Check, Examined, Status};
 use acp_registry::handshake::Options;
+use acp_registry::manifest::AgentId;
 use acp_registry::net::{proxy_host, proxy_problem};
 use acp_registry::session::Named;
 use acp_registry::store::Version;
@@ -55,11 +56,10 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let named = versions::started(&args.agents, &session)?;
-    let known = session.installed(&named)?;
+    let mut ids = session.installed(&named)?;
     let environment = environment();
     let mut checks = doctor::surroundings(&session.store, &environment, &env::temp_dir());
     checks.extend(network::proxies().map(|(name, value)| proxy(name, &value)));
-    let mut ids = if named.is_empty() { known } else { named.clone() };
     ids.sort_unstable();
     ids.dedup();
     let mut failed = if args.fix { fix(&ids, &session)? } else { BTreeMap::new() };
@@ -100,7 +100,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 type Failed = BTreeMap<String, Failure>;
 
 /// Repairs what can be. What cannot is said, and looked at afterwards as everything else.
-fn fix(ids: &[String], session: &Session<'_>) -> Result<Failed, Failure> {
+fn fix(ids: &[AgentId], session: &Session<'_>) -> Result<Failed, Failure> {
     signals::run_with_threads(1, async {
         let (bars, mut failed) = (Installs::new(session.ui()), Failed::new());
         for id in ids {
@@ -115,7 +115,7 @@ fn fix(ids: &[String], session: &Session<'_>) -> Result<Failed, Failure> {
                 Ok(None) => {}
                 Err(failure) => {
                     not_repaired(id, &failure, session);
-                    failed.insert(id.clone(), failure);
+                    failed.insert(id.to_string(), failure);
                 }
             }
         }

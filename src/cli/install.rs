@@ -7,6 +7,7 @@ use acp_registry::index::Index;
 use acp_registry::install::Kind;
 use acp_registry::install::remedy::newer;
 use acp_registry::lockfile::NAME;
+use acp_registry::manifest::AgentId;
 use acp_registry::report::bytes;
 use acp_registry::resolve::Plan;
 use acp_registry::session::{Event, Named, Request};
@@ -77,7 +78,7 @@ pub(super) struct Args {
 
 /// The result of a task.
 pub(super) struct Outcome {
-    pub(super) id: String,
+    pub(super) id: AgentId,
     pub(super) done: Result<Done, Failure>,
     /// Whether it stays at its version from now on.
     is_pinned: bool,
@@ -219,7 +220,7 @@ fn tasks(args: &Args, index: &Index, session: &Session<'_>) -> Result<Vec<Reques
 }
 
 fn is_done(results: &[Outcome], id: &str) -> bool {
-    results.iter().any(|outcome| outcome.id == id && outcome.done.is_ok())
+    results.iter().any(|outcome| outcome.id == *id && outcome.done.is_ok())
 }
 
 /// Installs everything, some at once; one that fails never stops the others.

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use acp_registry::index::{Entry, Index, Query};
+use acp_registry::manifest::AgentId;
 use acp_registry::report::{Columns, Last, bytes, plural, table};
 use acp_registry::store::{Agent, Store};
 use serde_json::{Map, Value, json};
@@ -75,7 +76,7 @@ pub(super) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
 }
 
 /// Installed agents by id, and what is wrong with those that cannot be read.
-type Installed = (BTreeMap<String, Agent>, BTreeMap<String, Failure>);
+type Installed = (BTreeMap<AgentId, Agent>, BTreeMap<AgentId, Failure>);
 
 pub(super) fn agents(store: &Store) -> Result<Installed, Failure> {
     let (mut agents, mut damaged) = (BTreeMap::new(), BTreeMap::new());
@@ -96,7 +97,7 @@ pub(super) fn agents(store: &Store) -> Result<Installed, Failure> {
     Ok((agents, damaged))
 }
 
-fn warn(damaged: &BTreeMap<String, Failure>, ui: &Ui) {
+fn warn(damaged: &BTreeMap<AgentId, Failure>, ui: &Ui) {
     for failure in damaged.values() {
         ui.warning_of("", failure);
     }
@@ -111,14 +112,15 @@ fn show(
     command: &str,
     found: &[&Entry],
     index: &Index,
-    installed: &BTreeMap<String, Agent>,
+    installed: &BTreeMap<AgentId, Agent>,
     is_json: bool,
     ui: &Ui,
 ) -> Result<(), Failure> {
-    let version_of = |entry: &Entry| installed.get(&entry.id).map(|agent| agent.current.receipt.version.as_str());
+    let version_of =
+        |entry: &Entry| installed.get(entry.id.as_str()).map(|agent| agent.current.receipt.version.as_str());
     if is_json {
         let agents = found.iter().map(|entry| {
-            let mut item = item(Some(entry), installed.get(&entry.id));
+            let mut item = item(Some(entry), installed.get(entry.id.as_str()));
             item.insert("id".to_owned(), entry.id.as_str().into());
             item.insert("version".to_owned(), entry.version.as_str().into());
             Value::Object(item)
@@ -188,8 +190,8 @@ fn item(entry: Option<&Entry>, agent: Option<&Agent>) -> Map<String, Value> {
 }
 
 fn list_installed(
-    installed: &BTreeMap<String, Agent>,
-    damaged: &BTreeMap<String, Failure>,
+    installed: &BTreeMap<AgentId, Agent>,
+    damaged: &BTreeMap<AgentId, Failure>,
     index: Option<&Index>,
     is_json: bool,
     session: &Session<'_>,
@@ -207,7 +209,7 @@ fn list_installed(
                     continue;
                 }
             };
-            let entry = index.and_then(|index| index.entries().find(|entry| entry.id == agent.id));
+            let entry = index.and_then(|index| index.entries().find(|entry| agent.id == entry.id));
             members.extend(item(entry, Some(agent)));
             agents.push(Value::Object(members));
         }
@@ -227,7 +229,7 @@ fn list_installed(
             let version =
                 if agent.is_pinned { format!("{} (pinned)", receipt.version) } else { receipt.version.clone() };
             let by = receipt.distribution.clone();
-            vec![agent.id.clone(), version, by, receipt.verified.clone(), bytes(receipt.size)]
+            vec![agent.id.to_string(), version, by, receipt.verified.clone(), bytes(receipt.size)]
         })
         .collect();
     let total: u64 = installed.values().map(|agent| agent.current.receipt.size).sum();

@@ -6,7 +6,7 @@ use std::path::Path;
 use acp_registry::index::Index;
 use acp_registry::install::{Kind, Source};
 use acp_registry::lockfile::{LockFile, Locker};
-use acp_registry::resolve::{Plan, resolve};
+use acp_registry::resolve::{Plan, Wanted, resolve};
 use acp_registry::session::{Named, Request};
 use acp_registry::text::quote;
 
@@ -37,7 +37,7 @@ pub(super) fn tasks(
     }
     for one in named {
         let id = quote(&one.id);
-        let Some(locked) = file.agents.get(&one.id) else {
+        let Some((known, locked)) = file.agents.get_key_value(one.id.as_str()) else {
             let help = format!("add it with `acp-registry install {} --lock {shown}`", id.trim_matches('`'));
             return Err(refused(format!("{id} is not in the lock file {shown}")).help(help));
         };
@@ -46,7 +46,8 @@ pub(super) fn tasks(
             let failure = refused(format!("the lock file {shown} has {id} {other}, not {version}"));
             return Err(failure.help(format!("name {id} without a version to install that of the lock file")));
         }
-        let plan = resolve(&[locked.offer()], &session.wanted(&Named::any(&one.id), kind), &host())?;
+        let wanted = Wanted { kind, ..session.wanted(known.clone()) };
+        let plan = resolve(&[locked.offer()], &wanted, &host())?;
         let is_known = match plan.source {
             Source::Binary(_) => plan.expected.sha256.is_some(),
             Source::Npx(_) | Source::Uvx(_) => plan.expected.packages.is_some(),

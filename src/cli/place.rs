@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use acp_registry::index::{Index, Loaded, Place, WrongPlace};
 use acp_registry::install::Kind;
-use acp_registry::manifest::Platform;
+use acp_registry::manifest::{AgentId, Platform};
 use acp_registry::net::AllowedHosts;
 use acp_registry::resolve::Host;
 use acp_registry::session::{self, Event};
@@ -249,26 +249,27 @@ impl<'a> Session<'a> {
         if self.wrong_index.is_some() { None } else { self.inner.index_at_hand() }
     }
 
-    /// The ids of all installed agents, which those that were named must be among.
-    pub(super) fn installed(&self, named: &[String]) -> Result<Vec<String>, Failure> {
+    /// The agents that were named, which must be installed; all installed ones where none was.
+    pub(super) fn installed(&self, named: &[String]) -> Result<Vec<AgentId>, Failure> {
         self.all_with(named, |id| self.not_installed(id))
     }
 
     /// The same for a command that removes agents: an installation is of no use to it, and the name of another agent would
     /// do harm.
-    pub(super) fn removable(&self, named: &[String]) -> Result<Vec<String>, Failure> {
+    pub(super) fn removable(&self, named: &[String]) -> Result<Vec<AgentId>, Failure> {
         let near = |id: &str| {
-            self.absent(id, |known| known.iter().map(String::as_str).filter(|known| is_mistyped(id, known)).collect())
+            self.absent(id, |known| known.iter().map(AgentId::as_str).filter(|known| is_mistyped(id, known)).collect())
         };
         self.all_with(named, near)
     }
 
-    fn all_with(&self, named: &[String], missing: impl Fn(&str) -> Failure) -> Result<Vec<String>, Failure> {
+    fn all_with(&self, named: &[String], missing: impl Fn(&str) -> Failure) -> Result<Vec<AgentId>, Failure> {
         let known = self.store.ids()?;
-        match named.iter().find(|id| !known.contains(id)) {
-            Some(id) => Err(missing(id)),
-            None => Ok(known),
+        if named.is_empty() {
+            return Ok(known);
         }
+        let find = |id: &String| known.iter().find(|known| **known == **id).cloned().ok_or_else(|| missing(id));
+        named.iter().map(find).collect()
     }
 
     /// An installed agent, which is whole.
@@ -280,7 +281,7 @@ impl<'a> Session<'a> {
 
     /// The agent is not installed. An agent of the index is to be installed; other ids are taken for mistyped ones.
     pub(super) fn not_installed(&self, id: &str) -> Failure {
-        let failure = self.absent(id, |known| suggestions(id, known.iter().map(String::as_str)));
+        let failure = self.absent(id, |known| suggestions(id, known.iter().map(AgentId::as_str)));
         let is_offered = |index: Index| matches!(index.agent(id), Ok(Some(_)));
         if self.index_at_hand().is_some_and(is_offered) {
             failure.help(format!("run `acp-registry install {}`", quote(id).trim_matches('`')))
@@ -290,7 +291,7 @@ impl<'a> Session<'a> {
     }
 
     /// The agent is not installed, and need not be. `near` finds the ids that were probably meant.
-    fn absent(&self, id: &str, near: impl Fn(&[String]) -> Vec<&str>) -> Failure {
+    fn absent(&self, id: &str, near: impl Fn(&[AgentId]) -> Vec<&str>) -> Failure {
         let root = self.store.root().display();
         let failure = Failure::usage(format!("{} is not installed in {root}", quote(id))).code(Code::NotInstalled);
         let known = self.store.ids().unwrap_or_default();
@@ -332,7 +333,7 @@ pub(super) fn index_at_hand() -> Option<Index> {
 }
 
 /// The ids of installed agents; nothing is said.
-pub(super) fn installed_at_hand() -> Vec<String> {
+pub(super) fn installed_at_hand() -> Vec<AgentId> {
     let ids = || Store::at(&root(&PlaceArgs::default()).ok()?).ok()?.ids().ok();
     ids().unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 
 use acp_registry::doctor::Examined;
 use acp_registry::install::{Kind, Verified};
+use acp_registry::manifest::AgentId;
 use acp_registry::session::{Named, Request};
 use acp_registry::store::Version;
 use acp_registry::text::quote;
@@ -96,7 +97,7 @@ pub(super) fn refusal(agent: &Examined, session: &Session<'_>) -> Option<Failure
 
 /// Makes an agent startable again of which no version is started: by the newest one that is there, or else by installing
 /// it. Returns the version; `None` when there is nothing to do.
-pub(super) async fn restore(id: &str, session: &Session<'_>, bars: &Installs) -> Result<Option<String>, Failure> {
+pub(super) async fn restore(id: &AgentId, session: &Session<'_>, bars: &Installs) -> Result<Option<String>, Failure> {
     if matches!(session.store.agent(id), Ok(Some(_))) {
         return Ok(None);
     }

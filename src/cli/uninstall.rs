@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use acp_registry::manifest::AgentId;
 use acp_registry::report::{bytes, plural, total};
 use acp_registry::session::Named;
 use acp_registry::store::{Freed, Removed};
@@ -74,13 +75,12 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     session.store.only_looks = args.dry_run;
     let session = session;
     let named = versions::only(&args.agents, &session)?;
-    let known = session.removable(&named)?;
-    let ids = if args.all { known } else { named };
+    let ids = session.removable(&named)?;
     let (freed, failed) = signals::run(async {
         let (mut all, mut failed) = (Freed::default(), Vec::new());
         for id in &ids {
             match session.store.uninstall(id, args.force, &|holder| session.waiting(holder)).await {
-                Err(error) => failed.push((id.clone(), error.into())),
+                Err(error) => failed.push((id.to_string(), error.into())),
                 Ok(freed) => {
                     if !args.format.is_json() {
                         let done = if args.dry_run { "would uninstall" } else { "uninstalled" };
@@ -98,7 +98,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if ids.is_empty() && !args.format.is_json() {
         ui.note("nothing is installed");
     }
-    let done: Vec<&String> = ids.iter().filter(|id| failed.iter().all(|(failed, _)| failed != *id)).collect();
+    let done: Vec<&AgentId> = ids.iter().filter(|id| failed.iter().all(|(failed, _)| **id != *failed)).collect();
     let json = args.format.is_json().then(|| document("uninstall", &done, &freed, args.dry_run));
     end(&freed, &failed, json, ui)
 }
@@ -187,7 +187,7 @@ fn name_foreign(freed: &Freed, ui: &Ui) {
     }
 }
 
-fn document(command: &str, ids: &[&String], freed: &Freed, is_dry_run: bool) -> Value {
+fn document(command: &str, ids: &[&AgentId], freed: &Freed, is_dry_run: bool) -> Value {
     let list = |versions: &[Removed]| {
         let row = |one: &Removed| json!({ "id": one.id, "version": one.version, "size": one.bytes });
         versions.iter().map(row).collect::<Vec<Value>>()

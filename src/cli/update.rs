@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use acp_registry::index::Index;
+use acp_registry::manifest::AgentId;
 use acp_registry::net::Client;
 use acp_registry::resolve::{Offer, Plan};
 use acp_registry::session::{Named, Request};
@@ -72,18 +73,18 @@ struct Report {
     updates: Vec<Update>,
     held: Vec<Value>,
     pinned: Vec<Value>,
-    up_to_date: Vec<String>,
+    up_to_date: Vec<AgentId>,
     /// Agents that stay at their version and are damaged, or are to be started by something else.
     repairs: Vec<(Version, Need)>,
-    repaired: Vec<(String, Need)>,
-    gone: Vec<String>,
-    errors: Vec<(String, Failure)>,
+    repaired: Vec<(AgentId, Need)>,
+    gone: Vec<AgentId>,
+    errors: Vec<(AgentId, Failure)>,
     /// The member `index` of the document.
     index: Value,
 }
 
 struct Update {
-    id: String,
+    id: AgentId,
     from: String,
     plan: Plan,
     applied: Option<Value>,
@@ -134,15 +135,15 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 }
 
 /// The agents that are to be updated, and why some cannot be.
-fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap<String, Failure>), Failure> {
+fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap<AgentId, Failure>), Failure> {
     let (mut installed, mut damaged) = agents(&session.store)?;
     if ids.is_empty() {
         return Ok((installed.into_values().collect(), damaged));
     }
-    damaged.retain(|id, _| ids.contains(id));
+    damaged.retain(|id, _| ids.iter().any(|named| **id == **named));
     let mut chosen = Vec::new();
-    for id in ids.iter().filter(|id| !damaged.contains_key(*id)) {
-        let Some(agent) = installed.remove(id) else {
+    for id in ids.iter().filter(|id| !damaged.contains_key(id.as_str())) {
+        let Some(agent) = installed.remove(id.as_str()) else {
             return Err(session.not_installed(id));
         };
         chosen.push(agent);
@@ -278,7 +279,7 @@ fn document(report: &Report) -> Value {
         })
     });
     let errors = report.errors.iter().map(|(id, failure)| failure.of_agent(id));
-    let repaired: Vec<&String> = report.repaired.iter().map(|(id, _)| id).collect();
+    let repaired: Vec<&AgentId> = report.repaired.iter().map(|(id, _)| id).collect();
     json!({
         "schema": 1, "command": "update", "updates": updates.collect::<Vec<Value>>(), "held": report.held,
         "pinned": report.pinned, "repaired": repaired, "up_to_date": report.up_to_date, "gone": report.gone,

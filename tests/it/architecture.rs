@@ -25,7 +25,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("client", "resolve", &["digest", "install", "manifest", "sys", "text"]),
     ("client", "store", &["digest", "install", "json", "manifest", "resolve", "sys", "text"]),
     ("client", "lockfile", &["digest", "install", "json", "manifest", "net", "resolve", "store", "sys", "text"]),
-    ("client", "doctor", &["handshake", "install", "store", "sys", "text"]),
+    ("client", "doctor", &["handshake", "install", "manifest", "store", "sys", "text"]),
     ("client", "login", &["handshake", "store", "text"]),
     ("client", "update", &["install", "manifest", "net", "resolve", "store", "upstream"]),
     ("client", "settings", &["json", "manifest", "text"]),

@@ -119,7 +119,13 @@ fn an_archive_that_cannot_be_fetched_is_told_and_the_rest_is_locked() {
 #[test]
 fn a_lock_file_that_is_none_is_told() {
     let people = people();
-    for (text, part) in [("{", "TOML"), ("schema = 7", "form 7"), ("schema = 1\nx = 1", "unknown field")] {
+    let outside = "schema = 1\n[agents.'/a/../../outside']\nversion = '1'\n";
+    for (text, part) in [
+        ("{", "TOML"),
+        ("schema = 7", "form 7"),
+        ("schema = 1\nx = 1", "unknown field"),
+        (outside, "`/a/../../outside` is not a valid id"),
+    ] {
         people.env.write("acp-registry.lock", text);
         let run = people.run(&["install", "--locked"]);
         assert!(run.code == 3 && run.stderr.contains(part), "{text}: {}", run.stderr);

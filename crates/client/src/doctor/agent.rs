@@ -3,6 +3,7 @@
 use super::{Check, Examined, Status};
 use crate::install::{Verified, remedy};
 use crate::store::{Damage, Error, Found, OF_FOREIGN, Store, StoredInterpreter, Version, remedy as repair};
+use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::{Environment, is_executable};
 use acp_registry_core::text::{printable, quote};
@@ -14,10 +15,10 @@ const NAMED: usize = 3;
 ///
 /// # Errors
 /// [`PathError`] when its directory cannot be read.
-pub fn installed(store: &Store, id: &str, environment: &Environment) -> Result<Examined, PathError> {
+pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Result<Examined, PathError> {
     let remains = store.examine(id)?;
     let mut examined = Examined {
-        id: id.to_owned(),
+        id: id.to_string(),
         version: None,
         status: Status::Ok,
         checks: Vec::new(),
@@ -61,7 +62,7 @@ pub fn installed(store: &Store, id: &str, environment: &Environment) -> Result<E
 }
 
 /// Refuses an agent that other people can change. Of the directories above, the check of the root tells.
-fn owner(store: &Store, id: &str) -> Result<(), Error> {
+fn owner(store: &Store, id: &AgentId) -> Result<(), Error> {
     if store.refuse_foreign(None).is_err() {
         return Ok(());
     }

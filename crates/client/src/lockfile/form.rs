@@ -10,7 +10,7 @@ use super::count::signs;
 use super::packages;
 use crate::install::{Expected, Kind};
 use crate::resolve::{Offer, Origin};
-use acp_registry_core::manifest::{BinaryTarget, Distribution, Package};
+use acp_registry_core::manifest::{AgentId, BinaryTarget, Distribution, Package};
 use acp_registry_core::sys::fs::{PathError, ReadError, read_bounded, write_atomic};
 use acp_registry_core::text::quote;
 
@@ -66,7 +66,7 @@ pub struct LockFile {
     schema: u32,
     /// By id.
     #[serde(default)]
-    pub agents: BTreeMap<String, Locked>,
+    pub agents: BTreeMap<AgentId, Locked>,
 }
 
 /// One version of an agent.
@@ -286,7 +286,10 @@ mod tests {
             }),
             ..Locked::default()
         };
-        let file = LockFile { schema: 1, agents: [("b".to_owned(), agent.clone()), ("a".to_owned(), agent)].into() };
+        let file = LockFile {
+            schema: 1,
+            agents: [("b".parse().unwrap(), agent.clone()), ("a".parse().unwrap(), agent)].into(),
+        };
         let text = file.text();
         assert_eq!(LockFile::parse(text.as_bytes()).unwrap(), file);
         assert_eq!(LockFile::parse(text.as_bytes()).unwrap().text(), text);
@@ -305,6 +308,7 @@ mod tests {
             ("schema = 2", "form 2"),
             ("schema = 1\nmore = 1", "unknown field"),
             ("schema = 1\n[agents.a]\n", "missing field `version`"),
+            ("schema = 1\n[agents.'../a']\nversion = '1'\n", "`../a` is not a valid id"),
             ("{", "TOML"),
             (&format!("schema = 1\nx = [{}]", "0,".repeat(SIGNS)), "more than 200000 keys and values"),
         ] {

@@ -2,19 +2,27 @@
 
 use super::{Error, Host, Offer, Origin, Plan};
 use crate::install::{Expected, Kind, Source};
-use acp_registry_core::manifest::{Platform, env_name};
+use acp_registry_core::manifest::{AgentId, Platform, env_name};
 
 /// What is asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     /// The agent.
-    pub id: String,
+    pub id: AgentId,
     /// Its version; `None` for that of the index.
     pub version: Option<String>,
     /// The kind of distribution; `None` for the best one.
     pub kind: Option<Kind>,
     /// The platform; `None` for the host's.
     pub platform: Option<Platform>,
+}
+
+impl Wanted {
+    /// The agent in the version of the index, by the best kind of distribution for this machine.
+    #[must_use]
+    pub fn new(id: AgentId) -> Self {
+        Self { id, version: None, kind: None, platform: None }
+    }
 }
 
 /// Chooses among offers, of which the first one is meant when no version is asked for.
@@ -33,13 +41,13 @@ pub fn resolve(offers: &[Offer], wanted: &Wanted, host: &Host) -> Result<Plan, E
     if declared.is_empty()
         && let Some(kind) = wanted.kind
     {
-        let (id, version) = (id.clone(), version.clone());
+        let (id, version) = (id.to_string(), version.clone());
         return Err(Error::NoSuchKind { id, version, kind, offered: kinds_of(&offer) });
     }
     let made: Vec<(Kind, Source)> = declared.into_iter().filter_map(|(kind, source)| Some((kind, source?))).collect();
     if made.is_empty() {
         let platform = wanted.platform.or(host.platform).map_or("this system", Platform::as_str).to_owned();
-        let (id, version) = (id.clone(), version.clone());
+        let (id, version) = (id.to_string(), version.clone());
         let offered = offer.distribution.binary.iter().map(|target| target.platform.clone()).collect();
         let mut packages = kinds_of(&offer);
         packages.retain(|kind| *kind != Kind::Binary);
@@ -48,11 +56,11 @@ pub fn resolve(offers: &[Offer], wanted: &Wanted, host: &Host) -> Result<Plan, E
     let lacks = |kind: Kind| host.lacks(kind).map(|(program, remedy)| (kind, program, remedy));
     let lacking = made.iter().filter_map(|(kind, _)| lacks(*kind)).collect();
     let Some((kind, source)) = made.into_iter().find(|(kind, _)| host.lacks(*kind).is_none()) else {
-        return Err(Error::MissingRuntime { id: id.clone(), lacking });
+        return Err(Error::MissingRuntime { id: id.to_string(), lacking });
     };
     let is_bad = |(name, value): &&(String, String)| env_name::problem(name).is_some() || value.contains('\0');
     if let Some((name, _)) = source.variables().iter().find(is_bad) {
-        return Err(Error::ReservedVariable { id: id.clone(), name: name.clone() });
+        return Err(Error::ReservedVariable { id: id.to_string(), name: name.clone() });
     }
     let platform = match &source {
         Source::Binary(target) => target.platform.parse().ok(),
@@ -83,7 +91,7 @@ pub fn resolve(offers: &[Offer], wanted: &Wanted, host: &Host) -> Result<Plan, E
 pub fn pick(offers: &[Offer], wanted: &Wanted) -> Result<Offer, Error> {
     let known = || offers.iter().map(|offer| offer.version.clone()).collect::<Vec<_>>();
     let unknown = |version: &str, has_packages| {
-        let (id, version, mut known) = (wanted.id.clone(), version.to_owned(), known());
+        let (id, version, mut known) = (wanted.id.to_string(), version.to_owned(), known());
         known.sort_unstable();
         known.dedup();
         Error::UnknownVersion { id, version, known, has_packages }
@@ -164,7 +172,7 @@ mod tests {
     }
 
     fn wanted(version: Option<&str>, kind: Option<Kind>, platform: Option<Platform>) -> Wanted {
-        Wanted { id: "a".to_owned(), version: version.map(ToOwned::to_owned), kind, platform }
+        Wanted { id: "a".parse().unwrap(), version: version.map(ToOwned::to_owned), kind, platform }
     }
 
     #[test]

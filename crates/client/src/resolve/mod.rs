@@ -14,7 +14,7 @@
 //! let text = r#"{ "agents": [ { "id": "a", "version": "1.0.0", "distribution": { "npx": { "package": "a@1.0.0" } } } ] }"#;
 //! let index = Index::parse(text.to_owned())?;
 //! let agent = index.agent("a")?.ok_or("no such agent")?;
-//! let wanted = Wanted { id: "a".to_owned(), ..Wanted::default() };
+//! let wanted = Wanted::new("a".parse()?);
 //! let host = Host { platform: None, emulated: None, lacks_glibc: false, has_npm: true, has_uv: false };
 //! let plan = resolve(&Offer::of_agent(&agent, index.sha256()), &wanted, &host)?;
 //! assert_eq!((plan.kind().as_str(), plan.source.name()), ("npx", "a@1.0.0"));

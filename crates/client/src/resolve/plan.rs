@@ -3,13 +3,13 @@ use sha2::{Digest, Sha256};
 use super::Origin;
 use crate::install::{Expected, Kind, Source};
 use acp_registry_core::digest::hex;
-use acp_registry_core::manifest::{Platform, extension};
+use acp_registry_core::manifest::{AgentId, Platform, extension};
 
 /// What is to be installed, to the last detail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// The agent.
-    pub id: String,
+    pub id: AgentId,
     /// Its version.
     pub version: String,
     /// The platform it is for; `None` where that is this machine, and manifests have no name for it.

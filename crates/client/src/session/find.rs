@@ -30,7 +30,7 @@ impl Session {
     pub fn refuse_unfit(&self, version: &Version) -> Result<(), Error> {
         if !version.is_whole() {
             let program = version.program().display().to_string();
-            return Err(Error::Damaged { id: version.receipt.id.clone(), program });
+            return Err(Error::Damaged { id: version.receipt.id.to_string(), program });
         }
         Ok(self.store.vouch_for(version)?)
     }

@@ -73,7 +73,7 @@ impl Session {
             self.refuse_offline(plan, request.again)?;
         }
         if plan.kind() != Kind::Binary && plan.platform != Platform::host() {
-            return Err(Error::OtherPlatform { id: plan.id.clone(), kind: plan.kind().as_str() });
+            return Err(Error::OtherPlatform { id: plan.id.to_string(), kind: plan.kind().as_str() });
         }
         let mut installer = self.installer(plan.platform)?;
         // Allowed once, it stays so for the agent's next versions.
@@ -103,7 +103,7 @@ impl Session {
             _ if self.store.holds(plan) => ("is damaged", "repairing"),
             _ => ("is not installed", "installing"),
         };
-        Err(Error::Offline { id: plan.id.clone(), version: plan.version.clone(), problem, work })
+        Err(Error::Offline { id: plan.id.to_string(), version: plan.version.clone(), problem, work })
     }
 
     /// Whether npm may run the install scripts now that it was forbidden to run when this was installed.

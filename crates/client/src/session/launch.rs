@@ -37,7 +37,7 @@ impl Session {
     /// # Errors
     /// [`Error::LostInterpreter`].
     pub fn launch(&self, version: &Version) -> Result<Launch, Error> {
-        let id = || version.receipt.id.clone();
+        let id = || version.receipt.id.to_string();
         version.launch(|| self.environment()).map_err(|name| Error::LostInterpreter { id: id(), name })
     }
 
@@ -66,7 +66,7 @@ impl Session {
         };
         let failed = |error| {
             let program = quote(&launch.program.display().to_string());
-            Error::Start { id: version.receipt.id.clone(), program, error }
+            Error::Start { id: version.receipt.id.to_string(), program, error }
         };
         let mut child = spawn(program).map_err(failed)?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {

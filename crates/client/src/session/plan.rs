@@ -6,6 +6,7 @@ use crate::install::Kind;
 use crate::resolve::{Offer, Plan, Wanted, pick, resolve};
 use crate::store::Version;
 use crate::update::as_installed;
+use acp_registry_core::manifest::AgentId;
 use acp_registry_core::text::{quote, suggestions};
 
 impl Session {
@@ -15,7 +16,7 @@ impl Session {
     /// # Errors
     /// [`Error`] when the index has no such agent or version, or this machine cannot run it.
     pub fn plan(&self, named: &Named, kind: Option<Kind>, index: &Index) -> Result<Plan, Error> {
-        let (offers, wanted, host) = (self.offers(named, index)?, self.wanted(named, kind), self.host());
+        let (offers, wanted, host) = (self.offers(named, index)?, self.wanted_of(named, kind, index)?, self.host());
         if kind.is_none()
             && let Ok(Some(agent)) = self.store.agent(&named.id)
             && let Some(plan) = as_installed(&agent, &offers, &wanted, &host)
@@ -33,8 +34,9 @@ impl Session {
     pub fn plan_again(&self, version: &Version) -> Result<Option<Plan>, Error> {
         let Some(offer) = version.offer() else { return Ok(None) };
         let receipt = &version.receipt;
-        let named = Named::exact(&receipt.id, &receipt.version);
-        Ok(Some(resolve(&[offer], &self.wanted(&named, receipt.kind()), &self.host())?))
+        let version = Some(receipt.version.clone());
+        let wanted = Wanted { version, kind: receipt.kind(), ..self.wanted(receipt.id.clone()) };
+        Ok(Some(resolve(&[offer], &wanted, &self.host())?))
     }
 
     /// The offer of the version that is named.
@@ -42,7 +44,7 @@ impl Session {
     /// # Errors
     /// [`Error`] when the index has no such agent, or there is no such version.
     pub fn offer(&self, named: &Named, index: &Index) -> Result<Offer, Error> {
-        Ok(pick(&self.offers(named, index)?, &self.wanted(named, None))?)
+        Ok(pick(&self.offers(named, index)?, &self.wanted_of(named, None, index)?)?)
     }
 
     /// What there is of an agent: in the index, and, where a version is named, installed.
@@ -58,10 +60,15 @@ impl Session {
         Ok(offers)
     }
 
-    /// What is asked for when an agent is named.
+    /// What is asked for when nothing but an agent is named.
     #[must_use]
-    pub fn wanted(&self, named: &Named, kind: Option<Kind>) -> Wanted {
-        Wanted { id: named.id.clone(), version: named.version.clone(), kind, platform: self.options.platform }
+    pub fn wanted(&self, id: AgentId) -> Wanted {
+        Wanted { platform: self.options.platform, ..Wanted::new(id) }
+    }
+
+    fn wanted_of(&self, named: &Named, kind: Option<Kind>, index: &Index) -> Result<Wanted, Error> {
+        let id = named.id.parse().map_err(|_| Error::unknown(&named.id, index))?;
+        Ok(Wanted { version: named.version.clone(), kind, ..self.wanted(id) })
     }
 }
 

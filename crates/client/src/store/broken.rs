@@ -152,7 +152,7 @@ impl Version {
     }
 
     fn damaged_digests(&self, message: String) -> Error {
-        Error::Damaged { id: self.receipt.id.clone(), path: self.directory.join(DIGESTS), message }
+        Error::Damaged { id: self.receipt.id.to_string(), path: self.directory.join(DIGESTS), message }
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::places::CURRENT;
 use super::{Error, Store};
 use acp_registry_core::json;
+use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::fs::{PathError, ReadError, read_bounded};
 use acp_registry_core::sys::rename::write_durable;
 
@@ -72,7 +73,11 @@ impl Store {
     ///
     /// # Errors
     /// [`Error`]; the agent is then as before.
-    pub async fn restore_current(&self, id: &str, waiting: &(dyn Fn(&str) + Sync)) -> Result<Option<String>, Error> {
+    pub async fn restore_current(
+        &self,
+        id: &AgentId,
+        waiting: &(dyn Fn(&str) + Sync),
+    ) -> Result<Option<String>, Error> {
         let agent = self.directory(id);
         if !agent.is_dir() || agent.is_symlink() {
             return Ok(None);

@@ -6,6 +6,7 @@ use super::current::Current;
 use super::find::names;
 use super::ours::{foreign, is_version};
 use super::{Error, Store, Version, leftovers};
+use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::lock;
 
@@ -38,7 +39,7 @@ impl Store {
     ///
     /// # Errors
     /// [`PathError`] when its directory cannot be read; whatever is wrong in it is a part of the answer.
-    pub fn examine(&self, id: &str) -> Result<Remains, PathError> {
+    pub fn examine(&self, id: &AgentId) -> Result<Remains, PathError> {
         let directory = self.directory(id);
         let folders = names(&directory)?.into_iter().filter(|name| !name.starts_with('.'));
         let found = folders.map(|folder| {

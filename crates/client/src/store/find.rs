@@ -8,6 +8,7 @@ use super::current::Current;
 use super::places::CURRENT;
 use super::{Error, Store, Version};
 use crate::resolve::Plan;
+use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::lock;
 use acp_registry_core::text::quote;
@@ -16,7 +17,7 @@ use acp_registry_core::text::quote;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
     /// Its id.
-    pub id: String,
+    pub id: AgentId,
     /// The version that is started.
     pub current: Version,
     /// Whether it stays at this version.
@@ -29,16 +30,14 @@ impl Store {
     /// # Errors
     /// [`Error`] when that cannot be seen, or its directory is a link.
     pub fn agent(&self, id: &str) -> Result<Option<Agent>, Error> {
-        if !is_name(id) {
-            return Ok(None);
-        }
-        let directory = self.directory(id);
+        let Ok(id) = id.parse() else { return Ok(None) };
+        let directory = self.directory(&id);
         if directory.is_symlink() {
             return Err(Error::Link(directory));
         }
         let Some(Current { folder, is_pinned, .. }) = Current::read(&directory)? else { return Ok(None) };
         let version = Version::read(&directory.join(folder))?;
-        Ok(version.map(|current| Agent { id: id.to_owned(), current, is_pinned }))
+        Ok(version.map(|current| Agent { id, current, is_pinned }))
     }
 
     /// What a plan would install, if it is installed and not damaged.
@@ -63,7 +62,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error`] when its directory cannot be read.
-    pub fn lost(&self, id: &str) -> Result<Option<Error>, Error> {
+    pub fn lost(&self, id: &AgentId) -> Result<Option<Error>, Error> {
         if lock::is_used(&self.lock_file(id)) || self.agent(id)?.is_some() {
             return Ok(None);
         }
@@ -76,17 +75,16 @@ impl Store {
             None if self.versions(id)?.is_empty() => return Ok(None),
             None => "it is missing".to_owned(),
         };
-        Ok(Some(Error::Damaged { id: id.to_owned(), path: directory.join(CURRENT), message }))
+        Ok(Some(Error::Damaged { id: id.to_string(), path: directory.join(CURRENT), message }))
     }
 
     /// The ids of agents of which anything is there, in the order of their names.
     ///
     /// # Errors
     /// [`PathError`] when the directory cannot be read; one that is not there holds nothing.
-    pub fn ids(&self) -> Result<Vec<String>, PathError> {
-        let mut ids = names(&self.agents())?;
-        ids.retain(|id| is_name(id) && self.is_agent(id));
-        Ok(ids)
+    pub fn ids(&self) -> Result<Vec<AgentId>, PathError> {
+        let names = names(&self.agents())?.into_iter();
+        Ok(names.filter_map(|name| AgentId::try_from(name).ok()).filter(|id| self.is_agent(id)).collect())
     }
 
     /// Every installed version of an agent.
@@ -94,19 +92,12 @@ impl Store {
     /// # Errors
     /// [`Error`] when the directory cannot be read. Damaged versions are passed over.
     pub fn versions(&self, id: &str) -> Result<Vec<Version>, Error> {
-        if !is_name(id) {
-            return Ok(Vec::new());
-        }
-        let directory = self.directory(id);
+        let Ok(id) = id.parse() else { return Ok(Vec::new()) };
+        let directory = self.directory(&id);
         let folders = names(&directory)?;
         let folders = folders.iter().filter(|name| !name.starts_with('.'));
         Ok(folders.filter_map(|name| Version::read(&directory.join(name)).ok().flatten()).collect())
     }
-}
-
-/// Whether a text can be the name of an agent's directory.
-pub(super) fn is_name(id: &str) -> bool {
-    !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\\', ':', '\0'])
 }
 
 /// The names of directories in a directory, in order; none when it is not there.

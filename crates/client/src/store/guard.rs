@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use super::{Error, Store};
+use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::lock::{Answer, Lock};
 
@@ -14,7 +15,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 impl Store {
     /// Waits for the lock of an agent, unless other people can change what is in its directory. `what` is what others read of this process meanwhile, and `wait` is told once who
     /// is waited for.
-    pub(super) async fn lock(&self, id: &str, what: &str, wait: &(dyn Fn(&str) + Sync)) -> Result<Lock, Error> {
+    pub(super) async fn lock(&self, id: &AgentId, what: &str, wait: &(dyn Fn(&str) + Sync)) -> Result<Lock, Error> {
         let agents = self.agents();
         let directory = self.directory(id);
         if directory.is_symlink() {
@@ -38,7 +39,7 @@ impl Store {
                 Err(error) => return Err(error.into()),
             };
             if started.elapsed() >= self.patience {
-                return Err(Error::Locked { id: id.to_owned(), holder, waited: self.patience });
+                return Err(Error::Locked { id: id.to_string(), holder, waited: self.patience });
             }
             if !is_told && started.elapsed() > INTERVAL * 10 {
                 wait(&holder);

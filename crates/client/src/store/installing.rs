@@ -11,6 +11,7 @@ use super::unchanged::refuse_other_bytes;
 use super::{Damage, Error, Pin, Receipt, Store, Version, broken, leftovers};
 use crate::install::{Installer, Kind, Placed, Progress};
 use crate::resolve::Plan;
+use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::fs::{PathError, write_new};
 use acp_registry_core::sys::lock::Lock;
 use acp_registry_core::sys::process::{Environment, Scratch};
@@ -141,7 +142,7 @@ impl Store {
             Kind::Npx | Kind::Uvx => (make(place.to_owned())?, Some(Scratch::adopt(place))),
         };
         let files = make(target.join(FILES))?;
-        let failed = |error| Error::Install { id: plan.id.clone(), error };
+        let failed = |error| Error::Install { id: plan.id.to_string(), error };
         let installer = if is_changed { order.installer.after_change(plan.kind()) } else { None };
         let installer = installer.as_ref().unwrap_or(order.installer);
         let placed = installer.place(&plan.source, &plan.expected, &files, &temporary, order.progress).await;
@@ -166,10 +167,10 @@ impl Store {
     ///
     /// # Errors
     /// [`Error`]; the agent is then as before.
-    pub async fn unpin(&self, id: &str, waiting: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
+    pub async fn unpin(&self, id: &AgentId, waiting: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
         let _lock = self.lock(id, &format!("unpinning {id}"), waiting).await?;
         let agent = self.directory(id);
-        let current = Current::read(&agent)?.ok_or_else(|| Error::NotInstalled(id.to_owned()))?;
+        let current = Current::read(&agent)?.ok_or_else(|| Error::NotInstalled(id.to_string()))?;
         Current::new(current.folder, false).write(&agent)
     }
 
@@ -179,12 +180,12 @@ impl Store {
     /// [`Error`]; the agent is then as before.
     pub async fn follow_interpreter(
         &self,
-        id: &str,
+        id: &AgentId,
         environment: &Environment,
         waiting: &(dyn Fn(&str) + Sync),
     ) -> Result<bool, Error> {
         let _lock = self.lock(id, &format!("repairing {id}"), waiting).await?;
-        let mut version = self.agent(id)?.ok_or_else(|| Error::NotInstalled(id.to_owned()))?.current;
+        let mut version = self.agent(id)?.ok_or_else(|| Error::NotInstalled(id.to_string()))?.current;
         let is_other = version.follow_interpreter(environment);
         if is_other {
             version.write_receipt()?;
@@ -228,7 +229,7 @@ impl Store {
         let id = &version.receipt.id;
         let _lock = self.lock(id, &format!("noting that settings name {id}"), wait).await?;
         let Some(mut version) = Version::read(&version.directory)? else {
-            return Err(Error::NotInstalled(id.clone()));
+            return Err(Error::NotInstalled(id.to_string()));
         };
         version.receipt.named_by.insert(client.to_owned());
         version.write_receipt()

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use super::current::Current;
 use super::places::{CURRENT, DIGESTS, FILES, IN_USE, NEW, RECEIPT};
 use super::{Store, leftovers};
+use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::fs::PathError;
 
 impl Store {
     /// Whether the directory of this name below the agents' is one of an agent, or was to become one.
-    pub(super) fn is_agent(&self, id: &str) -> bool {
+    pub(super) fn is_agent(&self, id: &AgentId) -> bool {
         let Ok(items) = fs::read_dir(self.directory(id)) else { return false };
         let items: Vec<_> = items.flatten().collect();
         let is_ours = |item: &fs::DirEntry| {
@@ -22,7 +23,7 @@ impl Store {
     }
 
     /// Whether the directory of this name is empty and was made for an agent that was never installed.
-    pub(super) fn is_empty_agent(&self, id: &str) -> bool {
+    pub(super) fn is_empty_agent(&self, id: &AgentId) -> bool {
         let items = fs::read_dir(self.directory(id));
         items.is_ok_and(|mut items| items.next().is_none()) && self.lock_file(id).exists()
     }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_registry_core::sys::fs::PathError;
+use super::Store;
+use acp_registry_core::manifest::AgentId;
 
 pub(super) const RECEIPT: &str = "receipt.json";
 pub(super) const FILES: &str = "files";
@@ -48,13 +49,13 @@ impl Store {
 
     /// The directory of an agent.
     #[must_use]
-    pub fn directory(&self, id: &str) -> PathBuf {
-        self.agents().join(id)
+    pub fn directory(&self, id: &AgentId) -> PathBuf {
+        self.agents().join(id.as_str())
     }
 
     /// Where a version will be, or is.
     #[must_use]
-    pub fn place(&self, id: &str, folder: &str) -> PathBuf {
+    pub fn place(&self, id: &AgentId, folder: &str) -> PathBuf {
         self.directory(id).join(folder)
     }
 
@@ -64,7 +65,7 @@ impl Store {
         place.join(FILES)
     }
 
-    pub(super) fn lock_file(&self, id: &str) -> PathBuf {
+    pub(super) fn lock_file(&self, id: &AgentId) -> PathBuf {
         self.agents().join(format!(".{id}.lock"))
     }
 }

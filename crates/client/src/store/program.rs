@@ -39,7 +39,7 @@ impl Store {
             ProgramState::Untouched => {}
             ProgramState::Moved => self.note_times(version),
             ProgramState::Changed => {
-                let (id, program) = (version.receipt.id.clone(), version.program());
+                let (id, program) = (version.receipt.id.to_string(), version.program());
                 return Err(Error::OtherProgram { id, program });
             }
         }

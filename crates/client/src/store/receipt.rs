@@ -11,7 +11,7 @@ use super::{Stamp, StoredInterpreter};
 use crate::install::{Kind, Placed, ScriptsNotRun, Source, Verified};
 use crate::resolve::Plan;
 use acp_registry_core::json;
-use acp_registry_core::manifest::{Platform, env_name};
+use acp_registry_core::manifest::{AgentId, Platform, env_name};
 use acp_registry_core::text::quote;
 
 /// The number of this form. One that cannot be read by older versions has another.
@@ -23,7 +23,7 @@ pub struct Receipt {
     /// The number of this form.
     pub schema: u32,
     /// The agent.
-    pub id: String,
+    pub id: AgentId,
     /// Its version.
     pub version: String,
     /// The kind of distribution: `npx`, `uvx` or `binary`.
@@ -134,8 +134,7 @@ impl Receipt {
         if receipt.program.is_empty() || !Path::new(&receipt.program).components().all(is_below) {
             return Err("the program is not below the directory".to_owned());
         }
-        // Some file systems do not tell cases apart, so that an agent is found by another spelling of its id.
-        if !receipt.id.eq_ignore_ascii_case(id) {
+        if receipt.id != *id {
             return Err(format!("it is of another agent, {}", quote(&receipt.id)));
         }
         receipt.problem().map_or(Ok(receipt), Err)
@@ -152,8 +151,7 @@ impl Receipt {
         let program = interpreter.map(|interpreter| interpreter.program.to_string_lossy());
         let shortfall = interpreter.and_then(|interpreter| interpreter.shortfall.as_ref());
         let words = [
-            ("id", Some(self.id.as_str())),
-            ("version", Some(&self.version)),
+            ("version", Some(self.version.as_str())),
             ("distribution", Some(&self.distribution)),
             ("platform", self.platform.as_deref()),
             ("package", self.package.as_deref()),

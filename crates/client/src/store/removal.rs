@@ -6,11 +6,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::current::Current;
-use super::find::{is_name, names};
+use super::find::names;
 use super::ours::{foreign, is_version};
 use super::places::{CURRENT, IN_USE, RECEIPT};
 use super::size::size;
 use super::{Error, Store, Version, leftovers};
+use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::Scratch;
 use acp_registry_core::sys::{lock, users};
@@ -48,10 +49,10 @@ impl Store {
     ///
     /// # Errors
     /// [`Error`]; what was removed until then stays removed, and what is left is no version any more.
-    pub async fn uninstall(&self, id: &str, force: bool, waiting: &(dyn Fn(&str) + Sync)) -> Result<Freed, Error> {
+    pub async fn uninstall(&self, id: &AgentId, force: bool, waiting: &(dyn Fn(&str) + Sync)) -> Result<Freed, Error> {
         let agent = self.directory(id);
-        if !is_name(id) || !(agent.is_symlink() || self.is_agent(id)) {
-            return Err(Error::NotInstalled(id.to_owned()));
+        if !(agent.is_symlink() || self.is_agent(id)) {
+            return Err(Error::NotInstalled(id.to_string()));
         }
         if self.only_looks {
             self.refuse_foreign_agent(id)?;
@@ -73,7 +74,7 @@ impl Store {
         Ok(freed)
     }
 
-    fn uninstall_locked(&self, id: &str, agent: &Path, force: bool) -> Result<Freed, Error> {
+    fn uninstall_locked(&self, id: &AgentId, agent: &Path, force: bool) -> Result<Freed, Error> {
         // First: a package manager that is still running would look as if the agent was running, and go on afterwards.
         let bytes = self.clear(agent)?;
         let folders = versions(agent)?;
@@ -81,7 +82,7 @@ impl Store {
             let is_used = folders.iter().any(|place| lock::is_used(&place.join(IN_USE)));
             let processes = processes(agent);
             if is_used || !processes.is_empty() {
-                return Err(Error::Running { id: id.to_owned(), processes });
+                return Err(Error::Running { id: id.to_string(), processes });
             }
         }
         let mut freed = Freed { bytes, foreign: foreign(agent)?, ..Freed::default() };
@@ -124,13 +125,13 @@ impl Store {
         let (mut freed, mut failed) = (Freed::default(), Vec::new());
         let mut hurried = self.clone();
         hurried.patience = std::time::Duration::ZERO;
-        let mut ids = names(&self.agents())?;
-        ids.retain(|id| is_name(id) && (self.is_agent(id) || self.is_empty_agent(id)));
-        for id in ids {
+        let names = names(&self.agents())?.into_iter();
+        let ids = names.filter_map(|name| AgentId::try_from(name).ok());
+        for id in ids.filter(|id| self.is_agent(id) || self.is_empty_agent(id)) {
             match hurried.collect_garbage_of(&id, even_named, &mut freed).await {
                 // Another time.
                 Err(Error::Locked { .. }) | Ok(()) => {}
-                Err(error) => failed.push((id, error)),
+                Err(error) => failed.push((id.into(), error)),
             }
         }
         if !self.only_looks {
@@ -139,7 +140,7 @@ impl Store {
         Ok((freed, failed))
     }
 
-    async fn collect_garbage_of(&self, id: &str, even_named: bool, freed: &mut Freed) -> Result<(), Error> {
+    async fn collect_garbage_of(&self, id: &AgentId, even_named: bool, freed: &mut Freed) -> Result<(), Error> {
         let agent = self.directory(id);
         if self.only_looks {
             self.refuse_foreign_agent(id)?;
@@ -160,7 +161,7 @@ impl Store {
     }
 
     /// Whether the agent has a current version, besides.
-    fn collect_locked(&self, id: &str, agent: &Path, even_named: bool, freed: &mut Freed) -> Result<bool, Error> {
+    fn collect_locked(&self, id: &AgentId, agent: &Path, even_named: bool, freed: &mut Freed) -> Result<bool, Error> {
         let current = Current::read(agent)?.map(|current| current.folder);
         freed.bytes += self.clear(agent)?;
         freed.foreign.extend(foreign(agent)?);
@@ -226,7 +227,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(&folder.path().join("data")).unwrap();
         let mut freed = Freed::default();
-        store.collect_garbage_of("gone", false, &mut freed).await.unwrap();
+        store.collect_garbage_of(&"gone".parse().unwrap(), false, &mut freed).await.unwrap();
         assert_eq!(freed, Freed::default());
         assert_eq!(fs::read_dir(store.agents()).unwrap().count(), 0);
     }

@@ -6,6 +6,7 @@ use super::find::names;
 use super::ours::is_version;
 use super::places::{CURRENT, RECEIPT};
 use super::{Error, Store, Version, leftovers};
+use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::owner;
 
 impl Store {
@@ -28,7 +29,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Foreign`], or [`Error::Path`] when the directory cannot be read.
-    pub fn refuse_foreign_agent(&self, id: &str) -> Result<(), Error> {
+    pub fn refuse_foreign_agent(&self, id: &AgentId) -> Result<(), Error> {
         let agent = self.directory(id);
         let is_ours = |name: &String| leftovers::is_unfinished(name) || is_version(&agent.join(name));
         let inner: Vec<String> = names(&agent)?.into_iter().filter(is_ours).collect();

@@ -46,7 +46,7 @@ pub(super) fn refuse_other_bytes(known: &[Receipt], plan: &Plan, proof: &mut Pro
 }
 
 fn changed(plan: &Plan, change: Change) -> Error {
-    Error::Changed { id: plan.id.clone(), version: plan.version.clone(), change }
+    Error::Changed { id: plan.id.to_string(), version: plan.version.clone(), change }
 }
 
 /// How a plan differs from a receipt of the same kind, before anything is fetched.

@@ -70,7 +70,7 @@ impl Version {
     pub(super) fn write_receipt(&self) -> Result<(), Error> {
         // A receipt with a problem is refused when it is read.
         if let Some(problem) = self.receipt.problem() {
-            return Err(Error::Unfit { id: self.receipt.id.clone(), problem });
+            return Err(Error::Unfit { id: self.receipt.id.to_string(), problem });
         }
         let text = json::to_string(&self.receipt);
         Ok(write_durable(&self.directory.join(RECEIPT), text.as_bytes())?)

@@ -29,7 +29,7 @@ pub fn as_installed(agent: &Agent, offers: &[Offer], wanted: &Wanted, host: &Hos
 /// [`Error`] when what is offered cannot be installed here.
 pub fn compare(agent: &Agent, offers: &[Offer], platform: Option<Platform>, host: &Host) -> Result<Status, Error> {
     let receipt = &agent.current.receipt;
-    let wanted = |kind: Option<Kind>| Wanted { id: agent.id.clone(), version: None, kind, platform };
+    let wanted = |kind: Option<Kind>| Wanted { kind, platform, ..Wanted::new(agent.id.clone()) };
     let plan = match resolve(offers, &wanted(receipt.kind()), host) {
         Err(Error::NoSuchKind { .. } | Error::UnsupportedPlatform { .. }) => resolve(offers, &wanted(None), host)?,
         plan => plan?,

@@ -111,7 +111,9 @@ mod tests {
             assert_eq!(id.parse::<AgentId>().map(String::from).as_deref(), Ok(id));
         }
         let long = "a".repeat(AgentId::LIMIT + 1);
-        for text in ["", "1a", "-a", "A", "aB", "a_b", "a.b", "..", "a/b", "a\\b", "/a", "a b", "ä", "a\0", long.as_str()] {
+        for text in
+            ["", "1a", "-a", "A", "aB", "a_b", "a.b", "..", "a/b", "a\\b", "/a", "a b", "ä", "a\0", long.as_str()]
+        {
             let error = text.parse::<AgentId>().unwrap_err();
             assert!(error.to_string().ends_with(" is not a valid id"), "{error}");
         }
