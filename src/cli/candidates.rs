@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use acp_registry::check::RULES;
+use acp_registry::examination::CHECKS;
 use acp_registry::manifest::{AgentId, Platform};
 use acp_registry::text::shown;
 use clap_complete::{ArgValueCandidates, CompletionCandidate};

@@ -1,9 +1,9 @@
 //! For code scanning: the Static Analysis Results Interchange Format, version 2.1.0 (OASIS).
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::Report;
+use acp_registry_core::digest::Hasher;
 use acp_registry_gate::check::{RULES, Rule};
 use acp_registry_gate::finding::{Finding, Level};
 
@@ -75,12 +75,12 @@ fn level(level: Level) -> &'static str {
 
 /// Names a finding across runs, also when lines are added above it.
 fn fingerprint(finding: &Finding) -> String {
-    let mut hash = Sha256::new();
+    let mut hasher = Hasher::default();
     for part in [finding.rule, &finding.file, finding.pointer.as_deref().unwrap_or_default(), &finding.message] {
-        hash.update(part.as_bytes());
-        hash.update([0]);
+        hasher.update(part);
+        hasher.update([0]);
     }
-    acp_registry_core::digest::hex(&hash.finalize()[..16])
+    hasher.finish().first(32)
 }
 
 /// A relative path as a relative URI reference.

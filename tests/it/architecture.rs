@@ -15,7 +15,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("core", "sys", &["text"]),
     ("core", "net", &["digest", "sys"]),
     ("core", "manifest", &["source", "text"]),
-    ("core", "upstream", &["json", "net", "sys", "text"]),
+    ("core", "upstream", &["digest", "json", "net", "sys", "text"]),
     ("core", "archive", &["manifest", "sys", "text"]),
     ("core", "registry", &["manifest", "sys"]),
     ("protocol", "handshake", &["cause", "manifest", "sys", "text"]),
@@ -50,8 +50,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "gate",
         "check",
         &[
-            "archive", "config", "edit", "finding", "handshake", "install", "manifest", "net", "registry", "select",
-            "source", "survey", "sys", "text", "upstream", "verify",
+            "archive", "config", "digest", "edit", "finding", "handshake", "install", "manifest", "net", "registry",
+            "select", "source", "survey", "sys", "text", "upstream", "verify",
         ],
     ),
     (

@@ -1,27 +1,131 @@
-//! SHA-256 of files, and bytes as hexadecimal digits.
+//! SHA-256 of bytes and files.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::str::FromStr;
 
-use sha2::{Digest as _, Sha256};
+use sha2::Digest as _;
 
-/// SHA-256 of a file, from its current position to its end, in lower-case hexadecimal.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn hash(mut file: &File) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 17];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hex(&hash.finalize())),
-            count => hash.update(&buffer[..count]),
+/// A SHA-256 digest, shown as 64 lower-case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sha256([u8; 32]);
+
+/// A text that is not a SHA-256 digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a SHA-256 digest has 64 hexadecimal digits")]
+pub struct InvalidDigest;
+
+impl Sha256 {
+    /// The digest of bytes.
+    #[must_use]
+    pub fn of(bytes: impl AsRef<[u8]>) -> Self {
+        Self(sha2::Sha256::digest(bytes).into())
+    }
+
+    /// The digest of a file, from its current position to its end.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn of_file(mut file: &File) -> io::Result<Self> {
+        let mut hasher = Hasher::default();
+        let mut buffer = vec![0; 1 << 17];
+        loop {
+            match file.read(&mut buffer)? {
+                0 => return Ok(hasher.finish()),
+                count => hasher.update(&buffer[..count]),
+            }
         }
+    }
+
+    /// The first digits, for names that need not be longer: at most 64.
+    #[must_use]
+    pub fn first(&self, digits: usize) -> String {
+        let mut text = self.to_string();
+        text.truncate(digits);
+        text
     }
 }
 
-/// Bytes in lower-case hexadecimal.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// Computes the digest of bytes that come piece by piece.
+#[derive(Debug, Clone, Default)]
+pub struct Hasher(sha2::Sha256);
+
+impl Hasher {
+    /// Takes the next piece.
+    pub fn update(&mut self, piece: impl AsRef<[u8]>) {
+        self.0.update(piece);
+    }
+
+    /// The digest of all pieces.
+    #[must_use]
+    pub fn finish(self) -> Sha256 {
+        Sha256(self.0.finalize().into())
+    }
+}
+
+impl FromStr for Sha256 {
+    type Err = InvalidDigest;
+
+    /// Digits of either case.
+    fn from_str(text: &str) -> Result<Self, InvalidDigest> {
+        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        let (pairs, rest) = text.as_bytes().as_chunks();
+        let bytes: Option<Vec<u8>> = pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect();
+        let bytes = bytes.filter(|_| rest.is_empty()).and_then(|bytes| bytes.try_into().ok());
+        bytes.map(Self).ok_or(InvalidDigest)
+    }
+}
+
+impl fmt::Display for Sha256 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Sha256 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Equal to a text in digits of either case.
+impl PartialEq<str> for Sha256 {
+    fn eq(&self, text: &str) -> bool {
+        text.parse() == Ok(*self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek as _, SeekFrom, Write as _};
+
+    use super::*;
+
+    const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+    #[test]
+    fn a_digest_is_64_digits_of_either_case() {
+        let short = &EMPTY[1..];
+        let (long, sign, wide) = (format!("{EMPTY}0"), format!("+{short}"), format!("{}é", &EMPTY[2..]));
+        for text in ["", short, &long, &sign, &wide, &EMPTY.replace('e', "g")] {
+            assert_eq!(text.parse::<Sha256>(), Err(InvalidDigest), "{text}");
+        }
+        let digest = Sha256::of("");
+        assert_eq!((digest.to_string().as_str(), digest.first(12).as_str()), (EMPTY, &EMPTY[..12]));
+        assert!(digest == *EMPTY && digest == *EMPTY.to_uppercase() && digest != *"");
+    }
+
+    #[test]
+    fn pieces_and_files_have_the_digest_of_the_whole() {
+        let mut hasher = Hasher::default();
+        hasher.update("some");
+        hasher.update("thing");
+        assert_eq!(hasher.finish(), Sha256::of("something"));
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"something").unwrap();
+        assert_eq!(Sha256::of_file(&file).unwrap(), Sha256::of(""));
+        file.seek(SeekFrom::Start(4)).unwrap();
+        assert_eq!(Sha256::of_file(&file).unwrap(), Sha256::of("thing"));
+    }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
 //! | [`cause`] | the line that says why a program failed, lifted out of all that it wrote |
-//! | [`digest`] | SHA-256 of files, and bytes as hexadecimal digits |
+//! | [`digest`] | SHA-256 of bytes and files |
 //! | [`json`] | JSON as it is written, and reading foreign JSON within bounds |
 //! | [`manifest`] | LOAD: the text of one `agent.json` as a typed value that knows its places; versions, package specifications, archive addresses |
 //! | [`net`] | which addresses this program will speak to, and the HTTP client: manners, retries, secrets, cache |

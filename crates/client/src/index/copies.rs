@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::entries::INDEX_LIMIT;
 use super::read::Index;
-use acp_registry_core::digest::hex;
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::net::{Validators, shown};
 use acp_registry_core::sys::fs::{PathError, open_bounded, write_atomic_from};
 use acp_registry_core::sys::private::make_private;
@@ -84,7 +83,7 @@ impl Copies {
         let head: Head = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
         let mut text = String::with_capacity(usize::try_from(length).ok()?);
         reader.read_to_string(&mut text).ok()?;
-        let is_whole = hex(&Sha256::digest(&text)) == head.sha256;
+        let is_whole = Sha256::of(&text).to_string() == head.sha256;
         (head.url == shown(url) && is_whole).then_some(Copy { head, text, checked })
     }
 
@@ -129,7 +128,7 @@ impl Copies {
     }
 
     fn path(&self, url: &Url) -> PathBuf {
-        self.directory.join(format!("{}.index", &hex(&Sha256::digest(url.as_str()))[..STEM]))
+        self.directory.join(format!("{}.index", Sha256::of(url.as_str()).first(STEM)))
     }
 }
 

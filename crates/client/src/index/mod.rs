@@ -33,7 +33,7 @@ mod search;
 mod usable;
 
 pub use copies::Copies;
-pub use entries::FormError;
+pub use entries::{FormError, INDEX_LIMIT, Notes, entries};
 pub use entry::Entry;
 pub use load::{Error, Loaded, Options, load};
 pub use place::{Place, WrongPlace};

@@ -6,12 +6,11 @@ use std::time::SystemTime;
 
 use rayon::prelude::*;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::entries::{FormError, Notes, entries};
 use super::entry::Entry;
 use super::usable::keep_usable;
-use acp_registry_core::digest::hex;
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::Agent;
 use acp_registry_core::text::{nearest, quote};
 
@@ -62,7 +61,7 @@ impl Index {
     /// # Errors
     /// [`FormError`] when it is not JSON, or has no array `agents`.
     pub fn parse(text: String) -> Result<Self, FormError> {
-        let sha256 = hex(&Sha256::digest(&text));
+        let sha256 = Sha256::of(&text).to_string();
         Self::with_digest(text, sha256)
     }
 
@@ -176,6 +175,6 @@ mod tests {
         let text = format!("\u{feff} {{\"agents\":[{entry}]}}\n");
         let index = Index::parse(text.clone()).unwrap();
         assert_eq!(index.value("a").unwrap().unwrap().to_string(), entry);
-        assert_eq!(index.sha256(), hex(&Sha256::digest(&text)));
+        assert_eq!(index.sha256(), Sha256::of(&text).to_string());
     }
 }

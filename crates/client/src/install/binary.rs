@@ -4,14 +4,13 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use url::Url;
 
 use super::{Error, Installer, Placed, Progress, Proof, Remarks, Verified, Work};
 use acp_registry_core::archive::{self, Limits, unpack};
-use acp_registry_core::digest::{hash, hex};
+use acp_registry_core::digest::{Hasher, Sha256};
 use acp_registry_core::manifest::archive::format;
 use acp_registry_core::manifest::{BinaryTarget, Platform};
 use acp_registry_core::net::{Client, Sink};
@@ -40,12 +39,12 @@ pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Pl
         None => fetch(work, &url).await?,
     };
     for (by, wanted) in &wanted {
-        if !wanted.eq_ignore_ascii_case(&found) {
+        if found != **wanted {
             return Err(Error::DigestMismatch { found, by: *by, wanted: wanted.clone() });
         }
     }
     if !wanted.is_empty() && !is_kept {
-        keep(installer, &url, &found, &file).await;
+        keep(installer, &url, found, &file).await;
     }
     (work.progress)(Progress::Unpacking);
     let (target, limits, into) = (target.clone(), installer.limits, work.directory.to_owned());
@@ -62,33 +61,33 @@ pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Pl
 
 /// The archive of an earlier run, with its digest, if that is still the wanted one. What may not be fetched is not taken
 /// from there either.
-async fn cached(installer: &Installer, url: &Url, sha256: &str) -> Option<(File, String)> {
-    let sha256 = sha256.to_ascii_lowercase();
-    let path = installer.client.cached_file(url, &sha256).filter(|_| installer.client.may_ask(url))?;
+async fn cached(installer: &Installer, url: &Url, sha256: &str) -> Option<(File, Sha256)> {
+    let sha256 = sha256.parse().ok()?;
+    let path = installer.client.cached_file(url, sha256).filter(|_| installer.client.may_ask(url))?;
     let checked = spawn_blocking(move || {
         let file = open_file(&path).ok()?;
-        (hash(&file).ok()? == sha256).then_some((file, sha256))
+        (Sha256::of_file(&file).ok()? == sha256).then_some((file, sha256))
     });
     checked.await.ok()?
 }
 
 /// Fetches the archive into a file without a name; returns its digest as well.
-async fn fetch(work: &Work<'_>, url: &Url) -> Result<(File, String), Error> {
+async fn fetch(work: &Work<'_>, url: &Url) -> Result<(File, Sha256), Error> {
     let installer = work.installer;
     let file = tempfile::tempfile_in(work.temporary).map_err(PathError::at(work.temporary))?;
-    let mut sink = Receiver { file: &file, hash: Sha256::new(), progress: work.progress };
+    let mut sink = Receiver { file: &file, hasher: Hasher::default(), progress: work.progress };
     let download = installer.client.download(url, installer.limits.compressed, &mut sink);
     timeout(installer.timeout, download).await.map_err(|_| Error::Slow(installer.timeout))??;
-    let found = hex(&sink.hash.finalize());
+    let found = sink.hasher.finish();
     Ok((file, found))
 }
 
 /// Keeps an archive for a later run, if the client has a cache.
-async fn keep(installer: &Installer, url: &Url, sha256: &str, file: &File) {
-    let (client, url, sha256) = (installer.client.clone(), url.clone(), sha256.to_owned());
+async fn keep(installer: &Installer, url: &Url, sha256: Sha256, file: &File) {
+    let (client, url) = (installer.client.clone(), url.clone());
     if let Ok(file) = file.try_clone() {
         // A large file takes a moment to copy; should that fail, it is fetched again the next time.
-        let _ = spawn_blocking(move || client.keep_file(&url, &sha256, &file)).await;
+        let _ = spawn_blocking(move || client.keep_file(&url, sha256, &file)).await;
     }
 }
 
@@ -105,14 +104,14 @@ async fn wanted(work: &Work<'_>, target: &BinaryTarget, url: &Url) -> Vec<(Verif
         Some(github) => github_digest(github, &work.installer.client, url).await,
         None => None,
     };
-    digest.map(|digest| (Verified::Github, digest)).into_iter().collect()
+    digest.map(|digest| (Verified::Github, digest.to_string())).into_iter().collect()
 }
 
 /// The digest that GitHub has for an address, if it is that of a release's file and GitHub answers.
-pub async fn github_digest(github: &Github, client: &Client, url: &Url) -> Option<String> {
+pub async fn github_digest(github: &Github, client: &Client, url: &Url) -> Option<Sha256> {
     let (id, name) = github.asset_of(url)?;
     match github.release(client, &id).await {
-        Ok(release) => release?.asset(&name)?.sha256.clone(),
+        Ok(release) => release?.asset(&name)?.sha256,
         Err(error) => {
             tracing::debug!("no digest: {error}");
             None
@@ -156,7 +155,7 @@ fn unpack_program(
 /// Takes the bytes of a download: to the file, and into the hash.
 struct Receiver<'a> {
     file: &'a File,
-    hash: Sha256,
+    hasher: Hasher,
     progress: &'a (dyn Fn(Progress) + Send + Sync),
 }
 
@@ -167,7 +166,7 @@ impl Sink for Receiver<'_> {
 
     fn take(&mut self, piece: &[u8]) -> io::Result<()> {
         self.file.write_all(piece)?;
-        self.hash.update(piece);
+        self.hasher.update(piece);
         (self.progress)(Progress::Received(piece.len() as u64));
         Ok(())
     }

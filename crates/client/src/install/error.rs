@@ -3,6 +3,7 @@ use std::time::Duration;
 use super::failure::{ToolFailure, longer, slow};
 use super::{Shortfall, Verified, remedy};
 use acp_registry_core::archive::{self, CmdNotFound, Mismatch, Misnamed};
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::{Platform, SpecError};
 use acp_registry_core::net::FetchError;
 use acp_registry_core::sys::fs::PathError;
@@ -103,7 +104,7 @@ pub enum Error {
     #[error("the archive has the SHA-256 {found}, but {} says {}", by.speaker(), quote(wanted))]
     DigestMismatch {
         /// The digest of what came.
-        found: String,
+        found: Sha256,
         /// Who says otherwise.
         by: Verified,
         /// What that one says.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use acp_registry_core::digest::Sha256;
+
 /// Who has said what the bytes must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verified {
@@ -69,8 +71,8 @@ impl FromStr for Verified {
 pub struct Proof {
     /// Who has said what they must be.
     pub verified: Verified,
-    /// SHA-256 of the archive, in lower-case hexadecimal; `None` for packages.
-    pub sha256: Option<String>,
+    /// SHA-256 of the archive; `None` for packages.
+    pub sha256: Option<Sha256>,
     /// Integrity value of the package, as npm writes it; `None` where the package manager tells none.
     pub integrity: Option<String>,
 }

@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::{LockFile, Locked, LockedArchive, LockedPackage};
 use crate::install::{Error, Installer, Source, github_digest};
 use crate::resolve::Offer;
 use crate::store::Version;
-use acp_registry_core::digest::hex;
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::{BinaryTarget, Package};
-use acp_registry_core::net::{FetchError, Sink};
+use acp_registry_core::net::{FetchError, Hashing};
 
 /// Finds out what makes a version the same everywhere.
 pub struct Locker<'a> {
@@ -76,7 +75,7 @@ impl Locker<'_> {
         if let Some(github) = &self.installer.github
             && let Some(digest) = github_digest(github, &self.installer.client, &url).await
         {
-            return Ok((digest, "github".to_owned()));
+            return Ok((digest.to_string(), "github".to_owned()));
         }
         let is_same = |version: &&Version| version.receipt.archive.as_ref() == Some(&target.archive);
         if let Some(receipt) = self.installed.iter().find(is_same).map(|version| &version.receipt)
@@ -84,13 +83,13 @@ impl Locker<'_> {
         {
             return Ok((digest.clone(), receipt.verified.clone()));
         }
-        Ok((self.fetch(&url).await?, "none".to_owned()))
+        Ok((self.fetch(&url).await?.to_string(), "none".to_owned()))
     }
 
-    async fn fetch(&self, url: &Url) -> Result<String, FetchError> {
-        let mut hash = Hash(Sha256::new());
-        self.installer.client.download(url, self.installer.limits.compressed, &mut hash).await?;
-        Ok(hex(&hash.0.finalize()))
+    async fn fetch(&self, url: &Url) -> Result<Sha256, FetchError> {
+        let mut hashing = Hashing::to(io::sink());
+        self.installer.client.download(url, self.installer.limits.compressed, &mut hashing).await?;
+        Ok(hashing.digest())
     }
 
     async fn package(
@@ -132,16 +131,5 @@ impl Locker<'_> {
             }
         }
         locked
-    }
-}
-
-struct Hash(Sha256);
-
-impl Sink for Hash {
-    fn begin(&mut self, _length: Option<u64>) {}
-
-    fn take(&mut self, piece: &[u8]) -> io::Result<()> {
-        self.0.update(piece);
-        Ok(())
     }
 }

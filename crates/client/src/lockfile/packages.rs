@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::json;
 use acp_registry_core::text::quote;
 
@@ -62,10 +63,8 @@ pub(super) fn check_uv(list: &str) -> Result<(), String> {
         let mut parts = line.split(" --hash=").map(str::trim);
         let is_package = parts.next().is_some_and(is_requirement);
         let digests: Vec<&str> = parts.collect();
-        let is_digest = |text: &&str| {
-            text.strip_prefix("sha256:")
-                .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
-        };
+        let is_digest =
+            |text: &&str| text.strip_prefix("sha256:").is_some_and(|digest| digest.parse::<Sha256>().is_ok());
         if !is_package || digests.is_empty() || !digests.iter().all(is_digest) {
             let shown: String = line.chars().take(100).collect();
             return Err(format!(

@@ -1,8 +1,6 @@
-use sha2::{Digest, Sha256};
-
 use super::Origin;
 use crate::install::{Expected, Kind, Source};
-use acp_registry_core::digest::hex;
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::{AgentId, Platform, extension};
 
 /// What is to be installed, to the last detail.
@@ -57,9 +55,8 @@ impl Plan {
         if let Some(packages) = &self.expected.packages {
             parts.push_str(packages);
         }
-        let digest = hex(&Sha256::digest(parts));
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+.".contains(c);
         let version: String = self.version.chars().take(100).map(|c| if is_plain(c) { c } else { '_' }).collect();
-        format!("{}-{}", version.trim_start_matches('.'), &digest[..12])
+        format!("{}-{}", version.trim_start_matches('.'), Sha256::of(parts).first(12))
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::places::{DIGESTS, FILES};
 use super::{Error, Version};
 use crate::install::Kind;
-use acp_registry_core::digest::hash;
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::json;
 use acp_registry_core::sys::fs::{PathError, open_file, read_bounded, write_new};
 use acp_registry_core::sys::walk::files_below;
@@ -164,5 +164,5 @@ fn name_of(path: &Path, directory: &Path) -> Option<String> {
 }
 
 fn digest(path: &Path) -> io::Result<String> {
-    hash(&open_file(path)?)
+    Ok(Sha256::of_file(&open_file(path)?)?.to_string())
 }

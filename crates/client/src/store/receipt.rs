@@ -104,7 +104,7 @@ impl Receipt {
             exclude_newer: package.and_then(|package| package.exclude_newer.clone()),
             archive: target.map(|target| target.archive.clone()),
             cmd: target.map(|target| target.cmd.clone()),
-            sha256: placed.proof.sha256.clone(),
+            sha256: placed.proof.sha256.map(|digest| digest.to_string()),
             integrity: placed.proof.integrity.clone(),
             verified: placed.proof.verified.as_str().to_owned(),
             program: relative(&placed.program, directory)?,

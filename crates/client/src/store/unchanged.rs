@@ -79,7 +79,8 @@ fn announced(known: &Receipt, plan: &Plan) -> Option<Change> {
 
 /// How bytes that came differ from those of a receipt of the same kind.
 fn came(known: &Receipt, proof: &Proof) -> Option<Change> {
-    let values = [("SHA-256", &known.sha256, &proof.sha256), ("integrity value", &known.integrity, &proof.integrity)];
+    let sha256 = proof.sha256.map(|digest| digest.to_string());
+    let values = [("SHA-256", &known.sha256, &sha256), ("integrity value", &known.integrity, &proof.integrity)];
     values.into_iter().find_map(|(what, known, now)| {
         let (known, now) = (known.as_ref()?, now.as_ref()?);
         (!known.eq_ignore_ascii_case(now)).then(|| Change::Bytes { what, known: known.clone(), now: now.clone() })

@@ -7,11 +7,10 @@ use std::time::SystemTime;
 
 use reqwest::header::{self, HeaderMap};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::validators::Validators;
-use crate::digest::hex;
+use crate::digest::Sha256;
 use crate::sys::fs::{PathError, open_file, write_atomic};
 use crate::sys::private::make_private;
 
@@ -66,7 +65,7 @@ impl Cache {
         let end = bytes.iter().position(|&b| b == b'\n')?;
         let head: Head = serde_json::from_slice(&bytes[..end]).ok()?;
         let body = bytes.split_off(end + 1);
-        if hex(&Sha256::digest(&body)) != head.sha256 {
+        if Sha256::of(&body).to_string() != head.sha256 {
             return None;
         }
         touch(&path);
@@ -80,7 +79,7 @@ impl Cache {
         if may_not || validators == Validators::default() || body.len() as u64 > DOCUMENT_LIMIT {
             return;
         }
-        let head = Head { validators, media_type: media_type.to_owned(), sha256: hex(&Sha256::digest(body)) };
+        let head = Head { validators, media_type: media_type.to_owned(), sha256: Sha256::of(body).to_string() };
         if let Ok(mut bytes) = serde_json::to_vec(&head) {
             bytes.push(b'\n');
             bytes.extend_from_slice(body);
@@ -91,7 +90,7 @@ impl Cache {
 
     /// A file that was fetched from this address and has this SHA-256. The caller must hash it again before trusting it.
     #[must_use]
-    pub fn file(&self, url: &Url, sha256: &str) -> Option<PathBuf> {
+    pub fn file(&self, url: &Url, sha256: Sha256) -> Option<PathBuf> {
         let path = self.file_path(url, sha256);
         path.is_file().then(|| touch(&path)).map(|()| path)
     }
@@ -100,7 +99,7 @@ impl Cache {
     ///
     /// # Errors
     /// What the operating system says; the cache is then as before.
-    pub fn keep(&self, url: &Url, sha256: &str, mut file: &File) -> io::Result<()> {
+    pub fn keep(&self, url: &Url, sha256: Sha256, mut file: &File) -> io::Result<()> {
         let mut part = tempfile::Builder::new().prefix(".tmp-").tempfile_in(self.directory.join("files"))?;
         file.seek(SeekFrom::Start(0))?;
         io::copy(&mut file, &mut part)?;
@@ -109,11 +108,11 @@ impl Cache {
     }
 
     fn document_path(&self, key: &str) -> PathBuf {
-        self.directory.join("documents").join(hex(&Sha256::digest(key)))
+        self.directory.join("documents").join(Sha256::of(key).to_string())
     }
 
-    fn file_path(&self, url: &Url, sha256: &str) -> PathBuf {
-        self.directory.join("files").join(hex(&Sha256::digest(format!("{url}\n{sha256}"))))
+    fn file_path(&self, url: &Url, sha256: Sha256) -> PathBuf {
+        self.directory.join("files").join(Sha256::of(format!("{url}\n{sha256}")).to_string())
     }
 
     /// Deletes what was used least recently. Failures leave more than wanted, which the next run mends.
@@ -182,14 +181,15 @@ mod tests {
         let url = Url::parse("https://h.example/a").unwrap();
         let source = folder.path().join("source");
         fs::write(&source, [0; 100]).unwrap();
-        for (digest, age) in [("old", 200), ("new", 100)] {
+        let [old, new] = ["old", "new"].map(Sha256::of);
+        for (digest, age) in [(old, 200), (new, 100)] {
             cache.keep(&url, digest, &File::open(&source).unwrap()).unwrap();
             let file = File::open(cache.file_path(&url, digest)).unwrap();
             file.set_modified(SystemTime::now() - std::time::Duration::from_secs(age)).unwrap();
         }
         Cache::open(folder.path(), 150).unwrap();
-        assert!(cache.file(&url, "old").is_none());
-        assert!(cache.file(&url, "new").is_some());
-        assert!(cache.file(&Url::parse("https://h.example/b").unwrap(), "new").is_none());
+        assert!(cache.file(&url, old).is_none());
+        assert!(cache.file(&url, new).is_some());
+        assert!(cache.file(&Url::parse("https://h.example/b").unwrap(), new).is_none());
     }
 }

@@ -19,6 +19,7 @@ use super::memo::Memo;
 use super::resolve::{Guard, Open, Resolver};
 use super::settings::Settings;
 use super::{addr, name, proxy, retry};
+use crate::digest::Sha256;
 
 /// How many redirects are followed.
 const HOP_LIMIT: usize = 10;
@@ -147,12 +148,12 @@ impl Client {
 
     /// A file of an earlier run, by its address and SHA-256; the caller hashes it again before trusting it.
     #[must_use]
-    pub fn cached_file(&self, url: &Url, sha256: &str) -> Option<PathBuf> {
+    pub fn cached_file(&self, url: &Url, sha256: Sha256) -> Option<PathBuf> {
         self.settings.cache.as_ref()?.file(url, sha256)
     }
 
     /// Keeps a file for a later run. One that cannot be kept is fetched again.
-    pub fn keep_file(&self, url: &Url, sha256: &str, file: &File) {
+    pub fn keep_file(&self, url: &Url, sha256: Sha256, file: &File) {
         if let Some(cache) = &self.settings.cache
             && let Err(error) = cache.keep(url, sha256, file)
         {

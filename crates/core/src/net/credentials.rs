@@ -5,10 +5,9 @@ use std::fmt;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use reqwest::header::HeaderValue;
-use sha2::{Digest, Sha256};
 use url::{Origin, Url};
 
-use crate::digest::hex;
+use crate::digest::Sha256;
 
 /// What proves to a host who is asking.
 ///
@@ -76,7 +75,7 @@ impl Credentials {
 
     /// Tells answers to one person from those to another, without telling the secret.
     pub(super) fn fingerprint(&self, url: &Url) -> String {
-        self.header(url).map_or(String::new(), |header| hex(&Sha256::digest(header.as_bytes())))
+        self.header(url).map_or(String::new(), |header| Sha256::of(header).to_string())
     }
 }
 

@@ -10,6 +10,7 @@ use url::Url;
 
 use super::about::license_url;
 use super::{About, SourceError, segment, word};
+use crate::digest::Sha256;
 use crate::json::{self, List};
 use crate::net::{Client, Credentials, Document, FetchError, Problem, Secret};
 
@@ -96,7 +97,7 @@ pub struct Asset {
     /// Its name, the last part of its address.
     pub name: String,
     /// Its SHA-256 as GitHub computed it when the file was uploaded, in lower-case hexadecimal.
-    pub sha256: Option<String>,
+    pub sha256: Option<Sha256>,
     /// Whether it has been uploaded as a whole.
     pub is_complete: bool,
 }
@@ -314,10 +315,9 @@ impl Asset {
         let form: Form<'_> = json::object(Some(asset))?;
         let digest = json::text(form.digest).unwrap_or_default();
         let digest = digest.strip_prefix("sha256:").unwrap_or_default();
-        let is_digest = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
         Some(Self {
             name: name(form.name)?,
-            sha256: is_digest.then(|| digest.to_ascii_lowercase()),
+            sha256: digest.parse().ok(),
             is_complete: json::text(form.state).is_none_or(|state| state == "uploaded"),
         })
     }
@@ -374,7 +374,7 @@ mod tests {
                 {{"name":"b","digest":"sha256:short","state":"starter"}},{{"name":7}},{{"name":"c","digest":null}}]}}"#
         );
         let release = Release::parse(text.as_bytes()).unwrap();
-        assert_eq!(release.asset("a").unwrap().sha256.as_deref(), Some("ab".repeat(32).as_str()));
+        assert_eq!(release.asset("a").unwrap().sha256, "ab".repeat(32).parse().ok());
         assert_eq!(release.asset("b"), None);
         assert_eq!(release.asset("c").unwrap().sha256, None);
         for odd in ["", "[]", "{}", "{\"assets\":{}}"] {

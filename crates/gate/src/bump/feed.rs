@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::offer::{Flaw, LONGEST, Offer, Offers, SourceKind};
 use crate::config::Feed;
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::json::{self, List, Object};
 use acp_registry_core::manifest::Version;
 
@@ -14,7 +15,7 @@ use acp_registry_core::manifest::Version;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) archive: String,
-    pub(super) sha256: Option<String>,
+    pub(super) sha256: Option<Sha256>,
 }
 
 /// Maximum number of records in a feed.
@@ -81,9 +82,7 @@ impl Archives {
             let name = acp_registry_core::manifest::escape_segment(name);
             let of_platform = |pointer: &String| text(&pointer.replace("{platform}", &name)).map(ToOwned::to_owned);
             if let Some(archive) = of_platform(&feed.archive) {
-                let sha256 = feed.sha256.as_ref().and_then(of_platform).map(|digest| digest.to_ascii_lowercase());
-                let sha256 =
-                    sha256.filter(|digest| digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit()));
+                let sha256 = feed.sha256.as_ref().and_then(of_platform).and_then(|digest| digest.parse().ok());
                 known.insert((*platform).to_owned(), Entry { archive, sha256 });
             }
         }
@@ -194,7 +193,7 @@ mod tests {
         let archives = Archives::parse(text.as_bytes(), &feed, &PLATFORMS).unwrap();
         let version = Version::parse("1.1.0").unwrap();
         let linux = archives.entry(&version, "linux-x86_64").unwrap();
-        assert_eq!((linux.archive.as_str(), linux.sha256.clone()), ("https://h/1", Some(digest.to_lowercase())));
+        assert_eq!((linux.archive.as_str(), linux.sha256), ("https://h/1", digest.parse().ok()));
         assert_eq!(archives.entry(&version, "darwin-aarch64").unwrap().sha256, None);
         let offers = archives.offers(&PLATFORMS);
         assert_eq!(offers.of(&version).unwrap().flaw, None);

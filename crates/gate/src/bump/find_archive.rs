@@ -8,6 +8,7 @@ use super::address::candidates;
 use super::asset::{Successor, successor};
 use super::gather::ArchiveSource;
 use super::{Bumper, Error, ErrorKind};
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::{BinaryTarget, Version};
 use acp_registry_core::net::shown;
 use acp_registry_core::upstream::github;
@@ -18,7 +19,7 @@ const GUESSES: usize = 8;
 /// An archive of the new version.
 pub(super) struct NewArchive {
     pub(super) url: String,
-    pub(super) sha256: Option<String>,
+    pub(super) sha256: Option<Sha256>,
     pub(super) reasons: Vec<String>,
 }
 
@@ -46,7 +47,7 @@ impl Bumper<'_> {
                 if !is_expected {
                     reasons.push(format!("the archive for {} has moved: {}", target.platform, entry.archive));
                 }
-                self.with_digest(target, entry.archive.clone(), entry.sha256.clone(), reasons).await
+                self.with_digest(target, entry.archive.clone(), entry.sha256, reasons).await
             }
             ArchiveSource::Github { repository, releases }
                 if self.repository_of_archive(&target.archive).as_ref() == Some(repository) =>
@@ -84,7 +85,7 @@ impl Bumper<'_> {
         let spelled = candidates(&target.archive, current.as_str(), version.as_str()).into_iter().find(is_it);
         let url = spelled.or_else(|| github::address_of(&target.archive, &found.tag, &asset.name).filter(is_it));
         let url = url.ok_or_else(|| missing(target, version))?;
-        self.with_digest(target, url, asset.sha256.clone(), reasons).await
+        self.with_digest(target, url, asset.sha256, reasons).await
     }
 
     /// Finds an archive by replacing the version in the old URL and requesting the result.
@@ -113,7 +114,7 @@ impl Bumper<'_> {
         &self,
         target: &BinaryTarget,
         url: String,
-        known: Option<String>,
+        known: Option<Sha256>,
         mut reasons: Vec<String>,
     ) -> Result<NewArchive, Error> {
         let mut sha256 = known;

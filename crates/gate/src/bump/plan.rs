@@ -168,7 +168,8 @@ impl Bumper<'_> {
             update.reasons.extend(archive.reasons);
             update.set(manifest, &release.target_pointer(target, "archive"), Some(&archive.url))?;
             if target.sha256.is_some() || archive.sha256.is_some() {
-                update.set(manifest, &release.target_pointer(target, "sha256"), archive.sha256.as_deref())?;
+                let sha256 = archive.sha256.map(|digest| digest.to_string());
+                update.set(manifest, &release.target_pointer(target, "sha256"), sha256.as_deref())?;
             }
         }
         if let ArchiveSource::Github { repository, releases } = &gathered.archives {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::upstream::SourceError;
 
@@ -57,9 +58,9 @@ pub enum Error {
         /// URL of the file.
         url: String,
         /// SHA-256 as stated by GitHub.
-        known: String,
+        known: Sha256,
         /// SHA-256 of the downloaded file.
-        found: String,
+        found: Sha256,
     },
     /// The folder could not be written.
     #[error(transparent)]

@@ -1,11 +1,9 @@
 //! Creates drafts from GitHub releases.
 
 use std::fs::File;
-use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use sha2::{Digest as _, Sha256};
 use tokio::task::spawn_blocking;
 
 use super::assets::{self, Chosen};
@@ -13,9 +11,8 @@ use super::origin::{Found, GithubSpec, Scaffolder};
 use super::{Error, program};
 use crate::bump::version_of_tag;
 use acp_registry_core::archive::{self, Format, Limits};
-use acp_registry_core::digest::hex;
 use acp_registry_core::manifest::{BinaryTarget, Distribution, Platform, Version};
-use acp_registry_core::net::{FetchError, Problem, Sink, address};
+use acp_registry_core::net::{FetchError, Hashing, Problem, address};
 use acp_registry_core::text::quote;
 use acp_registry_core::upstream::github::{Release, ReleaseId};
 
@@ -134,13 +131,13 @@ impl Scaffolder<'_> {
             Ok(file) => file,
             Err(error) => return Ok(Err(LeftOut::of(quote(&asset.name), format!(" cannot be stored: {error}")))),
         };
-        let mut sink = Receiver { file: &file, hash: Sha256::new() };
+        let mut sink = Hashing::to(&file);
         if let Err(error) = self.client.download(&url, self.limits.compressed, &mut sink).await {
             return Ok(Err(LeftOut::by(&error)));
         }
-        let sha256 = hex(&sink.hash.finalize());
-        if let Some(known) = asset.sha256.as_ref().filter(|known| **known != sha256) {
-            return Err(Error::DigestMismatch { url: url.to_string(), known: known.clone(), found: sha256 });
+        let sha256 = sink.digest();
+        if let Some(known) = asset.sha256.filter(|known| *known != sha256) {
+            return Err(Error::DigestMismatch { url: url.to_string(), known, found: sha256 });
         }
         let (limits, asset_name) = (self.limits, asset.name.clone());
         let wanted = Wanted {
@@ -154,7 +151,7 @@ impl Scaffolder<'_> {
             platform: platform.to_string(),
             archive,
             cmd,
-            sha256: Some(sha256),
+            sha256: Some(sha256.to_string()),
             ..BinaryTarget::default()
         }))
     }
@@ -311,20 +308,4 @@ fn shown<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let more = names.len().saturating_sub(SHOWN);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{rest}", names[..names.len().min(SHOWN)].join(", "))
-}
-
-/// Receives the bytes of a download: writes them to the file and hashes them.
-struct Receiver<'a> {
-    file: &'a File,
-    hash: Sha256,
-}
-
-impl Sink for Receiver<'_> {
-    fn begin(&mut self, _: Option<u64>) {}
-
-    fn take(&mut self, piece: &[u8]) -> io::Result<()> {
-        self.file.write_all(piece)?;
-        self.hash.update(piece);
-        Ok(())
-    }
 }

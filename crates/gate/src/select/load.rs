@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::Error;
 use crate::config::Config;
-use acp_registry_core::manifest::SyntaxError;
-use acp_registry_core::registry::{Loaded, Registry, is_id};
+use acp_registry_core::manifest::{AgentId, SyntaxError};
+use acp_registry_core::registry::{Loaded, Registry};
 use acp_registry_core::source::Span;
 
 /// Loads a registry. A directory without agents is an error, so that CI does not pass with a wrong path, unless it has
@@ -45,7 +45,7 @@ pub fn load_active(directory: &Path, config: &Config, wanted: &[String]) -> Resu
 /// Whether a registry that was loaded for work has no agents because its configuration withdraws all of them.
 #[must_use]
 pub fn are_all_withdrawn(registry: &Registry, config: &Config) -> bool {
-    let is_there = |id: &String| is_id(id) && registry.root.join(id).join("agent.json").is_file();
+    let is_there = |id: &String| AgentId::is_valid(id) && registry.root.join(id).join("agent.json").is_file();
     registry.entries.is_empty() && config.withdrawn.keys().any(is_there)
 }
 

@@ -6,13 +6,12 @@ use std::io::{self, Read, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use sha2::{Digest, Sha256};
 use tokio::task::{JoinHandle, spawn_blocking};
 use url::Url;
 
 use super::Event;
 use acp_registry_core::archive::{self, CmdNotFound, Format, Limits, Listing, Program};
-use acp_registry_core::digest::{hash, hex};
+use acp_registry_core::digest::{Hasher, Sha256};
 use acp_registry_core::net::{Answer, Client, FetchError, Problem, Sink, shown};
 use acp_registry_core::sys::fs::{open_file, read_at};
 
@@ -22,7 +21,7 @@ pub struct Archive {
     /// How the host answered; the default if the archive was cached.
     pub answer: Answer,
     /// SHA-256 of the archive, in lower-case hexadecimal.
-    pub sha256: String,
+    pub sha256: Sha256,
     /// The inspection of the archive for each `cmd` that a manifest starts from it.
     pub inspections: BTreeMap<String, Result<Inspection, archive::Error>>,
 }
@@ -46,7 +45,7 @@ pub(super) struct Wanted<'a> {
     /// The programs (`cmd`) that manifests start from this archive.
     pub(super) cmds: &'a BTreeSet<String>,
     /// SHA-256 as GitHub states it, for finding the archive in the cache.
-    pub(super) digest: Option<&'a str>,
+    pub(super) digest: Option<Sha256>,
     pub(super) limits: Limits,
 }
 
@@ -71,14 +70,14 @@ impl Wanted<'_> {
         let listing = self.list_while_it_comes(&file, first.clone(), &growth.0);
         let mut sink = Receiver {
             file: &file,
-            hash: Sha256::new(),
+            hasher: Hasher::default(),
             growth: &growth.0,
             number: self.number,
             url: self.url,
             progress,
         };
         let downloaded = client.download(self.url, self.limits.compressed, &mut sink).await;
-        let sha256 = hex(&sink.hash.finalize());
+        let sha256 = sink.hasher.finish();
         growth.0.end(downloaded.is_ok());
         let listing = listing.await.map_err(|error| disk(&io::Error::other(error)));
         progress(Event::Downloaded(self.number));
@@ -93,8 +92,8 @@ impl Wanted<'_> {
             }
         }
         self.inspect_rest(&file, &mut inspections).await;
-        if self.digest == Some(&sha256) {
-            client.keep_file(self.url, &sha256, &file);
+        if self.digest == Some(sha256) {
+            client.keep_file(self.url, sha256, &file);
         }
         let answer = Answer { hops: downloaded.hops, elapsed: downloaded.elapsed, last_modified: None };
         Ok(Archive { answer, sha256, inspections })
@@ -121,10 +120,10 @@ impl Wanted<'_> {
     }
 
     /// Inspects the cached file; `None` if it cannot be read or its digest differs.
-    async fn inspect_cached(&self, path: &Path, digest: &str) -> Option<Archive> {
+    async fn inspect_cached(&self, path: &Path, digest: Sha256) -> Option<Archive> {
         let file = Arc::new(open_file(path).ok()?);
         let hashed = file.clone();
-        let sha256 = spawn_blocking(move || hash(&hashed)).await.ok()?.ok()?;
+        let sha256 = spawn_blocking(move || Sha256::of_file(&hashed)).await.ok()?.ok()?;
         if sha256 != digest {
             return None;
         }
@@ -155,7 +154,7 @@ async fn inspect(file: Arc<File>, cmd: &str, limits: Limits) -> Result<Inspectio
 /// Receives the bytes of a download: writes them to the file, hashes them, and wakes the readers waiting for them.
 struct Receiver<'a> {
     file: &'a File,
-    hash: Sha256,
+    hasher: Hasher,
     growth: &'a Growth,
     number: usize,
     url: &'a Url,
@@ -169,7 +168,7 @@ impl Sink for Receiver<'_> {
 
     fn take(&mut self, piece: &[u8]) -> io::Result<()> {
         self.file.write_all(piece)?;
-        self.hash.update(piece);
+        self.hasher.update(piece);
         self.growth.add(piece.len() as u64);
         (self.progress)(Event::Received { number: self.number, bytes: piece.len() as u64 });
         Ok(())

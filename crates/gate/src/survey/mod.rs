@@ -21,6 +21,7 @@ pub(crate) use wanted::note_of;
 pub use wanted::{needs, not_started, tasks};
 
 use crate::verify::Row;
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::net::{Answer, FetchError};
 use acp_registry_core::upstream::github::{Release, ReleaseId};
 use acp_registry_core::upstream::{SourceError, npm, pypi};
@@ -80,9 +81,9 @@ impl Survey {
 
     /// The SHA-256 that GitHub states for the file at a URL.
     #[must_use]
-    pub fn github_digest(&self, url: &str) -> Option<&str> {
+    pub fn github_digest(&self, url: &str) -> Option<Sha256> {
         let (_, file, found) = self.asset(url)?;
-        found.as_ref().ok()?.as_ref()?.asset(file)?.sha256.as_deref()
+        found.as_ref().ok()?.as_ref()?.asset(file)?.sha256
     }
 
     /// The GitHub release that a URL belongs to, the file's name, and GitHub's answer; `None` if that release was not

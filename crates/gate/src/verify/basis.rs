@@ -1,9 +1,7 @@
 //! Computes what a verdict is based on, so that it can be reused while that stays the same.
 
-use sha2::{Digest as _, Sha256};
-
 use acp_registry_client::install::Source;
-use acp_registry_core::digest::hex;
+use acp_registry_core::digest::Sha256;
 
 /// Version of the checks. Increase it when a change to this program can change a verdict.
 const CHECKS: u32 = 2;
@@ -14,7 +12,7 @@ const CHECKS: u32 = 2;
 /// It hashes the `Debug` output, which includes all fields, even those added later. If that output changes, agents are
 /// only checked once more than needed.
 pub(super) fn basis(source: &Source) -> String {
-    hex(&Sha256::digest(format!("{CHECKS} {source:?}")))
+    Sha256::of(format!("{CHECKS} {source:?}")).to_string()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Style, scripts and icon of the site. File names contain a digest of the content, so that browsers can cache them
 //! for ever.
 
-use sha2::{Digest, Sha256};
+use acp_registry_core::digest::Sha256;
 
 const FILES: [(&str, &str, &str); 5] = [
     ("style", "css", include_str!("assets/style.css")),
@@ -35,8 +35,7 @@ impl Assets {
 
 /// Returns a path that contains a digest of the content.
 pub(super) fn hashed(stem: &str, ending: &str, bytes: &[u8]) -> String {
-    let digest = acp_registry_core::digest::hex(&Sha256::digest(bytes));
-    format!("assets/{stem}.{}.{ending}", digest.get(..12).unwrap_or_default())
+    format!("assets/{stem}.{}.{ending}", Sha256::of(bytes).first(12))
 }
 
 /// Removes comments and indentation from a script to make it smaller.

@@ -9,6 +9,7 @@ use super::text::{link, shown};
 use crate::history::{Event, Kind, Moment};
 use acp_registry_client::settings::display_name;
 use acp_registry_core::manifest::{Agent, AgentId};
+use acp_registry_gate::verify::Answer;
 
 /// Limits of the shown length of members, in Unicode scalar values, and of the number of authors.
 const LICENSE: usize = 80;

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use sha2::{Digest, Sha256};
 
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::registry::Registry;
 use acp_registry_core::sums::{self, SUMS, SUMS_LIMIT};
 use acp_registry_core::sys::fs::{PathError, ReadError, Staging, read_bounded};
@@ -71,12 +71,8 @@ pub enum TreeError {
 impl<'a> Tree<'a> {
     pub(super) fn new(mut files: BTreeMap<String, Content<'a>>) -> Self {
         let list: Vec<(&String, &Content<'_>)> = files.iter().collect();
-        let lines: Vec<String> = list
-            .into_par_iter()
-            .map(|(name, content)| {
-                format!("{}  {name}\n", acp_registry_core::digest::hex(&Sha256::digest(content.bytes())))
-            })
-            .collect();
+        let lines: Vec<String> =
+            list.into_par_iter().map(|(name, content)| format!("{}  {name}\n", Sha256::of(content.bytes()))).collect();
         files.insert(SUMS.to_owned(), Content::Owned(lines.concat().into_bytes()));
         Self { files }
     }

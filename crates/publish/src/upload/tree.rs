@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use sha2::{Digest as _, Sha256};
 
 use super::Error;
-use acp_registry_core::digest::hex;
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::json;
 use acp_registry_core::sums::{self, SUMS, SUMS_LIMIT};
 use acp_registry_core::sys::fs::{ReadError, linked_folder, read_bounded};
@@ -104,7 +103,7 @@ pub(super) fn is_index(text: &[u8]) -> bool {
 
 /// SHA-256 of `bytes` in hexadecimal.
 pub(super) fn digest_of(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    Sha256::of(bytes).to_string()
 }
 
 #[cfg(test)]

@@ -32,14 +32,15 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (release, target, archive) in fetched(subject, survey) {
-        let actual = &archive.sha256;
+        let actual = archive.sha256;
+        let shown = quote(&actual.to_string());
         if let Some(stated) = &target.sha256
-            && !stated.eq_ignore_ascii_case(actual)
+            && actual != **stated
         {
             report
                 .value(
                     release.target_pointer(target, "sha256"),
-                    format!("{} is not the digest of the archive, which is {}", quote(stated), quote(actual)),
+                    format!("{} is not the digest of the archive, which is {shown}", quote(stated)),
                 )
                 .help("find out why the file has changed; if that was on purpose, write its new digest");
         }
@@ -49,7 +50,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
             report
                 .value(
                     release.target_pointer(target, "archive"),
-                    format!("the file has the digest {}, but GitHub says {}", quote(actual), quote(published)),
+                    format!("the file has the digest {shown}, but GitHub says {}", quote(&published.to_string())),
                 )
                 .help("do not publish this release: something between GitHub and here replaces the file");
         }

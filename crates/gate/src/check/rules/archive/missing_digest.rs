@@ -34,7 +34,8 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         }
         // With duplicate keys, it is unclear which member the fix should edit.
         let target = pointer.rsplit_once('/').filter(|_| !subject.manifest.has_duplicate_keys());
-        let fix = target.and_then(|(target, key)| subject.manifest.insert_into(target, key, &archive.sha256));
+        let fix =
+            target.and_then(|(target, key)| subject.manifest.insert_into(target, key, &archive.sha256.to_string()));
         report
             .value(pointer, "the archive has no digest")
             .help(format!("add \"sha256\": \"{}\", or let `--fix` do it", archive.sha256))

@@ -13,6 +13,7 @@ pub(super) mod wrong_platform;
 use crate::check::rule::{Example, Subject};
 use crate::survey::{Archive, Inspection, Survey};
 use acp_registry_core::archive::{Compression, Error, Format};
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::{BinaryTarget, Release};
 use acp_registry_core::net::Answer;
 
@@ -47,19 +48,16 @@ fn refused<'a>(
     })
 }
 
-/// SHA-256 of the archive in examples.
-const DIGEST: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-
 /// For examples: a target with the right digest.
 const TARGET: Example = Example::Target(
     "{ \"archive\": \"https://example.com/1.0.0/linux.tar.gz\", \"cmd\": \"./agent\", \
      \"sha256\": \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\" }",
 );
 
-/// For examples: adds a downloaded archive for [`TARGET`], with this inspection.
+/// For examples: adds a download of [`TARGET`], which is an empty file, with this inspection.
 fn found(survey: &mut Survey, inspection: Result<Inspection, Error>) {
     let inspections = [("./agent".to_owned(), inspection)].into();
-    let archive = Archive { answer: Answer::default(), sha256: DIGEST.to_owned(), inspections };
+    let archive = Archive { answer: Answer::default(), sha256: Sha256::of(""), inspections };
     survey.archives.insert("https://example.com/1.0.0/linux.tar.gz".to_owned(), Ok(archive));
 }
 
