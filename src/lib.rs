@@ -11,7 +11,7 @@
 //!
 //! | crate | what it is for | its modules |
 //! |---|---|---|
-//! | `crates/core` | what every part needs | [`archive`], [`cause`], [`digest`], [`json`], [`manifest`], [`net`], [`registry`], [`source`], [`sums`], [`sys`], [`text`], [`upstream`] |
+//! | `crates/core` | what every part needs | [`archive`], [`cause`], [`digest`], [`json`], [`manifest`], [`net`], [`registry`], [`source`], [`sums`], [`sys`], [`text`], [`timestamp`], [`upstream`] |
 //! | `crates/protocol` | speak the protocol to an agent | [`handshake`] |
 //! | `crates/examine` | examine how agents keep to the protocol | [`examination`] |
 //! | `crates/client` | use agents | [`session`], [`index`], [`resolve`], [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`] |
@@ -96,7 +96,7 @@
 //! | [`net`] | which addresses this program will speak to, and the HTTP client: manners, retries, secrets, cache |
 //! | [`cause`] | the line that says why a program failed, lifted out of all that it wrote |
 //! | [`sys`] | the operating system: files, `git`, package managers, untrusted programs |
-//! | [`digest`], [`json`], [`source`], [`text`] | the small things that the others share: JSON as it is written, places in a text, what must not be shown as it is |
+//! | [`digest`], [`json`], [`source`], [`text`], [`timestamp`] | the small things that the others share: SHA-256, JSON as it is written, places in a text, what must not be shown as it is, times |
 //!
 //! # Files
 //!
@@ -123,7 +123,9 @@
 pub mod report;
 
 pub use acp_registry_client::{doctor, index, install, lockfile, login, resolve, session, settings, store, update};
-pub use acp_registry_core::{archive, cause, digest, json, manifest, net, registry, source, sums, sys, text, upstream};
+pub use acp_registry_core::{
+    archive, cause, digest, json, manifest, net, registry, source, sums, sys, text, timestamp, upstream,
+};
 pub use acp_registry_examine::examination;
 pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffold, select, survey, verify};
 pub use acp_registry_protocol::handshake;

@@ -1,14 +1,13 @@
 //! How an agent is started, as a JSON document that clients read.
 
 use std::path::Path;
-use std::time::SystemTime;
 
-use acp_registry::history::Moment;
 use acp_registry::index::Index;
 use acp_registry::install::Source;
 use acp_registry::resolve::Plan;
 use acp_registry::session::Session;
 use acp_registry::store::{Launch, Store, Version};
+use acp_registry::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::exit::Failure;
@@ -68,8 +67,7 @@ pub(super) fn planned(plan: &Plan, session: &Session) -> Result<Map<String, Valu
 
 /// The member `index` of documents that are made from an index.
 pub(super) fn index(index: &Index) -> Value {
-    let seconds = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs().try_into().ok();
-    let fetched_at = index.origin.fetched_at.and_then(seconds).and_then(Moment::from_unix).map(Moment::rfc3339);
+    let fetched_at = index.origin.fetched_at.and_then(Timestamp::of).map(|time| time.to_string());
     json!({
         "source": index.origin.source, "sha256": index.sha256(), "fetched_at": fetched_at,
         "stale": index.origin.is_stale,

@@ -11,11 +11,10 @@ use acp_registry::session::{Named, Request};
 use acp_registry::store::{Agent, Version};
 use acp_registry::sys::process::{self, Orphans};
 use acp_registry::text::quote;
+use acp_registry::timestamp::Timestamp;
 use acp_registry::update::{Status, compare, published};
 use acp_registry::upstream::Sources;
 use serde_json::{Value, json};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use super::answer;
 use super::candidates;
@@ -216,8 +215,7 @@ async fn hold(report: &mut Report, age: Duration, client: &Client, sources: &Sou
             report.updates.push(update);
             continue;
         }
-        let time = until.map(|until| OffsetDateTime::from(until).replace_nanosecond(0));
-        let time = time.and_then(Result::ok).and_then(|time| time.format(&Rfc3339).ok());
+        let time = until.and_then(Timestamp::of).map(|time| time.to_string());
         report.held.push(json!({
             "id": update.id, "from": update.from, "to": update.plan.version,
             "reason": if time.is_some() { "min-age" } else { "unknown-age" }, "until": time,

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use super::alike::alike;
 use super::layout::Look;
@@ -12,6 +11,7 @@ use super::plural;
 use super::verify::why;
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::text::{cell, code_span, printable, prose};
+use acp_registry_core::timestamp::Timestamp;
 use acp_registry_gate::bump::{Bumped, Finished, Held, Outcome, Trouble, Troubles, Update};
 use acp_registry_gate::propose::{Done, Proposal};
 use acp_registry_gate::verify::{Nothing, Row};
@@ -319,8 +319,7 @@ fn held_words(reason: &Held) -> (&'static str, Option<String>) {
 }
 
 fn date(time: OffsetDateTime) -> String {
-    let whole = time.replace_nanosecond(0).unwrap_or(time);
-    whole.format(&Rfc3339).unwrap_or_default()
+    Timestamp::from_unix(time.unix_timestamp()).map(|time| time.to_string()).unwrap_or_default()
 }
 
 fn of_channel(channel: Channel) -> &'static str {

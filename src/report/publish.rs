@@ -1,11 +1,10 @@
 //! What was published, and which snapshots were removed.
 
 use serde_json::{Value, json};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use super::plural;
 use acp_registry_core::text::printable;
+use acp_registry_core::timestamp::Timestamp;
 use acp_registry_publish::upload::{Action, Pruned, Published, What};
 
 fn count(done: &Published, is: fn(What) -> bool) -> usize {
@@ -18,7 +17,7 @@ fn bytes(done: &Published) -> u64 {
 }
 
 fn time(seconds: i64) -> Option<String> {
-    OffsetDateTime::from_unix_timestamp(seconds).ok()?.format(&Rfc3339).ok()
+    Timestamp::from_unix(seconds).map(|time| time.to_string())
 }
 
 /// The document of `publish --json`.

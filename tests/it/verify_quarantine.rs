@@ -67,7 +67,8 @@ fn after_its_last_day_an_agent_in_quarantine_is_tested_again() {
     assert_eq!(row(&document, "healed")["quarantine"]["until"], "2001-01-01");
     let suggested = row(&document, "broken")["quarantine"]["suggested_until"].as_str().unwrap();
     assert!(
-        acp_registry::registry::date(suggested).unwrap() > acp_registry::registry::today(std::time::SystemTime::now())
+        acp_registry::timestamp::date(suggested).unwrap()
+            > acp_registry::timestamp::today(std::time::SystemTime::now())
     );
     assert_eq!(row(&document, "held")["message"], "in quarantine until 9999-12-31: `hangs`");
 

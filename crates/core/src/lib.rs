@@ -13,6 +13,7 @@
 //! | [`sums`] | `SHA256SUMS` |
 //! | [`sys`] | the operating system: files, `git`, package managers, untrusted programs |
 //! | [`text`] | what must not be shown as it is: quoting, control characters, names that were probably meant |
+//! | [`timestamp`] | times and dates as they are written in files and documents |
 //! | [`upstream`] | where agents are published: npm, the Python package index, GitHub; what they say of a package, a release or a repository |
 
 pub mod archive;
@@ -26,4 +27,5 @@ pub mod source;
 pub mod sums;
 pub mod sys;
 pub mod text;
+pub mod timestamp;
 pub mod upstream;

@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use super::{Stamp, StoredInterpreter};
 use crate::install::{Kind, Placed, ScriptsNotRun, Source, Verified};
@@ -13,6 +11,7 @@ use crate::resolve::Plan;
 use acp_registry_core::json;
 use acp_registry_core::manifest::{AgentId, Platform, env_name};
 use acp_registry_core::text::quote;
+use acp_registry_core::timestamp::Timestamp;
 
 /// The number of this form. One that cannot be read by older versions has another.
 const SCHEMA: u32 = 1;
@@ -115,7 +114,7 @@ impl Receipt {
             args: plan.source.arguments().to_vec(),
             env: plan.source.variables().iter().cloned().collect(),
             index_sha256: plan.index_sha256.clone(),
-            installed_at: now(),
+            installed_at: Timestamp::now().to_string(),
             size,
             scripts_not_run: placed.remarks.scripts_not_run.packages.clone(),
             scripts_ignored_by: placed.remarks.scripts_not_run.ignored_by.clone(),
@@ -239,9 +238,4 @@ fn relative(path: &Path, directory: &Path) -> std::io::Result<String> {
         .map(|part| part.as_os_str().to_str())
         .collect();
     Ok(parts.ok_or_else(|| std::io::Error::other("the program's name is not Unicode"))?.join("/"))
-}
-
-fn now() -> String {
-    let now = OffsetDateTime::now_utc();
-    now.replace_nanosecond(0).unwrap_or(now).format(&Rfc3339).unwrap_or_default()
 }

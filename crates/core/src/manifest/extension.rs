@@ -1,9 +1,7 @@
 //! Members of a package that go beyond the public form of a manifest. Clients that know only that form do not read them, so
 //! that a view publishes them only when its configuration says so.
 
-use time::Date;
-use time::format_description::BorrowedFormatItem;
-use time::macros::format_description;
+use crate::timestamp::date;
 
 /// Names the command of a package that is started; without it, the package runner chooses.
 pub const COMMAND: &str = "command";
@@ -11,8 +9,6 @@ pub const COMMAND: &str = "command";
 /// Names the last day whose releases uv may take: what a package needs is installed as it was then. A pin whose
 /// dependencies have moved on works again with it.
 pub const EXCLUDE_NEWER: &str = "exclude_newer";
-
-const DAY: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day]");
 
 /// Whether a text can be the command of a package: no option, no path, nothing that a shell or a runner reads otherwise.
 #[must_use]
@@ -26,14 +22,7 @@ pub fn is_command(text: &str) -> bool {
 /// for a text that is not a day of the calendar.
 #[must_use]
 pub fn end_of_day(day: &str) -> Option<String> {
-    self::day(day).map(|_| format!("{day}T23:59:59Z"))
-}
-
-/// A day of the calendar, `YYYY-MM-DD`.
-#[must_use]
-pub fn day(text: &str) -> Option<Date> {
-    // The parser would take a sign, and more digits.
-    (text.len() == 10 && text.starts_with(|c: char| c.is_ascii_digit())).then(|| Date::parse(text, DAY).ok())?
+    date(day).map(|_| format!("{day}T23:59:59Z"))
 }
 
 #[cfg(test)]

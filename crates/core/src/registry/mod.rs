@@ -7,4 +7,4 @@ mod load;
 mod quarantine;
 
 pub use load::{DEFAULT_BASE_URL, Entry, ICON_LIMIT, LoadError, Loaded, MANIFEST_LIMIT, Registry, Stray};
-pub use quarantine::{Hold, Quarantine, date, today};
+pub use quarantine::{Hold, Quarantine};

@@ -1,13 +1,12 @@
 //! `quarantine.json`: agents that are published, but not started or updated.
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
 
 use serde_json::Value;
-use time::macros::format_description;
-use time::{Date, OffsetDateTime};
+use time::Date;
 
 use crate::manifest::Manifest;
+use crate::timestamp::date;
 
 /// The quarantine list.
 #[derive(Debug)]
@@ -52,24 +51,8 @@ impl Hold {
     }
 }
 
-/// Reads a date of the form `YYYY-MM-DD`.
-#[must_use]
-pub fn date(text: &str) -> Option<Date> {
-    // Signs and years of other lengths are dates to others.
-    let has_form = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-    Date::parse(text, format_description!("[year]-[month]-[day]")).ok().filter(|_| has_form)
-}
-
-/// The date of a moment, in UTC.
-#[must_use]
-pub fn today(now: SystemTime) -> Date {
-    OffsetDateTime::from(now).date()
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use time::macros::date as day;
 
     use super::*;
@@ -99,22 +82,5 @@ mod tests {
         {
             assert!(!hold(&wrong).is_over(Date::MAX), "{wrong}");
         }
-    }
-
-    #[test]
-    fn dates_have_one_form() {
-        assert_eq!(date("2024-02-29"), Some(day!(2024 - 02 - 29)));
-        for wrong in
-            ["", "2023-02-29", "2024-2-29", "+2024-02-29", "-024-02-29", "20240229", "2024-02-29 ", "2024-13-01"]
-        {
-            assert_eq!(date(wrong), None, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn days_begin_at_midnight_in_utc() {
-        let at = |seconds| today(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
-        assert_eq!(at(86_399), day!(1970 - 01 - 01));
-        assert_eq!(at(86_400), day!(1970 - 01 - 02));
     }
 }

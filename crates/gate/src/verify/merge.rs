@@ -6,8 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use super::snapshot::{self, SCHEMA, Snapshot};
 use super::{Selection, Shard, Task, Work, plan};
@@ -15,6 +13,7 @@ use acp_registry_client::install::Kind;
 use acp_registry_core::json::check_share;
 use acp_registry_core::registry::Registry;
 use acp_registry_core::text::{printable, quote};
+use acp_registry_core::timestamp::Timestamp;
 
 /// Maximum size of a row, in bytes of JSON.
 const ROW_LIMIT: usize = 1 << 20;
@@ -163,7 +162,7 @@ fn key_of_row(row: &Value) -> Key<'_> {
 /// long.
 fn is_past(time: &Value) -> bool {
     let Some(text) = time.as_str() else { return time.is_null() };
-    OffsetDateTime::parse(text, &Rfc3339).is_ok_and(|time| time <= OffsetDateTime::now_utc())
+    text.parse::<Timestamp>().is_ok_and(|time| time <= Timestamp::now())
 }
 
 /// The members of a row that snapshots have.

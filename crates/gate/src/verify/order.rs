@@ -8,7 +8,8 @@ use super::{Error, Selection, Shard, WhenHeld};
 use crate::select::Agents;
 use acp_registry_client::install::Kind;
 use acp_registry_core::manifest::Platform;
-use acp_registry_core::registry::{Entry, Registry, today};
+use acp_registry_core::registry::{Entry, Registry};
+use acp_registry_core::timestamp::today;
 
 /// Default maximum age of rows to reuse, since agents and their services change.
 const MAX_AGE: Duration = Duration::from_hours(7 * 24);

@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde_json::{Map, Value, json};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use super::steady::make_steady;
 use super::{Answer, Row, State, Task, Verdict};
@@ -15,6 +13,7 @@ use acp_registry_core::json;
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::registry::{Loaded, Registry};
 use acp_registry_core::sys::fs::{ReadError, read_bounded};
+use acp_registry_core::timestamp::Timestamp;
 
 /// The JSON Schema of the file.
 pub const SCHEMA: &str = include_str!("../../../../schemas/capabilities.schema.json");
@@ -134,8 +133,8 @@ impl Snapshot {
     /// two given.
     pub(super) fn passed(&self, task: &Task, not_before: SystemTime, now: SystemTime) -> Option<&Value> {
         let row = self.latest(&task.id, task.channel, Some(task.kind?))?;
-        let at = OffsetDateTime::parse(row["checked_at"].as_str()?, &Rfc3339).ok()?;
-        let is_recent = at >= OffsetDateTime::from(not_before) && at <= OffsetDateTime::from(now);
+        let at: SystemTime = row["checked_at"].as_str()?.parse::<Timestamp>().ok()?.into();
+        let is_recent = at >= not_before && at <= now;
         let is_same = row["version"] == task.version && row["basis"].as_str() == Some(task.basis.as_deref()?);
         // A verdict without the answer it is based on is not reused.
         let is_whole =
@@ -222,7 +221,7 @@ fn of_row(row: &Row) -> Option<Value> {
         State::Skipped { .. } => return None,
         State::Reused(earlier) => return Some(earlier.clone()),
         State::NotStarted { .. } => None,
-        State::Checked { at, .. } => Some(rfc_3339(*at)),
+        State::Checked { at, .. } => Timestamp::of(*at).map(|time| time.to_string()),
     };
     let result = row.to_json();
     let mut kept = Map::new();
@@ -241,21 +240,9 @@ fn of_row(row: &Row) -> Option<Value> {
     Some(agent)
 }
 
-/// Formats a time as RFC 3339, truncated to seconds.
-fn rfc_3339(time: SystemTime) -> String {
-    let time = OffsetDateTime::from(time).replace_nanosecond(0).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    time.format(&Rfc3339).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_written_to_the_second() {
-        let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_millis(1_700_000_000_900);
-        assert_eq!(rfc_3339(time), "2023-11-14T22:13:20Z");
-    }
 
     #[test]
     fn what_is_no_snapshot_is_refused() {

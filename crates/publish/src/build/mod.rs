@@ -19,9 +19,9 @@ pub use knowledge::{KnowledgeError, Part};
 pub use place::{Place, PlaceError};
 
 use self::knowledge::Knowledge;
-use crate::history::Moment;
 use crate::site;
 use crate::tree::{self, Built, Published, Tree};
+use acp_registry_core::timestamp::Timestamp;
 
 /// What to build, and how.
 pub struct Request<'a> {
@@ -46,7 +46,7 @@ pub struct Earlier<'a> {
     /// The files of the tree.
     pub tree: &'a dyn Published,
     /// The time of this build, used for changes whose own time is not known.
-    pub now: Moment,
+    pub now: Timestamp,
 }
 
 /// Inputs of the catalog site, beside the entries.
@@ -151,7 +151,7 @@ mod tests {
         let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
         let check = check::Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
         let earlier = earlier.map(|earlier| Directory(folder.join(earlier)));
-        let now = Moment::from_unix(1_000_000_000).unwrap();
+        let now = Timestamp::from_unix(1_000_000_000).unwrap();
         let request = Request {
             registry: &registry,
             check: &check,

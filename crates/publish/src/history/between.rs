@@ -1,9 +1,10 @@
 //! Continues a history by comparing consecutive published trees.
 
 use super::file::INCOMPLETE;
-use super::{Event, Extent, History, Kind, Moment};
+use super::{Event, Extent, History, Kind};
 use crate::diff::{Changes, Listed};
 use acp_registry_core::manifest::AgentId;
+use acp_registry_core::timestamp::Timestamp;
 
 impl History {
     /// Appends the `changes` since an earlier tree was published to the history of that tree.
@@ -13,7 +14,7 @@ impl History {
     ///
     /// Without an earlier history, the result continues `own`.
     #[must_use]
-    pub fn continued(earlier: Option<Self>, changes: &Changes, own: &Self, now: Moment) -> Self {
+    pub fn continued(earlier: Option<Self>, changes: &Changes, own: &Self, now: Timestamp) -> Self {
         let Self { events: told, extent } = earlier.unwrap_or_else(|| {
             let extent = match &own.extent {
                 Extent::Nothing(_) => Extent::Part(INCOMPLETE.to_owned()),
@@ -64,14 +65,13 @@ mod tests {
     }
 
     fn shown(history: &History) -> Vec<String> {
-        let shown = |event: &Event| {
-            format!("{} {} {} {}", event.time.0.unix_timestamp(), event.kind.as_str(), event.id, event.version)
-        };
+        let shown =
+            |event: &Event| format!("{} {} {} {}", event.time.unix(), event.kind.as_str(), event.id, event.version);
         history.events().iter().map(shown).collect()
     }
 
-    fn at(seconds: i64) -> Moment {
-        Moment::from_unix(seconds).unwrap()
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_unix(seconds).unwrap()
     }
 
     const A1: &str = r#"{"id":"a","name":"A","version":"1"}"#;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Event, Extent, History, Kind, Moment};
+use super::{Event, Extent, History, Kind};
 use acp_registry_core::json::{self, List, Object};
 use acp_registry_core::manifest::AgentId;
 
@@ -67,7 +67,7 @@ impl History {
             Extent::Whole => None,
         };
         let events = self.events.iter().filter(|event| is_shown(event)).map(|event| WrittenEvent {
-            time: event.time.rfc3339(),
+            time: event.time.to_string(),
             event: event.kind.as_str(),
             id: &event.id,
             name: &event.name,
@@ -113,7 +113,7 @@ fn event(part: &RawValue) -> Result<Event, String> {
     };
     let needed = |key: &str| text(key).ok_or_else(|| format!("has no text `{key}`"));
     let time = needed("time")?;
-    let time = Moment::parse(&time).ok_or_else(|| {
+    let time = time.parse().map_err(|_| {
         format!("has the time {}, which is not of the form 2026-01-31T23:59:59Z", acp_registry_core::text::quote(&time))
     })?;
     let id = needed("id")?;

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Event, Extent, History, Kind, Moment};
+use super::{Event, Extent, History, Kind};
 use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::git::{self, Change, Cut, Log};
+use acp_registry_core::timestamp::Timestamp;
 
 /// The largest manifest that is read, in bytes.
 const MANIFEST_LIMIT: u64 = 1 << 20;
@@ -70,7 +71,7 @@ fn follow(log: &Log, heads: &HashMap<String, Head>) -> History {
     let mut state: BTreeMap<&str, &Head> = BTreeMap::new();
     let mut events = Vec::new();
     for commit in log.commits.iter().rev() {
-        let Some(time) = Moment::from_unix(commit.time) else { continue };
+        let Some(time) = Timestamp::from_unix(commit.time) else { continue };
         // In reverse, because [`History::new`] reverses the events: the agents of a commit are then in alphabetical
         // order.
         for Change { path, blob, is_new } in commit.changes.iter().rev() {

@@ -14,8 +14,7 @@ mod git;
 
 use std::collections::BTreeMap;
 
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
+use acp_registry_core::timestamp::Timestamp;
 
 pub use file::HistoryError;
 
@@ -47,7 +46,7 @@ impl Default for Extent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     /// When.
-    pub time: Moment,
+    pub time: Timestamp,
     /// Id of the agent.
     pub id: String,
     /// Its name at that time, as in the manifest.
@@ -84,43 +83,6 @@ impl Kind {
     }
 }
 
-/// A second, in UTC, between 1970 and the year 9999.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(OffsetDateTime);
-
-impl Moment {
-    /// Seconds since 1970; `None` outside the years that have four digits.
-    #[must_use]
-    pub fn from_unix(seconds: i64) -> Option<Self> {
-        let time = OffsetDateTime::from_unix_timestamp(seconds).ok()?;
-        (seconds >= 0 && time.year() <= 9999).then_some(Self(time))
-    }
-
-    /// A time in the form of RFC 3339; fractions of a second are cut off.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::from_unix(OffsetDateTime::parse(text, &Rfc3339).ok()?.unix_timestamp())
-    }
-
-    /// `YYYY-MM-DD`.
-    #[must_use]
-    pub fn day(self) -> String {
-        self.rfc3339().get(..10).unwrap_or_default().to_owned()
-    }
-
-    /// `YYYY-MM-DDThh:mm:ssZ`.
-    #[must_use]
-    pub fn rfc3339(self) -> String {
-        self.0.format(&Rfc3339).unwrap_or_default()
-    }
-
-    /// Days since 1970.
-    #[must_use]
-    pub fn days(self) -> i64 {
-        self.0.unix_timestamp() / 86_400
-    }
-}
-
 impl History {
     /// Events in the order in which they happened, oldest first.
     fn new(mut events: Vec<Event>, extent: Extent) -> Self {
@@ -150,21 +112,5 @@ impl History {
             agents.entry(&event.id).or_default().push(event);
         }
         agents
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_seconds_in_utc() {
-        let moment = Moment::parse("2026-11-02T01:30:00.9+02:00").unwrap();
-        assert_eq!((moment.day().as_str(), moment.rfc3339().as_str()), ("2026-11-01", "2026-11-01T23:30:00Z"));
-        assert_eq!(Moment::from_unix(0).unwrap().days(), 0);
-        for refused in [-1, i64::MAX, 253_402_300_800] {
-            assert_eq!(Moment::from_unix(refused), None);
-        }
-        assert_eq!(Moment::parse("2026-11-02"), None);
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::facets::COLUMN_NAMES;
 use super::listing::Listing;
-use crate::history::Moment;
+use acp_registry_core::timestamp::Timestamp;
 
 /// Returns the catalog as compact JSON.
 pub(super) fn text(listings: &[Listing<'_>]) -> String {
@@ -15,11 +15,11 @@ pub(super) fn text(listings: &[Listing<'_>]) -> String {
         if follows { json!(0) } else { json!(listing.name) }
     };
     // Days since 1970; 0 if unknown.
-    let days = |of: &dyn Fn(&Listing<'_>) -> Option<Moment>| {
+    let days = |of: &dyn Fn(&Listing<'_>) -> Option<Timestamp>| {
         if listings.iter().all(|listing| listing.events.is_empty()) {
             return Value::Null;
         }
-        column(&|listing| json!(of(listing).map_or(0, Moment::days)))
+        column(&|listing| json!(of(listing).map_or(0, Timestamp::days)))
     };
     let mut licenses: Vec<&str> = listings.iter().map(|listing| listing.license.as_str()).collect();
     licenses.sort_unstable();

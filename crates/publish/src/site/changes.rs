@@ -47,7 +47,7 @@ impl Change {
             name: if name.is_empty() { event.id.clone() } else { name },
             version: shown(&event.version, 40),
             from,
-            time: event.time.rfc3339(),
+            time: event.time.to_string(),
             day: event.time.day(),
             is_there,
         }
@@ -136,7 +136,7 @@ impl<'a> Told<'a> {
         let feed = |path: &str, title: &str, is_in: fn(&Kind) -> bool| -> Result<File, SiteError> {
             let events = self.events.iter().filter(|event| is_in(&event.kind)).take(ENTRIES);
             let changes: Vec<Change> = events.map(|event| self.change(event)).collect();
-            let (base_url, updated) = (&self.site.base_url, &newest.time.rfc3339());
+            let (base_url, updated) = (&self.site.base_url, &newest.time.to_string());
             Feed { base_url, path, page: "changes/", title, updated, changes: &changes }.file()
         };
         Ok(vec![
@@ -162,7 +162,7 @@ pub(super) fn agent_feed(site: &Site, listing: &Listing<'_>) -> Result<Option<Fi
         path: &format!("{page}feed.atom"),
         page: &page,
         title: &format!("{}: versions", listing.name),
-        updated: &newest.time.rfc3339(),
+        updated: &newest.time.to_string(),
         changes: &Change::of(listing),
     };
     feed.file().map(Some)

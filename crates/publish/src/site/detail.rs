@@ -11,8 +11,8 @@ use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::{json_in_html, link, shown};
 use super::{File, SiteError, badge, markdown, page};
-use crate::history::Moment;
 use acp_registry_core::manifest::BinaryTarget;
+use acp_registry_core::timestamp::Timestamp;
 use acp_registry_gate::config::AgentFile;
 
 #[derive(Template)]
@@ -109,9 +109,9 @@ fn facts(listing: &Listing<'_>) -> Facts {
     let version = listing.answer.and_then(|answer| answer.version.as_deref()).map(|text| shown(text, 40));
     let (added, updated) = (listing.added(), listing.updated());
     Facts {
-        added: added.map(Moment::day),
+        added: added.map(Timestamp::day),
         // An agent that has not changed since it was added has no update.
-        updated: updated.filter(|time| Some(*time) != added).map(Moment::day),
+        updated: updated.filter(|time| Some(*time) != added).map(Timestamp::day),
         setup: listing.answer.and_then(|answer| answer.setup_required.as_deref()).map(|words| shown(words, 2000)),
         sign_in: match listing.answer {
             None => "Not tested".to_owned(),

@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use super::facets::{self, COLUMNS, GROUPS};
 use super::text::{link, shown};
-use crate::history::{Event, Kind, Moment};
+use crate::history::{Event, Kind};
 use acp_registry_client::settings::display_name;
 use acp_registry_core::manifest::{Agent, AgentId};
+use acp_registry_core::timestamp::Timestamp;
 use acp_registry_gate::verify::Answer;
 
 /// Limits of the shown length of members, in Unicode scalar values, and of the number of authors.
@@ -79,12 +80,12 @@ impl<'a> Listing<'a> {
     }
 
     /// When the agent was added; the last time, if it was added more than once.
-    pub(super) fn added(&self) -> Option<Moment> {
+    pub(super) fn added(&self) -> Option<Timestamp> {
         self.events.iter().find(|event| event.kind == Kind::Added).map(|event| event.time)
     }
 
     /// When the agent got its current version.
-    pub(super) fn updated(&self) -> Option<Moment> {
+    pub(super) fn updated(&self) -> Option<Timestamp> {
         let last = self.events.first().filter(|event| event.kind != Kind::Withdrawn)?;
         (last.version == self.agent.version).then_some(last.time)
     }

@@ -140,7 +140,7 @@ pub const LATEST: &str = "latest";
 
 /// The current time in seconds since 1970.
 fn now() -> i64 {
-    time::OffsetDateTime::now_utc().unix_timestamp()
+    acp_registry_core::timestamp::Timestamp::now().unix()
 }
 
 fn seconds(duration: Duration) -> i64 {

@@ -2,8 +2,7 @@
 
 use std::str::FromStr;
 
-use time::OffsetDateTime;
-use time::macros::format_description;
+use acp_registry_core::timestamp::{Timestamp, date};
 
 /// The maximum length of a revision in characters.
 const REVISION_LIMIT: usize = 64;
@@ -51,17 +50,13 @@ pub(super) fn name(revision: &Revision, sums: &str, now: i64) -> String {
         Revision::Named(revision) | Revision::Known(revision) => revision,
         Revision::Content => content,
     };
-    format!("v{}-{revision}", day(now))
+    let time = Timestamp::from_unix(now).unwrap_or(Timestamp::EPOCH);
+    format!("v{}-{revision}", time.day())
 }
 
 /// The name to use if another tree already has `name`.
 pub(super) fn other_name(name: &str, sums: &str) -> String {
     format!("{name}-{}", sums.get(..8).unwrap_or(sums))
-}
-
-fn day(now: i64) -> String {
-    let time = OffsetDateTime::from_unix_timestamp(now).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    time.format(format_description!("[year]-[month]-[day]")).unwrap_or_default()
 }
 
 /// The end of the day in a snapshot's name, in seconds since 1970; `None` if `name` is not the name of a snapshot.
@@ -71,8 +66,7 @@ pub(super) fn end_of_day(name: &str) -> Option<i64> {
     if !is_plain(revision) || revision.len() > REVISION_LIMIT + OTHER {
         return None;
     }
-    let date = time::Date::parse(day, format_description!("[year]-[month]-[day]")).ok()?;
-    Some(date.midnight().assume_utc().unix_timestamp() + 86_400)
+    Some(date(day)?.midnight().assume_utc().unix_timestamp() + 86_400)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_core::manifest::extension;
 use acp_registry_core::text::quote;
+use acp_registry_core::timestamp::date;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/invalid-exclude-newer",
@@ -25,7 +26,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
         let Some(day) = &package.exclude_newer else { continue };
         // Any other format is reported by the schema rule.
         let has_form = day.split('-').map(str::len).eq([4, 2, 2]);
-        if has_form && extension::day(day).is_none() {
+        if has_form && date(day).is_none() {
             let pointer = release.package_pointer(kind, extension::EXCLUDE_NEWER);
             report.value(pointer, format!("{} is not a valid date", quote(day)));
         }

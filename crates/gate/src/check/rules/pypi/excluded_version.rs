@@ -10,6 +10,7 @@ use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_core::manifest::{Pin, extension};
 use acp_registry_core::text::quote;
+use acp_registry_core::timestamp::date;
 use acp_registry_core::upstream::pypi::{File, Project};
 
 pub(crate) static RULE: Rule = Rule {
@@ -49,7 +50,7 @@ fn released(survey: &mut Survey) {
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for named in published::pypi(subject, survey) {
-        let Some(day) = named.package.exclude_newer.as_deref().and_then(extension::day) else { continue };
+        let Some(day) = named.package.exclude_newer.as_deref().and_then(date) else { continue };
         let (Some(project), Pin::Exact(version)) = (named.known, &named.spec.pin) else { continue };
         let Some(released) = project.release(version).and_then(|release| release.first) else { continue };
         let released = released.to_offset(UtcOffset::UTC).date();

@@ -5,8 +5,9 @@ use crate::check::rule::{Check, Example, Rule};
 use crate::check::run::Options;
 use crate::finding::Level;
 use acp_registry_core::manifest::{SyntaxError, escape_segment};
-use acp_registry_core::registry::{Loaded, Quarantine, Registry, date};
+use acp_registry_core::registry::{Loaded, Quarantine, Registry};
 use acp_registry_core::text::{nearest, quote};
+use acp_registry_core::timestamp::date;
 
 pub(crate) static RULE: Rule = Rule {
     name: "registry/quarantine",

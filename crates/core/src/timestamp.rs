@@ -1,0 +1,150 @@
+//! Times and dates as they are written in files and documents: RFC 3339, in UTC, to the second.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::SystemTime;
+
+use time::format_description::BorrowedFormatItem;
+use time::format_description::well_known::Rfc3339;
+use time::macros::format_description;
+use time::{Date, OffsetDateTime, UtcDateTime};
+
+const DAY: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day]");
+
+/// A second, in UTC, between 1970 and the year 9999.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Timestamp(OffsetDateTime);
+
+/// A text that is not a time of the form of RFC 3339.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a time has the form 2026-01-31T23:59:59Z")]
+pub struct InvalidTime;
+
+impl Timestamp {
+    /// The beginning of 1970.
+    pub const EPOCH: Self = Self(OffsetDateTime::UNIX_EPOCH);
+
+    /// What the clock says.
+    #[must_use]
+    pub fn now() -> Self {
+        Self::of(SystemTime::now()).unwrap_or(Self::EPOCH)
+    }
+
+    /// The second of a moment; `None` outside the years from 1970 to 9999.
+    #[must_use]
+    pub fn of(time: SystemTime) -> Option<Self> {
+        let seconds = time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
+        Self::from_unix(seconds.try_into().ok()?)
+    }
+
+    /// Seconds since 1970; `None` outside the years from 1970 to 9999.
+    #[must_use]
+    pub fn from_unix(seconds: i64) -> Option<Self> {
+        let time = OffsetDateTime::from_unix_timestamp(seconds).ok()?;
+        (seconds >= 0 && time.year() <= 9999).then_some(Self(time))
+    }
+
+    /// Seconds since 1970.
+    #[must_use]
+    pub fn unix(self) -> i64 {
+        self.0.unix_timestamp()
+    }
+
+    /// `YYYY-MM-DD`.
+    #[must_use]
+    pub fn day(self) -> String {
+        self.0.format(DAY).unwrap_or_default()
+    }
+
+    /// Days since 1970.
+    #[must_use]
+    pub fn days(self) -> i64 {
+        self.unix() / 86_400
+    }
+}
+
+/// Fractions of a second are cut off.
+impl FromStr for Timestamp {
+    type Err = InvalidTime;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTime> {
+        let time = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| InvalidTime)?;
+        Self::from_unix(time.unix_timestamp()).ok_or(InvalidTime)
+    }
+}
+
+/// `YYYY-MM-DDThh:mm:ssZ`.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.format(&Rfc3339).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl From<Timestamp> for SystemTime {
+    fn from(time: Timestamp) -> Self {
+        time.0.into()
+    }
+}
+
+/// Reads a day of the calendar of the form `YYYY-MM-DD`.
+#[must_use]
+pub fn date(text: &str) -> Option<Date> {
+    // The parser would take a sign, and more digits.
+    let has_form = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    Date::parse(text, DAY).ok().filter(|_| has_form)
+}
+
+/// The day of a moment, in UTC.
+#[must_use]
+pub fn today(now: SystemTime) -> Date {
+    UtcDateTime::from(now).date()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use time::macros::date as day;
+
+    use super::*;
+
+    #[test]
+    fn times_are_seconds_in_utc() {
+        let time: Timestamp = "2026-11-02T01:30:00.9+02:00".parse().unwrap();
+        assert_eq!((time.day().as_str(), time.to_string().as_str()), ("2026-11-01", "2026-11-01T23:30:00Z"));
+        assert_eq!((Timestamp::EPOCH.days(), Timestamp::from_unix(0)), (0, Some(Timestamp::EPOCH)));
+        for refused in [-1, i64::MAX, 253_402_300_800] {
+            assert_eq!(Timestamp::from_unix(refused), None);
+        }
+        for refused in ["2026-11-02", "1969-12-31T23:59:59Z", "now", ""] {
+            assert_eq!(refused.parse::<Timestamp>(), Err(InvalidTime), "{refused}");
+        }
+    }
+
+    #[test]
+    fn moments_outside_the_years_with_four_digits_have_no_timestamp() {
+        let epoch = SystemTime::UNIX_EPOCH;
+        let second = epoch + Duration::from_secs(7);
+        assert_eq!(Timestamp::of(second + Duration::from_millis(900)).map(SystemTime::from), Some(second));
+        let before = epoch - Duration::from_millis(1);
+        let after = epoch.checked_add(Duration::from_hours(70_389_528));
+        assert_eq!((Timestamp::of(before), after.and_then(Timestamp::of)), (None, None));
+    }
+
+    #[test]
+    fn dates_are_strict() {
+        assert_eq!(date("2024-02-29"), Some(day!(2024 - 02 - 29)));
+        for wrong in [
+            "", "2023-02-29", "2024-2-29", "+2024-02-29", "-024-02-29", "20240229", "2024-02-29 ", "2024-13-01",
+            "26-02-01", "2026-02-01T00:00:00Z", "tomorrow",
+        ] {
+            assert_eq!(date(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn today_is_the_date_in_utc() {
+        let at = |seconds| today(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!((at(86_399), at(86_400)), (day!(1970 - 01 - 01), day!(1970 - 01 - 02)));
+    }
+}
