@@ -21,6 +21,8 @@ pub mod host;
 pub mod lock;
 pub mod owner;
 pub mod private;
+#[cfg(target_os = "linux")]
+mod proc;
 pub mod process;
 pub(crate) mod remove;
 pub mod rename;

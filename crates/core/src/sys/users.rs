@@ -11,32 +11,17 @@ pub fn of_folder(folder: &Path) -> Vec<u32> {
 #[cfg(target_os = "linux")]
 fn list(folder: &Path) -> Vec<u32> {
     use std::ffi::OsStr;
-    use std::fs;
-    use std::io::Read as _;
     use std::os::unix::ffi::OsStrExt as _;
 
-    /// Maximum size of a process's arguments to search, in bytes. By default, the kernel allows at most 6 MiB.
-    const ARGUMENTS: u64 = 8 << 20;
+    use super::proc;
 
-    let Ok(items) = fs::read_dir("/proc") else { return Vec::new() };
     let own = std::process::id();
-    let is_in = |path: &Path| path.starts_with(folder);
-    let arguments_of = |process: &Path| {
-        let mut arguments = Vec::new();
-        // Limited because the program controls the length. After a read error, the part that was read is used.
-        let file = fs::File::open(process.join("cmdline"));
-        let _ = file.and_then(|file| file.take(ARGUMENTS).read_to_end(&mut arguments));
-        arguments
-    };
+    let is_in = |argument: &[u8]| Path::new(OsStr::from_bytes(argument)).starts_with(folder);
     let uses = |pid: u32| {
-        let process = Path::new("/proc").join(pid.to_string());
-        if fs::read_link(process.join("exe")).is_ok_and(|program| is_in(&program)) {
-            return true;
-        }
-        arguments_of(&process).split(|&byte| byte == 0).any(|argument| is_in(Path::new(OsStr::from_bytes(argument))))
+        proc::program_of(pid).is_some_and(|program| program.starts_with(folder))
+            || proc::arguments_of(pid).split(|&byte| byte == 0).any(is_in)
     };
-    let pids = items.flatten().filter_map(|item| item.file_name().to_str()?.parse().ok());
-    pids.filter(|&pid| pid != own && uses(pid)).collect()
+    proc::pids().filter(|&pid| pid != own && uses(pid)).collect()
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]

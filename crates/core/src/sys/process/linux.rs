@@ -1,8 +1,7 @@
 //! Process trees, read from `/proc`.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::thread;
@@ -13,13 +12,11 @@ use rustix::process::{Pid, Signal, WaitOptions};
 
 use super::abandoned::is_random;
 pub(super) use super::own_user::OwnUser;
-use super::own_user::{let_into, users_of};
+use super::own_user::let_into;
 pub use super::reach::make_readable;
 pub(super) use super::report::Report;
 use super::sandbox::MARKER;
-
-/// Maximum size of an environment to search, in bytes. By default, the kernel allows at most 6 MiB.
-const ENVIRONMENT: u64 = 8 << 20;
+use crate::sys::proc::{self, Process, directory_of, environment_of, users_of};
 
 /// How long to kill repeatedly, since processes may keep starting new ones.
 const HUNT: Duration = Duration::from_secs(5);
@@ -36,22 +33,10 @@ pub(super) struct Identity {
     user: Option<u32>,
 }
 
-/// One entry of the process table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Process {
-    pid: u32,
-    parent: u32,
-    group: u32,
-    session: u32,
-    started: u64,
-    /// Whether it has ended, and was not waited for yet.
-    dead: bool,
-}
-
 impl Identity {
     /// Must be called before the root was waited for.
     pub(super) fn new(root: u32, sandbox: Option<&Path>, user: Option<u32>) -> Self {
-        let started = read(root).map_or(0, |process| process.started);
+        let started = proc::process(root).map_or(0, |process| process.started);
         let marker = sandbox.map(|path| [MARKER.as_bytes(), b"=", path.as_os_str().as_bytes(), b"\0"].concat());
         Self { root, started, marker, user }
     }
@@ -87,7 +72,7 @@ impl Identity {
     /// processes with its environment entry or its own user, and all their descendants.
     fn each(&self, mut call: impl FnMut(&Process)) -> Vec<Process> {
         // After the tree has ended, the system may reuse the root's process id.
-        let is_reused = read(self.root).is_some_and(|process| process.started != self.started);
+        let is_reused = proc::process(self.root).is_some_and(|process| process.started != self.started);
         let is_own = |process: &Process| {
             (!is_reused && [process.pid, process.group, process.session].contains(&self.root)) || self.marks(process)
         };
@@ -116,7 +101,7 @@ impl Identity {
             return true;
         }
         let Some(marker) = &self.marker else { return false };
-        environment(process.pid).split_inclusive(|byte| *byte == 0).any(|entry| entry == marker)
+        environment_of(process.pid).split_inclusive(|byte| *byte == 0).any(|entry| entry == marker)
     }
 }
 
@@ -141,28 +126,9 @@ fn living(candidates: &[Process], mut known: BTreeSet<u32>) -> Vec<Process> {
 /// Reads the process table, newest processes first. A process that keeps starting others is among the newest, and must
 /// be found before it starts the next one.
 fn newest_first() -> impl Iterator<Item = Process> {
-    let items = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let mut pids: Vec<u32> = items.filter_map(|item| item.file_name().to_str()?.parse().ok()).collect();
+    let mut pids: Vec<u32> = proc::pids().collect();
     pids.sort_unstable_by(|a, b| b.cmp(a));
-    pids.into_iter().filter_map(read)
-}
-
-fn read(pid: u32) -> Option<Process> {
-    parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-}
-
-/// Parses `/proc/PID/stat`. The second field is the program's name in parentheses, which may contain any character.
-fn parse(pid: u32, stat: &str) -> Option<Process> {
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    let number = |at: usize| fields.get(at)?.parse().ok();
-    Some(Process {
-        pid,
-        dead: matches!(*fields.first()?, "Z" | "X"),
-        parent: number(1)?,
-        group: number(2)?,
-        session: number(3)?,
-        started: fields.get(19)?.parse().ok()?,
-    })
+    pids.into_iter().filter_map(proc::process)
 }
 
 fn pid(number: u32) -> Option<Pid> {
@@ -182,7 +148,7 @@ fn send(number: u32, signal: Signal) {
 pub fn end_launches_below(folder: &Path) -> bool {
     let marker = [MARKER.as_bytes(), b"=", folder.as_os_str().as_bytes(), b"/"].concat();
     let is_of_launch = |process: &Process| {
-        let environment = environment(process.pid);
+        let environment = environment_of(process.pid);
         environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(&marker))
     };
     let until = Instant::now() + HUNT;
@@ -212,9 +178,9 @@ pub fn hide_from_agents() {
 pub(super) fn has_users(sandbox: &Path) -> bool {
     let marker = [MARKER.as_bytes(), b"=", sandbox.as_os_str().as_bytes()].concat();
     let real = sandbox.canonicalize().unwrap_or_else(|_| sandbox.to_owned());
-    let works_below = |pid: u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|place| place.starts_with(&real));
+    let works_below = |pid: u32| directory_of(pid).is_some_and(|place| place.starts_with(&real));
     let is_of_it = |pid: u32| {
-        environment(pid).split(|byte| *byte == 0).any(|entry| {
+        environment_of(pid).split(|byte| *byte == 0).any(|entry| {
             // Installed programs run in sandboxes below this one.
             entry.strip_prefix(&marker[..]).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
         })
@@ -226,15 +192,6 @@ pub(super) fn has_users(sandbox: &Path) -> bool {
     let has_user = |pid: u32| users_of(pid).iter().any(|user| users.contains(user));
     let is_user = |pid: u32| works_below(pid) || is_of_it(pid) || has_user(pid);
     newest_first().any(|process| !process.dead && is_user(process.pid))
-}
-
-/// The environment of a process, as far as it can be read.
-fn environment(number: u32) -> Vec<u8> {
-    let mut environment = Vec::new();
-    let file = File::open(format!("/proc/{number}/environ"));
-    // After a read error, the part that was read is used.
-    let _ = file.and_then(|file| file.take(ENVIRONMENT).read_to_end(&mut environment));
-    environment
 }
 
 /// Orphaned descendants, which this process has adopted.
@@ -297,15 +254,6 @@ fn reap(number: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_program_cannot_lie_by_its_name() {
-        let stat = "42 (a) R 1 1 (b) S 7 8 9 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12345 0 0 0";
-        let process = Process { pid: 42, parent: 7, group: 8, session: 9, started: 12345, dead: false };
-        assert_eq!(parse(42, stat), Some(process));
-        assert_eq!(parse(1, "1 (x"), None);
-        assert_eq!(parse(1, "1 (x) S 1"), None);
-    }
 
     #[test]
     fn descendants_are_found_through_the_dead() {

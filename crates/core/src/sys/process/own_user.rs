@@ -8,6 +8,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
 
 use crate::sys::lock::{Answer, Lock};
+use crate::sys::proc;
 
 /// User ids that systems leave to users without an account.
 const NUMBERS: RangeInclusive<u32> = 61_184..=65_519;
@@ -84,20 +85,7 @@ fn of_accounts(path: &str) -> Vec<u32> {
 
 /// The user ids of all running processes.
 fn of_processes() -> impl Iterator<Item = u32> {
-    let items = fs::read_dir("/proc").into_iter().flatten().flatten();
-    items.filter_map(|item| item.file_name().to_str()?.parse().ok()).flat_map(users_of)
-}
-
-/// The user ids of a process: real, effective, saved and file system. The owner of its directory in `/proc` is not
-/// used, since it is root for processes that hide their memory.
-pub(super) fn users_of(process: u32) -> Vec<u32> {
-    fs::read(format!("/proc/{process}/status")).map(|status| users_in(&status)).unwrap_or_default()
-}
-
-fn users_in(status: &[u8]) -> Vec<u32> {
-    let status = String::from_utf8_lossy(status);
-    let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
-    users.split_whitespace().filter_map(|user| user.parse().ok()).collect()
+    proc::pids().flat_map(proc::users_of)
 }
 
 /// The user that [`let_in`](super::sandbox::let_in) gave access to a directory of root, if any.
@@ -143,8 +131,6 @@ mod tests {
     #[test]
     fn accounts_and_processes_are_known() {
         assert!(of_accounts("/etc/passwd").contains(&0));
-        assert_eq!(users_of(std::process::id()), [rustix::process::getuid().as_raw(); 4]);
-        assert_eq!(users_in(b"Name:\tx\nUid:\t1\t2\t3\t4\nGid:\t5\t5\t5\t5\n"), [1, 2, 3, 4]);
         assert!(of_processes().any(|user| user == rustix::process::getuid().as_raw()));
         assert!(mapped("/proc/self/uid_map").iter().any(|range| range.contains(&0) || !range.is_empty()));
     }

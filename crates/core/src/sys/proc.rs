@@ -1,0 +1,121 @@
+//! Reads `/proc`. What cannot be read about a process is empty.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// Maximum size of an environment or of arguments to read, in bytes. A program controls their length; by default, the kernel
+/// allows at most 6 MiB.
+const READ_LIMIT: u64 = 8 << 20;
+
+/// An entry of the process table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Process {
+    pub(super) pid: u32,
+    pub(super) parent: u32,
+    pub(super) group: u32,
+    pub(super) session: u32,
+    /// Start time, in clock ticks since boot.
+    pub(super) started: u64,
+    /// Whether it has ended, and was not waited for yet.
+    pub(super) dead: bool,
+}
+
+/// The ids of all processes.
+pub(super) fn pids() -> impl Iterator<Item = u32> {
+    let items = fs::read_dir("/proc").into_iter().flatten().flatten();
+    items.filter_map(|item| item.file_name().to_str()?.parse().ok())
+}
+
+/// The entry of a process.
+pub(super) fn process(pid: u32) -> Option<Process> {
+    parse(pid, &fs::read_to_string(path(pid, "stat")).ok()?)
+}
+
+/// The user ids of a process: real, effective, saved and file system. The owner of its directory in `/proc` is not used,
+/// since it is root for processes that hide their memory.
+pub(super) fn users_of(pid: u32) -> Vec<u32> {
+    fs::read(path(pid, "status")).map(|status| users_in(&status)).unwrap_or_default()
+}
+
+/// The environment of a process: entries, each followed by a NUL.
+pub(super) fn environment_of(pid: u32) -> Vec<u8> {
+    read(&path(pid, "environ"))
+}
+
+/// The arguments of a process, each followed by a NUL.
+pub(super) fn arguments_of(pid: u32) -> Vec<u8> {
+    read(&path(pid, "cmdline"))
+}
+
+/// The executable of a process.
+pub(super) fn program_of(pid: u32) -> Option<PathBuf> {
+    fs::read_link(path(pid, "exe")).ok()
+}
+
+/// The working directory of a process.
+pub(super) fn directory_of(pid: u32) -> Option<PathBuf> {
+    fs::read_link(path(pid, "cwd")).ok()
+}
+
+fn path(pid: u32, name: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}/{name}"))
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // After a read error, the part that was read is used.
+    let _ = File::open(path).and_then(|file| file.take(READ_LIMIT).read_to_end(&mut bytes));
+    bytes
+}
+
+/// Parses `/proc/PID/stat`. The second field is the program's name in parentheses, which may contain any character.
+fn parse(pid: u32, stat: &str) -> Option<Process> {
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let number = |at: usize| fields.get(at)?.parse().ok();
+    Some(Process {
+        pid,
+        dead: matches!(*fields.first()?, "Z" | "X"),
+        parent: number(1)?,
+        group: number(2)?,
+        session: number(3)?,
+        started: fields.get(19)?.parse().ok()?,
+    })
+}
+
+fn users_in(status: &[u8]) -> Vec<u32> {
+    let status = String::from_utf8_lossy(status);
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
+    users.split_whitespace().filter_map(|user| user.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_cannot_lie_by_its_name() {
+        let stat = "42 (a) R 1 1 (b) S 7 8 9 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12345 0 0 0";
+        let process = Process { pid: 42, parent: 7, group: 8, session: 9, started: 12345, dead: false };
+        assert_eq!(parse(42, stat), Some(process));
+        assert_eq!(parse(1, "1 (x"), None);
+        assert_eq!(parse(1, "1 (x) S 1"), None);
+    }
+
+    #[test]
+    fn this_process_is_known() {
+        let me = std::process::id();
+        assert!(pids().any(|pid| pid == me) && process(me).is_some_and(|process| !process.dead));
+        assert_eq!(users_of(me), [rustix::process::getuid().as_raw(); 4]);
+        assert_eq!((program_of(me), directory_of(me)), (std::env::current_exe().ok(), std::env::current_dir().ok()));
+        assert!(arguments_of(me).ends_with(b"\0"));
+        assert_eq!(users_in(b"Name:\tx\nUid:\t1\t2\t3\t4\nGid:\t5\t5\t5\t5\n"), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_empty() {
+        let none = u32::MAX;
+        assert_eq!((process(none), program_of(none), directory_of(none)), (None, None, None));
+        assert!(users_of(none).is_empty() && environment_of(none).is_empty() && arguments_of(none).is_empty());
+    }
+}
