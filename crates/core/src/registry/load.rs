@@ -164,6 +164,18 @@ impl Registry {
         Ok(registry)
     }
 
+    /// A registry with one agent, which need not be on the disk: for checks of an entry by itself.
+    #[must_use]
+    pub fn of_one(root: &Path, entry: Entry) -> Self {
+        Self {
+            root: root.to_owned(),
+            entries: vec![entry],
+            strays: Vec::new(),
+            quarantine: Loaded::Missing,
+            git_files: Vec::new(),
+        }
+    }
+
     /// Whether a folder of this name is passed over when a registry is loaded.
     #[must_use]
     pub fn passes_over(name: &str) -> bool {

@@ -88,13 +88,8 @@ impl Bumper<'_> {
 /// A registry that contains only this agent, with another manifest.
 pub(super) fn alone(registry: &Registry, entry: &Entry, manifest: Manifest) -> Registry {
     let icon = entry.icon.present().cloned().map_or(Loaded::Missing, Loaded::Present);
-    Registry {
-        root: registry.root.clone(),
-        entries: vec![Entry { id: entry.id.clone(), manifest: Loaded::Present(manifest), icon }],
-        strays: Vec::new(),
-        git_files: Vec::new(),
-        quarantine: Loaded::Missing,
-    }
+    let entry = Entry { id: entry.id.clone(), manifest: Loaded::Present(manifest), icon };
+    Registry::of_one(&registry.root, entry)
 }
 
 impl Update {

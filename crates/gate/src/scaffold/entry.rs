@@ -100,13 +100,6 @@ pub fn place(root: &Path, id: &str, proposal: &Proposal) -> Result<(), Error> {
 fn errors(id: &str, root: &Path, text: &str, options: &Options<'_>) -> Vec<Finding> {
     let manifest = Manifest::parse(text.to_owned()).map_or_else(Loaded::Broken, Loaded::Present);
     let entry = Entry { id: id.to_owned(), manifest, icon: Loaded::Present(starter_icon(id)) };
-    let alone = Registry {
-        root: root.to_owned(),
-        entries: vec![entry],
-        strays: Vec::new(),
-        quarantine: Loaded::Missing,
-        git_files: Vec::new(),
-    };
-    let findings = check(&alone, options, &Selection::All).findings;
+    let findings = check(&Registry::of_one(root, entry), options, &Selection::All).findings;
     findings.into_iter().filter(|finding| finding.level == Level::Error).collect()
 }

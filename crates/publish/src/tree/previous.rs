@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -184,13 +184,6 @@ fn check_alone(id: &str, entry: &Value, icon: Option<&String>, options: &Options
     let manifest = Manifest::parse(entry.to_string()).map_or_else(Loaded::Broken, Loaded::Present);
     let icon = icon.map_or(Loaded::Missing, |icon| Loaded::Present(icon.clone()));
     let entry = Entry { id: id.to_owned(), manifest, icon };
-    let registry = Registry {
-        root: PathBuf::new(),
-        entries: vec![entry],
-        strays: Vec::new(),
-        quarantine: Loaded::Missing,
-        git_files: Vec::new(),
-    };
-    let checked = check(&registry, options, &Selection::Agents([id.to_owned()].into()));
+    let checked = check(&Registry::of_one(Path::new(""), entry), options, &Selection::Agents([id.to_owned()].into()));
     checked.findings.iter().filter(|finding| finding.level == Level::Error).map(|finding| finding.rule).collect()
 }
