@@ -23,7 +23,7 @@ use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
 use super::lock;
-use super::place::{Dist, PackageArgs, PlaceArgs, Session, host};
+use super::place::{PackageArgs, PlaceArgs, Session, host, kind};
 use super::progress::Installs;
 use super::resolve::plan;
 use super::signals;
@@ -43,8 +43,8 @@ pub(super) struct Args {
     /// The kind of distribution
     ///
     /// The default is the first that this machine can run: binary, npx, uvx.
-    #[arg(long, value_name = "KIND")]
-    dist: Option<Dist>,
+    #[arg(long, value_name = "KIND", value_parser = kind())]
+    dist: Option<Kind>,
 
     /// Write what is installed to this lock file
     ///
@@ -91,7 +91,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut work = signals::run_with_threads(JOBS, async {
         if args.locked {
             let path = args.lock.as_deref().unwrap_or(Path::new(NAME));
-            let tasks = lock::tasks(path, &args.agents, args.dist.map(Kind::from), &session)?;
+            let tasks = lock::tasks(path, &args.agents, args.dist, &session)?;
             if args.dry_run {
                 return Ok(Work::Planned(plans(&tasks), None));
             }
@@ -212,7 +212,7 @@ fn tasks(args: &Args, index: &Index, session: &Session<'_>) -> Result<Vec<Reques
                 .note(&format!("{} stays at {version}, to which it is pinned (see `update --unpin`)", named.id));
             (named.version, pin) = (Some(version), Pin::Keep);
         }
-        let mut request = Request::new(plan(&named, args.dist.map(Kind::from), index, session)?);
+        let mut request = Request::new(plan(&named, args.dist, index, session)?);
         request.pin = pin;
         tasks.push(request);
     }

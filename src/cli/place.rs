@@ -15,7 +15,7 @@ use acp_registry::store::{Agent, Store};
 use acp_registry::sys::fs::PathError;
 use acp_registry::sys::process::{Environment, hide_from_agents};
 use acp_registry::text::{is_mistyped, quote, suggestions};
-use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use etcetera::BaseStrategy as _;
 
 use super::candidates;
@@ -109,22 +109,9 @@ impl PlaceArgs {
     }
 }
 
-/// A kind of distribution, as a flag.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Dist {
-    Npx,
-    Uvx,
-    Binary,
-}
-
-impl From<Dist> for Kind {
-    fn from(dist: Dist) -> Self {
-        match dist {
-            Dist::Npx => Self::Npx,
-            Dist::Uvx => Self::Uvx,
-            Dist::Binary => Self::Binary,
-        }
-    }
+/// Reads a kind of distribution.
+pub(super) fn kind() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(|name| Kind::named(&name).ok_or("is not a kind"))
 }
 
 /// What a command for people works with, and where it says what is wrong.

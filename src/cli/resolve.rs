@@ -10,7 +10,7 @@ use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
-use super::place::{Dist, PlaceArgs, Session};
+use super::place::{PlaceArgs, Session, kind};
 use super::signals;
 use super::ui::Ui;
 
@@ -26,8 +26,8 @@ pub(super) struct Args {
     /// The kind of distribution
     ///
     /// The default is the first that this machine can run: binary, npx, uvx.
-    #[arg(long, value_name = "KIND")]
-    dist: Option<Dist>,
+    #[arg(long, value_name = "KIND", value_parser = kind())]
+    dist: Option<Kind>,
 
     #[command(flatten)]
     place: PlaceArgs,
@@ -39,7 +39,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let index = signals::run(session.index())??;
-    let plan = plan(&args.agent, args.dist.map(Kind::from), &index, &session)?;
+    let plan = plan(&args.agent, args.dist, &index, &session)?;
     let mut members = launch::planned(&plan, &session)?;
     members.insert("index".to_owned(), launch::index(&index));
     // The process ends: giving back a large index piece by piece takes its time.

@@ -15,7 +15,7 @@ use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::install::{explain, install_one};
 use super::launch;
-use super::place::{Dist, PlaceArgs, Session};
+use super::place::{PlaceArgs, Session, kind};
 use super::progress::Installs;
 use super::repair;
 use super::resolve::plan;
@@ -32,8 +32,8 @@ pub(super) struct Args {
     agent: Named,
 
     /// The kind of distribution to install
-    #[arg(long, value_name = "KIND")]
-    dist: Option<Dist>,
+    #[arg(long, value_name = "KIND", value_parser = kind())]
+    dist: Option<Kind>,
 
     #[command(flatten)]
     place: PlaceArgs,
@@ -63,7 +63,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     // Twice: between the look and the mark, another process may have removed the version.
     for _ in 0..2 {
-        let version = match session.find_version(&args.agent, args.dist.map(Kind::from))? {
+        let version = match session.find_version(&args.agent, args.dist)? {
             Some(version) if version.is_whole() => version,
             Some(version) => {
                 if !session.options().is_offline {
@@ -92,7 +92,7 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
             (plan, None)
         } else {
             let index = session.index().await?;
-            (plan(&args.agent, args.dist.map(Kind::from), &index, session)?, Some(index))
+            (plan(&args.agent, args.dist, &index, session)?, Some(index))
         };
         // What is there, is not installed.
         if let Some(version) = session.store.installed(&plan)? {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use acp_registry::install::Kind;
 use acp_registry::registry::Registry;
 use acp_registry::report;
 use acp_registry::select::{Agents, are_all_withdrawn, load_active};
@@ -17,7 +18,7 @@ use super::exit::{Exit, Failure};
 use super::global::Global;
 use super::level::LevelArgs;
 use super::live::{self, LiveArgs, Settings};
-use super::place::Dist;
+use super::place::kind;
 use super::remedy::unwritable;
 use super::ui::Ui;
 
@@ -34,8 +35,8 @@ pub(super) struct Args {
     /// Check only this kind of distribution (repeatable)
     ///
     /// The default is every kind that this machine can run.
-    #[arg(long, value_name = "KIND")]
-    dist: Vec<Dist>,
+    #[arg(long, value_name = "KIND", value_parser = kind())]
+    dist: Vec<Kind>,
 
     /// Check one of N equal parts
     #[arg(long, value_name = "I/N")]
@@ -169,7 +170,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 fn order(args: &Args) -> Order {
     Order {
         agents: Agents::new(args.ids.iter().cloned(), args.changed_since.clone()),
-        kinds: args.dist.iter().map(|kind| (*kind).into()).collect(),
+        kinds: args.dist.clone(),
         shard: args.shard,
         reuse: args.reuse.clone(),
         reuse_max_age: args.reuse_max_age,
