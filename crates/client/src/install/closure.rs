@@ -1,12 +1,13 @@
 //! All packages that a package needs, each with its digest: what makes an installation the same everywhere.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
 use serde_json::json;
 
 use super::tool::Tool;
-use super::{Error, Installer, Source, npm, uv};
+use super::{Error, Expected, Installer, Source, Work, npm, uv};
 use acp_registry_core::json::{self, Object};
 use acp_registry_core::manifest::Package;
 use acp_registry_core::sys::fs::{PathError, read_bounded};
@@ -54,25 +55,12 @@ impl Installer {
             "install", "--location=project", "--package-lock-only", "--omit-lockfile-registry-resolved",
             "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--prefix",
         ];
-        let mut arguments: Vec<String> = flags.map(ToOwned::to_owned).into();
-        arguments.push(directory.to_string_lossy().into_owned());
         let cache = self.open_cache();
         let environment = self.npm_environment(cache.as_ref());
-        let (timeout, launcher, progress) = (self.timeout, self.launcher.clone(), &|_| ());
-        let registry = self.registries.of_npm(&name).cloned();
-        let tool = Tool {
-            name: "npm",
-            program,
-            arguments,
-            environment,
-            directory,
-            temporary,
-            timeout,
-            launcher,
-            registry,
-            progress,
-        };
-        tool.run().await?;
+        let expected = Expected::default();
+        let work = Work { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
+        let npm = Tool::new(&work, "npm", program, environment, self.registries.of_npm(&name));
+        npm.run(flags.into_iter().map(OsStr::new).chain([directory.as_os_str()])).await?;
         let packages = read(&directory.join("package-lock.json"))?;
         Ok(Closure { integrity: integrity_in(packages.as_bytes(), &name), packages })
     }
@@ -91,29 +79,16 @@ impl Installer {
             "pip", "compile", "--universal", "--generate-hashes", "--no-header", "--no-annotate", "--no-progress",
             "--output-file", "packages.txt",
         ];
-        let mut arguments: Vec<String> = flags.map(ToOwned::to_owned).into();
-        if let Some(python) = python {
-            arguments.extend(["--python-version".to_owned(), python.to_owned()]);
-        }
-        arguments.extend(uv::build_flags(self).iter().map(|flag| (*flag).to_owned()));
-        arguments.push("wanted.txt".to_owned());
+        let mut arguments = flags.to_vec();
+        arguments.extend(python.into_iter().flat_map(|python| ["--python-version", python]));
+        arguments.extend(uv::build_flags(self));
+        arguments.push("wanted.txt");
         let cache = self.open_cache();
         let environment = self.uv_environment(package, cache.as_ref())?;
-        let (timeout, launcher, progress) = (self.timeout, self.launcher.clone(), &|_| ());
-        let registry = self.registries.of_python().cloned();
-        let tool = Tool {
-            name: "uv",
-            program,
-            arguments,
-            environment,
-            directory,
-            temporary,
-            timeout,
-            launcher,
-            registry,
-            progress,
-        };
-        tool.run().await.map_err(|error| uv::refused(error, &package.package))?;
+        let expected = Expected::default();
+        let work = Work { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
+        let uv = Tool::new(&work, "uv", program, environment, self.registries.of_python());
+        uv.run(arguments).await.map_err(|error| uv::refused(error, &package.package))?;
         Ok(Closure { integrity: None, packages: read(&directory.join("packages.txt"))? })
     }
 }

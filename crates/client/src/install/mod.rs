@@ -41,6 +41,7 @@ mod binary;
 mod cache;
 mod closure;
 mod engines;
+mod environment;
 mod error;
 mod failure;
 mod heard;
@@ -59,7 +60,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acp_registry_core::archive::Limits;
-use acp_registry_core::manifest::{BinaryTarget, Distribution, Package, Platform, extension};
+use acp_registry_core::manifest::{BinaryTarget, Distribution, Package, Platform};
 use acp_registry_core::net::Client;
 use acp_registry_core::sys::process::Environment;
 use acp_registry_core::upstream::Registries;
@@ -351,60 +352,6 @@ impl Installer {
     pub fn after_change(&self, kind: Kind) -> Option<Self> {
         let cache = self.packages.as_ref().filter(|_| kind == Kind::Uvx)?;
         (!cache.empty_uv()).then(|| Self { packages: None, ..self.clone() })
-    }
-
-    /// The shared caches, for as long as the result lives.
-    fn open_cache(&self) -> Option<cache::Open> {
-        self.packages.as_ref()?.open()
-    }
-
-    /// The environment of npm. Before npm asks a registry again that does not answer, it waits 10 and then 60 s by itself, once
-    /// for each level of dependencies that it has in its cache. Shorter pauses cost a slow network nothing: how long an answer
-    /// may take is another setting, and stays as it is.
-    fn npm_environment(&self, cache: Option<&cache::Open>) -> Environment {
-        const PAUSES: [(&str, &str); 2] =
-            [("npm_config_fetch_retry_mintimeout", "1000"), ("npm_config_fetch_retry_maxtimeout", "3000")];
-        let mut environment = self.environment.clone();
-        // npm refuses a lower bound above the upper one, so that the person's count alone.
-        if self.npm.iter().all(|(name, _)| PAUSES.iter().all(|(known, _)| name != known)) {
-            for (name, value) in PAUSES {
-                environment.set(name, value);
-            }
-        }
-        set_all(&mut environment, &self.npm);
-        if let Some(cache) = cache {
-            environment.set("npm_config_cache", &cache.npm);
-        }
-        environment
-    }
-
-    /// The environment of uv for a package. A day that the person has set for uv counts for more than the manifest's.
-    fn uv_environment(&self, package: &Package, cache: Option<&cache::Open>) -> Result<Environment, Error> {
-        const CUTOFF: &str = "UV_EXCLUDE_NEWER";
-        let mut environment = self.environment_with(&self.uv);
-        if let Some(day) = &package.exclude_newer
-            && self.uv.iter().all(|(name, _)| name != CUTOFF)
-        {
-            let end = extension::end_of_day(day);
-            environment.set(CUTOFF, end.ok_or_else(|| Error::Cutoff { day: day.clone() })?);
-        }
-        if let Some(cache) = cache {
-            environment.set("UV_CACHE_DIR", &cache.uv);
-        }
-        Ok(environment)
-    }
-
-    /// The host's environment with further variables.
-    fn environment_with(&self, variables: &[(String, String)]) -> Environment {
-        let mut environment = self.environment.clone();
-        set_all(&mut environment, variables);
-        environment
-    }
-}
-
-fn set_all(environment: &mut Environment, variables: &[(String, String)]) {
-    for (name, value) in variables {
-        environment.set(name, value);
     }
 }
 

@@ -8,8 +8,8 @@ use tokio::task::spawn_blocking;
 use super::closure::{manifest, write};
 use super::tool::Tool;
 use super::{
-    Error, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun, TooOld, Verified, Work, engines,
-    refusal, remedy, scripts,
+    Error, Expected, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun, TooOld, Verified, Work,
+    engines, refusal, remedy, scripts,
 };
 use acp_registry_core::archive::Program;
 use acp_registry_core::json;
@@ -51,31 +51,12 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     arguments.extend_from_slice(specs);
     let cache = installer.open_cache();
     let environment = installer.npm_environment(cache.as_ref());
-    let (temporary, timeout, launcher) = (work.temporary, installer.timeout, installer.launcher.clone());
+    let npm = Tool::new(work, "npm", npm, environment, installer.registries.of_npm(&name));
     (work.progress)(Progress::Running("npm"));
-    let tool = |arguments| {
-        let (program, environment, launcher) = (npm.clone(), environment.clone(), launcher.clone());
-        let (progress, registry) = (work.progress, installer.registries.of_npm(&name).cloned());
-        Tool {
-            name: "npm",
-            program,
-            arguments,
-            environment,
-            directory,
-            temporary,
-            timeout,
-            launcher,
-            registry,
-            progress,
-        }
-    };
-    let ran = match tool(arguments).run().await {
+    let ran = match npm.run(arguments).await {
         Err(Error::Tool(failure)) if failure.lacks_version(&name, &version) => {
-            let said = tool(words(&["view", &name, "version", "--no-update-notifier"]))
-                .run()
-                .await
-                .map(|ran| ran.stdout.trim().to_owned())
-                .ok();
+            let said = npm.run(["view", &name, "version", "--no-update-notifier"]).await;
+            let said = said.map(|ran| ran.stdout.trim().to_owned()).ok();
             let newest = said.filter(|said| semver::Version::parse(said).is_ok());
             return Err(Error::NoVersion { name, version, newest, failure });
         }
@@ -100,7 +81,7 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     let listed =
         if blocked.is_empty() { notes(directory).map(|notes| scripts::listed(&notes, directory)) } else { None };
     let scripts_not_run = match listed.filter(|listed| !listed.is_empty()) {
-        Some(packages) if ignores_scripts(tool(words(&ASK))).await => {
+        Some(packages) if ignores_scripts(&npm).await == Some(true) => {
             ScriptsNotRun::ignored(packages, installer.sets_for_npm(scripts::VARIABLE))
         }
         _ => blocked,
@@ -138,8 +119,9 @@ fn refused(error: Error, name: &str, package: &str) -> Error {
 /// How npm is asked whether it runs install scripts.
 const ASK: [&str; 4] = ["config", "get", "ignore-scripts", "--no-update-notifier"];
 
-async fn ignores_scripts(tool: Tool<'_>) -> bool {
-    tool.run().await.is_ok_and(|said| said.stdout.trim() == "true")
+/// Whether npm is configured to run no install scripts; `None` where it does not say.
+async fn ignores_scripts(npm: &Tool<'_>) -> Option<bool> {
+    npm.run(ASK).await.ok()?.stdout.trim().parse().ok()
 }
 
 impl Installer {
@@ -147,30 +129,15 @@ impl Installer {
     /// `temporary`.
     pub async fn runs_scripts(&self, temporary: &Path) -> bool {
         let Ok(program) = find(self, "npm") else { return false };
-        let (environment, timeout, launcher) = (self.npm_environment(None), self.timeout, self.launcher.clone());
-        let (arguments, directory, registry, progress) = (words(&ASK), temporary, None, &|_| ());
-        let tool = Tool {
-            name: "npm",
-            program,
-            arguments,
-            environment,
-            directory,
-            temporary,
-            timeout,
-            launcher,
-            registry,
-            progress,
-        };
-        tool.run().await.is_ok_and(|said| said.stdout.trim() == "false")
+        let expected = Expected::default();
+        let work = Work { installer: self, expected: &expected, directory: temporary, temporary, progress: &|_| () };
+        let npm = Tool::new(&work, "npm", program, self.npm_environment(None), None);
+        ignores_scripts(&npm).await == Some(false)
     }
 
     fn sets_for_npm(&self, name: &str) -> bool {
         self.npm.iter().any(|(known, _)| known == name)
     }
-}
-
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// Name and version of a package that is pinned to one version.

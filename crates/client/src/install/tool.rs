@@ -1,5 +1,6 @@
 //! Running a package manager.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::heard::{Ear, Words, drain, listen};
-use super::{Error, Progress, ToolFailure};
+use super::{Error, Progress, ToolFailure, Work};
 use acp_registry_core::net::Proxies;
 use acp_registry_core::sys::fs::available;
 use acp_registry_core::sys::process::{Environment, Home, Isolation, Launch, Pipes, Sandbox, Tree};
@@ -18,25 +19,16 @@ use acp_registry_core::upstream::NamedRegistry;
 /// How long the last words are waited for after the end.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// What is run.
+/// A package manager, which works in the directory of an installation.
 pub(super) struct Tool<'a> {
+    work: &'a Work<'a>,
     /// Its name, for messages.
-    pub(super) name: &'static str,
+    name: &'static str,
     /// Where it is.
-    pub(super) program: PathBuf,
-    pub(super) arguments: Vec<String>,
+    program: PathBuf,
     pub(super) environment: Environment,
-    /// Where it works.
-    pub(super) directory: &'a Path,
-    /// Where its home is made.
-    pub(super) temporary: &'a Path,
-    pub(super) timeout: Duration,
-    /// Sets its limits.
-    pub(super) launcher: Option<PathBuf>,
     /// The package registry that it is told to ask.
-    pub(super) registry: Option<NamedRegistry>,
-    /// Is told how far it is.
-    pub(super) progress: &'a (dyn Fn(Progress) + Send + Sync),
+    registry: Option<&'a NamedRegistry>,
 }
 
 /// The end of what a package manager that succeeded has written.
@@ -45,20 +37,30 @@ pub(super) struct Output {
     pub(super) stderr: String,
 }
 
-impl Tool<'_> {
+impl<'a> Tool<'a> {
+    pub(super) fn new(
+        work: &'a Work<'a>,
+        name: &'static str,
+        program: PathBuf,
+        environment: Environment,
+        registry: Option<&'a NamedRegistry>,
+    ) -> Self {
+        Self { work, name, program, environment, registry }
+    }
+
     /// Runs it to its end, and ends all that it has started.
-    pub(super) async fn run(self) -> Result<Output, Error> {
+    pub(super) async fn run(&self, arguments: impl IntoIterator<Item: Into<OsString>>) -> Result<Output, Error> {
+        let Work { installer, directory, temporary, progress, .. } = *self.work;
         // Before the tree, so that it outlives it.
-        let sandbox = Sandbox::below(self.temporary, Home::Empty)?;
-        let (proxies, places) = (self.proxies(), self.places());
+        let sandbox = Sandbox::below(temporary, Home::Empty)?;
         let launch = Launch {
-            program: self.program.into(),
-            arguments: self.arguments.into_iter().map(Into::into).collect(),
-            directory: Some(self.directory.to_owned()),
-            environment: self.environment,
+            program: self.program.clone().into(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            directory: Some(directory.to_owned()),
+            environment: self.environment.clone(),
             isolation: Isolation::Environment,
             readable: Vec::new(),
-            launcher: self.launcher,
+            launcher: installer.launcher.clone(),
         };
         let (mut tree, Pipes { stdin, stdout, stderr }) = Tree::start(&launch, &sandbox).await?;
         drop(stdin);
@@ -68,13 +70,13 @@ impl Tool<'_> {
         readers.spawn(drain(stdout, said.clone()));
         readers.spawn(listen(stderr, Ear::new(told.clone(), phase)));
         let exit = {
-            let mut end = pin!(timeout(self.timeout, tree.wait()));
+            let mut end = pin!(timeout(installer.timeout, tree.wait()));
             loop {
                 tokio::select! {
                     exit = &mut end => break exit.ok(),
                     Ok(()) = phases.changed() => {
                         let phase = phases.borrow_and_update().clone();
-                        (self.progress)(Progress::Phase(self.name, phase));
+                        progress(Progress::Phase(self.name, phase));
                     }
                 }
             }
@@ -89,13 +91,13 @@ impl Tool<'_> {
         if stderr.trim().is_empty() {
             stderr = said.text();
         }
-        let (program, limit) = (self.name, self.timeout);
+        let (program, limit, asked) = (self.name, installer.timeout, self.registry.cloned());
         let phase = Some(phases.borrow().clone()).filter(|phase| !phase.is_empty());
-        let mut failure =
-            ToolFailure { program, exit, limit, stderr, proxy: None, full: None, phase, asked: self.registry };
+        let mut failure = ToolFailure { program, exit, limit, stderr, proxy: None, full: None, phase, asked };
+        let proxies = self.proxies();
         let proxy = failure.addresses().find_map(|url| proxies.of(&url));
         failure.proxy = proxy;
-        failure.full = if failure.is_of_disk() { fullest(places) } else { None };
+        failure.full = if failure.is_of_disk() { fullest(self.places()) } else { None };
         Err(Error::Tool(Box::new(failure)))
     }
 
@@ -115,7 +117,11 @@ impl Tool<'_> {
     /// Where it writes.
     fn places(&self) -> Vec<PathBuf> {
         let caches = ["npm_config_cache", "UV_CACHE_DIR"].into_iter().filter_map(|name| self.environment.get(name));
-        [self.directory, self.temporary].into_iter().map(Path::to_owned).chain(caches.map(PathBuf::from)).collect()
+        [self.work.directory, self.work.temporary]
+            .into_iter()
+            .map(Path::to_owned)
+            .chain(caches.map(PathBuf::from))
+            .collect()
     }
 }
 

@@ -4,11 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::closure::write;
-use super::tool::{Output, Tool};
+use super::tool::Tool;
 use super::{Error, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld, Verified, Work, refusal, remedy};
 use acp_registry_core::manifest::{Package, Pin, PypiSpec};
 use acp_registry_core::sys::fs::{PathError, read_bounded};
-use acp_registry_core::sys::process::Environment;
 use acp_registry_core::text::quote;
 use acp_registry_core::upstream::pypi::normalized;
 
@@ -18,7 +17,7 @@ const ENTRY_POINTS_LIMIT: u64 = 1 << 20;
 /// Installs a package with uv into an environment of its own.
 pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed, Error> {
     let package = wanted.package.as_str();
-    let Work { installer, directory, temporary, .. } = *work;
+    let Work { installer, directory, .. } = *work;
     let (spec, program) = (exact(package)?, find(installer)?);
     let name = parse(package)?.name;
     let cache = installer.open_cache();
@@ -26,40 +25,21 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     let build = build_flags(installer);
     // What uv fetches must outlive its home.
     environment.set("UV_PYTHON_INSTALL_DIR", directory.join("python"));
-    let run = |arguments: Vec<String>, environment: Environment| {
-        let (program, timeout, launcher) = (program.clone(), installer.timeout, installer.launcher.clone());
-        let (progress, registry) = (work.progress, installer.registries.of_python().cloned());
-        let tool = Tool {
-            name: "uv",
-            program,
-            arguments,
-            environment,
-            directory,
-            temporary,
-            timeout,
-            launcher,
-            registry,
-            progress,
-        };
-        tool.run()
-    };
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    let mut uv = Tool::new(work, "uv", program, environment, installer.registries.of_python());
     (work.progress)(Progress::Running("uv"));
     (work.progress)(Progress::Phase("uv", "resolving packages".to_owned()));
     let (programs, names) = match &work.expected.packages {
         None => {
             let programs = directory.join("bin");
-            environment.set("UV_TOOL_DIR", directory.join("tools"));
-            environment.set("UV_TOOL_BIN_DIR", &programs);
-            let install =
-                |more: &[&str]| words(&[&["tool", "install", "--no-progress"], build, more, &["--", &spec]].concat());
-            if let Err(error) = run(install(&[]), environment.clone()).await {
+            uv.environment.set("UV_TOOL_DIR", directory.join("tools"));
+            uv.environment.set("UV_TOOL_BIN_DIR", &programs);
+            let install = [&["tool", "install", "--no-progress"], build].concat();
+            if let Err(error) = uv.run(install.iter().chain(&["--", &spec])).await {
                 let Some(shortfall) = shortfall(&error) else {
-                    let ask = |arguments| run(arguments, environment.clone());
-                    return Err(absent(error, package, directory, build, ask).await);
+                    return Err(absent(error, package, directory, build, &uv).await);
                 };
                 // As uvx does: with a Python of this machine, or one that uv fetches, that the package wants.
-                let again = run(install(&["--python", &shortfall.wanted]), environment).await;
+                let again = uv.run(install.iter().chain(&["--python", &shortfall.wanted, "--", &spec])).await;
                 again.map_err(|again| refused_again(again, error, package))?;
             }
             let names = list(&programs)?;
@@ -70,14 +50,12 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
             write(&directory.join("packages.txt"), packages)?;
             let place = directory.join("tools");
             let place = place.to_string_lossy();
-            let mut make = words(&["venv", "--no-progress"]);
-            if let Some(python) = &work.expected.python {
-                make.extend(words(&["--python", python]));
-            }
-            make.extend(words(&["--", &place]));
-            run(make, environment.clone()).await?;
+            let mut make = vec!["venv", "--no-progress"];
+            make.extend(work.expected.python.iter().flat_map(|python| ["--python", python]));
+            make.extend(["--", &place]);
+            uv.run(make).await?;
             let flags = ["pip", "install", "--no-progress", "--require-hashes", "--python", &place];
-            let ran = run(words(&[&flags[..], build, &["--requirements", "packages.txt"]].concat()), environment).await;
+            let ran = uv.run([&flags[..], build, &["--requirements", "packages.txt"]].concat()).await;
             ran.map_err(|error| refused(error, package))?;
             let programs = directory.join("tools").join(if cfg!(windows) { "Scripts" } else { "bin" });
             let names = commands(directory, &name)?;
@@ -133,15 +111,9 @@ fn parse(package: &str) -> Result<PypiSpec, Error> {
     package.parse().map_err(|error| Error::Spec { package: package.to_owned(), error })
 }
 
-/// What uv's failure means where the index has no such package, or no such version of it. `run` starts uv once more, which
+/// What uv's failure means where the index has no such package, or no such version of it: uv, run once more,
 /// says which version is the newest that it would install.
-async fn absent<F: Future<Output = Result<Output, Error>>>(
-    error: Error,
-    package: &str,
-    directory: &Path,
-    build: &[&str],
-    run: impl FnOnce(Vec<String>) -> F,
-) -> Error {
+async fn absent(error: Error, package: &str, directory: &Path, build: &[&str], uv: &Tool<'_>) -> Error {
     let (Error::Tool(failure), Ok(PypiSpec { name, pin: Pin::Exact(version), .. })) = (&error, parse(package)) else {
         return refused(error, package);
     };
@@ -152,9 +124,11 @@ async fn absent<F: Future<Output = Result<Output, Error>>>(
         return refused(error, package);
     }
     let flags = ["pip", "compile", "--quiet", "--no-deps", "--no-header", "--no-annotate", "--no-progress"];
-    let arguments = flags.iter().chain(build).chain(&["wanted.txt"]).map(|word| (*word).to_owned()).collect();
     let said = match write(&directory.join("wanted.txt"), &name) {
-        Ok(()) => run(arguments).await.map(|output| output.stdout).unwrap_or_default(),
+        Ok(()) => {
+            let ran = uv.run(flags.iter().chain(build).chain(&["wanted.txt"])).await;
+            ran.map(|output| output.stdout).unwrap_or_default()
+        }
         Err(_) => String::new(),
     };
     let newest = said.lines().find_map(|line| line.split_once("==")).map(|(_, version)| version.trim().to_owned());

@@ -1,0 +1,62 @@
+//! What npm and uv see of the host, and what they are told besides.
+
+use super::cache::Open;
+use super::{Error, Installer};
+use acp_registry_core::manifest::{Package, extension};
+use acp_registry_core::sys::process::Environment;
+
+impl Installer {
+    /// The shared caches, for as long as the result lives.
+    pub(super) fn open_cache(&self) -> Option<Open> {
+        self.packages.as_ref()?.open()
+    }
+
+    /// The environment of npm. Before npm asks a registry again that does not answer, it waits 10 and then 60 s by itself, once
+    /// for each level of dependencies that it has in its cache. Shorter pauses cost a slow network nothing: how long an answer
+    /// may take is another setting, and stays as it is.
+    pub(super) fn npm_environment(&self, cache: Option<&Open>) -> Environment {
+        const PAUSES: [(&str, &str); 2] =
+            [("npm_config_fetch_retry_mintimeout", "1000"), ("npm_config_fetch_retry_maxtimeout", "3000")];
+        let mut environment = self.environment.clone();
+        // npm refuses a lower bound above the upper one, so that the person's count alone.
+        if self.npm.iter().all(|(name, _)| PAUSES.iter().all(|(known, _)| name != known)) {
+            for (name, value) in PAUSES {
+                environment.set(name, value);
+            }
+        }
+        set_all(&mut environment, &self.npm);
+        if let Some(cache) = cache {
+            environment.set("npm_config_cache", &cache.npm);
+        }
+        environment
+    }
+
+    /// The environment of uv for a package. A day that the person has set for uv counts for more than the manifest's.
+    pub(super) fn uv_environment(&self, package: &Package, cache: Option<&Open>) -> Result<Environment, Error> {
+        const CUTOFF: &str = "UV_EXCLUDE_NEWER";
+        let mut environment = self.environment_with(&self.uv);
+        if let Some(day) = &package.exclude_newer
+            && self.uv.iter().all(|(name, _)| name != CUTOFF)
+        {
+            let end = extension::end_of_day(day);
+            environment.set(CUTOFF, end.ok_or_else(|| Error::Cutoff { day: day.clone() })?);
+        }
+        if let Some(cache) = cache {
+            environment.set("UV_CACHE_DIR", &cache.uv);
+        }
+        Ok(environment)
+    }
+
+    /// The host's environment with further variables.
+    fn environment_with(&self, variables: &[(String, String)]) -> Environment {
+        let mut environment = self.environment.clone();
+        set_all(&mut environment, variables);
+        environment
+    }
+}
+
+fn set_all(environment: &mut Environment, variables: &[(String, String)]) {
+    for (name, value) in variables {
+        environment.set(name, value);
+    }
+}
