@@ -274,15 +274,17 @@ impl From<ReservedVariable> for Failure {
 }
 
 fn of_install(error: &install::Error) -> Code {
+    use install::Reason;
+
     match error.reason() {
-        "missing_runtime" => Code::MissingRuntime,
-        "unsupported_platform" => Code::UnsupportedPlatform,
-        "digest_mismatch" => Code::DigestMismatch,
-        "unsafe_archive" => Code::UnsafeArchive,
-        "cmd_not_found" => Code::CmdNotFound,
-        "package_not_found" => Code::PackageNotFound,
-        _ if error.is_of_integrity() => Code::Refused,
-        _ => Code::InstallFailed,
+        Reason::MissingRuntime => Code::MissingRuntime,
+        Reason::UnsupportedPlatform => Code::UnsupportedPlatform,
+        Reason::DigestMismatch => Code::DigestMismatch,
+        Reason::UnsafeArchive => Code::UnsafeArchive,
+        Reason::CmdNotFound => Code::CmdNotFound,
+        Reason::PackageNotFound => Code::PackageNotFound,
+        Reason::RuntimeTooOld | Reason::InstallFailed if error.is_of_integrity() => Code::Refused,
+        Reason::RuntimeTooOld | Reason::InstallFailed => Code::InstallFailed,
     }
 }
 

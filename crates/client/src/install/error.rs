@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::failure::{ToolFailure, longer, slow};
-use super::{Shortfall, Verified, remedy};
+use super::{Reason, Shortfall, Verified, remedy};
 use acp_registry_core::archive::{self, CmdNotFound, Mismatch, Misnamed};
 use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::{Platform, SpecError};
@@ -164,33 +164,35 @@ pub enum Error {
 }
 
 impl Error {
-    /// The name of the reason in reports.
+    /// The reason, as reports name it.
     #[must_use]
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::MissingRuntime { .. } => "missing_runtime",
-            Self::RuntimeTooOld(_) => "runtime_too_old",
-            Self::UnsupportedPlatform { .. } => "unsupported_platform",
-            Self::DigestMismatch { .. } => "digest_mismatch",
-            Self::Tool(failure) if failure.is_of_integrity() => "digest_mismatch",
-            Self::Tool(failure) if failure.lacks_package() => "package_not_found",
-            Self::NoVersion { .. } | Self::NoPackage { .. } => "package_not_found",
-            Self::Archive(archive::Error::Unsafe { .. } | archive::Error::TooLarge(_)) => "unsafe_archive",
-            Self::CmdNotFound(_) => "cmd_not_found",
-            _ => "install_failed",
+            Self::MissingRuntime { .. } => Reason::MissingRuntime,
+            Self::RuntimeTooOld(_) => Reason::RuntimeTooOld,
+            Self::UnsupportedPlatform { .. } => Reason::UnsupportedPlatform,
+            Self::DigestMismatch { .. } => Reason::DigestMismatch,
+            Self::Tool(failure) if failure.is_of_integrity() => Reason::DigestMismatch,
+            Self::Tool(failure) if failure.lacks_package() => Reason::PackageNotFound,
+            Self::NoVersion { .. } | Self::NoPackage { .. } => Reason::PackageNotFound,
+            Self::Archive(archive::Error::Unsafe { .. } | archive::Error::TooLarge(_)) => Reason::UnsafeArchive,
+            Self::CmdNotFound(_) => Reason::CmdNotFound,
+            _ => Reason::InstallFailed,
         }
     }
 
     /// Whether something was refused because it is not what it should be, or not safe.
     #[must_use]
     pub fn is_of_integrity(&self) -> bool {
-        ["digest_mismatch", "unsafe_archive"].contains(&self.reason()) || matches!(self, Self::Unfit { .. })
+        matches!(self.reason(), Reason::DigestMismatch | Reason::UnsafeArchive) || matches!(self, Self::Unfit { .. })
     }
 
     /// Whether the manifest is at fault, whatever the machine.
     #[must_use]
     pub fn is_of_manifest(&self) -> bool {
-        ["digest_mismatch", "unsafe_archive", "cmd_not_found", "package_not_found"].contains(&self.reason())
+        use Reason::{CmdNotFound, DigestMismatch, PackageNotFound, UnsafeArchive};
+
+        matches!(self.reason(), DigestMismatch | UnsafeArchive | CmdNotFound | PackageNotFound)
             || matches!(
                 self,
                 Self::Spec { .. }

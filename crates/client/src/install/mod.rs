@@ -48,6 +48,7 @@ mod heard;
 mod npm;
 mod progress;
 mod proof;
+mod reason;
 mod refusal;
 pub mod remedy;
 mod same;
@@ -75,6 +76,7 @@ pub use error::{Error, TooOld};
 pub use failure::ToolFailure;
 pub use progress::Progress;
 pub use proof::{Proof, Verified};
+pub use reason::Reason;
 pub use same::is_same_package;
 pub use scripts::ScriptsNotRun;
 

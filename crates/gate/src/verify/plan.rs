@@ -196,7 +196,7 @@ fn of_release(release: Release<'_>, selection: &Selection) -> Vec<(Kind, Work)> 
     let is_wanted = |kind: &Kind| selection.kinds.is_empty() || selection.kinds.contains(kind);
     let work = |kind: Kind| match kind.source(release.distribution, selection.platform) {
         Ok(source) => source.map(Work::Check),
-        Err(error) => Some(Work::Skip { reason: error.reason(), message: error.to_string() }),
+        Err(error) => Some(Work::Skip { reason: error.reason().as_str(), message: error.to_string() }),
     };
     Kind::ALL.into_iter().filter(is_wanted).filter_map(|kind| Some((kind, work(kind)?))).collect()
 }

@@ -96,7 +96,7 @@ impl Stop {
         let verdict = if error.is_of_manifest() { Verdict::Fail } else { Verdict::Error };
         Self {
             verdict,
-            reason: error.reason(),
+            reason: error.reason().as_str(),
             message: error.to_string(),
             remedy: error.remedy(),
             stderr: error.stderr().to_owned(),
