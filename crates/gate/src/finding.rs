@@ -62,7 +62,7 @@ pub struct Finding {
 impl Finding {
     /// The sort key of all reports: file, position, rule, message.
     #[must_use]
-    pub fn sort_key(&self) -> impl Ord + '_ {
+    pub(crate) fn sort_key(&self) -> impl Ord + '_ {
         (self.file.as_str(), self.span, self.rule, self.message.as_str())
     }
 }

@@ -20,7 +20,7 @@ const PACKAGES: usize = 100_000;
 
 /// A package with all that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Closure {
+pub(crate) struct Closure {
     /// The list, as npm (`package-lock.json`) or uv (`requirements.txt` with hashes) reads it. It names no registry.
     pub packages: String,
     /// Integrity value of the package itself, where the list has one.
@@ -33,7 +33,7 @@ impl Installer {
     ///
     /// # Errors
     /// [`Error`].
-    pub async fn closure(
+    pub(crate) async fn closure(
         &self,
         source: &Source,
         python: Option<&str>,

@@ -238,7 +238,7 @@ impl Error {
 
     /// How many minutes are to be given to the next attempt, where the time was too short.
     #[must_use]
-    pub fn wanted_minutes(&self) -> Option<u64> {
+    pub(crate) fn wanted_minutes(&self) -> Option<u64> {
         match self {
             Self::Slow(limit) => Some(longer(*limit)),
             Self::Tool(failure) if failure.full.is_none() && failure.exit.is_none() => Some(longer(failure.limit)),

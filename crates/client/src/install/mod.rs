@@ -69,7 +69,6 @@ use acp_registry_core::upstream::github::Github;
 
 pub use binary::github_digest;
 pub use cache::PackageCache;
-pub use closure::Closure;
 pub use engines::Shortfall;
 pub(crate) use engines::better_node;
 pub use error::{Error, TooOld};
@@ -77,7 +76,7 @@ pub use failure::ToolFailure;
 pub use progress::Progress;
 pub use proof::{Proof, Verified};
 pub use reason::Reason;
-pub use same::is_same_package;
+pub(crate) use same::is_same_package;
 pub use scripts::ScriptsNotRun;
 
 /// A kind of distribution.
@@ -233,7 +232,7 @@ pub struct Placed {
 pub struct Expected {
     /// SHA-256 of the archive in a lock file.
     pub sha256: Option<String>,
-    /// All packages with their digests, see [`Closure::packages`].
+    /// All packages with their digests, as npm (`package-lock.json`) or uv (`requirements.txt` with hashes) reads them.
     pub packages: Option<String>,
     /// The version of Python that they are for.
     pub python: Option<String>,
@@ -351,7 +350,7 @@ impl Installer {
     /// uv links files of its cache into environments, so that a file which was changed there is changed in the cache, too:
     /// uv's part of the cache is emptied, or not used while another installation needs it. npm compares what it takes.
     #[must_use]
-    pub fn after_change(&self, kind: Kind) -> Option<Self> {
+    pub(crate) fn after_change(&self, kind: Kind) -> Option<Self> {
         let cache = self.packages.as_ref().filter(|_| kind == Kind::Uvx)?;
         (!cache.empty_uv()).then(|| Self { packages: None, ..self.clone() })
     }

@@ -127,7 +127,7 @@ async fn ignores_scripts(npm: &Tool<'_>) -> Option<bool> {
 impl Installer {
     /// Whether npm would run install scripts now, as far as its configuration goes. What is needed on the way goes below
     /// `temporary`.
-    pub async fn runs_scripts(&self, temporary: &Path) -> bool {
+    pub(crate) async fn runs_scripts(&self, temporary: &Path) -> bool {
         let Ok(program) = find(self, "npm") else { return false };
         let expected = Expected::default();
         let work = Work { installer: self, expected: &expected, directory: temporary, temporary, progress: &|_| () };

@@ -6,7 +6,7 @@ use acp_registry_core::upstream::pypi::normalized;
 
 /// Whether two specifications name the same version of the same package, however they are written.
 #[must_use]
-pub fn is_same_package(kind: Kind, a: &str, b: &str) -> bool {
+pub(crate) fn is_same_package(kind: Kind, a: &str, b: &str) -> bool {
     if a == b {
         return true;
     }

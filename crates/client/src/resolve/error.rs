@@ -83,18 +83,6 @@ impl Error {
             Self::UnknownVersion { .. } | Self::NoSuchKind { .. } | Self::ReservedVariable { .. } => None,
         }
     }
-
-    /// Whether it is this machine that lacks something.
-    #[must_use]
-    pub fn is_missing_runtime(&self) -> bool {
-        matches!(self, Self::MissingRuntime { .. })
-    }
-
-    /// Whether it is the manifest that must not be obeyed.
-    #[must_use]
-    pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::ReservedVariable { .. })
-    }
 }
 
 fn unknown_version(id: &str, version: &str, known: &[String], has_packages: bool) -> String {

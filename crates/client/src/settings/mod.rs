@@ -19,7 +19,7 @@ pub use launch::{Launch, PROGRAM, display_name};
 pub use text::zed_registry;
 
 /// The longest display name that settings have, in Unicode scalar values.
-pub const NAME_LIMIT: usize = 80;
+const NAME_LIMIT: usize = 80;
 
 /// Longer settings are not for people to copy, in bytes.
 pub const SETTINGS_LIMIT: usize = 16 << 10;

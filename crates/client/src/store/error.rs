@@ -7,7 +7,7 @@ use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::text::{printable, quote};
 
 /// What helps where other people could change what is started.
-pub const OF_FOREIGN: &str = "make it yours alone (`chown -R`, `chmod -R go-w`), name another directory with --root, or add \
+pub(crate) const OF_FOREIGN: &str = "make it yours alone (`chown -R`, `chmod -R go-w`), name another directory with --root, or add \
                               --trust-root if you trust everyone who can write there";
 
 /// Why the store was not changed or read.

@@ -12,7 +12,7 @@ use acp_registry_core::sys::lock;
 
 /// A directory that may hold a version.
 #[derive(Debug)]
-pub struct Found {
+pub(crate) struct Found {
     /// The directory's name.
     pub folder: String,
     /// What is in it; `None` when it has no receipt, and therefore counts as nothing.
@@ -23,7 +23,7 @@ pub struct Found {
 
 /// Everything that is there of an agent.
 #[derive(Debug)]
-pub struct Remains {
+pub(crate) struct Remains {
     /// The name of the directory whose version is started; `None` when there is none.
     pub current: Result<Option<String>, Error>,
     /// All directories that may hold versions, in the order of their names.
@@ -39,7 +39,7 @@ impl Store {
     ///
     /// # Errors
     /// [`PathError`] when its directory cannot be read; whatever is wrong in it is a part of the answer.
-    pub fn examine(&self, id: &AgentId) -> Result<Remains, PathError> {
+    pub(crate) fn examine(&self, id: &AgentId) -> Result<Remains, PathError> {
         let directory = self.directory(id);
         let folders = names(&directory)?.into_iter().filter(|name| !name.starts_with('.'));
         let found = folders.map(|folder| {

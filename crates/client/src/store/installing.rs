@@ -72,7 +72,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error`]; everything is then as before.
-    pub async fn install_again(&self, order: &Order<'_>) -> Result<Done, Error> {
+    pub(crate) async fn install_again(&self, order: &Order<'_>) -> Result<Done, Error> {
         self.install_unless(order, false).await
     }
 
@@ -197,7 +197,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error`]; the receipt is then as before.
-    pub async fn note_answer(
+    pub(crate) async fn note_answer(
         &self,
         version: &mut Version,
         answers: bool,

@@ -17,7 +17,7 @@ pub enum Status {
 /// The plan for an agent whose current version is offered, by the kind of distribution that is installed; `None` for
 /// another version, and where that kind is not offered any more. An installed version becomes no other kind by itself.
 #[must_use]
-pub fn as_installed(agent: &Agent, offers: &[Offer], wanted: &Wanted, host: &Host) -> Option<Plan> {
+pub(crate) fn as_installed(agent: &Agent, offers: &[Offer], wanted: &Wanted, host: &Host) -> Option<Plan> {
     let receipt = &agent.current.receipt;
     let wanted = Wanted { kind: Some(receipt.kind()?), ..wanted.clone() };
     resolve(offers, &wanted, host).ok().filter(|plan| plan.version == receipt.version)

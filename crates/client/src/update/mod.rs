@@ -7,4 +7,5 @@ mod age;
 mod compare;
 
 pub use age::published;
-pub use compare::{Status, as_installed, compare};
+pub(crate) use compare::as_installed;
+pub use compare::{Status, compare};

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::manifest::archive as address;
 
 /// Number of bytes that [`Format::detect`] needs.
-pub const HEAD_LENGTH: usize = 4096;
+pub(super) const HEAD_LENGTH: usize = 4096;
 
 /// The format of an agent's binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Format {
     /// The format that the file extension in a URL indicates, or `None` if it is one that this module does not read.
     /// Names without a known extension indicate a bare executable.
     #[must_use]
-    pub fn promised(url: &str) -> Option<Self> {
+    pub(super) fn promised(url: &str) -> Option<Self> {
         match address::format(url) {
             Ok(address::Format::Zip) => Some(Self::Zip),
             Ok(address::Format::TarGz) => Some(Self::Tar(Compression::Gzip)),

@@ -11,7 +11,7 @@ impl Manifest {
     ///
     /// `None` when there is no such member.
     #[must_use]
-    pub fn insert_behind(&self, pointer: &str, key: &str, value: &str) -> Option<Edit> {
+    fn insert_behind(&self, pointer: &str, key: &str, value: &str) -> Option<Edit> {
         let text = self.text();
         let (old_key, old_value) = (self.places().key(pointer)?, self.places().value(pointer)?);
         let before = &text[..old_key.start];

@@ -97,7 +97,7 @@ impl About {
 
     /// Reads a repository as GitHub describes it.
     #[must_use]
-    pub fn of_github(repository: &RawValue) -> Self {
+    pub(super) fn of_github(repository: &RawValue) -> Self {
         #[derive(Default, Deserialize)]
         #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Form<'a> {

@@ -15,7 +15,7 @@ use crate::json::{self, List};
 use crate::net::{Client, Credentials, Document, FetchError, Problem, Secret};
 
 /// Where the public GitHub answers programs.
-pub const DEFAULT_API: &str = "https://api.github.com/";
+const DEFAULT_API: &str = "https://api.github.com/";
 
 const ACCEPT: &str = "application/vnd.github+json";
 

@@ -146,7 +146,7 @@ impl Project {
     ///
     /// # Errors
     /// When it is not a page of an index.
-    pub fn from_html(bytes: &[u8]) -> Result<Self, String> {
+    fn from_html(bytes: &[u8]) -> Result<Self, String> {
         Ok(Self::of_files(pypi_html::files(bytes)?))
     }
 

@@ -33,7 +33,8 @@ use time::OffsetDateTime;
 
 pub use error::{Error, ErrorKind};
 pub use newest::{Choice, Held, Policy, choose};
-pub use offer::{Flaw, Offer, Offers, SourceKind, version_of_tag};
+pub(crate) use offer::version_of_tag;
+pub use offer::{Flaw, Offer, Offers, SourceKind};
 pub use plan::{Change, Outcome, Update};
 pub use run::Bumped;
 pub use session::{Finished, Order, Session, SessionError};

@@ -116,7 +116,7 @@ impl Offers {
 ///
 /// Returns `None` if the tag contains no version, or is longer than 255 bytes.
 #[must_use]
-pub fn version_of_tag(tag: &str) -> Option<(&str, Version)> {
+pub(crate) fn version_of_tag(tag: &str) -> Option<(&str, Version)> {
     // Limited because a version could start at any digit of the tag.
     if tag.len() > 255 {
         return None;

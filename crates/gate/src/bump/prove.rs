@@ -21,7 +21,7 @@ impl Bumper<'_> {
     /// # Errors
     /// Returns [`ErrorKind::ValidationFailed`] with the first findings if the update causes errors, and
     /// [`ErrorKind::SourceUnavailable`] if its URLs cannot be requested.
-    pub async fn prove(&self, registry: &Registry, entry: &Entry, update: &mut Update) -> Result<(), Error> {
+    pub(super) async fn prove(&self, registry: &Registry, entry: &Entry, update: &mut Update) -> Result<(), Error> {
         let Loaded::Present(manifest) = &entry.manifest else { return Ok(()) };
         let text = apply(manifest.text(), &update.edits);
         let failed = |message: String| ErrorKind::ValidationFailed.because(message);

@@ -7,7 +7,7 @@ use acp_registry_core::upstream::{npm, pypi};
 impl Offers {
     /// The offers of an npm package.
     #[must_use]
-    pub fn of_packument(packument: &npm::Packument) -> Self {
+    pub(crate) fn of_packument(packument: &npm::Packument) -> Self {
         let read = |text: &str| Version::parse_loose(text).filter(|_| text.len() <= LONGEST);
         let offers = packument.all().filter_map(|(text, published)| {
             let flaw = published.deprecated.is_some().then_some(Flaw::Deprecated);
@@ -19,7 +19,7 @@ impl Offers {
 
     /// The offers of a PyPI project for a channel.
     #[must_use]
-    pub fn of_project(project: &pypi::Project, channel: Channel) -> Self {
+    pub(crate) fn of_project(project: &pypi::Project, channel: Channel) -> Self {
         let offers = project.all().filter_map(|(python, release)| {
             let version = of_python(python, channel)?;
             let flaw = release.yanked.is_some().then_some(Flaw::Yanked);

@@ -80,7 +80,7 @@ impl Troubles {
 
     /// The text of the state file.
     #[must_use]
-    pub fn to_text(&self) -> String {
+    pub(super) fn to_text(&self) -> String {
         let value = serde_json::to_value(self).unwrap_or_default();
         acp_registry_core::json::to_string(&value)
     }
@@ -134,7 +134,7 @@ impl Troubles {
 
     /// Whether a quarantine reason was proposed by [`Self::reason`], rather than written by a person.
     #[must_use]
-    pub fn is_proposed(reason: &str) -> bool {
+    pub(super) fn is_proposed(reason: &str) -> bool {
         reason.starts_with(REASON)
     }
 }

@@ -105,7 +105,7 @@ impl Levels {
     ///
     /// # Errors
     /// Returns [`UnknownRule`] if `name` matches no rule.
-    pub fn set_for(&mut self, agent: &str, name: &str, setting: LevelSetting) -> Result<(), UnknownRule> {
+    fn set_for(&mut self, agent: &str, name: &str, setting: LevelSetting) -> Result<(), UnknownRule> {
         let (rules, level) = meant(name, setting)?;
         self.agents.entry(agent.to_owned()).or_default().put(&rules, level);
         Ok(())
@@ -119,7 +119,7 @@ impl Levels {
 
     /// Whether a rule reports findings about at least one agent or about the registry itself.
     #[must_use]
-    pub fn is_active(&self, rule: &Rule) -> bool {
+    pub(super) fn is_active(&self, rule: &Rule) -> bool {
         let agents = || self.agents.keys().map(|agent| Some(agent.as_str()));
         std::iter::once(None).chain(agents()).any(|agent| self.of(rule, agent) > Level::Allow)
     }

@@ -182,7 +182,7 @@ impl Config {
     }
 
     /// The members that views set in entries. Manifests must not set these themselves.
-    pub fn set_keys(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn set_keys(&self) -> impl Iterator<Item = &str> {
         let changes = self.views.iter().flat_map(|view| view.agents.values());
         changes.flat_map(|changes| changes.set.keys()).map(String::as_str)
     }

@@ -37,7 +37,7 @@ pub struct Proposal {
 ///
 /// # Errors
 /// Returns [`Error::Id`] with the message of the violated rule.
-pub fn check_id(id: &str, root: &Path, options: &Options<'_>) -> Result<(), Error> {
+pub(super) fn check_id(id: &str, root: &Path, options: &Options<'_>) -> Result<(), Error> {
     // The id becomes a folder's name, so its form is checked even if rules are off.
     if let Err(error) = id.parse::<AgentId>() {
         let remedy = format!(

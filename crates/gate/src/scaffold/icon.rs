@@ -12,7 +12,7 @@ const TOP: u32 = 1;
 /// An icon that passes all rules: the initial letter of an id, drawn with `currentColor`. An id that does not start
 /// with a letter gets a square.
 #[must_use]
-pub fn starter_icon(id: &str) -> String {
+pub(super) fn starter_icon(id: &str) -> String {
     let initial = id.bytes().next().map(|byte| byte.to_ascii_lowercase()).filter(u8::is_ascii_lowercase);
     let shapes =
         initial.map_or_else(|| "M3 3h10v10h-10z".to_owned(), |letter| shapes(LETTERS[usize::from(letter - b'a')]));

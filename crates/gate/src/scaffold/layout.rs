@@ -118,7 +118,7 @@ fn filled(text: &str, program: Option<&GithubSpec>) -> String {
 
 /// The URL of `latest/` on a repository's GitHub Pages.
 #[must_use]
-pub fn pages_address(repository: &GithubSpec) -> String {
+pub(super) fn pages_address(repository: &GithubSpec) -> String {
     let host = format!("{}.github.io", repository.owner.to_ascii_lowercase());
     // A repository with the name of its host is published at the root of that host.
     let is_root = repository.name.eq_ignore_ascii_case(&host);

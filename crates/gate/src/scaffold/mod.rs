@@ -33,10 +33,12 @@ mod ways;
 mod words;
 
 pub use addition::{Added, Addition};
-pub use entry::{FILES, Proposal, check_id, place, propose};
+use entry::check_id;
+pub use entry::{FILES, Proposal, place, propose};
 pub use error::Error;
-pub use icon::starter_icon;
-pub use layout::{Layout, LayoutError, lay_out, pages_address, would_lay_out};
+use icon::starter_icon;
+use layout::pages_address;
+pub use layout::{Layout, LayoutError, lay_out, would_lay_out};
 pub use layout_todo::LayoutTodo;
 pub use origin::{Draft, GithubSpec, GithubSpecError, Origin, Scaffolder};
 pub use todo::{Cause, Todo};

@@ -52,7 +52,7 @@ pub fn are_all_withdrawn(registry: &Registry, config: &Config) -> bool {
 /// Whether the quarantine list is readable or missing. If it cannot be read, no agent must be started, since any could
 /// be in quarantine.
 #[must_use]
-pub fn knows_quarantine(registry: &Registry) -> bool {
+pub(crate) fn knows_quarantine(registry: &Registry) -> bool {
     quarantine_problem(registry).is_none()
 }
 

@@ -9,7 +9,8 @@ mod load;
 use std::collections::BTreeSet;
 
 pub use error::Error;
-pub use load::{are_all_withdrawn, knows_quarantine, load, load_active, quarantine_problem};
+pub(crate) use load::knows_quarantine;
+pub use load::{are_all_withdrawn, load, load_active, quarantine_problem};
 
 use acp_registry_core::registry::Registry;
 use acp_registry_core::sys::git;

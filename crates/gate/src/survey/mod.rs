@@ -71,7 +71,7 @@ impl Survey {
 
     /// Whether GitHub itself says that the file at a URL does not exist.
     #[must_use]
-    pub fn is_denied_by_github(&self, url: &str) -> bool {
+    pub(crate) fn is_denied_by_github(&self, url: &str) -> bool {
         self.asset(url).is_some_and(|(_, file, found)| match found {
             Ok(Some(release)) => release.asset(file).is_none(),
             Ok(None) => true,

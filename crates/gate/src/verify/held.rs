@@ -56,7 +56,7 @@ impl Held {
 
     /// Whether a failure is expected: the agent was not named explicitly.
     #[must_use]
-    pub fn is_excused(&self) -> bool {
+    pub(super) fn is_excused(&self) -> bool {
         !self.is_named
     }
 

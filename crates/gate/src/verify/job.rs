@@ -142,7 +142,7 @@ impl Verifier {
     ///
     /// # Errors
     /// Returns [`IsolationError`] if it is not.
-    pub async fn get_ready(&self) -> Result<(), IsolationError> {
+    pub(crate) async fn get_ready(&self) -> Result<(), IsolationError> {
         self.isolation.check(&self.environment).await
     }
 }

@@ -144,7 +144,7 @@ impl Snapshot {
 
     /// Adds the result of a task. Skipped rows are ignored. So are errors if there is an earlier result: the agent's
     /// last answer stays.
-    pub fn renew(&mut self, row: &Row) {
+    pub(super) fn renew(&mut self, row: &Row) {
         let Some(value) = of_row(row) else { return };
         let key = key(&value);
         let is_known = self.rows.get(&key).is_some_and(|earlier| earlier["verdict"] != "error");
@@ -159,7 +159,7 @@ impl Snapshot {
     }
 
     /// Removes rows of agents and distributions that the registry no longer has.
-    pub fn retain_declared(&mut self, registry: &Registry) {
+    pub(super) fn retain_declared(&mut self, registry: &Registry) {
         let is_declared = |(id, channel, kind): &Key| {
             let Some(entry) = registry.entry(id) else { return false };
             // It is unknown what a broken manifest declares, so its rows are kept.
@@ -176,7 +176,7 @@ impl Snapshot {
     /// The text of the snapshot, sorted by id, channel and distribution. Apart from `checked_at` and `timing`, equal
     /// answers give equal text.
     #[must_use]
-    pub fn to_text(&self) -> String {
+    pub(super) fn to_text(&self) -> String {
         let agents: Vec<Value> = self.in_order().into_iter().map(|(_, row)| row.clone()).collect();
         text(&agents)
     }

@@ -106,7 +106,7 @@ impl History {
 
     /// The events of each agent, newest first.
     #[must_use]
-    pub fn by_agent(&self) -> BTreeMap<&str, Vec<&Event>> {
+    pub(crate) fn by_agent(&self) -> BTreeMap<&str, Vec<&Event>> {
         let mut agents: BTreeMap<&str, Vec<&Event>> = BTreeMap::new();
         for event in &self.events {
             agents.entry(&event.id).or_default().push(event);

@@ -52,11 +52,11 @@ const FIRST: usize = 24;
 
 /// The Content Security Policy of the agents' icons. An SVG that is opened directly is a document, which could run
 /// scripts.
-pub const ICON_CSP: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+pub(crate) const ICON_CSP: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 /// The Content Security Policy of all pages: no inline scripts or styles, nothing from other hosts, and no text can
 /// become markup or code.
-pub const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+pub(crate) const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
     base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// The inputs of the site.

@@ -23,7 +23,7 @@ pub struct PathError {
 impl PathError {
     /// Whether the disk or quota is full.
     #[must_use]
-    pub fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         matches!(self.error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 
