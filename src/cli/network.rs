@@ -114,7 +114,7 @@ fn usual_cache_dir() -> Option<PathBuf> {
 
 /// Where package managers keep what they have fetched.
 pub(super) fn package_cache() -> Option<PackageCache> {
-    cache_dir().map(|directory| PackageCache::at(&directory))
+    cache_dir().map(PackageCache::at)
 }
 
 /// A variable of the environment.

@@ -198,6 +198,7 @@ impl Install {
             install::Progress::Unpacking => self.say("unpacking"),
             install::Progress::Running(tool) => self.say(&format!("running {tool}")),
             install::Progress::Phase(tool, phase) => self.say(&format!("{tool}: {phase}")),
+            _ => {}
         }
     }
 
@@ -225,6 +226,7 @@ impl Install {
                 event["program"] = tool.into();
                 event["detail"] = phase.into();
             }
+            _ => return,
         }
         if event["phase"].is_null() {
             event["phase"] = "downloading".into();

@@ -119,7 +119,7 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
         return end(&freed, &failed, Some(with_cache(document("gc", &[], &freed, args.dry_run), cache)), ui);
     }
     let mut text = String::new();
-    for Removed { id, version, bytes: size } in &freed.removed {
+    for Removed { id, version, bytes: size, .. } in &freed.removed {
         let done = if args.dry_run { "would remove" } else { "removed" };
         text.push_str(&format!("{done} {id} {version}, {}\n", bytes(*size)));
     }

@@ -78,6 +78,7 @@ impl Check {
 
 /// One installed agent.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct Examined {
     /// Its id.
     pub id: String,

@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn a_place_for_agents_is_written_to_and_left_as_it_was() {
         let folder = tempfile::tempdir().unwrap();
-        let look = |path: &str| look(&Store::at(&folder.path().join(path)).unwrap());
+        let look = |path: &str| look(&Store::at(folder.path().join(path)).unwrap());
         assert_eq!(look("").status, Status::Ok);
         let check = look("new/place");
         assert_eq!(check.status, Status::Ok);

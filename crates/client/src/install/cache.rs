@@ -1,7 +1,7 @@
 //! Where npm and uv keep what they have fetched from one installation to the next.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use acp_registry_core::sys::fs::{PathError, write_new};
 use acp_registry_core::sys::lock::{Answer, Lock, mark_used};
@@ -33,8 +33,8 @@ pub(super) struct Open {
 impl PackageCache {
     /// The caches below a directory, which is made when something is installed.
     #[must_use]
-    pub fn at(directory: &Path) -> Self {
-        Self { directory: directory.to_owned() }
+    pub fn at(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into() }
     }
 
     /// Makes the caches, for their owner only, and marks them as used; `None` where that cannot be done, for nothing needs
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_cache_is_emptied_when_it_is_too_large_and_not_in_use() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = PackageCache::at(&folder.path().join("a/b"));
+        let cache = PackageCache::at(folder.path().join("a/b"));
         assert_eq!(cache.shrink(0).unwrap(), 0);
         let open = asked(|| cache.open());
         fs::create_dir(open.npm.join("x")).unwrap();
@@ -143,7 +143,7 @@ mod tests {
         assert!(cache.empty_uv(), "it is empty");
         assert!(folder.path().join("a/b/npm").exists() && !folder.path().join("a/b/uv").exists());
         fs::write(folder.path().join("file"), "").unwrap();
-        assert!(PackageCache::at(&folder.path().join("file")).open().is_none());
+        assert!(PackageCache::at(folder.path().join("file")).open().is_none());
     }
 
     #[cfg(unix)]
@@ -152,12 +152,12 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
 
         let folder = tempfile::tempdir().unwrap();
-        let open = PackageCache::at(&folder.path().join("a")).open().unwrap();
+        let open = PackageCache::at(folder.path().join("a")).open().unwrap();
         for path in [&open.npm, &open.uv] {
             assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         }
         // A user who can write there decides what is installed.
-        let cache = PackageCache::at(&folder.path().join("a"));
+        let cache = PackageCache::at(folder.path().join("a"));
         for path in [open.uv, open.npm] {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
             assert!(cache.open().is_none());

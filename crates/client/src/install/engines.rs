@@ -20,6 +20,7 @@ const RANGE_LIMIT: usize = 1000;
 
 /// A runtime that is not of the versions that a package asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Shortfall {
     /// The runtime's name, as people write it.
     pub runtime: &'static str,

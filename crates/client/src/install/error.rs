@@ -259,6 +259,7 @@ impl Error {
 
 /// A package that does not run on the runtime that is there.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TooOld {
     /// The package.
     pub package: String,

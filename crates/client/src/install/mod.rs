@@ -183,6 +183,7 @@ impl Source {
 
 /// An agent that can be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Installed {
     /// Absolute path of the program.
     pub program: PathBuf,
@@ -194,6 +195,7 @@ pub struct Installed {
 
 /// What an installation that succeeded has met that may keep the agent from working.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Remarks {
     /// The install scripts that npm has not run.
     pub scripts_not_run: ScriptsNotRun,
@@ -205,6 +207,7 @@ pub struct Remarks {
 
 /// An interpreter that starts a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Interpreter {
     /// Its name, by which it is found again when it has moved.
     pub name: &'static str,
@@ -216,6 +219,7 @@ pub struct Interpreter {
 
 /// An agent that was put in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Placed {
     /// Absolute path of the agent's own file.
     pub program: PathBuf,

@@ -1,5 +1,6 @@
 /// How far an installation is.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Progress {
     /// A download begins; how many bytes its host announces.
     Downloading(Option<u64>),

@@ -7,6 +7,7 @@ use acp_registry_core::digest::Sha256;
 
 /// Who has said what the bytes must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Verified {
     /// The manifest, by the archive's SHA-256.
     Manifest,
@@ -68,6 +69,7 @@ impl FromStr for Verified {
 
 /// What is known of the bytes that were installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Proof {
     /// Who has said what they must be.
     pub verified: Verified,

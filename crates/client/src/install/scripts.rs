@@ -22,6 +22,7 @@ pub(super) const VARIABLE: &str = "npm_config_ignore_scripts";
 
 /// The install scripts that npm has not run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ScriptsNotRun {
     /// The packages, each with its version. Printable.
     pub packages: Vec<String>,

@@ -144,7 +144,8 @@ impl LockFile {
     ///
     /// # Errors
     /// [`Error`].
-    pub fn read(path: &Path) -> Result<Self, Error> {
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
         let failed = |error| Error::Read { path: path.to_owned(), error };
         let real = path.canonicalize().map_err(|error| failed(error.into()))?;
         let bytes = read_bounded(&real, &real, LOCK_FILE_LIMIT).map_err(failed)?;
@@ -177,7 +178,8 @@ impl LockFile {
     ///
     /// # Errors
     /// [`PathError`], also when it would be larger than what is read; the old file is then still there.
-    pub fn write(&self, path: &Path) -> Result<(), PathError> {
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), PathError> {
+        let path = path.as_ref();
         let text = self.text();
         if text.len() as u64 > LOCK_FILE_LIMIT {
             let error = io::Error::other(format!(

@@ -27,6 +27,7 @@ pub enum Status {
 
 /// A variable that the person sets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Needed {
     /// What the method says of it.
     #[serde(flatten)]
@@ -38,6 +39,7 @@ pub struct Needed {
 
 /// The result of signing in or out.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct Attempt {
     /// The agent.
     pub id: String,

@@ -20,6 +20,7 @@ pub enum Origin {
 
 /// One version of an agent, and the ways to get it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Offer {
     /// Where this is known from.
     pub origin: Origin,

@@ -5,6 +5,7 @@ use acp_registry_core::manifest::{AgentId, Platform, extension};
 
 /// What is to be installed, to the last detail.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Plan {
     /// The agent.
     pub id: AgentId,

@@ -28,6 +28,7 @@ const SIZES: usize = 500_000;
 
 /// How an installed file differs from what was installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Damage {
     /// It is gone.
     Missing(String),

@@ -5,6 +5,7 @@ use acp_registry_core::text::quote;
 
 /// How what is offered under the number of an installed version differs from what was installed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Change {
     /// The index, or the lock file, states another digest.
     #[error("its archive had the SHA-256 {known} when it was installed, and is now said to have {}", quote(now))]

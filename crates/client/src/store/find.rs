@@ -15,6 +15,7 @@ use acp_registry_core::text::quote;
 
 /// An installed agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Agent {
     /// Its id.
     pub id: AgentId,

@@ -44,6 +44,7 @@ pub enum Start {
 
 /// A version that is installed now.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Done {
     /// The version.
     pub version: Version,

@@ -19,8 +19,6 @@
 //! any point leaves either the old state or the new one.
 //!
 //! ```no_run
-//! use std::path::Path;
-//!
 //! use acp_registry_client::install::{Installer, Progress};
 //! use acp_registry_client::resolve::Plan;
 //! use acp_registry_client::store::{Error, Launch, Order, Pin, Start, Store};
@@ -38,7 +36,7 @@
 //!     let version = store.install(&order).await?.version;
 //!     // An interpreter, such as node, may be gone one day.
 //!     let launch = version.launch(|| Environment::from_host(std::env::vars_os())).ok();
-//!     Ok(launch.map(|launch| launch.behind(Path::new("/usr/bin/bwrap"), &["--ro-bind", "/", "/", "--"])))
+//!     Ok(launch.map(|launch| launch.behind("/usr/bin/bwrap", &["--ro-bind", "/", "/", "--"])))
 //! }
 //! ```
 

@@ -32,7 +32,8 @@ impl Store {
     ///
     /// # Errors
     /// [`PathError`] when the directory is relative, and the working directory is unknown.
-    pub fn at(root: &Path) -> Result<Self, PathError> {
+    pub fn at(root: impl AsRef<Path>) -> Result<Self, PathError> {
+        let root = root.as_ref();
         let root = std::path::absolute(root).map_err(PathError::at(root))?;
         Ok(Self { root, patience: Duration::from_mins(5), trusts_others: false, only_looks: false })
     }

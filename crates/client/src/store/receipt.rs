@@ -18,6 +18,7 @@ const SCHEMA: u32 = 1;
 
 /// What was installed, from where, and by what it is known to be the right thing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Receipt {
     /// The number of this form.
     pub schema: u32,

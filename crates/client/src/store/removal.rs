@@ -18,6 +18,7 @@ use acp_registry_core::sys::{lock, users};
 
 /// What was removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Freed {
     /// The versions.
     pub removed: Vec<Removed>,
@@ -35,6 +36,7 @@ pub struct Freed {
 
 /// A version, in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Removed {
     /// The agent.
     pub id: String,
@@ -225,7 +227,7 @@ mod tests {
     #[tokio::test]
     async fn an_agent_that_goes_meanwhile_is_no_error_and_leaves_no_lock() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::at(&folder.path().join("data")).unwrap();
+        let store = Store::at(folder.path().join("data")).unwrap();
         let mut freed = Freed::default();
         store.collect_garbage_of(&"gone".parse().unwrap(), false, &mut freed).await.unwrap();
         assert_eq!(freed, Freed::default());

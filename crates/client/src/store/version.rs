@@ -20,6 +20,7 @@ const FILE_LIMIT: u64 = 16 << 20;
 
 /// An installed version.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Version {
     /// Its directory.
     pub directory: PathBuf,
@@ -29,6 +30,7 @@ pub struct Version {
 
 /// How an installed agent is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Launch {
     /// Absolute path of the program.
     pub program: PathBuf,
@@ -41,10 +43,10 @@ pub struct Launch {
 impl Launch {
     /// The same behind another program, such as a sandbox, which gets the agent's command line after its own arguments.
     #[must_use]
-    pub fn behind(self, program: &Path, arguments: &[&str]) -> Self {
+    pub fn behind(self, program: impl Into<PathBuf>, arguments: &[&str]) -> Self {
         let own = self.program.to_string_lossy().into_owned();
         let args = arguments.iter().map(|argument| (*argument).to_owned()).chain([own]).chain(self.args).collect();
-        Self { program: program.to_owned(), args, env: self.env }
+        Self { program: program.into(), args, env: self.env }
     }
 }
 
@@ -224,7 +226,7 @@ mod tests {
     #[test]
     fn a_sandbox_goes_before_the_agent() {
         let launch = Launch { program: "/a/agent".into(), args: vec!["acp".into()], env: Vec::new() };
-        let launch = launch.behind(Path::new("/bin/box"), &["--ro", "/"]);
+        let launch = launch.behind("/bin/box", &["--ro", "/"]);
         assert_eq!(
             (launch.program.as_path(), launch.args.join(" ").as_str()),
             (Path::new("/bin/box"), "--ro / /a/agent acp")

@@ -362,9 +362,9 @@ impl Verifier {
 fn phase(step: Progress) -> Option<String> {
     match step {
         Progress::Downloading(_) => Some("downloading".to_owned()),
-        Progress::Received(_) | Progress::Running(_) => None,
         Progress::Unpacking => Some("unpacking".to_owned()),
         Progress::Phase(tool, phase) => Some(format!("{tool}: {phase}")),
+        _ => None,
     }
 }
 

@@ -43,6 +43,7 @@ pub(super) fn longer(limit: Duration) -> u64 {
 /// How a package manager has failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{program} {}", self.describe())]
+#[non_exhaustive]
 pub struct ToolFailure {
     /// Its name.
     pub program: &'static str,
