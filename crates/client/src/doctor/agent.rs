@@ -1,4 +1,4 @@
-//! One installed agent, as it lies there.
+//! One installed agent, as it is on disk.
 
 use super::{Check, Examined, Status};
 use crate::install::{Verified, remedy};
@@ -61,7 +61,7 @@ pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Resu
     Ok(examined)
 }
 
-/// Refuses an agent that other people can change. Of the directories above, the check of the root tells.
+/// Refuses an agent that other people can change. The check of the root reports the directories above it.
 fn owner(store: &Store, id: &AgentId) -> Result<(), Error> {
     if store.refuse_foreign(None).is_err() {
         return Ok(());
@@ -191,7 +191,7 @@ fn damages(version: &Version, help: &str) -> Option<Problem> {
     Some(("files", format!("{}{more}", named.join(", ")), help.to_owned()))
 }
 
-/// By what is known that the right bytes were installed.
+/// How the installed bytes were verified.
 fn proof(version: &Version) -> &'static str {
     match version.receipt.verified() {
         Verified::Manifest => "its archive had the digest of the manifest",

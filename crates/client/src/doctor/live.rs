@@ -1,4 +1,4 @@
-//! The handshake with an installed agent, and its result in plain words.
+//! The handshake with an installed agent, and its result explained.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use acp_registry_core::sys::process::{Environment, Isolation, Launch};
 use acp_registry_core::text::{printable, quote};
 use acp_registry_protocol::handshake::{Options, Outcome, Probe, Reason, SetupError, check, set_variables};
 
-/// Starts the agent, if nothing is known that keeps it from starting, and adds the result.
+/// Starts the agent, unless a check has found a reason why it cannot start, and adds the result.
 ///
-/// It gets the variables of `environment` and those of its manifest, an empty home, and is ended afterwards with all that
-/// it has started. Takes as long as [`check()`], or twice as long when it dies by a signal or does not answer, which may be
-/// chance.
+/// The agent gets the variables of `environment` and of its manifest, and an empty home. Afterwards it is ended with
+/// all processes that it has started. This takes as long as [`check()`], or twice as long when the agent dies by a
+/// signal or does not answer: it is then started once more.
 ///
 /// # Errors
-/// [`SetupError`] when there is no place for the handshake.
+/// [`SetupError`] when the directory for the handshake cannot be made.
 pub async fn start(
     examined: &mut Examined,
     environment: &Environment,
@@ -33,7 +33,7 @@ pub async fn start(
             let mut check = explain(&outcome);
             examined.handshake = Some(outcome);
             if examined.may_miss_files() {
-                // As long as the scripts are forbidden, the same would be installed again.
+                // While the scripts are forbidden, a new installation would lack the same files.
                 let of_scripts = version.receipt.unrun_scripts().remedy(&examined.id);
                 check.help = of_scripts.or_else(|| Some(fix(&examined.id)));
             }
@@ -52,11 +52,11 @@ pub(super) fn fix(id: &str) -> String {
     format!("`acp-registry doctor --fix {}` installs it again", quote(id).trim_matches('`'))
 }
 
-/// Starts an installed version as [`start`] does. The inner error says why it cannot be started at all, as a part of a
+/// Starts an installed version as [`start`] does. The inner error says why it cannot be started, as a part of a
 /// sentence. Printable.
 ///
 /// # Errors
-/// [`SetupError`] when there is no place for the handshake.
+/// [`SetupError`] when the directory for the handshake cannot be made.
 pub async fn speak(
     version: &Version,
     environment: &Environment,
@@ -100,7 +100,7 @@ pub async fn speak(
     Ok(Ok(outcome))
 }
 
-/// An outcome in plain words.
+/// Explains an outcome.
 #[must_use]
 pub fn explain(outcome: &Outcome) -> Check {
     let Some(reason) = outcome.reason else { return passed(outcome) };
@@ -109,7 +109,7 @@ pub fn explain(outcome: &Outcome) -> Check {
     let message = format!("{what}: {said}");
     let may_be_used = outcome.handshake.probes.get("session/new") == Some(Probe::Ok);
     match reason {
-        // The rule is one of registries. Whoever has a session needs no way to sign in.
+        // Registries require a way to sign in; an agent that has opened a session works without one.
         Reason::NoAuthMethods | Reason::NoSupportedAuthType if may_be_used => {
             Check::warning("handshake", message, "it opens a session all the same: nothing needs to be done")
         }

@@ -1,9 +1,9 @@
-//! EXAMINE: what installed agents need, and whether they are what was installed; in words that say what to do.
+//! EXAMINE: what installed agents need, whether they are unchanged, and what to do about problems.
 //!
 //! * [`surroundings`]: the runtimes, and the directory of installed agents
-//! * [`installed`]: one agent as it lies there: receipts, programs, digests
+//! * [`installed`]: one agent on disk: receipts, programs, digests
 //! * [`start`]: the handshake with one, in the same isolation as [`check`](acp_registry_protocol::handshake::check())
-//! * [`explain`]: the result of a handshake, in plain words
+//! * [`explain`]: the result of a handshake, explained
 //!
 //! Nothing is changed or repaired here.
 
@@ -25,13 +25,13 @@ use acp_registry_core::sys::process::Environment;
 use acp_registry_core::text::printable;
 use acp_registry_protocol::handshake::{Outcome, Reason};
 
-/// How something is.
+/// The state of something that was checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// As it should be.
     Ok,
-    /// Nothing that is installed suffers from it.
+    /// A problem that affects no installed agent.
     Warning,
     /// Something does not work, or is not what it should be.
     Error,
@@ -52,9 +52,9 @@ impl Status {
 /// What was looked at, and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What was looked at, as a word that stays the same: `node`, `root`, `program` and the like.
+    /// The name of the check, which does not change between versions: `node`, `root`, `program` and the like.
     pub name: &'static str,
-    /// How it is.
+    /// The state.
     pub status: Status,
     /// What was found, as a sentence. Printable.
     pub message: String,
@@ -90,14 +90,14 @@ pub struct Examined {
     pub checks: Vec<Check>,
     /// The result of the handshake, if there was one.
     pub handshake: Option<Outcome>,
-    /// The version that is started, if nothing is known that keeps it from starting.
+    /// The version that is started, if no check has found a reason why it cannot start.
     #[serde(skip)]
     pub startable: Option<Version>,
 }
 
 impl Examined {
-    /// Whether it has failed in a way for which a changed file may be the reason. Of the files of packages only the sizes are
-    /// known; all files of an archive are as they were.
+    /// Whether a changed file may be why it failed. Only the sizes of a package's files are known, so that a change may
+    /// go unnoticed; the digests of an archive's files show every change.
     #[must_use]
     pub fn may_miss_files(&self) -> bool {
         let reason = self.handshake.as_ref().and_then(|outcome| outcome.reason);
@@ -106,7 +106,7 @@ impl Examined {
         is_package && reason.is_some_and(|reason| of_files.contains(&reason))
     }
 
-    /// Puts another remedy in the place of those that would repeat a repair that has failed.
+    /// Replaces remedies that would repeat a repair that has failed.
     pub fn repair_has_failed(&mut self, help: Option<&str>) {
         let repairs = [store::remedy(&self.id), live::fix(&self.id)];
         for check in self.checks.iter_mut().filter(|check| check.status == Status::Error) {

@@ -7,8 +7,8 @@ use super::Check;
 use crate::store::{Error, OF_FOREIGN, Store};
 use acp_registry_core::text::printable;
 
-/// Whether agents can be installed in a store: it is written to, as no look at its mode can tell. Other people must not be
-/// able to.
+/// Whether agents can be installed in a store, found out by writing to it: its mode alone does not tell. Other people
+/// must not be able to write there.
 pub(super) fn look(store: &Store) -> Check {
     if let Err(Error::Foreign { path, problem }) = store.refuse_foreign(None) {
         let shown = path.display().to_string();

@@ -9,7 +9,7 @@ use acp_registry_core::sys::command::answer;
 use acp_registry_core::sys::process::Environment;
 use acp_registry_core::text::{printable, quote};
 
-/// How long a runtime may take to tell its version.
+/// How long a runtime may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Program, what it is for, and how to get it.

@@ -15,40 +15,40 @@ use acp_registry_core::net::{Validators, shown};
 use acp_registry_core::sys::fs::{PathError, open_bounded, write_atomic_from};
 use acp_registry_core::sys::private::make_private;
 
-/// For how long a copy is taken without asking when its host says nothing.
+/// How long a copy is used without a request when its host sets no time.
 const USUAL: Duration = Duration::from_mins(5);
 
 /// For how long unused copies are kept.
 const KEPT: Duration = Duration::from_hours(30 * 24);
 
-/// How much of the digest of a place is in the name of its files.
+/// How many digits of an address's digest are in the name of its copy.
 const STEM: usize = 32;
 
 /// The longest first line of a copy, in bytes.
 const HEAD: u64 = 1 << 16;
 
-/// The longest time for which a host is believed that nothing will change.
+/// The longest time that a host can set.
 const LONGEST: Duration = Duration::from_hours(1);
 
-/// A directory of copies. What is damaged in it counts as not there.
+/// A directory of copies. Damaged copies count as missing.
 #[derive(Debug, Clone)]
 pub struct Copies {
     directory: PathBuf,
 }
 
-/// An index as its host had it.
+/// An index as its host has sent it.
 #[derive(Debug)]
 pub(super) struct Copy {
     pub(super) head: Head,
     pub(super) text: String,
-    /// When its host last said that it holds; the time of the file.
+    /// When its host last confirmed it; the time of the file.
     pub(super) checked: SystemTime,
 }
 
 /// The first line of a copy.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Head {
-    /// Without its secrets, which are in the name of the file as a digest.
+    /// The address without its secrets; the name of the file has a digest of the whole address.
     pub(super) url: String,
     pub(super) validators: Validators,
     pub(super) max_age_seconds: Option<u64>,
@@ -57,16 +57,16 @@ pub(super) struct Head {
 }
 
 impl Copy {
-    /// Whether its host need not be asked.
+    /// Whether it may be used without a request.
     pub(super) fn is_fresh(&self) -> bool {
         let time = self.head.max_age_seconds.map_or(USUAL, Duration::from_secs).min(LONGEST);
-        // A copy from the future is none to rely on.
+        // A time in the future shows that a clock was wrong.
         self.checked.elapsed().is_ok_and(|age| age < time)
     }
 }
 
 impl Copies {
-    /// Copies in this directory, which is made when the first one is kept.
+    /// Copies in this directory, which is created with the first one.
     #[must_use]
     pub fn at(directory: &Path) -> Self {
         Self { directory: directory.to_owned() }
@@ -106,9 +106,9 @@ impl Copies {
         Ok(())
     }
 
-    /// Notes that the host was asked, and that the copy holds.
+    /// Records that the host has confirmed the copy now.
     pub(super) fn confirm(&self, url: &Url) {
-        // Otherwise it is asked again, no more.
+        // If this fails, the host is only asked again.
         let _ = File::options().write(true).open(self.path(url)).and_then(|file| file.set_modified(SystemTime::now()));
     }
 

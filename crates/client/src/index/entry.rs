@@ -1,4 +1,4 @@
-//! What lists say of an agent.
+//! The members of an agent that lists show.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -48,7 +48,7 @@ impl Entry {
         }
         let form: Form = serde_json::from_str(text).map_err(|error| {
             let error = error.to_string();
-            // The line is one of the entry, and does not help.
+            // The line number is that within the entry, and does not help.
             format!("is passed over: {}", error.split(" at line ").next().unwrap_or_default())
         })?;
         let distribution = form.distribution;
@@ -71,7 +71,7 @@ impl Entry {
         }
     }
 
-    /// What keeps it from being used.
+    /// Why the entry cannot be used.
     pub(super) fn problem(&self) -> Option<&'static str> {
         if !AgentId::is_valid(&self.id) {
             Some("its id is missing, or is not an id")
@@ -155,7 +155,7 @@ impl<'de> Deserialize<'de> for Name {
 #[derive(Default)]
 struct Flag(bool);
 
-/// What takes any JSON, and keeps what it is looking for.
+/// Implements `Deserialize` for types that accept any JSON, and keep what has the right type.
 macro_rules! lenient {
     ($type:ty, { $($own:item)* }, { $($other:ident),* }) => {
         impl<'de> Deserialize<'de> for $type {

@@ -1,4 +1,4 @@
-//! From a place to an index.
+//! Loads the index of a place.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use acp_registry_core::sys::fs::{ReadError, read_bounded};
 pub struct Options {
     /// Where copies of indexes are kept; nowhere when this is `None`.
     pub copies: Option<Copies>,
-    /// Whether nothing may be sent.
+    /// Whether requests are forbidden.
     pub is_offline: bool,
-    /// Whether the host is asked although the copy is fresh.
+    /// Whether the host is asked even if the copy is fresh.
     pub refresh: bool,
 }
 
-/// An index, and what its reader should know.
+/// An index, with a warning if it may be old.
 #[derive(Debug)]
 pub struct Loaded {
     /// The index.
     pub index: Index,
-    /// Why this is not what its host has now, when it may not be.
+    /// Why this may not be what its host has now.
     pub warning: Option<String>,
 }
 
-/// What helps where a place has no index that can be used.
+/// What to do where a place has no usable index.
 const ANOTHER: &str = "name another index with --index";
 
 /// Why an index cannot be used.
@@ -62,13 +62,13 @@ pub enum Error {
     /// It was not fetched, and there is no copy.
     #[error("the registry index was not fetched, and there is no copy of an earlier one: {0}")]
     Fetch(#[from] FetchError),
-    /// Nothing may be sent, and there is no copy.
+    /// Requests are forbidden, and there is no copy.
     #[error("there is no copy of {0} from an earlier run")]
     Offline(String),
-    /// The host has nothing new, and there is no copy of what it had before.
+    /// The host has answered 304, and there is no copy.
     #[error("{0} sent 304 (not modified) to an unconditional request")]
     Unasked(String),
-    /// There is no client.
+    /// The HTTP client cannot be made.
     #[error(transparent)]
     Client(Problem),
 }
@@ -88,9 +88,9 @@ impl Error {
     }
 }
 
-/// Reads the index at a place. `client` is called only if something has to be sent.
+/// Reads the index at a place. `client` is called only if a request is needed.
 ///
-/// A fresh copy is taken without asking, and any copy when the host cannot be asked, or answers with something that is no
+/// A fresh copy is used without a request. An older one is used when the host cannot be reached or its answer is not an
 /// index; the result then has a warning.
 ///
 /// # Errors
@@ -160,7 +160,7 @@ pub async fn load(
     }
 }
 
-/// Asks the host; `None` when the copy still holds.
+/// Asks the host; `None` when it confirms the copy.
 async fn fetch(
     client: &Client,
     url: &Url,
@@ -174,7 +174,7 @@ async fn fetch(
         }
         return Ok(None);
     };
-    // Only what can be read is kept.
+    // Only a readable index is kept.
     let index = of_bytes(body, &shown(url))?;
     if let Some(copies) = copies
         && let Err(error) = copies.keep(url, &index, answer.validators, answer.max_age)

@@ -9,7 +9,7 @@
 //! * [`Place`]: where an index is
 //! * [`load()`]: from there to an [`Index`], with copies kept from one run to the next
 //! * [`Index`]: the entries that can be used, and notes about those that cannot
-//! * [`entries()`], [`Notes`]: the list of an index, for those who need something else of its entries
+//! * [`entries()`], [`Notes`]: the list of an index, for readers that need other members of its entries
 //!
 //! Reading is lenient: unknown members are passed over, and a broken entry never hides the others.
 //!

@@ -11,13 +11,13 @@ use acp_registry_core::text::{quote, without_secrets};
 /// Where an index is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// At an address; that of a folder stands for the `registry.json` in it.
+    /// An address; that of a folder means the `registry.json` in it.
     Url(Url),
     /// A file, a published tree, or a registry checkout.
     Path(PathBuf),
 }
 
-/// A text names no place of an index.
+/// A text is neither an address nor a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} is neither the address of an index nor a path", quote(&without_secrets(.0)))]
 pub struct WrongPlace(String);

@@ -19,9 +19,9 @@ use acp_registry_core::text::{nearest, quote};
 pub struct Index {
     text: String,
     entries: Vec<Found>,
-    /// What cannot be used, and why; ready to be shown.
+    /// Which entries cannot be used, and why; ready to be shown.
     pub notes: Vec<String>,
-    /// Where it came from, and how old it may be.
+    /// Where it comes from, and how old it may be.
     pub origin: Origin,
     sha256: String,
 }
@@ -33,7 +33,7 @@ struct Found {
     place: Range<usize>,
 }
 
-/// An agent's entry is JSON, and cannot be represented.
+/// An agent's entry is valid JSON, but a number is out of range or the nesting too deep.
 #[derive(Debug, thiserror::Error)]
 #[error("what the registry index says of {} cannot be read: {error}", quote(id))]
 pub struct EntryError {
@@ -47,11 +47,12 @@ pub struct EntryError {
 /// Where an index came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Its address without secrets, or its path; empty for a text that a program handed over.
+    /// Its address without secrets, or its path; empty for a text that a program has passed.
     pub source: String,
     /// When its host sent it, or last confirmed it; for a file or a directory, when that last changed.
     pub fetched_at: Option<SystemTime>,
-    /// Whether its host may have a newer one: it could not be asked, or it was not to be asked for longer than it allows.
+    /// Whether its host may have a newer one: the host could not be asked, or the session is offline and the copy no
+    /// longer fresh.
     pub is_stale: bool,
 }
 
@@ -102,21 +103,21 @@ impl Index {
         self.entries.iter().map(|found| &found.entry)
     }
 
-    /// Everything that the index says of an agent; `None` when it has none of this id.
+    /// The whole entry of an agent; `None` when the index has no agent of this id.
     ///
     /// # Errors
-    /// [`EntryError`] when the entry cannot be represented: numbers and depth have limits.
+    /// [`EntryError`] when a number is out of range, or the entry is nested too deep.
     pub fn value(&self, id: &str) -> Result<Option<Value>, EntryError> {
         let Some(found) = self.entries.iter().find(|found| found.entry.id == id) else { return Ok(None) };
         let value = serde_json::from_str(&self.text[found.place.clone()]);
         value.map(Some).map_err(|error| EntryError { id: id.to_owned(), error })
     }
 
-    /// An agent, without the archives and packages of which the index says something unreadable; `None` when the index has
-    /// none of this id.
+    /// An agent, without archives and packages that have unreadable members; `None` when the index has no agent of this
+    /// id.
     ///
     /// # Errors
-    /// [`EntryError`] when the entry cannot be represented: numbers and depth have limits.
+    /// [`EntryError`] when a number is out of range, or the entry is nested too deep.
     pub fn agent(&self, id: &str) -> Result<Option<Agent>, EntryError> {
         let Some(mut value) = self.value(id)? else { return Ok(None) };
         keep_usable(&mut value);
@@ -126,7 +127,7 @@ impl Index {
     /// What [`Index::agent`] leaves out of an agent, and why; as sentences, printable once they are quoted.
     ///
     /// # Errors
-    /// [`EntryError`] when the entry cannot be represented: numbers and depth have limits.
+    /// [`EntryError`] when a number is out of range, or the entry is nested too deep.
     pub fn left_out(&self, id: &str) -> Result<Vec<String>, EntryError> {
         Ok(self.value(id)?.map(|mut value| keep_usable(&mut value)).unwrap_or_default())
     }

@@ -1,10 +1,10 @@
-//! How well words fit an agent. The catalog site weighs the same way.
+//! Ranks agents by search words. The catalog site uses the same weights.
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
 use super::entry::Entry;
 
-/// The text without accents and differences of case.
+/// The text in lower case and without accents.
 fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -55,7 +55,7 @@ fn kinds(entry: &Entry) -> Vec<&'static str> {
         (entry.has_npx, "npx npm Node.js"),
         (entry.has_uvx, "uvx uv Python"),
         (!entry.platforms.is_empty(), "binary"),
-        // Packages are there for every system, as the site says.
+        // Packages run on every system, as on the site.
         (is_packaged || has_system("darwin"), "macOS"),
         (is_packaged || has_system("linux"), "Linux"),
         (is_packaged || has_system("windows"), "Windows"),

@@ -1,9 +1,9 @@
-//! Ways to get an agent that say something unreadable of what runs are no ways.
+//! Leaves out distributions with unreadable members.
 
 use serde_json::{Map, Value};
 
-/// Takes out archives and packages whose members are not of the type that they should be: read as if the member was not
-/// there, a digest or an argument would get lost. Returns what was taken out and why, as sentences.
+/// Removes archives and packages with members of a wrong type: if such a member was ignored, a digest or an argument
+/// would get lost. Returns what was removed and why, as sentences.
 pub(super) fn keep_usable(agent: &mut Value) -> Vec<String> {
     let mut notes = Vec::new();
     for channel in ["", "/preview"] {
@@ -27,7 +27,7 @@ fn keep(ways: &mut Map<String, Value>, place: &str, is_way: impl Fn(&str) -> boo
 
 fn problem(way: &Value) -> Option<&'static str> {
     let Some(way) = way.as_object() else { return Some("it is not an object") };
-    // Some writers have `null` for what is not there.
+    // Some writers have `null` for missing members.
     let of = |name: &str| way.get(name).filter(|value| !value.is_null());
     let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.contains('\0'));
     let are_texts = |value: &Value| value.as_array().is_some_and(|values| values.iter().all(is_text));

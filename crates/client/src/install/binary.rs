@@ -86,7 +86,7 @@ async fn fetch(work: &Work<'_>, url: &Url) -> Result<(File, Sha256), Error> {
 async fn keep(installer: &Installer, url: &Url, sha256: Sha256, file: &File) {
     let (client, url) = (installer.client.clone(), url.clone());
     if let Ok(file) = file.try_clone() {
-        // A large file takes a moment to copy; should that fail, it is fetched again the next time.
+        // Copying a large file takes time; if the copy fails, the next run fetches it again.
         let _ = spawn_blocking(move || client.keep_file(&url, sha256, &file)).await;
     }
 }
@@ -136,7 +136,7 @@ fn unpack_program(
         None => archive::Program::examine(File::open(&program).map_err(PathError::at(&program))?),
     };
     content.fits(platform).map_err(|mismatch| Error::Unfit { cmd: cmd.to_owned(), mismatch })?;
-    // The program of another platform is for another machine, where its loader may be.
+    // A program for another platform runs on another machine, which may have its loader.
     if Platform::host() == Some(platform)
         && let archive::Program::Elf { interpreter: Some(loader), .. } = &content
         && !Path::new(loader).exists()

@@ -12,11 +12,11 @@ use acp_registry_core::sys::walk::files_below;
 
 /// The caches of npm and uv below one directory, shared by all installations and by nothing else.
 ///
-/// Installations trust what is there. npm compares an archive with the integrity value in the description of its package,
-/// but takes descriptions from there as well; uv does not look again at what it has unpacked, and links files into
-/// environments instead of copying them. Agents in a sandbox, and those that run as users of their own, cannot write there.
-/// One that runs as the caller can, as it can change everything else of the caller's, such as the package managers: no
-/// check of the files would help against it.
+/// Installations trust the content of the caches. npm compares an archive with the integrity value in the description
+/// of its package, but takes descriptions from its cache as well; uv does not check again what it has unpacked, and
+/// links files into environments instead of copying them. Agents in a sandbox, and those that run as users of their
+/// own, cannot write there. An agent that runs as the caller can write there, as it can change all other files of the
+/// caller, such as the package managers: checking the cached files would not protect against it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageCache {
     directory: PathBuf,
@@ -37,8 +37,8 @@ impl PackageCache {
         Self { directory: directory.into() }
     }
 
-    /// Makes the caches, for their owner only, and marks them as used; `None` where that cannot be done, for nothing needs
-    /// a cache, or where other users could change them.
+    /// Makes the caches, for their owner only, and marks them as used; `None` where that fails, since caches are
+    /// optional, or where other users could change them.
     pub(super) fn open(&self) -> Option<Open> {
         let [npm, uv] = self.folders();
         for folder in [&npm, &uv] {

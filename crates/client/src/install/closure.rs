@@ -1,4 +1,4 @@
-//! All packages that a package needs, each with its digest: what makes an installation the same everywhere.
+//! The dependencies of a package, each with its digest, for equal installations everywhere.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,13 +12,13 @@ use acp_registry_core::json::{self, Object};
 use acp_registry_core::manifest::Package;
 use acp_registry_core::sys::fs::{PathError, read_bounded};
 
-/// The longest list that is read, in bytes: a lock file has many of them.
+/// The longest list that is read, in bytes; a lock file has many.
 const LIST_LIMIT: u64 = 8 << 20;
 
-/// How many packages of a list are looked at.
+/// How many packages of a list are read.
 const PACKAGES: usize = 100_000;
 
-/// A package with all that it needs.
+/// A package with its dependencies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Closure {
     /// The list, as npm (`package-lock.json`) or uv (`requirements.txt` with hashes) reads it. It names no registry.
@@ -28,8 +28,8 @@ pub(crate) struct Closure {
 }
 
 impl Installer {
-    /// Asks the package manager for all packages that a source needs, for every platform; `None` for an archive. `python` is
-    /// the version of Python that they are for, if one is known. What is needed on the way goes below `temporary`.
+    /// Asks the package manager for all dependencies of a source, for every platform; `None` for an archive. `python`
+    /// is the version of Python that they are for, if one is known. Temporary files are made below `temporary`.
     ///
     /// # Errors
     /// [`Error`].
@@ -114,7 +114,8 @@ fn read(path: &Path) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|error| failed(error.to_string()).into())
 }
 
-/// The project that npm installs the package for. Only this package may run install scripts where npm asks for leave.
+/// The project that npm installs the package for. Where npm asks for permission, only this package may run install
+/// scripts.
 pub(super) fn manifest(name: &str, version: &str) -> String {
     json!({ "name": "agent", "dependencies": { name: version }, "allowScripts": { name: true } }).to_string()
 }

@@ -1,4 +1,4 @@
-//! Ranges of versions as npm writes them, for the one question whether a runtime is new enough.
+//! Version ranges as npm writes them, to decide whether a runtime is new enough.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use acp_registry_core::sys::owner;
 use acp_registry_core::sys::process::Environment;
 use acp_registry_core::text::quote;
 
-/// How long a runtime may take to tell its version.
+/// How long a runtime may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many programs of one name are asked for their versions.
@@ -18,17 +18,17 @@ const CANDIDATES: usize = 8;
 /// The longest range that is read, in bytes.
 const RANGE_LIMIT: usize = 1000;
 
-/// A runtime that is not of the versions that a package asks for.
+/// A runtime whose version a package does not accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Shortfall {
     /// The runtime's name, as people write it.
     pub runtime: &'static str,
-    /// The versions that the package asks for.
+    /// The versions that the package requires.
     pub wanted: String,
     /// The version that was found.
     pub found: String,
-    /// Where; `None` where that is not known.
+    /// Its path; `None` where that is not known.
     pub place: Option<PathBuf>,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Shortfall {
 type Numbers = [u64; 3];
 
 /// Chooses among the Node.js programs in `PATH` the first that meets a range, or else the first. The second part says
-/// how the chosen one falls short; a range that this program cannot read is met.
+/// how the chosen one falls short; a range that this program cannot read counts as met.
 pub(super) fn choose_node(
     environment: &Environment,
     first: PathBuf,
@@ -78,7 +78,7 @@ fn is_own_node(program: &Path) -> bool {
         && std::iter::once(program).chain(program.parent()).all(|path| owner::problem(path).is_none())
 }
 
-/// The version that a runtime tells, without the `v`.
+/// The version that a runtime prints, without the `v`.
 fn version_of(program: &Path) -> Option<String> {
     let text = answer(program.to_str()?, &["--version"], program.parent()?, PATIENCE)?;
     let version = text.lines().next()?.trim();
@@ -135,7 +135,8 @@ fn meets(operator: &str, text: &str, version: Numbers) -> Option<bool> {
     })
 }
 
-/// The first version that a possibly partial version means, and the first behind those that it means; `None` without end.
+/// The first version that a possibly partial version stands for, and the first one after these; `None` where there is
+/// no upper end.
 fn bounds(text: &str) -> Option<(Numbers, Option<Numbers>)> {
     let (numbers, given) = partial(text)?;
     let high = match given {
@@ -156,7 +157,7 @@ fn tilde(low: Numbers, text: &str) -> Option<Numbers> {
     (given > 0).then(|| next(low, (given - 1).min(1)))
 }
 
-/// The numbers with the one at a place raised, and those behind it zero.
+/// The numbers with the one at this place raised, and those after it zero.
 fn next(numbers: Numbers, at: usize) -> Numbers {
     let mut next = [0; 3];
     next[..at].copy_from_slice(&numbers[..at]);
@@ -167,7 +168,7 @@ fn next(numbers: Numbers, at: usize) -> Numbers {
 /// The numbers of a version, and how many of them are given: `18.x` gives one.
 fn partial(text: &str) -> Option<(Numbers, usize)> {
     let text = text.strip_prefix('v').unwrap_or(text);
-    // A prerelease or a build is compared as its release: Node.js has none in use.
+    // A prerelease or a build is compared as its release, since Node.js uses none.
     let text = text.split(['-', '+']).next()?;
     let mut numbers = [0; 3];
     let mut given = 0;

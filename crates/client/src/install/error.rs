@@ -181,7 +181,7 @@ impl Error {
         }
     }
 
-    /// Whether something was refused because it is not what it should be, or not safe.
+    /// Whether something was refused because it has changed or is not safe.
     #[must_use]
     pub fn is_of_integrity(&self) -> bool {
         matches!(self.reason(), Reason::DigestMismatch | Reason::UnsafeArchive) || matches!(self, Self::Unfit { .. })
@@ -236,7 +236,7 @@ impl Error {
         }
     }
 
-    /// How many minutes are to be given to the next attempt, where the time was too short.
+    /// The time for the next attempt in minutes, if this one ran out of time.
     #[must_use]
     pub(crate) fn wanted_minutes(&self) -> Option<u64> {
         match self {
@@ -246,7 +246,7 @@ impl Error {
         }
     }
 
-    /// What the package manager has said, as it was written: escape it before it is shown.
+    /// The output of the package manager, as it was written: escape it before it is shown.
     #[must_use]
     pub fn stderr(&self) -> &str {
         match self {

@@ -1,4 +1,4 @@
-//! What a package manager writes while it works: kept for the case that it fails, and told as phases meanwhile.
+//! The output of a package manager: kept for messages about failures, and read for the progress.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use acp_registry_core::sys::process::Tail;
 use acp_registry_core::text::{shown, without_secrets};
 
-/// How lines begin by which npm notes each answer. They say how far it is, and nothing of what fails.
+/// The beginnings of the lines in which npm logs each answer. They show the progress, not failures.
 const NOTE: &[u8] = b"npm http ";
 
 /// The longest line that is looked at, in bytes.
@@ -26,7 +26,8 @@ impl Words {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     }
 
-    /// The end, in which addresses have no passwords: package managers are told those of the person's registries.
+    /// The end of the output, with passwords removed from addresses: package managers know those of the person's
+    /// registries.
     pub(super) fn text(&self) -> String {
         without_secrets(&self.0.lock().unwrap_or_else(PoisonError::into_inner).text()).into_owned()
     }

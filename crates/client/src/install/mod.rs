@@ -1,4 +1,4 @@
-//! INSTALL: what a manifest names, put below a directory, and the program that it comes to.
+//! INSTALL: puts what a manifest names below a directory, and finds its program.
 //!
 //! ```text
 //! package ─→ npm ─┐
@@ -9,14 +9,15 @@
 //! * [`Installer`]: the package managers, the HTTP client and the limits that an installation uses
 //! * [`Source`]: what a manifest names for one kind of distribution
 //! * [`Installed`]: how the agent is started
-//! * [`Placed`], [`Proof`], [`Progress`]: the same for those who keep what is installed
+//! * [`Placed`], [`Proof`], [`Progress`]: like `Installed`, with the proof of its bytes and its progress, for those who
+//!   keep it
 //!
-//! Package managers run as agents do, see [`acp_registry_core::sys::process`]: apart from the person's home, in a session of their
-//! own, and ended with all that they have started. Besides, they are told what the person's own package managers are
-//! configured with. Scripts of npm packages run, as `npx` runs them, for some agents fetch their program in one; they
-//! see the variables of npm.
+//! Package managers run as agents do (see [`acp_registry_core::sys::process`]): without access to the person's home, in
+//! a session of their own, and ended with all processes that they have started. They also get the configuration of the
+//! person's own package managers. Install scripts of npm packages run, as with `npx`, since some agents fetch their
+//! program in one; they see the variables of npm.
 //!
-//! The store keeps what is installed, and starts it again. For a place of one's own:
+//! The store keeps what is installed, and starts it again. To install into a directory of your own:
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -162,7 +163,7 @@ impl Source {
         }
     }
 
-    /// The arguments that the manifest wants passed.
+    /// The arguments in the manifest.
     #[must_use]
     pub fn arguments(&self) -> &[String] {
         match self {
@@ -171,7 +172,7 @@ impl Source {
         }
     }
 
-    /// The variables that the manifest wants set.
+    /// The variables in the manifest.
     #[must_use]
     pub fn variables(&self) -> &[(String, String)] {
         match self {
@@ -193,13 +194,13 @@ pub struct Installed {
     pub remarks: Remarks,
 }
 
-/// What an installation that succeeded has met that may keep the agent from working.
+/// Remarks of a successful installation: what may keep the agent from working.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Remarks {
     /// The install scripts that npm has not run.
     pub scripts_not_run: ScriptsNotRun,
-    /// How the runtime falls short of what the package asks for, which many packages do not insist on.
+    /// How the runtime falls short of what the package requires; many packages run all the same.
     pub shortfall: Option<Shortfall>,
     /// Whether packages could be built from source, which runs their code.
     pub may_build: bool,
@@ -213,19 +214,19 @@ pub struct Interpreter {
     pub name: &'static str,
     /// Where it is.
     pub program: PathBuf,
-    /// What it is told before the program's file.
+    /// Its flags, which come before the program's file.
     pub flags: Vec<String>,
 }
 
-/// An agent that was put in its place.
+/// An agent whose files are in place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Placed {
     /// Absolute path of the agent's own file.
     pub program: PathBuf,
-    /// What starts that file, where the system does not.
+    /// The interpreter of that file, if the system cannot start it directly.
     pub interpreter: Option<Interpreter>,
-    /// By what is known that the bytes are the right ones.
+    /// How the bytes were verified.
     pub proof: Proof,
     /// What may keep the agent from working.
     pub remarks: Remarks,
@@ -247,15 +248,15 @@ pub struct Expected {
 pub struct Installer {
     /// What package managers may see of the host, as agents do.
     pub environment: Environment,
-    /// What npm is told besides, see [`acp_registry_core::upstream::npm_variables`].
+    /// Further variables for npm, see [`acp_registry_core::upstream::npm_variables`].
     pub npm: Vec<(String, String)>,
-    /// What uv is told besides, see [`acp_registry_core::upstream::uv_variables`].
+    /// Further variables for uv, see [`acp_registry_core::upstream::uv_variables`].
     pub uv: Vec<(String, String)>,
     /// The package registries that are configured, for messages.
     pub registries: Registries,
     /// Fetches archives.
     pub client: Arc<Client>,
-    /// Whom to ask for the digest of an archive when the manifest has none; with `None`, no host is asked.
+    /// The host that is asked for the digest of an archive when the manifest has none; with `None`, no host is asked.
     pub github: Option<Github>,
     /// What an archive may ask for.
     pub limits: Limits,
@@ -266,7 +267,7 @@ pub struct Installer {
     /// The `acp-registry` executable, which sets the limits of package managers; see
     /// [`Launch::launcher`](acp_registry_core::sys::process::Launch::launcher).
     pub launcher: Option<PathBuf>,
-    /// Where npm and uv keep what they have fetched; without, each installation fetches everything.
+    /// Where npm and uv keep what they have fetched; with `None`, each installation fetches everything.
     pub packages: Option<PackageCache>,
     /// Whether uv may build packages from source, which runs code of these packages.
     pub allow_build: bool,
@@ -293,8 +294,8 @@ impl Installer {
         }
     }
 
-    /// Puts what a manifest names below `directory`, which must be absolute, empty, and the caller's alone. What is
-    /// needed on the way goes below `temporary`, and is gone when this returns or is dropped.
+    /// Puts what a manifest names below `directory`, which must be absolute, empty, and the caller's alone. Temporary
+    /// files are made below `temporary`, and removed when this returns or is dropped.
     ///
     /// Takes as long as the timeout at most, and then up to 9 s for the end of the package manager's processes; the
     /// unpacking of an archive is bounded by its limits.
@@ -305,7 +306,7 @@ impl Installer {
         self.install_with_progress(source, directory, temporary, &|_| ()).await
     }
 
-    /// Like [`Installer::install`]; `progress` is told how far it is.
+    /// Like [`Installer::install`]; `progress` receives the progress.
     ///
     /// # Errors
     /// [`Error`]; what is below the directory is then of no use.
@@ -349,10 +350,11 @@ impl Installer {
         }
     }
 
-    /// The installer that puts right what has other bytes than were installed; `None` where this one does.
+    /// The installer that repairs files with changed bytes; `None` where this one does.
     ///
-    /// uv links files of its cache into environments, so that a file which was changed there is changed in the cache, too:
-    /// uv's part of the cache is emptied, or not used while another installation needs it. npm compares what it takes.
+    /// uv links files of its cache into environments, so that a file that was changed there is changed in the cache as
+    /// well: uv's cache is emptied, or not used while another installation needs it. npm verifies what it takes from
+    /// its cache.
     #[must_use]
     pub(crate) fn after_change(&self, kind: Kind) -> Option<Self> {
         let cache = self.packages.as_ref().filter(|_| kind == Kind::Uvx)?;

@@ -21,8 +21,8 @@ use acp_registry_core::upstream::npm::{Bin, commands, file_of_command};
 /// The largest `package.json` that is read, in bytes.
 const PACKAGE_FILE_LIMIT: u64 = 8 << 20;
 
-/// How npm is told to install. At this level of words, whatever the person has configured, it names the scripts that it has
-/// not run, and each answer, which says how far it is.
+/// The flags for npm. This log level, which overrides the person's configuration, makes npm name the scripts that it
+/// has not run, and each answer, from which the progress is read.
 const FLAGS: &[&str] = &[
     "--location=project", "--loglevel=http", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier",
     "--prefix",
@@ -34,11 +34,11 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     let (installer, directory) = (work.installer, work.directory);
     let (name, version) = exact(package)?;
     let (npm, node) = (find(installer, "npm")?, find(installer, "node")?);
-    // npm 12 runs no install script that this file does not allow. The manifest vouches for the package that it names.
+    // npm 12 runs only the install scripts that this file allows. The manifest vouches for the package that it names.
     write(&directory.join("package.json"), &manifest(&name, &version))?;
     let spec = [format!("{name}@{version}")];
     let (command, more, specs): (_, &[&str], &[String]) = match &work.expected.packages {
-        // By the list, and nothing else.
+        // Installs exactly the packages of the list.
         Some(packages) => {
             write(&directory.join("package-lock.json"), packages)?;
             ("ci", &["--omit-lockfile-registry-resolved"], &[])
@@ -116,7 +116,7 @@ fn refused(error: Error, name: &str, package: &str) -> Error {
     }
 }
 
-/// How npm is asked whether it runs install scripts.
+/// The flags that ask npm whether it runs install scripts.
 const ASK: [&str; 4] = ["config", "get", "ignore-scripts", "--no-update-notifier"];
 
 /// Whether npm is configured to run no install scripts; `None` where it does not say.
@@ -125,7 +125,7 @@ async fn ignores_scripts(npm: &Tool<'_>) -> Option<bool> {
 }
 
 impl Installer {
-    /// Whether npm would run install scripts now, as far as its configuration goes. What is needed on the way goes below
+    /// Whether npm would run install scripts now, as far as its configuration goes. Temporary files are made below
     /// `temporary`.
     pub(crate) async fn runs_scripts(&self, temporary: &Path) -> bool {
         let Ok(program) = find(self, "npm") else { return false };
@@ -153,32 +153,32 @@ pub(super) fn find(installer: &Installer, program: &'static str) -> Result<PathB
     installer.environment.find(program).ok_or(Error::MissingRuntime { program, remedy: remedy::NODE })
 }
 
-/// What a script tells Node.js on its first line; `None` when something else is to run it.
+/// The flags for Node.js on the first line of a script; `None` when something else runs the script.
 fn flags_of_node(line: &str) -> Option<Vec<String>> {
     let mut words = line.split_whitespace().skip_while(|word| word.ends_with("/env") || *word == "-S");
     let program = words.next()?.rsplit('/').next()?;
     (program == "node").then(|| words.map(ToOwned::to_owned).collect())
 }
 
-/// The integrity value by which npm has compared a package, from its own notes.
+/// The integrity value that npm has compared a package with, from npm's own records.
 fn integrity(name: &str, directory: &Path) -> Option<String> {
     super::closure::integrity_in(&notes(directory)?, name)
 }
 
-/// npm's own notes of what it has installed.
+/// npm's own records of what it has installed.
 fn notes(directory: &Path) -> Option<Vec<u8>> {
     let directory = directory.canonicalize().ok()?;
     read_bounded(&directory.join("node_modules/.package-lock.json"), &directory, PACKAGE_FILE_LIMIT).ok()
 }
 
-/// What is asked of a package's `package.json`.
+/// The members of a package's `package.json` that are used.
 struct Own {
     bin: Option<Box<RawValue>>,
     engines: Option<Box<RawValue>>,
 }
 
 impl Own {
-    /// The range of Node.js versions that the package asks for.
+    /// The range of Node.js versions that the package requires.
     fn node(&self) -> Option<String> {
         let [node] = json::members_of(self.engines.as_deref(), ["node"]);
         json::text(node).map(Into::into)

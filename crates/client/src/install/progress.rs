@@ -4,12 +4,12 @@
 pub enum Progress {
     /// A download begins; how many bytes its host announces.
     Downloading(Option<u64>),
-    /// So many more bytes have come.
+    /// This many more bytes were received.
     Received(u64),
     /// The archive is being unpacked.
     Unpacking,
     /// The package manager of this name was started.
     Running(&'static str),
-    /// It is this far: in short words, without hidden characters.
+    /// The progress of the package manager, in a few words without hidden characters.
     Phase(&'static str, String),
 }

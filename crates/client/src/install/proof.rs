@@ -1,11 +1,11 @@
-//! By what is known that the bytes are the right ones.
+//! How the bytes were verified.
 
 use std::fmt;
 use std::str::FromStr;
 
 use acp_registry_core::digest::Sha256;
 
-/// Who has said what the bytes must be.
+/// Where the expected digest comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Verified {
@@ -19,7 +19,7 @@ pub enum Verified {
     Npm,
     /// The Python package index, over a connection that cannot be tampered with.
     Pypi,
-    /// None: the bytes are what the host has sent.
+    /// Nowhere: the bytes are what the host has sent.
     None,
 }
 
@@ -39,7 +39,7 @@ impl Verified {
 }
 
 impl Verified {
-    /// Who that is, in a sentence.
+    /// The source, as a part of a sentence.
     pub(super) fn speaker(self) -> &'static str {
         match self {
             Self::Manifest => "the manifest",
@@ -71,10 +71,10 @@ impl FromStr for Verified {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Proof {
-    /// Who has said what they must be.
+    /// Where the expected digest comes from.
     pub verified: Verified,
-    /// SHA-256 of the archive; `None` for packages.
+    /// SHA-256 of the archive, in lower-case hexadecimal; `None` for packages.
     pub sha256: Option<Sha256>,
-    /// Integrity value of the package, as npm writes it; `None` where the package manager tells none.
+    /// Integrity value of the package, as npm writes it; `None` where the package manager reports none.
     pub integrity: Option<String>,
 }

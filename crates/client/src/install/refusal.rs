@@ -1,11 +1,11 @@
-//! Package managers that refuse to install because of a runtime, recognised by their own words.
+//! Package managers that refuse to install because of a runtime, recognised by their output.
 
 use serde_json::Value;
 
 use super::engines::Shortfall;
 
-/// npm ended because a package wants another Node.js: by `engine-strict`, or in an install script after npm had warned.
-/// `name` is the package that the manifest names.
+/// npm failed because a package requires another Node.js: by `engine-strict`, or in an install script after npm had
+/// warned. `name` is the package that the manifest names.
 pub(super) fn of_node(stderr: &str, name: &str) -> Option<Shortfall> {
     let shortfall = |wanted: &str, found: &str| Shortfall {
         runtime: "Node.js",
@@ -21,7 +21,7 @@ pub(super) fn of_node(stderr: &str, name: &str) -> Option<Shortfall> {
         };
         return Some(shortfall(&node("notsup Required:")?, &node("notsup Actual:")?));
     }
-    // Only a script of the package can have failed because of the version; a download cannot.
+    // Only a script of the package can fail because of the version; a download cannot.
     if !stderr.contains("npm error command ") {
         return None;
     }
@@ -35,7 +35,7 @@ pub(super) fn of_node(stderr: &str, name: &str) -> Option<Shortfall> {
     Some(shortfall(node("required:")?, node("current:")?))
 }
 
-/// uv found that a package wants another Python than the one that it would use.
+/// uv found that a package requires a Python other than the one that it would use.
 pub(super) fn of_python(stderr: &str) -> Option<Shortfall> {
     // uv folds long sentences.
     let words: Vec<&str> = stderr.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! Whether two manifests mean the same package.
+//! Whether two manifests name the same package.
 
 use super::Kind;
 use acp_registry_core::manifest::{NpmSpec, PypiSpec};

@@ -14,7 +14,7 @@ const NAMED: usize = 20;
 /// How many packages of npm's notes are looked at.
 const PACKAGES: usize = 100_000;
 
-/// npm's setting by which it runs no install script at all.
+/// npm's setting that turns install scripts off.
 const SETTING: &str = "ignore-scripts";
 
 /// The variable that sets the same, and counts for more than npm's files.
@@ -26,8 +26,8 @@ pub(super) const VARIABLE: &str = "npm_config_ignore_scripts";
 pub struct ScriptsNotRun {
     /// The packages, each with its version. Printable.
     pub packages: Vec<String>,
-    /// What forbids npm to run any: its setting `ignore-scripts`, or the variable `npm_config_ignore_scripts`; `None` where
-    /// npm asks for leave for each package.
+    /// What keeps npm from running any: its setting `ignore-scripts`, or the variable `npm_config_ignore_scripts`;
+    /// `None` where npm asks for permission for each package.
     pub ignored_by: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl ScriptsNotRun {
         format!("npm has not run the install scripts of {packages}{why}")
     }
 
-    /// How an agent is installed with its scripts; `None` where no setting stands in the way.
+    /// How to install an agent with its scripts; `None` if no setting forbids them.
     #[must_use]
     pub fn remedy(&self, id: &str) -> Option<String> {
         let install = format!("`acp-registry install {}`", quote(id).trim_matches('`'));
@@ -66,7 +66,8 @@ impl ScriptsNotRun {
     }
 }
 
-/// The packages with an install script, each with its version, that are below a directory by npm's own notes. Printable.
+/// The packages with an install script, each with its version, that are below a directory according to npm's own
+/// records. Printable.
 pub(super) fn listed(notes: &[u8], directory: &Path) -> Vec<String> {
     let Ok([packages]) = json::members(notes, ["packages"]) else { return Vec::new() };
     let packages: Option<Object<'_, PACKAGES>> = json::object(packages);
@@ -82,7 +83,7 @@ pub(super) fn listed(notes: &[u8], directory: &Path) -> Vec<String> {
     named.take(NAMED).collect()
 }
 
-/// The packages, each with its version, whose install scripts npm has blocked, in npm's own words on stderr. Printable.
+/// The packages, each with its version, whose install scripts npm has blocked, according to its stderr. Printable.
 ///
 /// Since npm 12, scripts run only where `allowScripts` of the root `package.json` allows them; npm 11 gives the same
 /// list with other words before it, and runs them.

@@ -101,7 +101,7 @@ impl<'a> Tool<'a> {
         Err(Error::Tool(Box::new(failure)))
     }
 
-    /// The proxies that it uses. npm's own settings count for more than the variables of the system.
+    /// The proxies that it uses. npm's own settings override the variables of the system.
     fn proxies(&self) -> Proxies {
         let get = |name: &str| self.environment.get(name)?.to_str().map(ToOwned::to_owned);
         let own: fn(&str) -> &'static [&'static str] = |name| match name {
@@ -125,14 +125,15 @@ impl<'a> Tool<'a> {
     }
 }
 
-/// The directory whose disk has least space: after a failure, package managers may have removed what filled it.
+/// The directory whose disk has the least space. After a failure, package managers may have removed the files that
+/// filled it.
 fn fullest(places: Vec<PathBuf>) -> Option<PathBuf> {
     let first = places.first().cloned();
     let known = places.into_iter().filter_map(|place| Some((available(&place)?, place)));
     known.min_by_key(|(bytes, _)| *bytes).map(|(_, place)| place).or(first)
 }
 
-/// Whether npm could not unpack some file, which it only warns of: a full disk looks like that.
+/// Whether npm could not unpack a file. It only warns of that, and a full disk is a usual cause.
 fn is_broken(stderr: &str) -> bool {
     stderr.lines().any(|line| line.to_ascii_lowercase().starts_with("npm warn tar tar_entry_error"))
 }

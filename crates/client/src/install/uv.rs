@@ -38,14 +38,14 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
                 let Some(shortfall) = shortfall(&error) else {
                     return Err(absent(error, package, directory, build, &uv).await);
                 };
-                // As uvx does: with a Python of this machine, or one that uv fetches, that the package wants.
+                // Like uvx: with a Python of this machine that the package accepts, or one that uv fetches.
                 let again = uv.run(install.iter().chain(&["--python", &shortfall.wanted, "--", &spec])).await;
                 again.map_err(|again| refused_again(again, error, package))?;
             }
             let names = list(&programs)?;
             (programs, names)
         }
-        // By the list, and nothing else.
+        // Installs exactly the packages of the list.
         Some(packages) => {
             write(&directory.join("packages.txt"), packages)?;
             let place = directory.join("tools");
@@ -70,12 +70,12 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     Ok(Placed { program, interpreter: None, proof, remarks })
 }
 
-/// What keeps uv from building packages, which runs their code, unless that is allowed.
+/// The flags that keep uv from building packages, which runs their code, unless that is allowed.
 pub(super) fn build_flags(installer: &Installer) -> &'static [&'static str] {
     if installer.allow_build { &[] } else { &["--no-build"] }
 }
 
-/// How Python falls short of what a package wants, where uv has refused it for that.
+/// How Python falls short of what a package requires, if uv has refused it for that.
 fn shortfall(error: &Error) -> Option<Shortfall> {
     if let Error::Tool(failure) = error { refusal::of_python(&failure.stderr) } else { None }
 }
@@ -101,7 +101,8 @@ pub(super) fn refused(error: Error, package: &str) -> Error {
 /// What is wrong with a package without commands, as the rest of a sentence.
 const NO_COMMAND: &str = "has no command, so that uvx has nothing to start";
 
-/// What a second failure means, when uv was to use a Python that the package wants: without one, the first counts.
+/// What the failure of a second attempt means, with a Python that the package accepts; if there is no such Python, the
+/// first failure is reported.
 fn refused_again(again: Error, first: Error, package: &str) -> Error {
     let has_python = again.stderr().lines().any(|line| line.trim_start().starts_with("Resolved "));
     refused(if has_python || refusal::is_of_build(again.stderr()) { again } else { first }, package)
@@ -150,7 +151,7 @@ pub(super) fn find(installer: &Installer) -> Result<PathBuf, Error> {
     installer.environment.find("uv").ok_or(Error::MissingRuntime { program: "uv", remedy: remedy::UV })
 }
 
-/// The commands that a package itself brings, from its own notes: an environment has those of all its packages.
+/// The commands of the package itself, from its own records: the environment has those of all packages.
 fn commands(directory: &Path, package: &str) -> Result<Vec<String>, Error> {
     let tools = directory.join("tools");
     let libraries = if cfg!(windows) {
@@ -198,7 +199,7 @@ fn list(folder: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// The wanted command, or else chooses as `uvx` does: the program named like the package, or else the only one.
+/// The wanted command; if none is named, the choice of `uvx`: the program named like the package, or else the only one.
 fn choose(package: &str, wanted: Option<&str>, mut programs: Vec<String>) -> Result<String, String> {
     let plain = |name: &str| name.trim_end_matches(".exe").to_ascii_lowercase().replace(['_', '.'], "-");
     let shown = |names: &[String]| names.iter().take(5).map(|name| quote(name)).collect::<Vec<_>>().join(", ");

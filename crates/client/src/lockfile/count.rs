@@ -1,4 +1,5 @@
-//! How many keys and values a TOML text has, before it is read: its parser takes up to a hundred times the size of the text.
+//! Counts the keys and values of a TOML text before it is parsed: the parser takes up to a hundred times the size of
+//! the text.
 
 /// How many keys, values and tables a text has at most, by the signs outside strings and comments.
 pub(super) fn signs(text: &str) -> usize {
@@ -26,7 +27,7 @@ fn behind_string(quote: u8, text: &[u8]) -> &[u8] {
         return &text[1..];
     }
     let is_long = text.starts_with(&long[1..]);
-    // A string without an end ends with its line, unless it is of the form that may have several.
+    // A string without an end ends with its line, unless it is a multi-line string.
     let end = if is_long { &long[..] } else { &long[..1] };
     let mut at = if is_long { 2 } else { 0 };
     while at < text.len() {

@@ -98,7 +98,7 @@ pub struct LockedArchive {
     /// Its SHA-256; `None` where it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// Who has said so: `manifest`, `github`, or `none` for whatever its host has sent.
+    /// Where the digest comes from: `manifest`, `github`, or `none` for the bytes that the host has sent.
     pub verified: String,
     /// Program to start.
     pub cmd: String,
@@ -110,7 +110,7 @@ pub struct LockedArchive {
     pub env: BTreeMap<String, String>,
 }
 
-/// A package with all that it needs.
+/// A package with its dependencies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockedPackage {
@@ -177,7 +177,8 @@ impl LockFile {
     /// Writes the file, in one step.
     ///
     /// # Errors
-    /// [`PathError`], also when it would be larger than what is read; the old file is then still there.
+    /// [`PathError`] when it cannot be written, or would be larger than the limit for reading; the old file is
+    /// kept.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), PathError> {
         let path = path.as_ref();
         let text = self.text();
@@ -192,7 +193,7 @@ impl LockFile {
 }
 
 impl Locked {
-    /// Refuses lists that would make npm or uv do something else than fetch packages by their digests.
+    /// Refuses lists that would make npm or uv do anything other than fetch packages by their digests.
     fn check(&self) -> Result<(), String> {
         if let Some(list) = self.npx.as_ref().and_then(|npx| npx.packages.as_deref()) {
             packages::check_npm(list)?;
@@ -202,7 +203,7 @@ impl Locked {
         uvx.packages.as_deref().map_or(Ok(()), packages::check_uv)
     }
 
-    /// This as something that can be planned with.
+    /// The entry as an offer, from which a plan can be made.
     #[must_use]
     pub fn offer(&self) -> Offer {
         let pairs = |env: &BTreeMap<String, String>| env.clone().into_iter().collect::<Vec<_>>();

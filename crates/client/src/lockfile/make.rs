@@ -1,4 +1,4 @@
-//! From an offer to what a lock file says of it.
+//! Makes the entry of a lock file from an offer.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,22 +14,22 @@ use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::{BinaryTarget, Package};
 use acp_registry_core::net::{FetchError, Hashing};
 
-/// Finds out what makes a version the same everywhere.
+/// Finds the digests that pin a version.
 pub struct Locker<'a> {
     /// Asks the package managers, GitHub and the hosts of archives.
     pub installer: &'a Installer,
     /// Where package managers may work.
     pub temporary: &'a Path,
-    /// An earlier lock file: what it says of an address stays so.
+    /// An earlier lock file, whose digests of the same addresses are kept.
     pub earlier: Option<&'a LockFile>,
     /// What is installed of the agent.
     pub installed: &'a [Version],
 }
 
 impl Locker<'_> {
-    /// Locks an offer for every platform. The digest of an archive is the manifest's, else the earlier lock file's, else
-    /// GitHub's, else that of what is installed; and where there is none, the archive is fetched to know it. What could not
-    /// be found out is missing in the result, and is told in the notes.
+    /// Locks an offer for every platform. The digest of an archive is taken from the manifest, the earlier lock file,
+    /// GitHub or the installed version, in this order; if none has it, the archive is fetched. Digests that could not
+    /// be found are missing in the result, and the notes say why.
     pub async fn lock(&self, id: &str, offer: &Offer) -> (Locked, Vec<String>) {
         let mut notes = Vec::new();
         let mut locked =

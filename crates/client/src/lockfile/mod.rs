@@ -1,8 +1,8 @@
-//! LOCK: versions with everything that says which bytes they are, as a file that makes an installation the same elsewhere.
+//! LOCK: versions with the digests of their files, in a file that gives the same installation elsewhere.
 //!
 //! * [`LockFile`]: the file
-//! * [`Locked`], [`LockedArchive`], [`LockedPackage`]: what it says of an agent
-//! * [`Locker`]: from an offer to that
+//! * [`Locked`], [`LockedArchive`], [`LockedPackage`]: its entry for an agent
+//! * [`Locker`]: makes an entry from an offer
 
 mod count;
 mod form;

@@ -17,11 +17,11 @@ const SESSION: Duration = Duration::from_mins(1);
 pub enum Status {
     /// The agent can be used.
     SignedIn,
-    /// Nothing speaks against it, but nothing has shown that the agent can be used either.
+    /// It is not known whether the agent can be used.
     Unconfirmed,
-    /// The agent says that it has forgotten the person.
+    /// The agent says that the person is signed out.
     SignedOut,
-    /// It did not come to that.
+    /// The attempt failed.
     Failed,
 }
 
@@ -29,10 +29,10 @@ pub enum Status {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Needed {
-    /// What the method says of it.
+    /// The method's description of it.
     #[serde(flatten)]
     pub variable: Variable,
-    /// Whether the agent gets a value for it now. What that is, is not shown.
+    /// Whether the agent gets a value for it now. The value is not shown.
     #[serde(rename = "set")]
     pub is_set: bool,
 }
@@ -47,7 +47,7 @@ pub struct Attempt {
     pub version: String,
     /// Its state now.
     pub status: Status,
-    /// Why it failed, as a word that stays the same.
+    /// Why it failed, as a word that does not change between versions.
     pub reason: Option<&'static str>,
     /// The same as a sentence. Printable.
     pub message: String,
@@ -57,7 +57,7 @@ pub struct Attempt {
     pub method: Option<AuthMethod>,
     /// The variables that it wants.
     pub variables: Vec<Needed>,
-    /// Where their values are to be had.
+    /// Where to get their values.
     pub link: Option<String>,
     /// What the agent answers to `session/new`, if it was asked.
     pub session: Option<Probe>,
@@ -92,7 +92,7 @@ impl Attempt {
         self.help = Some(help.into());
     }
 
-    /// Notes which variables the person sets. Returns whether all that are wanted have a value.
+    /// Notes which variables the person sets. Returns whether all required ones have a value.
     pub fn ask_for_variables(
         &mut self,
         variables: Vec<Variable>,
@@ -112,7 +112,7 @@ impl Attempt {
         false
     }
 
-    /// Asks the agent to sign the person in by a method, and then for a session. `limit` is for each of both.
+    /// Asks the agent to sign the person in by a method, and then for a session. `limit` is for each request.
     pub async fn sign_in(&mut self, conversation: &mut Conversation, method: &AuthMethod, limit: Duration) {
         let reply = conversation.authenticate(&method.id, limit).await;
         match reply.probe {
@@ -142,8 +142,8 @@ impl Attempt {
         }
     }
 
-    /// An agent that reads keys from variables uses them with the first prompt: that it opens a session shows that they are
-    /// there, and not that they are accepted.
+    /// An agent that reads keys from variables uses them with the first prompt: an open session shows that they are
+    /// set, not that they are accepted.
     fn doubt(&mut self, method: &AuthMethod) {
         if self.status == Status::SignedIn && method.kind == "env_var" {
             self.status = Status::Unconfirmed;
@@ -180,8 +180,8 @@ impl Attempt {
         }
     }
 
-    /// Asks the agent to sign the person out, and then for a session, which it should refuse. `limit` is for each of
-    /// both.
+    /// Asks the agent to sign the person out, and then for a session, which it should refuse. `limit` is for each
+    /// request.
     pub async fn sign_out(&mut self, conversation: &mut Conversation, limit: Duration) {
         let features = &conversation.handshake().features;
         let has_sessions = features.has("session");

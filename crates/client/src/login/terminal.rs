@@ -6,25 +6,24 @@ use crate::store::{Launch, Version};
 use acp_registry_core::text::printable;
 use acp_registry_protocol::handshake::TerminalWay;
 
-/// The method wants another program than the agent's own to be started.
+/// The method names a program other than the agent's own.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the method wants another program than the agent's own to be started: {}", shown(command))]
 pub struct Stranger {
     command: String,
 }
 
-/// The whole command line, for people who trust it.
+/// The whole command line, for a person to run.
 fn shown(command: &str) -> String {
     let cut: String = command.chars().take(1000).collect();
     printable(&cut).into_owned()
 }
 
-/// How the agent's program is started to sign the person in: with the method's arguments and variables behind those
-/// that it always gets.
+/// How the agent's program is started to sign the person in: with its usual arguments and variables, then those of the
+/// method.
 ///
-/// A method that hides below `_meta` names a whole command line. It counts only as far as that names the agent's own
-/// program, and gives the arguments that take the place of the usual ones: what is started is always what was
-/// installed.
+/// A method below `_meta` names a whole command line. It is accepted only if its program is the agent's own; its
+/// arguments then replace the usual ones. The program that is started is always the installed one.
 ///
 /// # Errors
 /// [`Stranger`]
@@ -33,7 +32,7 @@ pub fn in_terminal(version: &Version, launch: Launch, way: TerminalWay) -> Resul
     let TerminalWay { command, args: mut more, env: variables } = way;
     if let Some(command) = command {
         let own = version.program();
-        // What comes before the arguments of the manifest: what an interpreter needs.
+        // The arguments of the interpreter, which come before those of the manifest.
         let usual = args.len().saturating_sub(version.receipt.args.len());
         let is_interpreter = usual > 0 && (is_same(&command, &program) || is_named(&command, &program));
         if is_interpreter && more.first().is_some_and(|file| is_same(file, &own)) {
@@ -56,7 +55,7 @@ fn is_same(path: &str, file: &Path) -> bool {
     path.is_absolute() && matches!((path.canonicalize(), file.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Whether a path, which may be on no machine but its author's, ends with the name of this file.
+/// Whether a path, which may exist on its author's machine only, ends with the name of this file.
 fn is_named(path: &str, file: &Path) -> bool {
     Path::new(path).file_name().is_some_and(|name| Some(name) == file.file_name())
 }

@@ -1,4 +1,4 @@
-//! From what is offered to one plan.
+//! Chooses one plan from the offers.
 
 use super::{Error, Host, Offer, Origin, Plan};
 use crate::install::{Expected, Kind, Source};
@@ -25,10 +25,10 @@ impl Wanted {
     }
 }
 
-/// Chooses among offers, of which the first one is meant when no version is asked for.
+/// Chooses among offers; the first one when no version is asked for.
 ///
-/// Without a wish, an archive for the platform comes first, then `npx`, then `uvx`, each only if what it needs is there;
-/// where programs lack their loader, packages come before archives.
+/// If no kind is asked for, an archive for the platform comes first, then `npx`, then `uvx`, each only if the programs
+/// that it needs are installed. On machines without the usual loader for Linux programs, packages come before archives.
 ///
 /// # Errors
 /// [`Error`].
@@ -83,8 +83,8 @@ pub fn resolve(offers: &[Offer], wanted: &Wanted, host: &Host) -> Result<Plan, E
     })
 }
 
-/// The offer of the wanted version: as it is installed or locked, or else that of the index with another version of its
-/// packages.
+/// The offer of the wanted version: the installed or locked one, or else the index's offer with its packages in that
+/// version.
 ///
 /// # Errors
 /// [`Error::UnknownVersion`].

@@ -14,7 +14,7 @@ pub enum Error {
         version: String,
         /// The versions that are known.
         known: Vec<String>,
-        /// Whether the agent has packages at all, of which any version could be had.
+        /// Whether the agent has packages, of which any version can be installed.
         has_packages: bool,
     },
     /// The agent is not made for the platform.

@@ -21,7 +21,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Looks at this machine; `environment` tells where programs are.
+    /// Examines this machine; programs are looked for in `environment`.
     #[must_use]
     pub fn detect(environment: &Environment) -> Self {
         let platform = Platform::host();
@@ -40,7 +40,7 @@ impl Host {
         }
     }
 
-    /// What an installation of this kind lacks here: a program, and how to get it.
+    /// The program that an installation of this kind needs and that is missing here, and how to get it.
     pub(super) fn lacks(&self, kind: Kind) -> Option<(&'static str, &'static str)> {
         match kind {
             Kind::Npx if !self.has_npm => Some(("npm", remedy::NODE)),

@@ -1,11 +1,11 @@
-//! RESOLVE: an agent's id to one concrete plan: which version, for which platform, from where, by which runtime.
+//! RESOLVE: makes a plan from an agent's id: version, platform, source and runtime.
 //!
 //! * [`Wanted`]: what is asked for
-//! * [`Offer`]: a version and the ways to get it, from an index, a lock file, or what is installed
+//! * [`Offer`]: a version and its distributions, from an index, a lock file, or what is installed
 //! * [`Host`]: what the machine can run
-//! * [`resolve()`]: the [`Plan`], or an [`Error`] that says what there is instead
+//! * [`resolve()`]: the [`Plan`], or an [`Error`] that names the alternatives
 //!
-//! Nothing is guessed: what is missing is named, with the way to get it.
+//! Nothing is guessed: the error names what is missing, and how to get it.
 //!
 //! ```
 //! use acp_registry_client::index::Index;

@@ -1,4 +1,4 @@
-//! Versions, and the ways to get them.
+//! Versions, and their distributions.
 
 use crate::install::Expected;
 use acp_registry_core::manifest::{
@@ -14,21 +14,21 @@ pub enum Origin {
     Preview,
     /// A lock file.
     Lock,
-    /// What is installed.
+    /// An installed version.
     Installed,
 }
 
-/// One version of an agent, and the ways to get it.
+/// One version of an agent, and its distributions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Offer {
-    /// Where this is known from.
+    /// Where the offer comes from.
     pub origin: Origin,
     /// The version.
     pub version: String,
     /// The ways to get it.
     pub distribution: Distribution,
-    /// What is known beforehand of the bytes, by kind and platform.
+    /// The digests that are known before anything is fetched, by kind and platform.
     pub expected: Vec<(String, Expected)>,
     /// SHA-256 of the index that this is from.
     pub index_sha256: Option<String>,
@@ -53,8 +53,8 @@ impl Offer {
             || matches!((Version::parse(&self.version), Version::parse(version)), (Some(a), Some(b)) if a == b)
     }
 
-    /// The same packages in another version, with the command and the arguments of this one; archives have an address for one
-    /// version only, and the day of `exclude_newer` was chosen for one.
+    /// The same packages in another version, with the command and the arguments of this one. Archives are left out,
+    /// since their addresses are for one version, and so is the day of `exclude_newer`.
     pub(super) fn in_version(&self, version: &str) -> Self {
         let npx = self.distribution.npx.as_ref().and_then(|package| npm_in_version(package, &self.version, version));
         let uvx = self.distribution.uvx.as_ref().and_then(|package| pypi_in_version(package, &self.version, version));
@@ -67,7 +67,7 @@ impl Offer {
     }
 }
 
-/// `None` where the package has a version of its own, which says nothing of any other.
+/// `None` where the version of the package differs from that of the agent: the package's other version is then unknown.
 fn npm_in_version(package: &Package, from: &str, to: &str) -> Option<Package> {
     let spec: NpmSpec = package.package.parse().ok()?;
     let is_same = matches!(&spec.pin, Pin::Exact(version) if version == from);

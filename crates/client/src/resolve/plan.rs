@@ -3,7 +3,7 @@ use crate::install::{Expected, Kind, Source};
 use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::{AgentId, Platform, extension};
 
-/// What is to be installed, to the last detail.
+/// What is installed, with all details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Plan {
@@ -15,11 +15,11 @@ pub struct Plan {
     pub platform: Option<Platform>,
     /// What the manifest names.
     pub source: Source,
-    /// What is known beforehand of the bytes.
+    /// The digests that are known before anything is fetched.
     pub expected: Expected,
     /// Whether its kind of distribution was asked for, and not chosen.
     pub is_kind_wanted: bool,
-    /// Where this is known from.
+    /// Where the offer comes from.
     pub origin: Origin,
     /// SHA-256 of the index that this is from.
     pub index_sha256: Option<String>,
@@ -32,8 +32,8 @@ impl Plan {
         self.source.kind()
     }
 
-    /// A name for what is installed: the same for the same bytes, and fit for a folder. It has the version, and a part of
-    /// the digest over everything that says where the bytes come from.
+    /// A name for the folder of the version: equal for equal bytes. It consists of the version and a part of the digest
+    /// of everything that says where the bytes come from.
     #[must_use]
     pub fn folder(&self) -> String {
         let platform = self.platform.map_or("-", Platform::as_str);
@@ -47,7 +47,7 @@ impl Plan {
         };
         let parts = [&self.version, self.kind().as_str(), platform, self.source.name(), cmd];
         let mut parts = parts.join("\n");
-        // Both are parts only where they are there, so that the folders of all other packages keep their names.
+        // Both are included only where they are set, so that the folders of other packages keep their names.
         for (name, value) in [extension::COMMAND, extension::EXCLUDE_NEWER].iter().zip(extensions) {
             if let Some(value) = value {
                 parts.push_str(&format!("\n{name} {value}"));

@@ -37,7 +37,7 @@ pub enum Error {
     /// There is no HTTP client.
     #[error(transparent)]
     Client(#[from] Problem),
-    /// Nothing may be sent, and something would have to be.
+    /// A request is needed, and the session is offline.
     #[error("{id} {version} {problem}, and {work} it needs the network")]
     Offline {
         /// The agent.
@@ -85,7 +85,7 @@ pub enum Error {
         /// What the system says.
         error: io::Error,
     },
-    /// There is no place for a handshake.
+    /// The directory for the handshake cannot be made.
     #[error(transparent)]
     Setup(#[from] SetupError),
     /// A directory cannot be read or written.

@@ -1,4 +1,4 @@
-//! Which installed version is meant, and whether it may be started.
+//! Finds an installed version, and decides whether it may be started.
 
 use super::{Error, Named, Session};
 use crate::install::Kind;
@@ -6,8 +6,8 @@ use crate::store::Version;
 use acp_registry_core::manifest;
 
 impl Session {
-    /// The installed version that is named: without a version, the one that is started. `None` also for `ID@latest`, which
-    /// only the index knows.
+    /// The installed version that is named; if no version is named, the current one. `None` for `ID@latest`, which only
+    /// the index knows.
     ///
     /// # Errors
     /// [`Error::Store`] when that cannot be seen.

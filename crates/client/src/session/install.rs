@@ -1,4 +1,4 @@
-//! Installing what was planned, and asking whether it answers.
+//! Installs what was planned, and checks that the agent answers.
 
 use std::env;
 use std::time::Duration;
@@ -18,31 +18,31 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Request {
-    /// What.
+    /// The plan.
     pub plan: Plan,
     /// Whether the agent stays at this version from now on.
     pub pin: Pin,
-    /// Which version is started from now on.
+    /// Which version becomes the current one.
     pub start: Start,
-    /// Whether it is installed although it is there and seems undamaged.
+    /// Whether it is installed even if it is there and seems undamaged.
     pub again: bool,
 }
 
 impl Request {
-    /// Installs the plan, and starts it from now on. A pin stays as it is.
+    /// Installs the plan, and makes it the current version. A pin is kept.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         Self { plan, pin: Pin::Keep, start: Start::This, again: false }
     }
 }
 
-/// What an installation tells while it runs.
+/// Reports of a running installation.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// How far it is.
+    /// Its progress.
     Progress(Progress),
-    /// Another process changes the same agent: this one, in its own words.
+    /// Another process changes the same agent; this is its description of itself.
     Waiting(&'a str),
 }
 
@@ -62,7 +62,7 @@ impl Session {
     /// Installs what was planned, unless it is there already. When the future is dropped, everything is as before.
     ///
     /// # Errors
-    /// [`Error`]; everything is then as before.
+    /// [`Error`]; nothing has changed then.
     pub async fn install(
         &self,
         request: &Request,
@@ -76,7 +76,7 @@ impl Session {
             return Err(Error::OtherPlatform { id: plan.id.to_string(), kind: plan.kind().as_str() });
         }
         let mut installer = self.installer(plan.platform)?;
-        // Allowed once, it stays so for the agent's next versions.
+        // A permission that was given once holds for the agent's later versions.
         installer.allow_build |= self.store.versions(&plan.id)?.iter().any(|version| version.receipt.may_build);
         let again = request.again || self.may_run_scripts_now(plan, &installer).await?;
         let progress = |progress| on_event(Event::Progress(progress));
@@ -92,7 +92,7 @@ impl Session {
         Ok(if again { self.store.install_again(&order).await } else { self.store.install(&order).await }?)
     }
 
-    /// Without the network, only what is there and intact counts as installed.
+    /// Offline, only an intact version counts as installed.
     fn refuse_offline(&self, plan: &Plan, again: bool) -> Result<(), Error> {
         let there = self.store.installed(plan)?;
         if !again && there.as_ref().is_some_and(Version::is_intact) {
@@ -113,14 +113,14 @@ impl Session {
         Ok(lacks_scripts && !self.options.is_offline && installer.runs_scripts(&env::temp_dir()).await)
     }
 
-    /// Starts an agent that was just installed, sends `initialize`, and writes down whether it answers; `None` where there is
-    /// nothing to learn: it was there and has answered before, or is for another platform. An agent that does not answer
-    /// stays installed: what it lacks may be put right later.
+    /// Starts an agent that was just installed, sends `initialize`, and records whether it answers. `None` where that
+    /// is known or cannot be checked: the version was there and has answered before, or is for another platform. An
+    /// agent that does not answer stays installed.
     ///
     /// Takes up to [`PATIENCE`], twice as long where a failure may be chance.
     ///
     /// # Errors
-    /// [`Error`] when there is no place for the handshake, or the answer cannot be written down.
+    /// [`Error`] when the directory for the handshake cannot be made, or the answer cannot be recorded.
     pub async fn ask(
         &self,
         done: &mut Done,
@@ -136,7 +136,7 @@ impl Session {
         (options.timeout, options.probe) = (PATIENCE, None);
         let launcher = self.options.launcher.as_deref();
         let (answers, problem) = match doctor::speak(version, &self.environment(), launcher, &options).await? {
-            // Whether people can sign in is another question.
+            // Whether people can sign in is not checked here.
             Ok(outcome) => (outcome.handshake.protocol_version.is_some(), outcome.message.unwrap_or_default()),
             Err(problem) => (false, problem),
         };

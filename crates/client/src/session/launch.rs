@@ -20,12 +20,12 @@ pub struct Running {
     pub child: Child,
     /// Where the client writes messages of the protocol, one on each line.
     pub stdin: ChildStdin,
-    /// Where it reads those of the agent.
+    /// Where the client reads messages of the agent.
     pub stdout: ChildStdout,
     _mark: Option<File>,
 }
 
-/// Whether a variable of a manifest is handed on: what decides what runs, no manifest sets.
+/// Whether a variable of a manifest is handed on. Variables that decide what runs are not.
 #[must_use]
 pub fn may_set(name: &str, value: &str) -> bool {
     env_name::problem(name).is_none() && !value.contains('\0')
@@ -49,11 +49,12 @@ impl Session {
         launch.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into())).collect()
     }
 
-    /// Starts a version, for a client to speak the protocol to it. It runs as the person, with the environment and in the
-    /// working directory of this program.
+    /// Starts a version for a client that speaks the protocol. The agent runs as the person, with the environment and
+    /// in the working directory of this program.
     ///
     /// # Errors
-    /// [`Error`] when it is not as it was installed, other people could change it, or the system does not start it.
+    /// [`Error`] when it has changed since its installation, other people could change it, or the system does
+    /// not start it.
     pub fn start(&self, version: &Version) -> Result<Running, Error> {
         let mark = version.mark_used();
         self.refuse_unfit(version)?;

@@ -4,8 +4,8 @@
 //! * [`Options`]: which ones, and what may be sent and kept
 //! * [`Named`]: an agent as a person names it: `gemini`, `gemini@0.61.0`, `gemini@latest`
 //!
-//! What protects a person holds for every caller: only an agent that is as it was installed is started, from a directory that
-//! other people cannot change, and a manifest sets no variable that decides what runs.
+//! The safety checks hold for every caller: an agent is started only if it is unchanged since its installation and in a
+//! directory that other people cannot change, and a manifest sets no variable that decides what runs.
 
 mod error;
 mod find;

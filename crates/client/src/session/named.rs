@@ -22,7 +22,7 @@ pub struct Named {
 pub struct WrongName;
 
 impl Named {
-    /// The agent in the version that is usual: the installed one, else that of the index.
+    /// The agent in its default version: the installed one, else that of the index.
     #[must_use]
     pub fn any(id: &str) -> Self {
         Self { id: id.to_owned(), version: None, is_latest: false }
@@ -34,7 +34,7 @@ impl Named {
         Self { id: id.to_owned(), version: Some(version.to_owned()), is_latest: false }
     }
 
-    /// Whether a version is named, be it by number or as `latest`.
+    /// Whether a version is named, by number or as `latest`.
     #[must_use]
     pub fn has_version(&self) -> bool {
         self.version.is_some() || self.is_latest

@@ -15,7 +15,7 @@ impl Variables {
     /// The value of a variable.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&OsStr> {
-        // On Windows, names that differ in case alone are the same.
+        // On Windows, the case of names does not matter.
         let is_named = |known: &OsString| if cfg!(windows) { known.eq_ignore_ascii_case(name) } else { known == name };
         self.iter().find(|(known, _)| is_named(known)).map(|(_, value)| value.as_os_str())
     }
@@ -47,7 +47,7 @@ pub struct Options {
     /// The environment variables of the person: `PATH`, proxies, the configuration of npm and uv. Agents and package managers
     /// see only those of them that hold no secrets.
     pub variables: Variables,
-    /// Whether nothing may be sent.
+    /// Whether requests are forbidden.
     pub is_offline: bool,
     /// Whether the host of the index is asked although the copy is fresh.
     pub refresh: bool,

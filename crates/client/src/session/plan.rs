@@ -1,4 +1,4 @@
-//! From an agent that is named to the plan of its installation.
+//! Plans the installation of a named agent.
 
 use super::{Error, Named, Session};
 use crate::index::Index;
@@ -26,7 +26,7 @@ impl Session {
         Ok(resolve(&offers, &wanted, &host)?)
     }
 
-    /// The plan by which a version is installed again as it was, whatever the index has now; `None` for a version of a kind
+    /// The plan that installs a version again unchanged, without regard to the index; `None` for a version of a kind
     /// that this library does not know.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Session {
         Ok(pick(&self.offers(named, index)?, &self.wanted_of(named, None, index)?)?)
     }
 
-    /// What there is of an agent: in the index, and, where a version is named, installed.
+    /// The offers for an agent: those of the index and, where a version is named, the installed ones.
     ///
     /// # Errors
     /// [`Error`] when the index has no such agent.

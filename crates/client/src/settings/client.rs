@@ -6,17 +6,17 @@ use super::{Launch, SETTINGS_LIMIT};
 /// A client of the protocol, the same for every agent.
 #[derive(Debug)]
 pub struct Client {
-    /// Short name: fragment of addresses, word on the command line.
+    /// Short name, used in addresses and on the command line.
     pub id: &'static str,
     /// Name.
     pub title: &'static str,
     /// What it is.
     pub about: &'static str,
-    /// Where the settings go, as the beginning of a text that has them.
+    /// Where the settings go, as the text before them.
     pub place: &'static str,
-    /// What else to know of the settings; may be empty.
+    /// A note about the settings; may be empty.
     pub note: &'static str,
-    /// What else to know where the settings name a program without its path; may be empty.
+    /// A note for settings that name a program without its path; may be empty.
     pub path_note: &'static str,
     /// The language of the settings: `json`, `lua`, `elisp`, `sh` or `powershell`.
     pub language: &'static str,
@@ -32,7 +32,7 @@ struct Files {
     windows: &'static str,
 }
 
-/// Why there are no settings.
+/// Why the settings cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unwritable {
     /// They would be longer than [`SETTINGS_LIMIT`].
@@ -65,7 +65,7 @@ impl Client {
         })
     }
 
-    /// The settings, with a line end behind them.
+    /// The settings, with a line end.
     ///
     /// # Errors
     /// [`Unwritable`].

@@ -1,4 +1,4 @@
-//! What settings start.
+//! The program that settings start.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use acp_registry_core::text::shown;
 /// The program that starts any agent of a registry.
 pub const PROGRAM: &str = "acp-registry";
 
-/// An agent, and the program with arguments and variables that starts it.
+/// An agent, and its program with arguments and variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// The agent.
@@ -25,9 +25,8 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// The agent by its package runner, which starts a package at once: `npx`, else `uvx`. `None` for an agent of which
-    /// there are archives only: these have to be fetched first. A specification that is none would be a flag of the
-    /// runner, and counts as not there.
+    /// The agent started by its package runner: `npx`, else `uvx`. `None` for an agent with archives only, which have
+    /// to be fetched first. Invalid specifications are ignored: the runner could read them as flags.
     #[must_use]
     pub fn of_package(id: &str, name: &str, distribution: &Distribution) -> Option<Self> {
         let has_command = |package: &&Package| package.command.as_deref().is_none_or(extension::is_command);
@@ -55,7 +54,7 @@ impl Launch {
         })
     }
 
-    /// The agent by [`PROGRAM`], which also knows what to do with archives. `flags` are for `acp-registry run`.
+    /// The agent started by [`PROGRAM`], which handles archives as well. `flags` are for `acp-registry run`.
     #[must_use]
     pub fn of_run(id: &str, name: &str, flags: &[&str]) -> Self {
         let args = ["run"].into_iter().chain(flags.iter().copied()).chain([id]);
@@ -79,7 +78,7 @@ impl Launch {
     }
 }
 
-/// The name of an agent as settings have it: on one line, without hidden characters, and its id where nothing is left.
+/// The name of an agent in settings: one line without hidden characters, or its id if that leaves nothing.
 #[must_use]
 pub fn display_name(name: &str, id: &str) -> String {
     let name = shown(name, NAME_LIMIT);

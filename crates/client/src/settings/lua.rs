@@ -15,7 +15,8 @@ pub fn string(text: &str) -> String {
             c if is_hidden(c) => {
                 let mut bytes = [0; 4];
                 for byte in c.encode_utf8(&mut bytes).bytes() {
-                    // Three digits, so that a digit that follows is not taken for one more. Writing to a String cannot fail.
+                    // Three digits, so that a following digit is not read as a part of the number. Writing to a String
+                    // cannot fail.
                     let _ = write!(out, "\\{byte:03}");
                 }
             }
@@ -41,7 +42,7 @@ pub fn map(pairs: &[(String, String)]) -> String {
     if pairs.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", pairs.join(", ")) }
 }
 
-/// A table from strings to functions that return strings, for code that takes a bare string for more than it says.
+/// A table from strings to functions that return strings, for code that interprets plain strings.
 #[must_use]
 pub fn functions(pairs: &[(String, String)]) -> String {
     let pairs: Vec<String> = pairs

@@ -2,8 +2,8 @@
 //!
 //! * [`CLIENTS`]: the clients, each with one function that writes its settings
 //! * [`Launch`]: what is to be started
-//! * [`elisp`], [`lua`], [`powershell`], [`shell`]: serialisers, one a language: whatever a manifest holds, what comes out is
-//!   one literal or one command. JSON is written by [`acp_registry_core::json`].
+//! * [`elisp`], [`lua`], [`powershell`], [`shell`]: serialisers, one for each language: the result is one literal or
+//!   one command, whatever a manifest holds. JSON is written by [`acp_registry_core::json`].
 
 mod client;
 mod launch;
@@ -21,10 +21,10 @@ pub use text::zed_registry;
 /// The longest display name that settings have, in Unicode scalar values.
 const NAME_LIMIT: usize = 80;
 
-/// Longer settings are not for people to copy, in bytes.
+/// The longest settings that people are shown to copy, in bytes.
 pub const SETTINGS_LIMIT: usize = 16 << 10;
 
-/// Whether a shell takes the text as the name of a variable.
+/// Whether the text is a valid name of a shell variable.
 fn is_variable(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())

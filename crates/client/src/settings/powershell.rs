@@ -5,8 +5,8 @@ use acp_registry_core::text::is_hidden;
 /// Characters that end a quoted string besides the straight apostrophe.
 const APOSTROPHES: [char; 4] = ['\u{2018}', '\u{2019}', '\u{201A}', '\u{201B}'];
 
-/// A string literal, in which nothing is expanded; `None` for text with hidden characters, or with quotation marks, which
-/// older versions lose on the way to a program.
+/// A string literal, in which nothing is expanded; `None` for text with hidden characters, or with quotation marks,
+/// which older versions do not pass on to programs.
 #[must_use]
 pub fn string(text: &str) -> Option<String> {
     if text.contains(|c| c == '"' || is_hidden(c)) {
@@ -23,14 +23,14 @@ pub fn string(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// One argument: bare where that is the same.
+/// One argument, without quotes where they are not needed.
 fn argument(text: &str) -> Option<String> {
     // A leading dash with a colon or dot in it would be split in two.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) { Some(text.to_owned()) } else { string(text) }
 }
 
-/// A command with its variables; `None` where a part of it has no form.
+/// A command with its variables; `None` where a part has no literal.
 #[must_use]
 pub fn command<'a>(env: &[(String, String)], program: &str, args: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let mut out = String::new();

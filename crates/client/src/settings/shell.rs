@@ -2,7 +2,7 @@
 
 use acp_registry_core::text::is_hidden;
 
-/// One word of a command; `None` where no readable form keeps it, which is when it holds hidden characters.
+/// One word of a command; `None` for text with hidden characters, which has no readable form.
 #[must_use]
 pub fn word(text: &str) -> Option<String> {
     if text.contains(is_hidden) {
@@ -15,7 +15,7 @@ pub fn word(text: &str) -> Option<String> {
     Some(format!("'{}'", text.replace('\'', r"'\''")))
 }
 
-/// A command with its variables; `None` where a word of it has no readable form, or a name is none.
+/// A command with its variables; `None` where a word has no readable form, or a variable's name is not valid.
 #[must_use]
 pub fn command<'a>(env: &[(String, String)], words: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let variables =

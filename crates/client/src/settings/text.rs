@@ -1,10 +1,10 @@
-//! The text of the settings, one function a client.
+//! The text of the settings: one function for each client.
 
 use serde_json::{Map, json};
 
 use super::{Launch, elisp, lua, powershell, shell};
 
-/// Settings for Zed by which it takes an agent from the registry that it reads.
+/// Settings with which Zed takes an agent from its own registry.
 #[must_use]
 pub fn zed_registry(id: &str) -> String {
     acp_registry_core::json::to_string(&json!({ "agent_servers": { id: { "type": "registry" } } }))
@@ -18,7 +18,7 @@ pub(super) fn zed(launch: &Launch) -> String {
     acp_registry_core::json::to_string(&json!({ "agent_servers": { launch.id.as_str(): custom } }))
 }
 
-/// JSON in which agents are known by their names.
+/// JSON with the agents as members by their names.
 pub(super) fn named(key: &str, launch: &Launch) -> String {
     let server = Map::from_iter([(launch.name.clone(), launch.json())]);
     acp_registry_core::json::to_string(&json!({ key: server }))
@@ -32,7 +32,7 @@ pub(super) fn code_companion(launch: &Launch) -> String {
          formatted_name = {name},\n          commands = {{\n            default = {},\n          }},\n          \
          env = {},\n        }})\n      end,\n    }},\n  }},\n}})\n",
         lua::list(launch.words()),
-        // It runs a bare string that begins with `cmd:`, and replaces one that is the name of a variable.
+        // The client runs a plain string that begins with `cmd:`, and replaces one that is the name of a variable.
         lua::functions(&launch.env),
     )
 }

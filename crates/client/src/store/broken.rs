@@ -23,7 +23,7 @@ use acp_registry_core::sys::walk::files_below;
 /// The largest list that is read, in bytes. It names at most a million files.
 const DIGESTS_LIMIT: u64 = 128 << 20;
 
-/// How many sizes are kept. Of a package with more files, only the program is compared.
+/// How many sizes are kept. For a package with more files, only the program is compared.
 const SIZES: usize = 500_000;
 
 /// How an installed file differs from what was installed.
@@ -90,17 +90,18 @@ pub(super) fn record(directory: &Path, program: &Path, kind: Kind) -> Result<u64
     Ok(size)
 }
 
-/// Whether runtimes write to a file of a package themselves: compiled modules, caches and logs.
+/// Whether runtimes write to a file of a package: compiled modules, caches and logs.
 fn is_rewritten(name: &str) -> bool {
     let is_cache = |part: &str| ["__pycache__", ".cache"].contains(&part);
     name.split('/').any(is_cache) || [".pyc", ".log"].iter().any(|ending| name.ends_with(ending))
 }
 
 impl Version {
-    /// Compares what is installed with what was: reads every file whose digest was kept, and looks at the size of the others.
+    /// Compares the files with their state after the installation: reads every file that has a digest, and compares the
+    /// sizes of the others.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when what was installed is no longer known.
+    /// [`Error::Damaged`] when the list of installed files cannot be read.
     pub fn damages(&self) -> Result<Vec<Damage>, Error> {
         let Digests { files, sizes, .. } = self.digests()?;
         let found = files.into_par_iter().filter_map(|(name, wanted)| {
@@ -118,7 +119,7 @@ impl Version {
         self.is_whole() && self.damages().is_ok_and(|damages| damages.is_empty())
     }
 
-    /// Whether the program and the files beside it are there in their sizes: reads only the list of files.
+    /// Whether the program and the files beside it are there with their sizes. Reads only the list of files.
     #[must_use]
     pub fn seems_intact(&self) -> bool {
         self.is_whole() && self.digests().is_ok_and(|digests| self.resized(digests.sizes).is_empty())

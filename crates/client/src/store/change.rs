@@ -21,7 +21,7 @@ pub enum Change {
         /// SHA-256 of the installed archive.
         known: String,
     },
-    /// Without a digest, only the place says which bytes are meant, and that is another one.
+    /// There is no digest to compare, and the place of the bytes is another one.
     #[error(
         "its {what} was {} when it was installed, and is now {}, without a digest that proves it the same",
         quote(known),
@@ -40,12 +40,12 @@ pub enum Change {
     Bytes {
         /// Which value is compared.
         what: &'static str,
-        /// The value that was installed.
+        /// The value of the installed bytes.
         known: String,
-        /// The value of what came.
+        /// The value of the received bytes.
         now: String,
     },
-    /// It would come as another kind of distribution, which was not asked for.
+    /// It would be installed from another kind of distribution, which was not asked for.
     #[error("it is installed as {}, and is offered as {} now", known.as_str(), now.as_str())]
     Kind {
         /// The kind that is installed.
@@ -56,7 +56,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// The way around for people who mean the change. Printable.
+    /// What people can do who want the change. Printable.
     pub(super) fn remedy(&self, id: &str) -> String {
         let id = quote(id);
         let id = id.trim_matches('`');

@@ -67,12 +67,12 @@ impl Current {
 }
 
 impl Store {
-    /// Lets the version of an agent be started that was installed last and seems intact, where none is: the file that says
-    /// which one has gone, cannot be read, or names one that is not there. Returns the version; `None` when one is started
-    /// already, is damaged itself, or no other is there.
+    /// Makes the newest intact version of an agent the current one, if the file that names it is missing, cannot be
+    /// read, or names a missing version. Returns the version; `None` when there is a current version, even a damaged
+    /// one, or no other version.
     ///
     /// # Errors
-    /// [`Error`]; the agent is then as before.
+    /// [`Error`]; the agent has not changed then.
     pub async fn restore_current(
         &self,
         id: &AgentId,

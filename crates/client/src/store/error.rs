@@ -6,7 +6,7 @@ use crate::install;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::text::{printable, quote};
 
-/// What helps where other people could change what is started.
+/// What to do where other people could change what is started.
 pub(crate) const OF_FOREIGN: &str = "make it yours alone (`chown -R`, `chmod -R go-w`), name another directory with --root, or add \
                               --trust-root if you trust everyone who can write there";
 
@@ -45,7 +45,7 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
-    /// What would have to be written down of a version is not fit for that.
+    /// The receipt of a version would be refused when it is read.
     #[error("{} is refused: {problem}", quote(id))]
     Unfit {
         /// The agent.
@@ -96,7 +96,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether something was refused because it is not what it should be, or not safe.
+    /// Whether something was refused because it has changed or is not safe.
     #[must_use]
     pub fn is_of_integrity(&self) -> bool {
         match self {
@@ -106,7 +106,7 @@ impl Error {
         }
     }
 
-    /// The message for a place that names the agent already, where it is another one.
+    /// The message without the agent's name, for a place that names the agent already.
     #[must_use]
     pub fn without_id(&self) -> Option<String> {
         match self {
@@ -141,7 +141,7 @@ impl Error {
     }
 }
 
-/// What helps where an agent is not what was installed, whatever the index has now. Printable.
+/// What to do where an agent has changed since its installation, whatever the index offers now. Printable.
 #[must_use]
 pub fn remedy(id: &str) -> String {
     format!("`acp-registry doctor --fix {}` repairs it", quote(id).trim_matches('`'))

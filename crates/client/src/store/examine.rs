@@ -15,9 +15,9 @@ use acp_registry_core::sys::lock;
 pub(crate) struct Found {
     /// The directory's name.
     pub folder: String,
-    /// What is in it; `None` when it has no receipt, and therefore counts as nothing.
+    /// Its version; `None` when it has no receipt.
     pub version: Result<Option<Version>, Error>,
-    /// Whether this program has made all of it, and removes it when it is not needed any more.
+    /// Whether this program has made all of it, and removes it when it is no longer needed.
     pub is_ours: bool,
 }
 
@@ -28,17 +28,17 @@ pub(crate) struct Remains {
     pub current: Result<Option<String>, Error>,
     /// All directories that may hold versions, in the order of their names.
     pub versions: Vec<Found>,
-    /// What lies among them, has no receipt and was not made by this program: it stays.
+    /// Files beside them without a receipt that this program did not make; they are kept.
     pub foreign: Vec<PathBuf>,
-    /// What interrupted runs have left; nothing while another process changes the agent.
+    /// Leftovers of interrupted runs; empty while another process changes the agent.
     pub leftovers: Vec<PathBuf>,
 }
 
 impl Store {
-    /// Looks at everything that is there of an agent of [`Store::ids`]. Changes nothing.
+    /// Examines all files of an agent of [`Store::ids`]. Changes nothing.
     ///
     /// # Errors
-    /// [`PathError`] when its directory cannot be read; whatever is wrong in it is a part of the answer.
+    /// [`PathError`] when its directory cannot be read; problems in it are part of the result.
     pub(crate) fn examine(&self, id: &AgentId) -> Result<Remains, PathError> {
         let directory = self.directory(id);
         let folders = names(&directory)?.into_iter().filter(|name| !name.starts_with('.'));

@@ -1,4 +1,4 @@
-//! What is installed.
+//! Finds what is installed.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -26,7 +26,7 @@ pub struct Agent {
 }
 
 impl Store {
-    /// An installed agent; `None` when it is not installed, or its version is not there any more.
+    /// An installed agent; `None` when it is not installed, or its version is gone.
     ///
     /// # Errors
     /// [`Error`] when that cannot be seen, or its directory is a link.
@@ -52,7 +52,7 @@ impl Store {
         }
     }
 
-    /// Whether anything is there of the version that a plan would install, be it damaged.
+    /// Whether the version that a plan would install is there, intact or damaged.
     #[must_use]
     pub fn holds(&self, plan: &Plan) -> bool {
         !matches!(Version::read(&self.place(&plan.id, &plan.folder())), Ok(None))
@@ -79,10 +79,10 @@ impl Store {
         Ok(Some(Error::Damaged { id: id.to_string(), path: directory.join(CURRENT), message }))
     }
 
-    /// The ids of agents of which anything is there, in the order of their names.
+    /// The ids of agents that have any files, in the order of their names.
     ///
     /// # Errors
-    /// [`PathError`] when the directory cannot be read; one that is not there holds nothing.
+    /// [`PathError`] when the directory cannot be read; a missing directory counts as empty.
     pub fn ids(&self) -> Result<Vec<AgentId>, PathError> {
         let names = names(&self.agents())?.into_iter();
         Ok(names.filter_map(|name| AgentId::try_from(name).ok()).filter(|id| self.is_agent(id)).collect())

@@ -13,8 +13,8 @@ use acp_registry_core::sys::lock::{Answer, Lock};
 const INTERVAL: Duration = Duration::from_millis(50);
 
 impl Store {
-    /// Waits for the lock of an agent, unless other people can change what is in its directory. `what` is what others read of this process meanwhile, and `wait` is told once who
-    /// is waited for.
+    /// Waits for the lock of an agent, unless other people can change its directory. `what` describes this process to
+    /// others meanwhile, and `wait` is called once with who is waited for.
     pub(super) async fn lock(&self, id: &AgentId, what: &str, wait: &(dyn Fn(&str) + Sync)) -> Result<Lock, Error> {
         let agents = self.agents();
         let directory = self.directory(id);
@@ -30,7 +30,7 @@ impl Store {
                 Ok(Answer::Mine(lock)) => return Ok(lock),
                 Ok(Answer::Held(words)) if words.is_empty() => "another process".to_owned(),
                 Ok(Answer::Held(words)) => words,
-                // The process that removed the last agent has removed the directory as well.
+                // The process that removed the last agent may have removed the directory as well.
                 Err(PathError { error, .. })
                     if error.kind() == ErrorKind::NotFound && started.elapsed() < self.patience =>
                 {

@@ -19,21 +19,21 @@ use acp_registry_core::sys::rename::rename;
 
 /// An order to install.
 pub struct Order<'a> {
-    /// What.
+    /// The plan.
     pub plan: &'a Plan,
-    /// By whom; its platform must be that of the plan.
+    /// The installer; its platform must be that of the plan.
     pub installer: &'a Installer,
-    /// What becomes of the agent's pin.
+    /// What happens to the agent's pin.
     pub pin: Pin,
-    /// Which version is started from now on.
+    /// Which version becomes the current one.
     pub start: Start,
-    /// Is told how far the work is.
+    /// Receives the progress.
     pub progress: &'a (dyn Fn(Progress) + Send + Sync),
-    /// Is told whom this waits for.
+    /// Is called with the process that is waited for.
     pub waiting: &'a (dyn Fn(&str) + Send + Sync),
 }
 
-/// Which version of an agent is started after an installation.
+/// Which version of an agent is current after an installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     /// The one that is installed.
@@ -48,11 +48,11 @@ pub enum Start {
 pub struct Done {
     /// The version.
     pub version: Version,
-    /// Whether it was there already.
+    /// Whether it had been installed before.
     pub was_there: bool,
-    /// Whether it was there, and is started by another interpreter from now on.
+    /// Whether it had been installed before, and is started by another interpreter from now on.
     pub is_repaired: bool,
-    /// The version that was started until now, if that is another one.
+    /// The previous current version, if it is another one.
     pub replaces: Option<String>,
 }
 
@@ -60,19 +60,19 @@ impl Store {
     /// Installs what a plan names, unless it is there already, and makes it the version that is started, if the order
     /// says so.
     ///
-    /// Others that change the same agent are waited for. When the future is dropped, everything is as before.
+    /// Waits for other processes that change the same agent. When the future is dropped, nothing has changed.
     ///
     /// # Errors
-    /// [`Error`]; everything is then as before.
+    /// [`Error`]; nothing has changed then.
     pub async fn install(&self, order: &Order<'_>) -> Result<Done, Error> {
         self.install_unless(order, true).await
     }
 
-    /// The same, although the version is there and not known to be damaged: it does not start, and a file that was changed
-    /// within its size may be why.
+    /// Like [`Store::install`], but installs a version again that seems undamaged: it does not start, perhaps because a
+    /// file has changed without changing its size.
     ///
     /// # Errors
-    /// [`Error`]; everything is then as before.
+    /// [`Error`]; nothing has changed then.
     pub(crate) async fn install_again(&self, order: &Order<'_>) -> Result<Done, Error> {
         self.install_unless(order, false).await
     }
@@ -167,7 +167,7 @@ impl Store {
     /// Lets an agent be updated again.
     ///
     /// # Errors
-    /// [`Error`]; the agent is then as before.
+    /// [`Error`]; the agent has not changed then.
     pub async fn unpin(&self, id: &AgentId, waiting: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
         let _lock = self.lock(id, &format!("unpinning {id}"), waiting).await?;
         let agent = self.directory(id);
@@ -175,10 +175,10 @@ impl Store {
         Current::new(current.folder, false).write(&agent)
     }
 
-    /// Puts what starts an agent now into its receipt. Returns whether that is anything new.
+    /// Updates the receipt of an agent to the interpreter that starts it now. Returns whether it has changed.
     ///
     /// # Errors
-    /// [`Error`]; the agent is then as before.
+    /// [`Error`]; the agent has not changed then.
     pub async fn follow_interpreter(
         &self,
         id: &AgentId,
@@ -194,10 +194,10 @@ impl Store {
         Ok(is_other)
     }
 
-    /// Writes down whether an installed version has answered, unless it has been removed meanwhile.
+    /// Records whether an installed version has answered, unless it was removed meanwhile.
     ///
     /// # Errors
-    /// [`Error`]; the receipt is then as before.
+    /// [`Error`]; the receipt has not changed then.
     pub(crate) async fn note_answer(
         &self,
         version: &mut Version,
@@ -219,10 +219,10 @@ impl Store {
         Ok(())
     }
 
-    /// Notes that settings of a client name the program of a version, which garbage collection leaves from now on.
+    /// Records that settings of a client name the program of a version, which garbage collection keeps from now on.
     ///
     /// # Errors
-    /// [`Error`]; the version may then go with the garbage once it is not current.
+    /// [`Error`]; garbage collection may then remove the version when it is not current.
     pub async fn keep_for(&self, version: &Version, client: &str, wait: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
         if version.receipt.named_by.contains(client) {
             return Ok(());
@@ -243,7 +243,7 @@ impl Store {
     }
 }
 
-/// The first installation of an agent, of which nothing is left when it fails or is interrupted.
+/// The first installation of an agent, which leaves nothing when it fails or is interrupted.
 struct First<'a> {
     store: &'a Store,
     agent: &'a Path,
@@ -262,15 +262,15 @@ impl Drop for First<'_> {
     }
 }
 
-/// What was in the place of a version that is installed again. It comes back when that fails: its receipt says what the
-/// bytes must be.
+/// The old files of a version that is installed again. They are restored when that fails, since their receipt has the
+/// digests.
 struct Aside<'a> {
     place: &'a Path,
     kept: Option<PathBuf>,
 }
 
 impl<'a> Aside<'a> {
-    /// Moves what is in a place to where it is removed later.
+    /// Moves the files of a place aside, to be removed later.
     fn put(place: &'a Path, kept: PathBuf) -> Result<Self, Error> {
         let is_there = place.symlink_metadata().is_ok();
         if is_there {
@@ -302,7 +302,7 @@ async fn undamaged(place: &Path) -> Option<Version> {
     is_intact.unwrap_or_default().then_some(version)
 }
 
-/// Whether files of a version that is installed again may have other bytes, and not only have gone.
+/// Whether files of a version that is installed again may have changed, and are not only missing.
 fn has_other_bytes(place: &Path) -> bool {
     match Version::read(place) {
         Ok(None) => false,
@@ -313,7 +313,7 @@ fn has_other_bytes(place: &Path) -> bool {
     }
 }
 
-/// Looks at what was installed, and writes everything but the receipt.
+/// Examines what was installed, and writes everything but the receipt.
 async fn describe(plan: &Plan, placed: Placed, directory: PathBuf) -> Result<Receipt, Error> {
     let plan = plan.clone();
     let work = spawn_blocking(move || {

@@ -1,4 +1,4 @@
-//! What starts the file of an agent, and whether it is still there.
+//! The interpreter of an agent, and whether it is still there.
 
 use std::path::PathBuf;
 
@@ -14,17 +14,17 @@ pub struct StoredInterpreter {
     pub name: String,
     /// Where it was when the agent was installed.
     pub program: PathBuf,
-    /// What it is told before the program's file.
+    /// Its flags, which come before the program's file.
     pub flags: Vec<String>,
-    /// How it falls short of what the package asks for; `None` when it does not.
+    /// How it falls short of what the package requires; `None` when it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortfall: Option<StoredShortfall>,
 }
 
-/// The versions that were there and wanted when the agent was installed.
+/// The versions of the runtime, required and found when the agent was installed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredShortfall {
-    /// The versions that the package asks for.
+    /// The versions that the package requires.
     pub wanted: String,
     /// The version of the interpreter.
     pub found: String,
@@ -41,8 +41,9 @@ impl StoredInterpreter {
         }
     }
 
-    /// What starts the agent now, and whether that meets what the package asks for: the program of the receipt, unless it has
-    /// gone, or falls short and one in `PATH` does not. The name is the error when there is none.
+    /// The interpreter that starts the agent now, and whether it meets the package's requirements: the program of the
+    /// receipt, or one in `PATH` if that is gone, or falls short and the other does not. The error is the name of the
+    /// missing interpreter.
     pub(super) fn find(&self, environment: impl FnOnce() -> Environment) -> Result<(PathBuf, bool), String> {
         let kept = || self.program.is_file().then(|| self.program.clone());
         let Some(shortfall) = &self.shortfall else {

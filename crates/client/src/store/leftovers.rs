@@ -1,4 +1,4 @@
-//! What interrupted runs have left.
+//! Leftovers of interrupted runs.
 
 use std::fs;
 use std::io;
@@ -10,8 +10,9 @@ use super::size::size;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::{Scratch, end_launches_below};
 
-/// Removes what interrupted runs have left of an agent, whose lock the caller holds: nobody else is at work on it now, but
-/// for package managers that a run which was killed has left behind. Returns how many bytes that were.
+/// Removes what interrupted runs have left of an agent. The caller holds the agent's lock, so that no other run changes
+/// it; package managers of a killed run may still be running, and are ended. Returns the number of bytes that were
+/// removed.
 pub(super) fn clear(agent: &Path) -> Result<u64, Error> {
     let left = list(agent)?;
     if left.iter().any(|path| path.is_dir()) {
@@ -33,14 +34,14 @@ pub(super) fn clear(agent: &Path) -> Result<u64, Error> {
     Ok(bytes)
 }
 
-/// What interrupted runs have left of an agent, and what another process may be changing.
+/// What interrupted runs have left of an agent, or what another process is changing.
 pub(super) fn list(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
     let items = fs::read_dir(agent).map_err(PathError::at(agent))?.flatten();
     Ok(items.filter(|item| is_unfinished(&item.file_name().to_string_lossy())).map(|item| item.path()).collect())
 }
 
-/// Whether this is the name of a directory in which something is being installed, or of a file that is about to take the
-/// place of another.
+/// Whether this is the name of a directory in which something is being installed, or of a file that will replace
+/// another.
 pub(super) fn is_unfinished(name: &str) -> bool {
     name.starts_with(NEW) || name.starts_with(".tmp-")
 }

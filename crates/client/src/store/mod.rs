@@ -15,8 +15,8 @@
 //! * [`Store`]: installs, finds, removes
 //! * [`Version`], [`Receipt`]: one installed version
 //!
-//! A running agent is never touched: an update puts a version beside it and swaps `current`. Whoever is interrupted at
-//! any point leaves either the old state or the new one.
+//! A running agent is never changed: an update installs a version beside it and swaps `current`. An interruption at any
+//! point leaves either the old state or the new one.
 //!
 //! ```no_run
 //! use acp_registry_client::install::{Installer, Progress};

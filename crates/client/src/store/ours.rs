@@ -1,4 +1,4 @@
-//! What this program has made, and may therefore remove.
+//! Recognises what this program has made, and may therefore remove.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::fs::PathError;
 
 impl Store {
-    /// Whether the directory of this name below the agents' is one of an agent, or was to become one.
+    /// Whether the directory of this name belongs to an agent, or to an unfinished installation.
     pub(super) fn is_agent(&self, id: &AgentId) -> bool {
         let Ok(items) = fs::read_dir(self.directory(id)) else { return false };
         let items: Vec<_> = items.flatten().collect();
@@ -29,12 +29,12 @@ impl Store {
     }
 }
 
-/// Whether a file says which version is started; anybody may call a file of their own `current`.
+/// Whether a file names the current version: other files may be called `current` as well.
 fn is_record(path: &Path) -> bool {
     Current::read(path.parent().unwrap_or(path)).is_ok_and(|current| current.is_some())
 }
 
-/// Whether a directory holds a version, or what was to become one: by its name, and by everything that is in it.
+/// Whether a directory holds a version, or an unfinished one, judged by its name and by all its files.
 pub(super) fn is_version(place: &Path) -> bool {
     let name = place.file_name().unwrap_or_default().to_string_lossy();
     let is_digest =
@@ -52,7 +52,7 @@ pub(super) fn is_version(place: &Path) -> bool {
     })
 }
 
-/// What is in the directory of an agent and is neither a version nor of any use to this program.
+/// Files in the directory of an agent that are neither a version nor used by this program.
 pub(super) fn foreign(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
     let mut foreign = Vec::new();
     for item in fs::read_dir(agent).map_err(PathError::at(agent))? {

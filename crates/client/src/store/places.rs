@@ -12,7 +12,7 @@ pub(super) const DIGESTS: &str = "files.json";
 pub(super) const IN_USE: &str = "in-use";
 pub(super) const CURRENT: &str = "current";
 
-/// How the names of directories begin in which something is being installed.
+/// The prefix of directories in which something is being installed.
 pub(super) const NEW: &str = ".new-";
 
 /// Installed agents below one directory.
@@ -23,7 +23,7 @@ pub struct Store {
     pub patience: Duration,
     /// Whether agents are started although other people can change them, see [`Store::refuse_foreign`].
     pub trusts_others: bool,
-    /// Whether [`Store::uninstall`] and [`Store::collect_garbage`] only tell what they would remove.
+    /// Whether [`Store::uninstall`] and [`Store::collect_garbage`] only report what they would remove.
     pub only_looks: bool,
 }
 

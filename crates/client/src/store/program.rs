@@ -8,14 +8,15 @@ use acp_registry_core::sys::lock::{Answer, Lock};
 pub enum ProgramState {
     /// Size and times are the same.
     Untouched,
-    /// The times are others, as in a copy or a backup that was restored, but the bytes are the same.
+    /// The times differ, as in a copy or a restored backup, but the bytes are the same.
     Moved,
-    /// The bytes are others.
+    /// The bytes differ.
     Changed,
 }
 
 impl Version {
-    /// Compares the program with what was installed. Its bytes are read only where its times are not those of the receipt.
+    /// Compares the program with what was installed. Its bytes are read only if its times differ from those of the
+    /// receipt.
     ///
     /// # Errors
     /// [`Error::Damaged`] when the digests of the version cannot be read.
@@ -32,7 +33,7 @@ impl Store {
     /// Refuses to start a version whose program is not what was installed, or could be changed by other people.
     ///
     /// # Errors
-    /// [`Error::Foreign`], [`Error::OtherProgram`], or [`Error::Damaged`] when that cannot be told.
+    /// [`Error::Foreign`], [`Error::OtherProgram`], or [`Error::Damaged`] when the digests cannot be read.
     pub fn vouch_for(&self, version: &Version) -> Result<(), Error> {
         self.refuse_foreign(Some(version))?;
         match version.program_state()? {
@@ -46,8 +47,8 @@ impl Store {
         Ok(())
     }
 
-    /// Notes the times of a program that has others than its receipt, so that its bytes need not be read again. Nothing
-    /// happens where the store cannot be written, or another process changes the agent.
+    /// Records the new times of an unchanged program in its receipt, so that its bytes need not be read again. Does
+    /// nothing if the store cannot be written, or another process changes the agent.
     fn note_times(&self, version: &Version) {
         if let Ok(Answer::Mine(_lock)) =
             Lock::ask(&self.lock_file(&version.receipt.id), "noting the times of a program")
@@ -55,7 +56,7 @@ impl Store {
             && let Ok(stamp) = Stamp::of(&current.program())
         {
             current.receipt.program_stamp = Some(stamp);
-            // A help for the next run, not a need.
+            // This only saves time in the next run.
             let _ = current.write_receipt();
         }
     }

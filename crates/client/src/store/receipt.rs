@@ -13,14 +13,14 @@ use acp_registry_core::manifest::{AgentId, Platform, env_name};
 use acp_registry_core::text::quote;
 use acp_registry_core::timestamp::Timestamp;
 
-/// The number of this form. One that cannot be read by older versions has another.
+/// The number of this format. A format that older versions cannot read gets another number.
 const SCHEMA: u32 = 1;
 
-/// What was installed, from where, and by what it is known to be the right thing.
+/// What was installed, from where, and how it was verified.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Receipt {
-    /// The number of this form.
+    /// The number of the format.
     pub schema: u32,
     /// The agent.
     pub id: AgentId,
@@ -46,19 +46,19 @@ pub struct Receipt {
     pub sha256: Option<String>,
     /// Integrity value of the package.
     pub integrity: Option<String>,
-    /// Who has said what the bytes must be.
+    /// Where the expected digest comes from.
     pub verified: String,
     /// The agent's own file, relative to the version's directory, with `/` between the parts.
     pub program: String,
-    /// Its size in bytes, by which a file is known that did not survive a power cut.
+    /// Its size in bytes, which shows a file that was lost in a power cut.
     pub program_size: u64,
-    /// Its times, by which a file is known that was written to since.
+    /// Its times, which show a file that was written to since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_stamp: Option<Stamp>,
-    /// The clients whose settings were printed with the path of this program: garbage collection leaves it.
+    /// The clients whose settings were printed with the path of this program, which garbage collection therefore keeps.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub named_by: BTreeSet<String>,
-    /// What starts that file, where the system does not.
+    /// The interpreter of that file, if the system cannot start it directly.
     pub interpreter: Option<StoredInterpreter>,
     /// Arguments of the manifest.
     pub args: Vec<String>,
@@ -73,13 +73,13 @@ pub struct Receipt {
     /// Packages, each with its version, whose install scripts npm has not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scripts_not_run: Vec<String>,
-    /// What forbade npm to run them, see [`ScriptsNotRun::ignored_by`].
+    /// What kept npm from running them, see [`ScriptsNotRun::ignored_by`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scripts_ignored_by: Option<String>,
     /// Whether packages could be built from source.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_build: bool,
-    /// Whether the agent has answered `initialize` after it was installed; `None` when it was not asked.
+    /// Whether the agent has answered `initialize` after it was installed; `None` when that was not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<bool>,
 }
@@ -140,8 +140,8 @@ impl Receipt {
         receipt.problem().map_or(Ok(receipt), Err)
     }
 
-    /// What no receipt has that this program writes, as a sentence: whoever has put it there wants more than an agent
-    /// that was installed may do, or hides something from those who read it on a terminal.
+    /// Why this program cannot have written the receipt, as a sentence: it gives the agent more rights than an
+    /// installation does, or hides something from people who read it on a terminal.
     pub(super) fn problem(&self) -> Option<String> {
         let reserved = self.env.keys().find_map(|name| Some((name, env_name::problem(name)?)));
         if let Some((name, problem)) = reserved {
@@ -186,7 +186,7 @@ impl Receipt {
         Some(format!("there are control characters in `{name}`: {}", quote(text)))
     }
 
-    /// Whether this is of a version, however that is written.
+    /// Whether this is a receipt of a version, in any spelling of its number.
     pub(super) fn is_of_version(&self, version: &str) -> bool {
         let parse = acp_registry_core::manifest::Version::parse;
         self.version == version || matches!((parse(&self.version), parse(version)), (Some(a), Some(b)) if a == b)
@@ -210,13 +210,13 @@ impl Receipt {
         ScriptsNotRun { packages: self.scripts_not_run.clone(), ignored_by: self.scripts_ignored_by.clone() }
     }
 
-    /// Who has said what the bytes must be.
+    /// Where the expected digest comes from.
     #[must_use]
     pub fn verified(&self) -> Verified {
         self.verified.parse().unwrap_or(Verified::None)
     }
 
-    /// Takes over what a newer index says of the start of the same bytes. Returns whether that is anything new.
+    /// Takes over how a newer index starts the same bytes. Returns whether anything has changed.
     pub fn follow(&mut self, plan: &Plan) -> bool {
         let (args, env) = (plan.source.arguments().to_vec(), plan.source.variables().iter().cloned().collect());
         let is_new = self.args != args || self.env != env;

@@ -1,4 +1,4 @@
-//! Removing what is not needed any more.
+//! Removes what is no longer needed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,15 +22,15 @@ use acp_registry_core::sys::{lock, users};
 pub struct Freed {
     /// The versions.
     pub removed: Vec<Removed>,
-    /// Versions that are neither current nor removed, for they are running.
+    /// Versions that were kept because they are running.
     pub running: Vec<Removed>,
-    /// Versions that are neither current nor removed, for settings name their program, with the clients.
+    /// Versions that were kept because settings name their program, with the clients.
     pub named: Vec<(Removed, BTreeSet<String>)>,
-    /// Of the removed versions, those whose program settings name, with the clients: these settings start nothing any more.
+    /// Removed versions whose program is named in settings, with the clients: these settings no longer work.
     pub still_named: Vec<(Removed, BTreeSet<String>)>,
     /// The bytes that are free now, leftovers of interrupted runs included.
     pub bytes: u64,
-    /// What lies among the versions and was not installed: it stays.
+    /// Files beside the versions that this program did not make; they are kept.
     pub foreign: Vec<PathBuf>,
 }
 
@@ -50,7 +50,7 @@ impl Store {
     /// Removes an agent with all its versions. Unless `force`, one that is running is left as it is.
     ///
     /// # Errors
-    /// [`Error`]; what was removed until then stays removed, and what is left is no version any more.
+    /// [`Error`]; what was removed until then stays removed, and the rest no longer counts as a version.
     pub async fn uninstall(&self, id: &AgentId, force: bool, waiting: &(dyn Fn(&str) + Sync)) -> Result<Freed, Error> {
         let agent = self.directory(id);
         if !(agent.is_symlink() || self.is_agent(id)) {
@@ -77,7 +77,8 @@ impl Store {
     }
 
     fn uninstall_locked(&self, id: &AgentId, agent: &Path, force: bool) -> Result<Freed, Error> {
-        // First: a package manager that is still running would look as if the agent was running, and go on afterwards.
+        // This comes first: a package manager that still runs would be taken for the agent, and would continue
+        // afterwards.
         let bytes = self.clear(agent)?;
         let folders = versions(agent)?;
         if !force {
@@ -94,7 +95,7 @@ impl Store {
         Ok(freed)
     }
 
-    /// Removes what interrupted runs have left of an agent, or tells how many bytes that is.
+    /// Removes what interrupted runs have left of an agent, or counts its bytes.
     fn clear(&self, agent: &Path) -> Result<u64, Error> {
         if self.only_looks {
             return Ok(leftovers::list(agent)?.iter().map(|path| size(path)).sum());
@@ -102,7 +103,7 @@ impl Store {
         leftovers::clear(agent)
     }
 
-    /// Removes a version, or tells what that would free, and adds it to what was removed.
+    /// Removes a version, or computes what that would free, and adds it to what was removed.
     fn remove_to(&self, freed: &mut Freed, place: &Path, id: &str) -> Result<(), Error> {
         let (clients, bytes) = (clients(place), size(place));
         let version = describe(place, id).map(|version| Removed { bytes, ..version });
@@ -118,8 +119,8 @@ impl Store {
     }
 
     /// Removes every version that is neither current nor running, and what interrupted runs have left. A version whose
-    /// program settings name stays unless `even_named`. Agents that another
-    /// process is at work on are passed over. Beside what was removed, why there was nothing to be done about some agents.
+    /// program settings name stays unless `even_named`. Agents that another process is at work on are passed over.
+    /// Returns what was removed, and why some agents could not be cleaned up.
     ///
     /// # Errors
     /// [`PathError`] when the agents cannot be listed.
@@ -207,7 +208,7 @@ fn clients(place: &Path) -> BTreeSet<String> {
     Version::read(place).ok().flatten().map(|version| version.receipt.named_by).unwrap_or_default()
 }
 
-/// Removes a version, the receipt first: whatever interrupts this, no half of a version is left.
+/// Removes a version, the receipt first, so that an interruption never leaves half a version.
 fn remove(place: &Path) -> Result<(), Error> {
     remove_file(&place.join(RECEIPT))?;
     Ok(Scratch::adopt(place).remove()?)

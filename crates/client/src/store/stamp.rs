@@ -6,12 +6,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// What the system changes when a file is written to, in nanoseconds since 1970.
+/// The times of a file that the system changes when the file is written to, in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     /// When its content was changed last; any program can set this.
     modified: i64,
-    /// When its content or metadata was changed last. No program sets this but by changing the clock.
+    /// When its content or metadata was changed last. A program can set this only by changing the clock.
     changed: i64,
 }
 

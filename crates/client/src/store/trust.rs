@@ -24,8 +24,9 @@ impl Store {
         self.refuse(paths)
     }
 
-    /// Refuses the directory of an agent by the same rules, with its versions and what is being installed in it. Whatever
-    /// changes an agent asks this first: a superuser who removes or moves what another user can change acts for that user.
+    /// Refuses the directory of an agent by the same rules, with its versions and unfinished installations. Every
+    /// change of an agent begins with this check: a superuser who removes or moves what another user can change acts
+    /// for that user.
     ///
     /// # Errors
     /// [`Error::Foreign`], or [`Error::Path`] when the directory cannot be read.
@@ -44,7 +45,7 @@ impl Store {
     }
 }
 
-/// Everything between the store and the program of a version that decides what is started.
+/// All paths between the store and the program of a version that decide what is started.
 fn to_program(version: &Version) -> Vec<PathBuf> {
     let directory = &version.directory;
     let program = version.program();

@@ -6,11 +6,10 @@ use crate::resolve::{Origin, Plan};
 use super::{Change, Error, Receipt, Store};
 
 impl Store {
-    /// Refuses a plan that gives other bytes to a version of which there is a receipt, whether that version is the current
-    /// one or not.
+    /// Refuses a plan that gives other bytes to a version that has a receipt, current or not.
     ///
     /// # Errors
-    /// [`Error::Changed`] when the plan differs; [`Error`] when the store cannot be read.
+    /// [`Error::Changed`] when the plan differs; other errors when the store cannot be read.
     pub fn refuse_changed(&self, plan: &Plan) -> Result<(), Error> {
         let known = self.known(plan)?;
         let of_kind: Vec<&Receipt> = known.iter().filter(|known| known.kind() == Some(plan.kind())).collect();
@@ -31,8 +30,7 @@ impl Store {
     }
 }
 
-/// Refuses bytes that came for a plan and differ from those of a receipt of its version. Equal bytes keep the proof that
-/// they had.
+/// Refuses received bytes that differ from those of a receipt of the same version. Equal bytes keep their proof.
 pub(super) fn refuse_other_bytes(known: &[Receipt], plan: &Plan, proof: &mut Proof) -> Result<(), Error> {
     for known in known.iter().filter(|known| known.kind() == Some(plan.kind())) {
         if let Some(change) = came(known, proof) {
@@ -77,7 +75,7 @@ fn announced(known: &Receipt, plan: &Plan) -> Option<Change> {
     place.map(|(what, known, now)| Change::Place { what, known: known.clone(), now: now.clone() })
 }
 
-/// How bytes that came differ from those of a receipt of the same kind.
+/// How received bytes differ from those of a receipt of the same kind.
 fn came(known: &Receipt, proof: &Proof) -> Option<Change> {
     let sha256 = proof.sha256.map(|digest| digest.to_string());
     let values = [("SHA-256", &known.sha256, &sha256), ("integrity value", &known.integrity, &proof.integrity)];

@@ -41,7 +41,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// The same behind another program, such as a sandbox, which gets the agent's command line after its own arguments.
+    /// Starts another program instead, such as a sandbox, which gets the agent's command line after its own arguments.
     #[must_use]
     pub fn behind(self, program: impl Into<PathBuf>, arguments: &[&str]) -> Self {
         let own = self.program.to_string_lossy().into_owned();
@@ -51,7 +51,7 @@ impl Launch {
 }
 
 impl Version {
-    /// Reads the version in a directory; `None` when there is no receipt, and therefore no version.
+    /// Reads the version in a directory; `None` when there is no receipt.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, Error> {
         let path = directory.join(RECEIPT);
         let id = directory.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
@@ -90,7 +90,7 @@ impl Version {
         self.receipt.program.split('/').fold(self.directory.clone(), |path, part| path.join(part))
     }
 
-    /// Whether the program is there as a whole, and can be started: a quick look, not a proof.
+    /// Whether the program has its size and can be started: a quick check, not a proof.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         let program = self.program();
@@ -123,7 +123,7 @@ impl Version {
         Ok(Launch { program: path, args, env })
     }
 
-    /// The version as something that can be planned with; `None` for a kind that this program does not know.
+    /// The version as an offer, from which a plan can be made; `None` for a kind that this program does not know.
     #[must_use]
     pub fn offer(&self) -> Option<Offer> {
         let receipt = &self.receipt;
@@ -149,7 +149,7 @@ impl Version {
                 env: package.env,
             }),
         }
-        // Who vouched for the bytes stays who it was; that other bytes do not come, the receipt itself sees to.
+        // The receipt keeps its source of the digest, and prevents that other bytes are installed.
         if receipt.verified() == Verified::Lock
             && let (Some(platform), Some(_)) = (&receipt.platform, &receipt.sha256)
         {
@@ -180,8 +180,7 @@ impl Version {
         Some(format!("{}.{}", parts.next()?, parts.next()?))
     }
 
-    /// Says, for as long as the file is open, that the version is in use: it is not removed then. `None` where that
-    /// cannot be said.
+    /// Marks the version as in use while the file is open: it is not removed then. `None` where that cannot be said.
     #[must_use]
     pub fn mark_used(&self) -> Option<File> {
         lock::mark_used(&self.directory.join(IN_USE))
@@ -189,8 +188,8 @@ impl Version {
 }
 
 impl Version {
-    /// Whether what starts the version has gone, or a better one is in `PATH`, so that installing the version again repairs
-    /// its receipt.
+    /// Whether the interpreter of the version is gone, or a better one is in `PATH`: installing the version again then
+    /// repairs its receipt.
     #[must_use]
     pub fn is_repairable(&self, environment: &Environment) -> bool {
         let Some(interpreter) = &self.receipt.interpreter else { return self.has_lost_python() };
@@ -199,14 +198,14 @@ impl Version {
             .is_ok_and(|(program, is_met)| program != interpreter.program || is_met != interpreter.shortfall.is_none())
     }
 
-    /// Whether the Python that the environment of a package was made with has gone: nothing in that environment starts.
+    /// Whether the Python of a package's environment is gone, so that no program in it starts.
     #[must_use]
     pub fn has_lost_python(&self) -> bool {
         let python = self.program().with_file_name("python");
         self.receipt.kind() == Some(Kind::Uvx) && python.is_symlink() && !python.exists()
     }
 
-    /// Puts the interpreter that starts the version now into its receipt. Returns whether that is another one.
+    /// Updates the receipt to the interpreter that starts the version now. Returns whether it has changed.
     pub(super) fn follow_interpreter(&mut self, environment: &Environment) -> bool {
         let Some(interpreter) = &mut self.receipt.interpreter else { return false };
         let Ok((program, is_met)) = interpreter.find(|| environment.clone()) else { return false };

@@ -1,4 +1,4 @@
-//! Since when a version is there.
+//! When a version was published.
 
 use std::time::SystemTime;
 

@@ -6,16 +6,16 @@ use acp_registry_core::manifest::{Platform, Version};
 /// How an installed agent compares with what is offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
-    /// There is nothing newer.
+    /// No newer version is offered.
     UpToDate(Box<Plan>),
     /// There is a newer version.
     Newer(Box<Plan>),
-    /// Its versions cannot be compared, and it is another one.
+    /// Another version is offered, and the two cannot be compared.
     Other(Box<Plan>),
 }
 
 /// The plan for an agent whose current version is offered, by the kind of distribution that is installed; `None` for
-/// another version, and where that kind is not offered any more. An installed version becomes no other kind by itself.
+/// another version, and where that kind is no longer offered. The kind of an installed version never changes by itself.
 #[must_use]
 pub(crate) fn as_installed(agent: &Agent, offers: &[Offer], wanted: &Wanted, host: &Host) -> Option<Plan> {
     let receipt = &agent.current.receipt;

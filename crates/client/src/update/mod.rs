@@ -1,7 +1,7 @@
 //! UPDATE: what is installed, compared with what is offered now.
 //!
-//! * [`compare()`]: whether there is something newer
-//! * [`published`]: since when that is there, for those who let others go first
+//! * [`compare()`]: whether a newer version is offered
+//! * [`published`]: when that was published, for people who wait before they update
 
 mod age;
 mod compare;

@@ -28,7 +28,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    // Addresses that carry an IPv4 address are as public as that one.
+    // An address that contains an IPv4 address is public if that one is.
     let embedded = |high: u16, low: u16| is_public_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)));
     if let Some(v4) = address.to_ipv4_mapped() {
         return is_public_v4(v4);

@@ -1,8 +1,8 @@
-//! Addresses of the web, read as strictly as the strictest program that will use them.
+//! Parses addresses as strictly as the strictest program that uses them.
 
 use url::Url;
 
-/// Why a text is not the plain address of something on the web.
+/// Why a text is not a plain web address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "each message says what the case means")]
 pub enum AddressError {
@@ -20,8 +20,8 @@ pub enum AddressError {
 
 /// Reads an `http` or `https` address.
 ///
-/// Browsers also take `https:host`, `https:////host` or an encoded host, and mend what they find; other programs fail or
-/// go elsewhere. Such texts are refused here.
+/// Browsers also accept `https:host`, `https:////host` or an encoded host, and correct them; other programs fail or
+/// connect to another host. Such texts are refused here.
 ///
 /// # Errors
 /// [`AddressError`], by the first thing that is wrong.

@@ -14,7 +14,7 @@ struct AllowedHost {
     port: Option<u16>,
 }
 
-/// The text is no `HOST` or `HOST:PORT`.
+/// The text is not `HOST` or `HOST:PORT`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not HOST or HOST:PORT")]
 pub struct HostError(String);
@@ -53,7 +53,7 @@ impl FromStr for AllowedHost {
         if text.contains(['/', '@', '?', '#', '\\', '*']) || text.chars().any(char::is_whitespace) {
             return Err(error());
         }
-        // Parsed as an address would be, so that both sides have the same normal form.
+        // Parsed like an address, so that both have the same normal form.
         let url = Url::parse(&format!("https://{text}/")).map_err(|_| error())?;
         let port = match text.rsplit_once(':') {
             Some((before, port)) if !before.is_empty() && !text.ends_with(']') => {

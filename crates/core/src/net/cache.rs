@@ -1,4 +1,4 @@
-//! Answers kept from one run to the next.
+//! Answers that are kept for later runs.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek as _, SeekFrom};
@@ -17,10 +17,10 @@ use crate::sys::private::make_private;
 /// The largest document that is kept, in bytes.
 const DOCUMENT_LIMIT: u64 = 64 << 20;
 
-/// A directory of answers. What is damaged in it is fetched again; what cannot be written is not kept.
+/// A directory of answers. Damaged entries are fetched again; failures to write are ignored.
 ///
-/// Documents are used only after their host has said that they have not changed. Files of a fixed digest never change:
-/// they are known by address and digest.
+/// Documents are used only after their host has confirmed that they have not changed. Files with a known digest never
+/// change, and are found by address and digest.
 #[derive(Debug, Clone)]
 pub struct Cache {
     directory: PathBuf,
@@ -44,8 +44,8 @@ struct Head {
 }
 
 impl Cache {
-    /// Opens or makes a cache, readable for its owner only, and deletes what was used least recently until at most `limit`
-    /// bytes are left.
+    /// Opens or creates a cache, readable for its owner only, and deletes the least recently used entries until at most
+    /// `limit` bytes are left.
     ///
     /// # Errors
     /// [`PathError`] when the directory cannot be made.
@@ -83,12 +83,12 @@ impl Cache {
         if let Ok(mut bytes) = serde_json::to_vec(&head) {
             bytes.push(b'\n');
             bytes.extend_from_slice(body);
-            // A cache that cannot be written costs time, nothing else.
+            // A cache that cannot be written only costs time.
             let _ = write_atomic(&self.document_path(key), &bytes);
         }
     }
 
-    /// A file that was fetched from this address and has this SHA-256. The caller must hash it again before trusting it.
+    /// A file that was fetched from this address and had this SHA-256. The caller must hash it again before using it.
     #[must_use]
     pub fn file(&self, url: &Url, sha256: Sha256) -> Option<PathBuf> {
         let path = self.file_path(url, sha256);
@@ -98,7 +98,7 @@ impl Cache {
     /// Keeps a copy of a file that was fetched from this address and has this SHA-256.
     ///
     /// # Errors
-    /// What the operating system says; the cache is then as before.
+    /// The error of the operating system; the cache has not changed then.
     pub fn keep(&self, url: &Url, sha256: Sha256, mut file: &File) -> io::Result<()> {
         let mut part = tempfile::Builder::new().prefix(".tmp-").tempfile_in(self.directory.join("files"))?;
         file.seek(SeekFrom::Start(0))?;
@@ -115,7 +115,7 @@ impl Cache {
         self.directory.join("files").join(Sha256::of(format!("{url}\n{sha256}")).to_string())
     }
 
-    /// Deletes what was used least recently. Failures leave more than wanted, which the next run mends.
+    /// Deletes the least recently used entries. What cannot be deleted is tried again in the next run.
     fn prune(&self, limit: u64) {
         let folders = ["documents", "files"].map(|part| fs::read_dir(self.directory.join(part)));
         let items = folders.into_iter().flatten().flatten().flatten();
@@ -137,7 +137,7 @@ impl Cache {
 }
 
 fn touch(path: &Path) {
-    // Only the order of deletion hangs on this.
+    // This only affects the order of deletion.
     let _ = open_file(path).and_then(|file| file.set_modified(SystemTime::now()));
 }
 

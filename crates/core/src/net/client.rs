@@ -1,4 +1,4 @@
-//! The one HTTP client of the program: a request and its answer, with redirects, retries and politeness.
+//! The HTTP client of the program: redirects, retries and limits for each host.
 
 use std::fs::File;
 use std::net::IpAddr;
@@ -26,13 +26,13 @@ const HOP_LIMIT: usize = 10;
 
 /// Fetches from public hosts by https, and from hosts that a person has allowed by name.
 ///
-/// Every address is checked where the connection is made; redirects are followed by hand and checked in the same way.
-/// Must be used inside a tokio runtime.
+/// Every address is checked when the connection is made. Redirects are followed here, not by the library, and checked
+/// in the same way. Must be used inside a tokio runtime.
 #[derive(Debug)]
 pub struct Client {
     /// For documents, which may come compressed.
     decoding: Pair,
-    /// For downloads, whose bytes count as they are.
+    /// For downloads, whose bytes are not decoded.
     raw: Pair,
     hosts: Hosts,
     answers: AtomicU64,
@@ -42,28 +42,28 @@ pub struct Client {
     pub(super) memo: Memo,
 }
 
-/// Two clients that differ in whom they connect to.
+/// Two clients that connect to different hosts.
 #[derive(Debug)]
 struct Pair {
-    /// For everybody: connects to public addresses only.
+    /// For all other hosts: connects to public addresses only.
     guarded: reqwest::Client,
     /// For allowed hosts.
     open: reqwest::Client,
 }
 
-/// What is asked.
+/// A request.
 #[derive(Debug, Clone)]
 pub(super) struct Request<'a> {
     pub(super) method: Method,
     pub(super) url: &'a Url,
     pub(super) headers: HeaderMap,
     pub(super) timeout: Duration,
-    /// Whether the body is wanted as it is, whatever encoding its host puts around it.
+    /// Whether the body is left undecoded.
     pub(super) is_raw: bool,
-    /// Whether this is a question to a source that a person has configured, and not to an address in a manifest.
+    /// Whether this goes to a source that a person has configured, not to an address in a manifest.
     pub(super) is_to_source: bool,
-    /// What is sent along, as JSON. Such a request changes something: it is neither repeated, since its answer may have been
-    /// lost after the change, nor sent on to another address.
+    /// The body, as JSON. A request with a body changes something. It is not repeated, since its answer may have been
+    /// lost after the change, and does not follow redirects.
     pub(super) body: Option<String>,
 }
 
@@ -74,13 +74,14 @@ impl<'a> Request<'a> {
     }
 }
 
-/// An answer whose body has not been read. The host's queue counts the request as running until this is dropped.
+/// An answer whose body has not been read yet. The request counts as running for the limits of its host until this is
+/// dropped.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) response: Response,
     /// The addresses that redirected here.
     pub(super) hops: Vec<String>,
-    /// Where the answer came from in the end.
+    /// The address that answered, after redirects.
     pub(super) url: Url,
     /// From sending the last request to its headers.
     pub(super) elapsed: Duration,
@@ -94,7 +95,7 @@ impl Reply {
 }
 
 impl Client {
-    /// Makes a client. Proxies come from the environment, as everywhere.
+    /// Makes a client. Proxies come from the environment.
     ///
     /// # Errors
     /// [`Problem::Setup`] when the system offers no root certificates.
@@ -121,7 +122,7 @@ impl Client {
         })
     }
 
-    /// How many requests have been answered, in whatever way.
+    /// How many requests have been answered, with any status.
     #[must_use]
     pub fn answers(&self) -> u64 {
         self.answers.load(Ordering::Relaxed)
@@ -140,13 +141,13 @@ impl Client {
         }
     }
 
-    /// Whether this client would send anything to an address; the address that a name leads to is looked at later.
+    /// Whether this client may send requests to an address. The addresses of a host name are checked later.
     #[must_use]
     pub fn may_ask(&self, url: &Url) -> bool {
         self.client_for(url, true, false).is_ok()
     }
 
-    /// A file of an earlier run, by its address and SHA-256; the caller hashes it again before trusting it.
+    /// A file of an earlier run, by its address and SHA-256; the caller hashes it again before using it.
     #[must_use]
     pub fn cached_file(&self, url: &Url, sha256: Sha256) -> Option<PathBuf> {
         self.settings.cache.as_ref()?.file(url, sha256)
@@ -161,7 +162,7 @@ impl Client {
         }
     }
 
-    /// Sends a request and follows redirects; any other status is an answer.
+    /// Sends a request and follows redirects; every other status is returned.
     pub(super) async fn send(&self, request: &Request<'_>) -> Result<Reply, FetchError> {
         let mut at = request.url.clone();
         let mut hops = Vec::new();
@@ -188,7 +189,7 @@ impl Client {
         }
     }
 
-    /// Sends a request to one address, again where the trouble may pass.
+    /// Sends a request to one address, and repeats it after problems that may pass.
     async fn attempt(
         &self,
         request: &Request<'_>,
@@ -242,7 +243,7 @@ impl Client {
                     if is_last || of_proxy.is_some() {
                         return of_proxy.map_or(Ok((response, elapsed, permit)), Err);
                     }
-                    // A host that has named a time holds all its requests back by itself.
+                    // The queue of a host that has named a time holds back all its requests.
                     pause.map_or_else(|| retry::backoff(self.settings.backoff, attempt), |_| Duration::ZERO)
                 }
                 Err(error) => {
@@ -273,11 +274,11 @@ impl Client {
         if url.scheme() != "https" {
             return Err(Problem::Refused("it does not begin with https://"));
         }
-        // An address in the place of a name reaches no resolver, so that it is looked at here.
+        // An IP address is not resolved, so that it is checked here.
         let literal = match url.host() {
             Some(UrlHost::Ipv4(address)) => Some(IpAddr::V4(address)),
             Some(UrlHost::Ipv6(address)) => Some(IpAddr::V6(address)),
-            // Behind a proxy, no name reaches the resolver either.
+            // Behind a proxy, names are not resolved either.
             Some(UrlHost::Domain(name)) if name::is_private(name) => {
                 return Err(Problem::Refused("it is a host of a private network"));
             }
@@ -291,8 +292,8 @@ impl Client {
     }
 }
 
-/// A client for a library that speaks by itself, to a host that a person has configured: it goes wherever its requests do,
-/// follows no redirects, and hands out bodies as they come. Proxies and certificates are those of [`Client`].
+/// A client for a library that sends its own requests to a host that a person has configured: it connects to any host,
+/// follows no redirects, and does not decode bodies. Proxies and certificates are those of [`Client`].
 ///
 /// # Errors
 /// [`Problem::Setup`] when the system offers no root certificates.
@@ -312,7 +313,7 @@ fn builder(settings: &Settings, is_raw: bool, tls: &rustls::ClientConfig) -> req
         .tls_backend_preconfigured(tls.clone())
 }
 
-/// TLS by the certificates that the system trusts. Reading them takes a while, so that all clients share it.
+/// TLS with the certificates of the system. Reading them is slow, so that all clients share them.
 fn tls() -> Result<rustls::ClientConfig, Problem> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)
@@ -324,10 +325,11 @@ fn tls() -> Result<rustls::ClientConfig, Problem> {
     Ok(config)
 }
 
-/// Without user info, which would be sent as a secret: secrets come from [`Credentials`](super::Credentials) only.
+/// The address without user info, which would be sent as a secret: secrets come from
+/// [`Credentials`](super::Credentials) only.
 fn bare(url: &Url) -> Url {
     let mut url = url.clone();
-    // Both fail only for addresses that can have no user info.
+    // Both fail only for addresses that cannot have user info.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url

@@ -9,10 +9,10 @@ use url::{Origin, Url};
 
 use crate::digest::Sha256;
 
-/// What proves to a host who is asking.
+/// The credentials for hosts.
 ///
-/// Each secret belongs to the origin (scheme, host and port) and, where its owner says so, to the paths below one. It is
-/// sent nowhere else, and never after a redirect.
+/// Each secret belongs to an origin (scheme, host and port) and can be limited to the paths below one path. It is sent
+/// nowhere else, and never after a redirect.
 #[derive(Clone, Default)]
 pub struct Credentials(Vec<Credential>);
 
@@ -48,7 +48,7 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Adds a secret for everything below an address. A secret that cannot stand in a header is left out.
+    /// Adds a secret for everything below an address. A secret with characters that a header cannot have is left out.
     pub fn add(&mut self, base: &Url, secret: &Secret) {
         let text = match secret {
             Secret::Bearer(token) => format!("Bearer {token}"),
@@ -73,7 +73,7 @@ impl Credentials {
         fitting.max_by_key(|one| one.path.len()).map(|one| &one.header)
     }
 
-    /// Tells answers to one person from those to another, without telling the secret.
+    /// A text that differs for different secrets, and does not reveal them.
     pub(super) fn fingerprint(&self, url: &Url) -> String {
         self.header(url).map_or(String::new(), |header| Sha256::of(header).to_string())
     }

@@ -1,4 +1,4 @@
-//! Small answers as a whole: once a run, and from the disk where the host says that nothing has changed.
+//! Small answers, read as a whole: each once in a run, and from the cache if the host says that nothing has changed.
 
 use std::any::{Any, TypeId};
 use std::sync::{Arc, PoisonError};
@@ -18,11 +18,11 @@ pub struct Document {
     pub body: Vec<u8>,
     /// The media type without parameters, in lower case; empty where the host names none.
     pub media_type: String,
-    /// Where it came from, after redirects.
+    /// The address that answered, after redirects.
     pub url: String,
 }
 
-/// Answer to a request for a document; `None` when there is no such thing.
+/// The answer to a request for a document; `None` when there is no such document.
 pub type Fetched = Result<Option<Document>, FetchError>;
 
 /// A document with the headers of its answer; the error is an answer without one.
@@ -32,7 +32,7 @@ impl Client {
     /// Fetches a file of at most `limit` bytes; `None` when the host says that there is none.
     ///
     /// # Errors
-    /// [`FetchError`], with the way and the [`Problem`].
+    /// [`FetchError`], with the redirects and the [`Problem`].
     pub async fn get(&self, url: &Url, limit: u64) -> Result<Option<Vec<u8>>, FetchError> {
         let document = self.fetch(url, "*/*", limit, false).await?;
         Ok(document.map(|document| document.body))
@@ -42,18 +42,18 @@ impl Client {
     /// the host is asked only whether the document has changed.
     ///
     /// # Errors
-    /// [`FetchError`], with the way and the [`Problem`].
+    /// [`FetchError`], with the redirects and the [`Problem`].
     ///
     /// [`Settings::sources`]: super::Settings::sources
     pub async fn document(&self, url: &Url, accept: &str, limit: u64) -> Fetched {
         self.fetch(url, accept, limit, true).await
     }
 
-    /// Asks as [`Self::document`] does, once in the life of the client, and keeps what `read` finds in the answer instead of
-    /// the answer, which may be large. What is found must follow from the address, the media types and `T`.
+    /// Asks like [`Self::document`], but once in the life of the client, and keeps the result of `read` instead of the
+    /// answer, which may be large. The result must depend only on the address, the media types and `T`.
     ///
     /// # Errors
-    /// [`FetchError`], with the way and the [`Problem`]; the inner error is that of `read`.
+    /// [`FetchError`], with the redirects and the [`Problem`]; the inner error is that of `read`.
     pub async fn understand<T: Any + Send + Sync>(
         &self,
         url: &Url,
@@ -97,7 +97,7 @@ impl Client {
         }
     }
 
-    /// Asks for a document of at most `limit` bytes, again where its body breaks off.
+    /// Asks for a document of at most `limit` bytes, and asks again when its body is cut off.
     pub(super) async fn ask_for(&self, request: &Request<'_>, limit: u64) -> Result<Whole, FetchError> {
         let mut attempt = 1;
         loop {
@@ -113,7 +113,7 @@ impl Client {
     }
 }
 
-/// Whether a body that broke off may come whole the next time. Timeouts are not retried.
+/// Whether a body that was cut off may be complete the next time. Timeouts are not retried.
 fn is_worth_another(problem: &Problem) -> bool {
     problem.may_pass() && *problem != Problem::Timeout
 }

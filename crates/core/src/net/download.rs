@@ -1,4 +1,4 @@
-//! Large answers, piece by piece.
+//! Large answers, received in pieces.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use url::Url;
 use super::client::{Client, Reply, Request, headers};
 use super::error::{FetchError, Problem, shown};
 
-/// The slowest download that is waited for, in bytes a second.
+/// The slowest accepted download, in bytes per second.
 const SLOWEST: u64 = 16 << 10;
 
 /// Where the pieces of a download go.
@@ -21,7 +21,7 @@ pub trait Sink: Send {
     /// Takes the next piece.
     ///
     /// # Errors
-    /// What the operating system says; it ends the download.
+    /// The error of the operating system, which ends the download.
     fn take(&mut self, piece: &[u8]) -> io::Result<()>;
 }
 
@@ -37,12 +37,12 @@ pub struct Downloaded {
 }
 
 impl Client {
-    /// Fetches a file of at most `limit` bytes into a sink, as it is: nothing is decoded.
+    /// Fetches a file of at most `limit` bytes into a sink, without decoding it.
     ///
-    /// A download that breaks off goes on where it broke off, if the host can do that; the sink gets each byte once.
+    /// A download that is cut off is resumed, if the host supports that; the sink gets each byte once.
     ///
     /// # Errors
-    /// [`FetchError`]; what the sink has taken until then is of no use.
+    /// [`FetchError`]; the bytes in the sink are then incomplete.
     pub async fn download(&self, url: &Url, limit: u64, sink: &mut dyn Sink) -> Result<Downloaded, FetchError> {
         let timeout = self.settings.download_timeout;
         let given_up = |_| Err(FetchError { url: shown(url), hops: Vec::new(), problem: Problem::Timeout });
@@ -111,7 +111,7 @@ impl Client {
                 return Err(reply.fail(Problem::TooLarge { limit }));
             }
             sink.take(&chunk).map_err(|error| reply.fail(Problem::Disk(error.to_string())))?;
-            // Drop by drop, an archive would hold up all others for as long as a download may take.
+            // A very slow archive would delay all others for as long as a download may take.
             let elapsed = since.elapsed();
             if elapsed >= self.settings.slow_timeout {
                 if u128::from(*received - until_now) < u128::from(SLOWEST) * elapsed.as_millis() / 1000 {
@@ -123,12 +123,12 @@ impl Client {
     }
 }
 
-/// Whether the sink has all that came, so that the rest can follow.
+/// Whether the download can be resumed: the sink has taken all bytes so far.
 fn can_go_on(problem: &Problem) -> bool {
     problem.may_pass() && *problem != Problem::TooSlow
 }
 
-/// What proves that a second answer continues the first.
+/// The validator that proves that a second answer continues the first.
 fn strong_validator(headers: &HeaderMap) -> Option<HeaderValue> {
     let etag = headers.get(header::ETAG).filter(|etag| !etag.as_bytes().starts_with(b"W/"));
     etag.or_else(|| headers.get(header::LAST_MODIFIED)).cloned()

@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use url::Url;
 
-/// Why something was not fetched, and where on the way.
+/// Why something was not fetched, and at which address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{url} {problem}")]
 pub struct FetchError {
     /// The address that did not answer as it should: the first one, or one that it redirects to. Without user info, and
     /// without its query, which may hold a signature.
     pub url: String,
-    /// The addresses before it.
+    /// The addresses that redirected to it.
     pub hops: Vec<String>,
     /// What went wrong.
     pub problem: Problem,
 }
 
 impl FetchError {
-    /// What to do about it, where that is the same whatever was asked for.
+    /// What to do about it, where that does not depend on the request.
     #[must_use]
     pub fn remedy(&self) -> Option<String> {
         let known = self.problem.remedy()?;
@@ -44,7 +44,7 @@ pub enum Problem {
     /// The name of the host has no address, as far as this machine can tell.
     #[error("cannot be reached: this machine cannot resolve the name of its host")]
     NoSuchHost,
-    /// Names cannot be resolved now, whatever the host.
+    /// No names can be resolved now.
     #[error("cannot be reached: this machine cannot resolve names now: {0}")]
     NoResolver(String),
     /// The host's certificate is not valid, or it does not speak TLS.
@@ -53,7 +53,7 @@ pub enum Problem {
     /// No connection, or one that broke.
     #[error("cannot be reached: {0}")]
     Connection(String),
-    /// No connection through the proxy that the environment names, or one that broke, or the proxy itself answered.
+    /// The proxy of the environment gave no connection or a broken one, or answered itself.
     #[error("cannot be reached through the proxy {proxy}: {message}")]
     Proxy {
         /// Its address, without secrets.
@@ -67,7 +67,7 @@ pub enum Problem {
     /// The bytes come too slowly.
     #[error("sends less than 16 KiB a second")]
     TooSlow,
-    /// The host limits the rate of requests, for longer than this program waits.
+    /// The host limits the rate of requests for longer than this program waits.
     #[error("limits the rate of requests for another {} s", wait.as_secs())]
     RateLimited {
         /// For how long.
@@ -108,7 +108,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// What to do about it, where that is the same whatever was asked for.
+    /// What to do about it, where that does not depend on the request.
     #[must_use]
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
@@ -121,7 +121,7 @@ impl Problem {
         }
     }
 
-    /// Whether the host, or the way to it, has a trouble that may pass: nothing is known of the thing itself.
+    /// Whether the host or the network has a problem that may pass: it says nothing about what was asked for.
     #[must_use]
     pub fn may_pass(&self) -> bool {
         match self {
@@ -137,8 +137,7 @@ impl Problem {
         }
     }
 
-    /// Whether the host cannot be used now, whatever is asked of it: it cannot be reached, or does not answer in time, or says
-    /// so itself.
+    /// Whether the host fails for every request: it cannot be reached, does not answer in time, or says so itself.
     #[must_use]
     pub fn is_outage(&self) -> bool {
         match self {
@@ -155,7 +154,7 @@ impl Problem {
         }
     }
 
-    /// Whether the host was spoken to, whatever it said.
+    /// Whether the host has answered, with any status.
     #[must_use]
     pub fn is_answer(&self) -> bool {
         matches!(
@@ -192,7 +191,7 @@ impl Problem {
     }
 }
 
-/// What to do where the way to a host is the trouble.
+/// What to do about problems of the network.
 pub mod remedy {
     /// A name has no address: it is wrong, or the machine has no network.
     pub const HOST: &str =
@@ -203,7 +202,7 @@ pub mod remedy {
     pub const NETWORK: &str = "check the network and the name server of this machine";
     /// A variable of the environment cannot be used.
     pub const VARIABLE: &str = "correct or unset it";
-    /// The proxy of the environment does not do its work.
+    /// The proxy of the environment does not work.
     pub const PROXY: &str =
         "check that proxy, or correct or unset the variable that names it (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY)";
 }
@@ -223,7 +222,7 @@ pub(super) enum ResolveError {
 #[must_use]
 pub fn shown(url: &Url) -> String {
     let mut url = url.clone();
-    // Both fail only for addresses that can have no user info.
+    // Both fail only for addresses that cannot have user info.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.set_fragment(None);
@@ -233,8 +232,8 @@ pub fn shown(url: &Url) -> String {
     url.to_string().replace("?%E2%80%A6", "?…")
 }
 
-/// An error with its causes: those of the network hide several layers down. The outermost names the address, which the
-/// caller shows without its secrets.
+/// An error with its causes, of which the network errors are several layers down. The outermost error is left out: it
+/// names the address, which the caller shows without secrets.
 fn causes(error: &dyn Error) -> String {
     let mut text = String::new();
     let mut next = error.source().or(Some(error));

@@ -1,4 +1,4 @@
-//! How this program behaves towards one host.
+//! Limits the requests to each host.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,14 +11,14 @@ use url::Url;
 use super::Problem;
 use super::retry::Pause;
 
-/// How much is asked of one host.
+/// Limits for one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostLimits {
     /// How many requests run at once.
     pub concurrency: usize,
     /// How long after one request the next may begin.
     pub interval: Duration,
-    /// For how long a host's wish to be left alone is obeyed; where it wishes longer, its requests fail.
+    /// The longest pause that a host may ask for; if it asks for a longer one, its requests fail.
     pub patience: Duration,
 }
 
@@ -28,11 +28,11 @@ impl Default for HostLimits {
     }
 }
 
-/// How many requests run at once before the host has answered for the first time: connections are made for nothing where it
-/// does not, or where it lets all requests share one.
+/// How many requests run at once before the host has answered for the first time. More would open connections in vain
+/// if the host does not answer, or lets all requests share one.
 const FIRST: usize = 8;
 
-/// After how many refusals in a row, each for longer than a request waits, a host is not asked any more.
+/// After how many refusals in a row, each for longer than a request waits, a host gets no more requests.
 const REFUSALS: u32 = 3;
 
 /// All hosts spoken to.
@@ -56,7 +56,7 @@ impl Hosts {
     }
 }
 
-/// One host: its queue, and what it has told of itself.
+/// One host: its queue and its state.
 #[derive(Debug)]
 pub(super) struct Host {
     limits: HostLimits,
@@ -68,13 +68,13 @@ pub(super) struct Host {
 struct State {
     /// When the next request may begin.
     next: Instant,
-    /// Until when the host wants no requests.
+    /// The end of the pause that the host has asked for.
     paused_until: Instant,
-    /// Permits that are given out when the host answers for the first time.
+    /// Permits that are added when the host answers for the first time.
     held_back: usize,
     /// How many requests in a row it has refused for longer than they wait.
     refusals: u32,
-    /// What a whole series of attempts ended with, when nothing was heard of the host since.
+    /// The error of the last attempts, if the host has not answered since.
     down: Option<Problem>,
 }
 
@@ -96,7 +96,7 @@ impl Host {
         }
     }
 
-    /// Waits for the permission to send one request; it lasts as long as the permit is kept.
+    /// Waits until a request may be sent; it counts as running until the permit is dropped.
     pub(super) async fn enter(&self) -> Result<OwnedSemaphorePermit, Problem> {
         let permit = self.permits.clone().acquire_owned().await;
         let permit = permit.map_err(|error| Problem::Connection(error.to_string()))?;
@@ -128,11 +128,11 @@ impl Host {
         Ok((start, true))
     }
 
-    /// Lets no request begin for a while, as the host has asked. A request that it refuses for longer than one waits fails
-    /// alone: only after several of these in a row, others are held back, too. Returns whether the pause is short enough to
-    /// wait for.
+    /// Holds back requests for the pause that the host has asked for. If the pause is too long, only this request
+    /// fails; after several such refusals in a row, the others are held back as well. Returns whether the pause is
+    /// short enough to wait for.
     pub(super) fn asks_for(&self, pause: Pause) -> bool {
-        // A host cannot make the clock overflow.
+        // A value from a host must not overflow the clock.
         let wait = pause.wait().min(Duration::from_hours(24 * 365));
         let can_wait = wait <= self.limits.patience;
         let mut state = self.state();
@@ -156,7 +156,7 @@ impl Host {
         self.permits.add_permits(std::mem::take(&mut state.held_back));
     }
 
-    /// The host cannot be reached, although it was tried several times: asking on would only take time.
+    /// The host could not be reached in several attempts: further requests would only take time.
     pub(super) fn went_down(&self, problem: &Problem) {
         self.state().down = Some(problem.clone());
     }

@@ -1,11 +1,11 @@
-//! The network: which addresses this program will ever speak to, and the one client that speaks.
+//! The network: which addresses this program may connect to, and its HTTP client.
 //!
-//! * [`addr`], [`address`], [`name`], [`AllowedHosts`]: whom it may speak to
+//! * [`addr`], [`address`], [`name`], [`AllowedHosts`]: which hosts it may connect to
 //! * [`Client`]: requests, redirects and retries; [`Client::probe`], [`Client::document`], [`Client::understand`],
 //!   [`Client::download`], [`Client::revalidate`]
-//! * [`HostLimits`]: how politely it asks
+//! * [`HostLimits`]: how many requests a host gets at a time
 //! * [`Credentials`]: secrets, each for its host
-//! * [`Cache`]: answers kept from one run to the next
+//! * [`Cache`]: answers that are kept for later runs
 //! * [`FetchError`], [`Problem`]: what can go wrong
 
 pub mod addr;

@@ -1,12 +1,12 @@
-//! Names of hosts that lead into a private network, whatever resolves them.
+//! Host names that belong to private networks, whichever resolver is used.
 
-/// Endings that the public name system never has: reserved for private use, or never given out because networks use them
-/// (RFC 6761, RFC 6762 with its appendix G, RFC 8375, and `internal`, which ICANN has reserved).
+/// Endings that do not exist in the public name system: reserved for private use, or not assigned because networks use
+/// them (RFC 6761, RFC 6762 with its appendix G, RFC 8375, and `internal`, which ICANN has reserved).
 const PRIVATE: [&str; 10] =
     ["localhost", "localdomain", "local", "internal", "intranet", "private", "corp", "home", "lan", "home.arpa"];
 
-/// Whether a name can only be that of a host in a private network. A proxy would resolve it by itself, so that the look at
-/// the address comes too late.
+/// Whether a name can only be that of a host in a private network. A proxy resolves names itself, so that this program
+/// cannot check their addresses.
 #[must_use]
 pub fn is_private(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);

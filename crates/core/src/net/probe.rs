@@ -1,4 +1,4 @@
-//! Whether an address answers.
+//! Checks whether an address answers.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ use super::error::{FetchError, Problem, shown};
 /// How long a host may take until the headers of its answer are there.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long all of it may take: attempts, redirects, and the waits that hosts ask for.
+/// How long the whole check may take: attempts, redirects, and the waits that hosts ask for.
 const TOTAL: Duration = Duration::from_mins(2);
 
 /// An address that answers.
@@ -20,9 +20,9 @@ const TOTAL: Duration = Duration::from_mins(2);
 pub struct Answer {
     /// The addresses that redirected to the one that answered.
     pub hops: Vec<String>,
-    /// From the last request to the headers of its answer, without any wait for this program's own queue.
+    /// From the last request to the headers of its answer, without the wait in this program's own queue.
     pub elapsed: Duration,
-    /// When the host says that the thing was last changed.
+    /// The host's `Last-Modified`.
     pub last_modified: Option<SystemTime>,
 }
 
@@ -35,8 +35,7 @@ impl Answer {
 }
 
 impl Client {
-    /// Asks whether there is something at an address, without fetching it: by HEAD, and where that is refused by a GET of
-    /// the first byte.
+    /// Checks an address without fetching its content: with HEAD and, if that is refused, with a GET of the first byte.
     ///
     /// # Errors
     /// [`FetchError`]; [`Problem::Status`] for every status from 400.
@@ -53,7 +52,7 @@ impl Client {
             return Ok(Answer::of(reply));
         }
         drop(reply);
-        // Many hosts know no HEAD, or sign addresses for GET alone; what they answer to it varies.
+        // Many hosts do not support HEAD, or sign addresses for GET only; their answers vary.
         request.method = Method::GET;
         request.headers = headers(&[(header::RANGE, "bytes=0-0")]);
         let reply = self.send(&request).await?;

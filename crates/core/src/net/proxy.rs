@@ -1,14 +1,14 @@
-//! Which proxy a request goes through, for messages: the HTTP client chooses it by the same rules, and does not tell.
+//! Finds the proxy of a request for messages: the HTTP client chooses it by the same rules, but does not report it.
 
 use hyper_util::client::proxy::matcher::Matcher;
 use url::Url;
 
 use super::Problem;
 
-/// The variables that name proxies, those that count for more first.
+/// The variables that name proxies, in the order of their precedence.
 pub const VARIABLES: [&str; 6] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
-/// How hyper words that a proxy has not let a connection through.
+/// The beginning of hyper's message about a proxy that refused a connection.
 const TUNNEL: &str = "tunnel error: ";
 
 /// The proxies of an environment.
@@ -28,7 +28,7 @@ impl Proxies {
         Self(matcher.no(get("NO_PROXY")).build())
     }
 
-    /// The same problem, with the proxy that was to be gone through, if that may be why.
+    /// The problem, with the request's proxy if that may be the cause.
     pub(super) fn explain(&self, problem: Problem, url: &Url) -> Problem {
         let Some(proxy) = self.of(url) else { return problem };
         let message = match problem {
@@ -40,8 +40,8 @@ impl Proxies {
         Problem::Proxy { proxy, message }
     }
 
-    /// The problem where a proxy has answered in the place of the host. Only a request by plain http shows its answers; of
-    /// these, 407 is never the host's, and those of gateways say that the host was not reached.
+    /// The problem where a proxy has answered instead of the host. The status 407 always comes from a proxy; over plain
+    /// http, the statuses of gateways say that the proxy has not reached the host.
     pub(super) fn answered(&self, status: u16, url: &Url) -> Option<Problem> {
         let message = match status {
             407 => "it wants a name and a password (407)".to_owned(),
@@ -67,7 +67,7 @@ impl std::fmt::Debug for Proxies {
     }
 }
 
-/// What a proxy has done, with the words that hyper has for it.
+/// What a proxy has done, read from hyper's message.
 fn told(message: &str) -> String {
     let Some((_, tunnel)) = message.split_once(TUNNEL) else { return message.to_owned() };
     match tunnel {

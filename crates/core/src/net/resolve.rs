@@ -1,4 +1,4 @@
-//! Names to addresses, and which of them may be connected to.
+//! Resolves names, and filters the addresses that may be connected to.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -17,15 +17,15 @@ pub(super) struct Resolver(Mutex<HashMap<String, Names>>);
 /// The addresses of a name; none where there is no such name.
 type Names = Arc<OnceCell<Vec<SocketAddr>>>;
 
-/// Lets connections be made to public addresses only, at the connection itself: no name can lead elsewhere between check and
-/// use.
+/// Allows connections to public addresses only. The check is made for the connection itself, so that a name cannot
+/// resolve to another address afterwards.
 pub(super) struct Guard {
     pub(super) resolver: Arc<Resolver>,
-    /// Hosts that may be anywhere: the proxies that the person's own system is configured with.
+    /// Hosts that may be private: the proxies of the person's system.
     pub(super) exempt: Vec<String>,
 }
 
-/// For hosts that may be anywhere.
+/// For hosts that may be private.
 pub(super) struct Open {
     pub(super) resolver: Arc<Resolver>,
 }
@@ -64,7 +64,8 @@ fn boxed(addresses: Vec<SocketAddr>) -> Addrs {
 async fn lookup(host: &str) -> Result<Vec<SocketAddr>, ResolveError> {
     match tokio::net::lookup_host((host, 0)).await {
         Ok(found) => Ok(found.collect()),
-        // The system's resolver gives no code, only its words: those for "ask again later" are the same everywhere.
+        // The system's resolver returns no code, only a message, whose words for "try again later" are the same on all
+        // systems.
         Err(error) if error.to_string().to_ascii_lowercase().contains("temporary") => {
             Err(ResolveError::Temporary(error.to_string()))
         }

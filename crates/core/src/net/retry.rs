@@ -1,28 +1,28 @@
-//! What is worth another attempt, and when.
+//! Which requests are repeated, and when.
 
 use std::time::{Duration, SystemTime};
 
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// Whether another attempt may end better.
+/// Whether another attempt may succeed.
 pub(super) fn is_transient(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
 
-/// The wait before attempt number `attempt` (from 1): twice as long each time, and spread so that many clients do not come
-/// back together.
+/// The wait after attempt number `attempt` (from 1): it doubles each time, with a random part so that many clients do
+/// not retry at the same moment.
 pub(super) fn backoff(first: Duration, attempt: u32) -> Duration {
     let wait = first.saturating_mul(1 << attempt.saturating_sub(1).min(10));
     wait.mul_f64(0.5 + fastrand::f64())
 }
 
-/// What a host wants before it is asked again.
+/// How long a host wants no requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pause {
-    /// `Retry-After`: it has refused this request. Others may still be answered.
+    /// `Retry-After`: the host has refused this request, and may answer others.
     Request(Duration),
-    /// GitHub's rate-limit headers: nothing is left until then, whatever is asked.
+    /// GitHub's rate-limit headers: all requests are refused until then.
     Host(Duration),
 }
 
@@ -34,7 +34,7 @@ impl Pause {
     }
 }
 
-/// The pause that a host wants, by `Retry-After` or by GitHub's rate-limit headers.
+/// The pause that a host asks for with `Retry-After` or GitHub's rate-limit headers.
 pub(super) fn wanted_pause(status: StatusCode, headers: &HeaderMap) -> Option<Pause> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if text("x-ratelimit-remaining") == Some("0")

@@ -1,4 +1,4 @@
-//! Documents that the caller keeps, asked for again.
+//! Asks whether documents that the caller keeps have changed.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use super::client::{Client, Request, headers};
 use super::error::{FetchError, Problem};
 use super::validators::Validators;
 
-/// Answer to the question whether a document has changed.
+/// The answer to the question whether a document has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revalidated {
     /// The document; `None` when it is still the one that the caller has.
     pub body: Option<Vec<u8>>,
-    /// What the host calls the version that holds now.
+    /// How the host names the current version.
     pub validators: Validators,
-    /// For how long the host says that this will not change.
+    /// How long the document may be used without a request, if the host says so.
     pub max_age: Option<Duration>,
 }
 
@@ -25,7 +25,7 @@ impl Client {
     /// Fetches a file of at most `limit` bytes, unless it is still the one that the caller has.
     ///
     /// # Errors
-    /// [`FetchError`], with the way and the [`Problem`].
+    /// [`FetchError`], with the redirects and the [`Problem`].
     pub async fn revalidate(
         &self,
         url: &Url,

@@ -8,23 +8,23 @@ use super::{AllowedHosts, Cache, Credentials};
 /// How a [`Client`](super::Client) behaves.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Hosts that need be neither public nor reached by https.
+    /// Hosts that may be private, and may be reached without https.
     pub allowed: AllowedHosts,
-    /// Names of the proxies that the environment names, which may be anywhere.
+    /// Host names of the environment's proxies, which may be private.
     pub proxy_hosts: Vec<String>,
-    /// Package registries and the like that a person has configured: need be neither public nor reached by https, and get
-    /// their secrets. Only questions to these sources themselves ([`Client::document`](super::Client::document)) profit from that: no address in a
-    /// manifest can borrow it.
+    /// Package registries and the like that a person has configured: they may be private, may be reached without https,
+    /// and get their secrets. This holds only for requests to the sources themselves
+    /// ([`Client::document`](super::Client::document)), never for addresses in a manifest.
     pub sources: AllowedHosts,
     /// The secrets of the sources, each for its host.
     pub credentials: Credentials,
     /// Where answers are kept from one run to the next.
     pub cache: Option<Cache>,
-    /// How much is asked of one host.
+    /// Limits for one host.
     pub host_limits: HostLimits,
     /// How long it may take until a connection is open.
     pub connect_timeout: Duration,
-    /// How long a host may send nothing at all.
+    /// How long a host may send no bytes.
     pub idle_timeout: Duration,
     /// For how long a download may be slower than 16 KiB/s.
     pub slow_timeout: Duration,
@@ -32,7 +32,7 @@ pub struct Settings {
     pub total_timeout: Duration,
     /// How long a download may take.
     pub download_timeout: Duration,
-    /// How often a request is sent at most, when the trouble may pass.
+    /// How often a request is sent at most, after problems that may pass.
     pub attempts: u32,
     /// The wait before the second attempt; it doubles with each further one.
     pub backoff: Duration,

@@ -1,4 +1,4 @@
-//! How a package manager has failed, in its own words.
+//! How a package manager has failed, found in its output.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,26 +11,26 @@ use acp_registry_core::sys::process::Exit;
 use acp_registry_core::text::quote;
 use acp_registry_core::upstream::NamedRegistry;
 
-/// What npm's codes are where it has not reached its registry, or something on the way has answered.
+/// npm's codes for a registry that was not reached, or for an answer from something between.
 const CODES: [&str; 13] = [
     "ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ERR_SOCKET_TIMEOUT", "EHOSTUNREACH",
     "ENETUNREACH", "E403", "E407", "E502", "E503", "E504",
 ];
 
-/// Of these, the ones that the registry may have given itself, so that others can be asked for all the same.
+/// Of these, the codes that the registry itself may have caused, so that other packages can still be asked for.
 const OF_REGISTRY: [&str; 1] = ["E403"];
 
-/// What package managers and systems write where names cannot be resolved, or no way leads to the network.
+/// What package managers and systems write when names cannot be resolved, or the network cannot be reached.
 const NO_NETWORK: [&str; 9] = [
     "ENOTFOUND", "EAI_AGAIN", "ENETUNREACH", "EHOSTUNREACH", "dns error", "failed to lookup address information",
     "Temporary failure in name resolution", "Network is unreachable", "No route to host",
 ];
 
-/// What they write where a disk is full.
+/// What they write when a disk is full.
 const FULL: [&str; 5] =
     ["ENOSPC", "EDQUOT", "No space left on device", "no space left on device", "Disk quota exceeded"];
 
-/// What helps where an installation takes longer than this limit.
+/// What to do when an installation takes longer than this limit.
 pub(super) fn slow(limit: Duration) -> String {
     format!("run it again with `--install-timeout {}m`", longer(limit))
 }
@@ -47,29 +47,29 @@ pub(super) fn longer(limit: Duration) -> u64 {
 pub struct ToolFailure {
     /// Its name.
     pub program: &'static str,
-    /// How it has ended; `None` when its time was up.
+    /// Its exit status; `None` when it ran out of time.
     pub exit: Option<Exit>,
-    /// How long it had.
+    /// Its time limit.
     pub limit: Duration,
-    /// The end of what it wrote to stderr; where that is nothing, to stdout.
+    /// The end of what it wrote to stderr, or to stdout if stderr is empty.
     pub stderr: String,
-    /// The proxy through which it asks for what its words name, without secrets.
+    /// The proxy for the addresses in its output, without secrets.
     pub proxy: Option<String>,
     /// The directory on whose disk no space is left.
     pub full: Option<PathBuf>,
-    /// How far it was when its time was up, in short words without hidden characters.
+    /// Its progress when it ran out of time, in a few words without hidden characters.
     pub phase: Option<String>,
-    /// The package registry that it was told to ask.
+    /// The package registry that it was configured to ask.
     pub asked: Option<NamedRegistry>,
 }
 
 impl ToolFailure {
-    /// Whether something was not what its digest says, in the words of npm and of uv.
+    /// Whether npm or uv reports a wrong digest.
     pub(super) fn is_of_integrity(&self) -> bool {
         self.stderr.contains("code EINTEGRITY") || self.stderr.contains("Hash mismatch for ")
     }
 
-    /// Whether the registry has answered that it has no such version of this very package, and not of one that it needs.
+    /// Whether the registry has answered that it lacks the version of this package itself, not of a dependency.
     pub(super) fn lacks_version(&self, name: &str, version: &str) -> bool {
         if self.program == "npm" {
             let sentence = format!(" No matching version found for {name}@{version}.");
@@ -78,12 +78,12 @@ impl ToolFailure {
         let text = unfolded(&self.stderr);
         let Some((_, rest)) = text.split_once("Because there is no version of ") else { return false };
         let found = rest.split(' ').next().unwrap_or_default();
-        // With the extras that the manifest names, which an index does not know as packages.
+        // The name includes the extras of the manifest, which an index does not list as packages.
         let found = found.split_once("==").map(|(found, _)| found.split('[').next().unwrap_or_default());
         found == Some(acp_registry_core::upstream::pypi::normalized(name).as_str()) && !self.is_refused()
     }
 
-    /// Whether the registry has answered that it has no package of this very name.
+    /// Whether the registry has answered that it has no package of this name.
     pub(super) fn lacks_name(&self, name: &str) -> bool {
         if self.program == "npm" {
             let package = format!("'{name}@");
@@ -96,9 +96,9 @@ impl ToolFailure {
         unfolded(&self.stderr).contains(&sentence) && !self.is_refused()
     }
 
-    /// Whether the package registry has answered that it has no such package or version, be it one that the package needs.
+    /// Whether the package registry has answered that it has no such package or version, dependencies included.
     ///
-    /// An index that asks for credentials says nothing of what it has.
+    /// An index that asks for credentials does not say what it has.
     pub(super) fn lacks_package(&self) -> bool {
         if self.program == "npm" {
             return self.code().is_some_and(|code| ["E404", "ETARGET"].contains(&code));
@@ -109,8 +109,8 @@ impl ToolFailure {
         text.contains("No solution found when resolving") && is_absent && !self.is_refused()
     }
 
-    /// Whether the question for the package itself went unanswered. Addresses that a package names elsewhere, and what its
-    /// scripts write, say nothing of the registry.
+    /// Whether the request for the package itself was not answered. Other addresses that a package names, and the
+    /// output of its scripts, say nothing about the registry.
     pub(super) fn lacks_source(&self, package: &str) -> bool {
         let is_asked = |line: &str, path: &str| {
             line.split_whitespace()
@@ -127,7 +127,7 @@ impl ToolFailure {
         self.unfetched().is_some_and(|line| is_asked(line, &path))
     }
 
-    /// What to do about it where this machine, or its way to the network, is the trouble.
+    /// What to do where this machine or its network is the cause.
     pub(super) fn remedy(&self) -> Option<String> {
         if let Some(full) = &self.full {
             return Some(format!("free space on the disk of {}", full.display()));
@@ -157,12 +157,12 @@ impl ToolFailure {
         }
     }
 
-    /// What to do where a registry that is configured lacks what others have.
+    /// What to do where a configured registry lacks the package.
     pub(super) fn other_registry(&self) -> Option<String> {
         self.asked().map(|asked| format!("correct {} if that is not where the package is", asked.setting))
     }
 
-    /// How a registry is told who asks.
+    /// How credentials for a registry are configured.
     fn credentials(&self, asked: &NamedRegistry) -> String {
         let NamedRegistry { address, setting } = asked;
         let host = address.split_once("://").map_or(address.as_str(), |(_, host)| host);
@@ -174,12 +174,12 @@ impl ToolFailure {
         format!("give uv its name and password, with a line for {host} in ~/.netrc, or correct {setting}")
     }
 
-    /// The registry that is configured and was asked for what its words name.
+    /// The configured registry that was asked for the addresses in its output.
     fn asked(&self) -> Option<&NamedRegistry> {
         let asked = self.asked.as_ref()?;
         let origin = Url::parse(&asked.address).ok().map(|url| url.origin());
         let mut named = self.addresses().map(|url| Some(url.origin())).peekable();
-        // Where npm lacks a name and a password, it names no address but that of its makers.
+        // For missing credentials, npm names only the address of its own registry.
         let is_asked = self.code() == Some("E401") || named.peek().is_none() || named.any(|url| url == origin);
         is_asked.then_some(asked)
     }
@@ -190,7 +190,7 @@ impl ToolFailure {
         self.asked().map(place).unwrap_or_default()
     }
 
-    /// Whether the registry wants to know who asks.
+    /// Whether the registry requires credentials.
     fn wants_credentials(&self) -> bool {
         if self.program == "npm" {
             return self.code() == Some("E401") || (self.code() == Some("E403") && self.proxy.is_none());
@@ -199,29 +199,29 @@ impl ToolFailure {
         ["401 Unauthorized", "403 Forbidden"].iter().any(|status| text.contains(status)) && self.proxy.is_none()
     }
 
-    /// Whether uv has found nothing because its index wants to know who asks, which it only adds as a hint.
+    /// Whether uv has found nothing because its index requires credentials, which it adds as a hint only.
     fn is_index_closed(&self) -> bool {
         let text = unfolded(&self.stderr);
         self.program == "uv" && text.contains("No solution found when resolving") && text.contains("401 Unauthorized")
     }
 
-    /// Whether npm only tells that it was ended, which happened because its time was up.
+    /// Whether npm reports only that it was ended, which happens when it runs out of time.
     fn is_of_end(&self, cause: &str) -> bool {
         self.exit.is_none() && (cause.contains("process terminated") || cause.contains("signal SIG"))
     }
 
-    /// The registry that is configured with a text that is no address.
+    /// The configured registry whose value is not an address.
     fn wrong_address(&self) -> Option<&NamedRegistry> {
         let is_told = self.program == "npm" && self.code() == Some("ERR_INVALID_URL");
         self.asked.as_ref().filter(|asked| is_told && Url::parse(&asked.address).is_err())
     }
 
-    /// Whether something else than a registry has answered npm.
+    /// Whether something other than a registry has answered npm.
     fn is_garbled(&self) -> bool {
         self.program == "npm" && self.own_lines().any(|line| line.contains("invalid json response body at "))
     }
 
-    /// Whether it has not reached its registry, or something on the way has answered.
+    /// Whether it has not reached its registry, or something between has answered.
     fn is_of_network(&self) -> bool {
         if self.program == "npm" {
             return self.code().is_some_and(|code| CODES.contains(&code) || is_server_error(code));
@@ -256,7 +256,7 @@ impl ToolFailure {
         self.stderr.lines().find_map(|line| line.get(code(line)?..)).map(str::trim)
     }
 
-    /// The addresses that its words say were asked.
+    /// The addresses that were asked, according to its output.
     pub(super) fn addresses(&self) -> impl Iterator<Item = Url> {
         let begins = |line: &&str| ["npm error", "npm ERR!", "error: "].iter().any(|begin| line.starts_with(begin));
         let lines = self.stderr.lines().skip_while(move |line| !begins(line));
@@ -270,13 +270,13 @@ impl ToolFailure {
         self.stderr.lines().filter(|line| line.starts_with("npm "))
     }
 
-    /// uv's line about what it has not fetched.
+    /// uv's line about what it could not fetch.
     fn unfetched(&self) -> Option<&str> {
         let mut lines = self.stderr.lines().skip_while(|line| !line.starts_with("error: "));
         lines.find(|line| line.contains("Failed to fetch: "))
     }
 
-    /// Whether an index wants credentials from uv.
+    /// Whether an index requires credentials from uv.
     fn is_refused(&self) -> bool {
         let text = unfolded(&self.stderr);
         ["401 Unauthorized", "403 Forbidden", "407 Proxy"].iter().any(|status| text.contains(status))
@@ -314,12 +314,12 @@ impl ToolFailure {
     }
 }
 
-/// Whether npm's code is that of an answer by which a server says that it has failed.
+/// Whether npm's code is that of a server error.
 fn is_server_error(code: &str) -> bool {
     code.strip_prefix("E5").is_some_and(|rest| rest.len() == 2 && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The words of uv, which breaks long lines.
+/// The output of uv, which breaks long lines.
 fn unfolded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
