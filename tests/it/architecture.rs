@@ -98,7 +98,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         &["check", "config", "digest", "history", "json", "manifest", "registry", "settings", "text", "timestamp"],
     ),
     ("publish", "server", &["site"]),
-    ("publish", "upload", &["digest", "json", "net", "site", "sums", "sys", "text", "timestamp"]),
+    ("publish", "upload", &["digest", "index", "json", "net", "site", "sums", "sys", "text"]),
     (
         "publish",
         "tree",

@@ -6,23 +6,16 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::value::RawValue;
-
 use super::state::{File, State};
 use super::tree::is_index;
 use super::{Error, Event, LATEST, Notice, Target, Tree};
-use acp_registry_core::json::{self, List};
+use acp_registry_client::index::{INDEX_LIMIT, entries};
+use acp_registry_core::json;
 use acp_registry_core::sums::{self, is_name};
 use acp_registry_core::text::printable;
 
 /// The index that identifies a folder as a registry.
 const INDEX: &str = "registry.json";
-
-/// The largest index that is read, in bytes.
-const INDEX_LIMIT: u64 = 64 << 20;
-
-/// The maximum number of agents in an index.
-const AGENTS: usize = 250_000;
 
 /// How many files a warning names.
 const NAMED: usize = 10;
@@ -112,14 +105,12 @@ async fn index(target: &Target, name: &str) -> Result<Option<Vec<u8>>, Error> {
 
 /// The file names of the agents' icons in an index; `None` if it is not an index or has too many agents.
 fn icons_of(index: &[u8]) -> Option<Vec<String>> {
-    let [agents] = json::members(index, ["agents"]).ok()?;
-    let agents: List<'_, AGENTS> = serde_json::from_str(agents?.get()).ok()?;
-    let is_object = |agent: &&RawValue| agent.get().starts_with('{');
-    if agents.is_longer || !agents.items.iter().all(is_object) {
+    let agents = entries(str::from_utf8(index).ok()?).ok()?;
+    if !agents.iter().all(|agent| agent.starts_with('{')) {
         return None;
     }
-    let icons = agents.items.into_iter().filter_map(|agent| {
-        let [icon] = json::members_of(Some(agent), ["icon"]);
+    let icons = agents.into_iter().filter_map(|agent| {
+        let [icon] = json::members(agent.as_bytes(), ["icon"]).ok()?;
         json::text(icon)
     });
     Some(icons.filter_map(|icon| icon.rsplit('/').next().map(ToOwned::to_owned)).collect())
