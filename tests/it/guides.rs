@@ -46,7 +46,7 @@ fn orange() -> String {
 fn the_guide_for_users_is_true() {
     let mut world = World::new("users");
     world.follow("docs/guides/user.md", |world, block| {
-        if block.section == "Update, or stay" && block.exit() == 1 {
+        if block.section == "Update or pin" && block.exit() == 1 {
             world.publish("1.3.0");
             // The copy of the index is fresh for five minutes.
             let _ = fs::remove_dir_all(world.people.env.path("home/.cache"));
@@ -110,7 +110,7 @@ fn the_reference_is_true() {
     let before = |world: &mut World, block: &Block| match block.section.as_str() {
         "Add an agent" => world.prepare("cd my-registry"),
         "Check a registry" => world.write("someagent/icon.svg", &orange()),
-        "Ask the world outside" => world.write("someagent/icon.svg", ICON),
+        "Check over the network" => world.write("someagent/icon.svg", ICON),
         "All agents of a registry" => {
             let mut other: Value = serde_json::from_str(&manifest("other")).unwrap();
             other["distribution"] = json!({ "uvx": { "package": "other==1.0.0" } });
