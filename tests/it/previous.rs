@@ -116,7 +116,7 @@ fn the_history_of_a_registry_without_git_is_that_of_its_publications() {
     build("two", "one", "1000000000");
     assert_eq!(events(&env, "two"), ["2001-09-09T01:46:40Z updated a 1.1.0"]);
     assert!(env.read("two/updated.atom").contains("2001-09-09T01:46:40Z"));
-    assert!(env.read("two/changes/index.html").contains("It does not go back to the beginning."));
+    assert!(env.read("two/changes/index.html").contains("The history does not go back to the beginning."));
     // What is built again from what it has led to is the same.
     build("again", "two", "1700000000");
     assert!(tree(&env.path("again")) == tree(&env.path("two")));

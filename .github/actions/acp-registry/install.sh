@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts acp-registry into the path of the steps that follow: built from the sources in which this action lies, or taken from
-# a release, of which GitHub attests that its own release workflow has built it, from the tag of this version.
+# Installs acp-registry for the following steps: built from the sources beside this action, or from a release. GitHub must
+# attest that the release workflow of its repository built that release from the tag of this version.
 set -euo pipefail
 
 fail() {
@@ -38,7 +38,7 @@ else
   archive=$RUNNER_TEMP/acp-registry-${version#v}-$platform.$ending
   address=${GITHUB_SERVER_URL:?}/$repository/releases/download/$version/$(basename "$archive")
   curl --fail --silent --show-error --location --proto =https --retry 3 --output "$archive" "$address"
-  # An archive of another version is attested, too: for another tag.
+  # Archives of other versions are attested as well, but for their own tags.
   gh attestation verify "$archive" --repo "$repository" \
     --signer-workflow "$repository/.github/workflows/release.yml" --source-ref "refs/tags/$version"
   if [ "$ending" = zip ]; then

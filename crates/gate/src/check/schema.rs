@@ -108,7 +108,7 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
                 let known = known_at(error);
                 let help = match nearest(key, known.iter().map(String::as_str)) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("known here: {}", known.join(", ")),
+                    None => format!("known members: {}", known.join(", ")),
                 };
                 one(member(key), true, format!("{} has no member {}", name(&place), quote(key)), Some(help))
             })
@@ -175,7 +175,7 @@ fn expected_form(place: &str, pattern: &str) -> (&'static str, String) {
         Some("id") => ("a valid id", "use lower-case letters, digits and hyphens, and begin with a letter".to_owned()),
         Some("command") => (
             "the name of a command",
-            "use letters, digits, `.`, `_` and `-`, and begin with none of the last two".to_owned(),
+            "use letters, digits, `.`, `_` and `-`, and do not begin with `.` or `-`".to_owned(),
         ),
         Some("exclude_newer") => ("a day", "write it as YYYY-MM-DD".to_owned()),
         Some("sha256") => ("a SHA-256 digest", "write 64 hexadecimal digits".to_owned()),

@@ -16,7 +16,7 @@ const EVENTS: usize = 100_000;
 const MEMBERS: usize = 100;
 
 /// The extent of an incomplete history that was read from a file or continued from a published tree.
-pub(super) const INCOMPLETE: &str = "It does not go back to the beginning.";
+pub(super) const INCOMPLETE: &str = "The history does not go back to the beginning.";
 
 /// The document is not a history.
 #[derive(Debug, thiserror::Error)]
