@@ -118,6 +118,7 @@ struct Agent {
 
 /// The members of all documents that are read here.
 #[derive(Deserialize)]
+#[serde(expecting = "an object with `schema` and `command`")]
 struct Members {
     schema: u64,
     command: String,

@@ -73,6 +73,8 @@ fn a_path_is_named_once_with_one_cause_and_one_remedy() {
                 blame("no failure");
             } else if let Some(part) = said_twice(message, path) {
                 blame(&format!("says {part:?} twice"));
+            } else if message.contains("struct ") {
+                blame("speaks of the program's own types");
             } else if !message.contains(path) || message.contains(".new-") || message.contains(".tmp-") {
                 blame("does not name the path");
             } else if help.is_empty() || message.contains(help.trim()) {
