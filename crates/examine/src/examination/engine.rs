@@ -19,8 +19,11 @@ pub const LIMIT: Duration = Duration::from_mins(2);
 /// How long an answer may take where the agent starts fast.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many times longer an agent that answers other requests is waited for when a check is repeated.
+/// How many times longer, at least, when a check is repeated and the agent answers other requests.
 const AGAIN: u32 = 3;
+
+/// How many times the patience an agent may take to answer `initialize` again.
+const STARTS: u32 = 3;
 
 /// After so many silent checks, an agent that has answered nothing after `initialize` is not asked any more.
 const SILENT: usize = 2;
@@ -37,11 +40,13 @@ pub async fn examine(
     limit: Duration,
 ) -> Examination {
     let started = Instant::now();
-    let patience = in_proportion(options.probe.unwrap_or(PATIENCE), outcome.timing.start_to_response);
+    let usual = options.probe.unwrap_or(PATIENCE);
+    let patience = in_proportion(usual, outcome.timing.start_to_response);
     let mut engine = Engine {
         launch,
         options,
         patience,
+        again: patience.max(usual * AGAIN),
         limit,
         until: started + limit,
         waiting: None,
@@ -106,6 +111,8 @@ struct Engine<'a> {
     launch: &'a Launch,
     options: &'a Options,
     patience: Duration,
+    /// The patience with an agent that answers other requests, when a check is repeated.
+    again: Duration,
     limit: Duration,
     until: Instant,
     /// An agent that all checks so far have passed on, and how it was set up.
@@ -139,11 +146,14 @@ impl Engine<'_> {
         let is_silent = matches!(first.result, Err(Trouble::Silent(_)));
         let is_failure = is_silent || matches!(first.result, Err(Trouble::Fail(_)));
         // What other checks have done to the agent, or a busy machine, must not be why it fails.
-        let result = if is_failure && (first.was_used || is_silent) && Instant::now() < self.until {
-            let patience = if self.has_answered { self.patience * AGAIN } else { self.patience };
+        let result = if is_failure && (first.was_used || is_silent) {
+            let patience = if self.has_answered { self.again } else { self.patience };
             self.rest().await;
-            let again = self.attempt(setup, talk, patience).await.result;
-            if again == Err(self.out_of_time()) { first.result } else { again }
+            match self.attempt(setup, talk, patience).await.result {
+                // Without a second attempt, the first counts, unless it was not the agent's first.
+                Err(Trouble::NotExercised(_)) if !first.was_used => first.result,
+                again => again,
+            }
         } else {
             first.result
         };
@@ -194,7 +204,7 @@ impl Engine<'_> {
         }
         // It has answered before: what it took then is part of the patience.
         let limit =
-            (patience * AGAIN).min(self.options.timeout).min(self.until.saturating_duration_since(Instant::now()));
+            (patience * STARTS).min(self.options.timeout).min(self.until.saturating_duration_since(Instant::now()));
         let answer = agent.initialize(1, setup == Setup::Bare, limit).await;
         let why = match (answer, &agent.initialized) {
             (Err(_), _) if Instant::now() >= self.until => Some(self.out_of_time()),

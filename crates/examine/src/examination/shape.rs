@@ -174,7 +174,7 @@ fn problem(value: &Value, kind: Kind, place: &str) -> Option<String> {
         Bool if !value.is_boolean() => not("a boolean"),
         Text if !value.is_string() => not("a string"),
         Note if !value.is_string() && !value.is_null() => not("a string"),
-        Version if !value.as_u64().is_some_and(|number| number <= 65_535) => not("an integer from 0 to 65535"),
+        Version if value.as_u64().is_none_or(|number| number > 65_535) => not("an integer from 0 to 65535"),
         Bool | Text | Note | Version => None,
         Maybe(_) if value.is_null() => None,
         Object(members) | Maybe(members) => {

@@ -1,3 +1,5 @@
+use std::future::ready;
+
 use crate::examination::agent::{Agent, Trouble};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
@@ -14,10 +16,10 @@ pub(super) static CHECK: Check = Check {
 agent {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"fs is required"}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
 agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}"#,
-    run: Run::Talk(Setup::Bare, |agent| Box::pin(run(agent))),
+    run: Run::Talk(Setup::Bare, |agent| Box::pin(ready(run(agent)))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+fn run(agent: &Agent) -> Result<(), Trouble> {
     match &agent.initialized {
         Ok(_) => Ok(()),
         Err(text) => Err(Trouble::Fail(format!("{text} where the client has no capabilities"))),

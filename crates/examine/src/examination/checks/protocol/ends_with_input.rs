@@ -12,10 +12,8 @@ pub(super) static CHECK: Check = Check {
     summary: "ends within 5 seconds after its stdin is closed",
     why: "A client closes the stdin of an agent, and ends the process. An agent that goes on stays behind when its client has crashed.",
     fix: "End when stdin ends.",
-    fails: r#"client closes stdin
-agent goes on"#,
-    passes: r#"client closes stdin
-agent ends"#,
+    fails: "client closes stdin\nagent goes on",
+    passes: "client closes stdin\nagent ends",
     run: Run::Talk(Setup::Ending, |agent| Box::pin(run(agent))),
 };
 

@@ -1,3 +1,5 @@
+use std::future::ready;
+
 use crate::examination::agent::{Agent, Trouble};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
@@ -15,10 +17,10 @@ pub(super) static CHECK: Check = Check {
 agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":"yes"},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}}}
 agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}"#,
-    run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
+    run: Run::Talk(Setup::Shared, |agent| Box::pin(ready(run(agent)))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+fn run(agent: &Agent) -> Result<(), Trouble> {
     match shape::initialize(agent.result()) {
         Some(problem) => {
             Err(Trouble::Fail(format!("answers `initialize` with a result that is not of the schema: {problem}")))

@@ -12,10 +12,8 @@ pub(super) static CHECK: Check = Check {
     summary: "ends within 5 seconds after SIGTERM",
     why: "A client ends the process of an agent. One that ignores SIGTERM has to be killed, and cannot clean up.",
     fix: "End on SIGTERM, or do not handle it.",
-    fails: r#"client sends SIGTERM
-agent goes on"#,
-    passes: r#"client sends SIGTERM
-agent ends"#,
+    fails: "client sends SIGTERM\nagent goes on",
+    passes: "client sends SIGTERM\nagent ends",
     run: Run::Talk(Setup::Own, |agent| Box::pin(run(agent))),
 };
 
