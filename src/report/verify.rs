@@ -130,11 +130,15 @@ fn summary(rows: &[Row], duration: Duration) -> String {
 }
 
 fn has_details(row: &Row) -> bool {
+    has_trouble(row) || row.examination().is_some()
+}
+
+/// Whether there is more to tell than what an examination has found.
+fn has_trouble(row: &Row) -> bool {
     row.verdict() != Verdict::Pass
         || row.advice().is_some()
         || row.setup_required().is_some()
         || !row.scripts_not_run.is_empty()
-        || row.examination().is_some()
 }
 
 /// What rows of equal trouble have in common. An agent that was started has its own.
@@ -179,7 +183,7 @@ fn code(verdict: Verdict) -> &'static str {
 }
 
 fn details(row: &Row, look: Look) -> String {
-    let mut out = state(row, look);
+    let mut out = if has_trouble(row) { state(row, look) } else { heading(row) };
     out.extend(row.examination().map(|found| examination(found, look)));
     let mut more = String::new();
     if !row.scripts_not_run.is_empty() {
@@ -192,14 +196,21 @@ fn details(row: &Row, look: Look) -> String {
     out
 }
 
+fn name(row: &Row) -> String {
+    format!("{} {} ({})", row.id, row.version, row.distribution())
+}
+
+fn heading(row: &Row) -> String {
+    format!("{}: {}\n", row.verdict().as_str(), cut(&name(row)))
+}
+
 fn state(row: &Row, look: Look) -> String {
-    let name = format!("{} {} ({})", row.id, row.version, row.distribution());
     if let State::Checked { outcome: checked, .. } = &row.state {
-        return outcome(checked, &name, look);
+        return outcome(checked, &name(row), look);
     }
-    let mut out = format!("{}: {}\n", row.verdict().as_str(), cut(&name));
-    if let (Some(reason), Some(message)) = (row.reason(), row.explanation()) {
-        let _ = write!(out, "  reason    {reason}\n            {}\n", printable(&message));
+    let mut out = heading(row);
+    if let (Some(reason), Some(message)) = (row.reason(), row.message()) {
+        let _ = write!(out, "  reason    {reason}\n            {}\n", printable(message));
     }
     if let State::NotStarted { stderr: text, .. } = &row.state
         && !text.trim().is_empty()

@@ -100,7 +100,9 @@ fn the_passing_exchange_of_each_check_passes_all() {
     let checks: Vec<&Check> = CHECKS.iter().copied().filter(|check| cfg!(unix) || !is_for_unix(check)).collect();
     for_each(&checks, |check| {
         let examination = examined(&["played", check.passes]);
-        let found = with(&examination, &[Verdict::Fail, Verdict::Warning, Verdict::NotExercised]);
+        let mut found = with(&examination, &[Verdict::Fail, Verdict::Warning, Verdict::NotExercised]);
+        // Other systems have no signals.
+        found.retain(|(id, _)| cfg!(unix) || *id != "protocol/sigterm");
         if found.is_empty() { Ok(()) } else { Err(format!("{}: {found:?}", check.id)) }
     });
 }

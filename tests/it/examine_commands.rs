@@ -108,6 +108,17 @@ fn verify_examines_and_the_registry_may_require_it() {
     let failed: Vec<&Value> =
         document["results"].as_array().unwrap().iter().map(|row| &row["examination"]["summary"]["failed"]).collect();
     assert_eq!(failed, [&json!(1), &json!(0)]);
+    let run = verify.run(&["--level", "protocol"]);
+    let (all, counts) =
+        (CHECKS.len(), |passed, failed| format!("`protocol`: {passed} passed, {failed} failed, 0 warnings"));
+    for part in [
+        &counts(all, 0),
+        &counts(all - 1, 1),
+        "pass: echo 1.0.0 (npx)\n  examined",
+        "fail      protocol/version (must,",
+    ] {
+        assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+    }
     verify.env.write("r/registry.toml", "[examine]\nrequire = \"protocol\"\n");
     let (code, document) = verify.json(&[]);
     let found: Vec<_> =

@@ -232,7 +232,7 @@ impl Engine<'_> {
     }
 
     fn out_of_time(&self) -> Trouble {
-        Trouble::NotExercised(format!("the time limit of {} s for the examination was over", self.limit.as_secs()))
+        Trouble::NotExercised(format!("the time limit of {} s for the examination was used up", self.limit.as_secs()))
     }
 
     /// Ends the agent that waits for the next check.

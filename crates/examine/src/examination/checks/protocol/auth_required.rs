@@ -9,7 +9,7 @@ pub(super) static CHECK: Check = Check {
     spec: "protocol/v1/schema",
     summary: "asks for a sign-in with the code -32000",
     why: "The schema has a code for what needs a sign-in first. Clients offer the ways to sign in when they see it; another code is shown as an error.",
-    fix: "Answer `session/new` with the code -32000 as long as nobody has signed in.",
+    fix: "Answer `session/new` with the code -32000 until a person has signed in.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
 agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"You are not logged in"}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}

@@ -29,7 +29,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         return Err(Trouble::NotExercised(format!("the agent {text} where the client has no capabilities")));
     }
     let params = agent.session_params();
-    // Whether there is a session is of no account: what counts is what the agent asks for until it knows.
+    // What counts is what the agent asks for until it answers, not whether it opens a session.
     let answer = agent.ask("session/new", &params).await;
     let has_capability = |method: &&String| !method.starts_with("fs/") && !method.starts_with("terminal/");
     if let Some(method) = agent.asked().iter().find(|method| !has_capability(method)) {
