@@ -209,8 +209,8 @@ fn state(row: &Row, look: Look) -> String {
         return outcome(checked, &name(row), look);
     }
     let mut out = heading(row);
-    if let (Some(reason), Some(message)) = (row.reason(), row.message()) {
-        let _ = write!(out, "  reason    {reason}\n            {}\n", printable(message));
+    if let (Some(reason), Some(message)) = (row.reason(), row.explanation()) {
+        let _ = write!(out, "  reason    {reason}\n            {}\n", printable(&message));
     }
     if let State::NotStarted { stderr: text, .. } = &row.state
         && !text.trim().is_empty()

@@ -79,13 +79,6 @@ impl Changes {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(expecting = "an object with a list `agents`")]
-struct Form<'a> {
-    #[serde(borrow)]
-    agents: Vec<&'a RawValue>,
-}
-
 /// As much of an entry as can be read when the rest is nested too deep.
 #[derive(Deserialize)]
 struct Named {
