@@ -122,7 +122,7 @@ fn a_damaged_copy_is_fetched_anew() {
     let people = unchanging(format!(r#"{{"agents":[{agent}]}}"#));
     assert_eq!(people.run(&["list"]).code, 0);
     let names = files(&people.env.path("home"));
-    let copy = people.env.path("home").join(names.iter().find(|name| name.ends_with(".index")).unwrap());
+    let copy = people.env.path("home").join(names.iter().find(|name| name.contains("/indexes/")).unwrap());
     let whole = fs::read_to_string(&copy).unwrap();
     for damaged in [whole.replace("\"id\":\"a\"", "\"id\":\"a"), whole.replace("a@1.0.0", "a@6.6.6")] {
         for refresh in [&["--refresh"][..], &[]] {

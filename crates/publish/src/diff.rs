@@ -16,7 +16,7 @@ use acp_registry_core::text::quote;
 /// The agents of an index, by id.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Agents {
-    agents: BTreeMap<String, Value>,
+    by_id: BTreeMap<String, Value>,
     /// The ids of entries that cannot be read: whether these agents have changed is not known, but they are there.
     unreadable: BTreeSet<String>,
     /// Which entries were passed over, and why; ready to be shown.
@@ -123,18 +123,18 @@ impl Agents {
             None => Err("it has no id".to_owned()),
             Some(id) if self.has(id) => Err(format!("there is another {} before it", quote(id))),
             Some(id) => {
-                self.agents.insert(id.to_owned(), entry);
+                self.by_id.insert(id.to_owned(), entry);
                 Ok(())
             }
         }
     }
 
     fn has(&self, id: &str) -> bool {
-        self.agents.contains_key(id) || self.unreadable.contains(id)
+        self.by_id.contains_key(id) || self.unreadable.contains(id)
     }
 
     fn listed(&self) -> impl Iterator<Item = (Listed, &Value)> {
-        self.agents.iter().map(|(id, entry)| (listed(id, entry), entry))
+        self.by_id.iter().map(|(id, entry)| (listed(id, entry), entry))
     }
 }
 
@@ -149,7 +149,7 @@ fn listed(id: &str, entry: &Value) -> Listed {
 pub fn compare(old: &Agents, new: &Agents) -> Changes {
     let mut changes = Changes::default();
     for (agent, entry) in new.listed() {
-        match old.agents.get(&agent.id) {
+        match old.by_id.get(&agent.id) {
             None if old.unreadable.contains(&agent.id) => {}
             None => changes.added.push(agent),
             Some(before) if before == entry => {}
@@ -228,7 +228,7 @@ mod tests {
         let deep = format!("{{\"id\":\"deep\",\"x\":{}{}}}", "[".repeat(5000), "]".repeat(5000));
         let text = format!(r#"7, {{}}, {{ "id": 1 }}, {deep}, {{ "id": "a" }}, {{ "id": "a", "version": "2" }}"#);
         let index = index(&text);
-        assert_eq!(index.agents.keys().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(index.by_id.keys().collect::<Vec<_>>(), ["a"]);
         assert_eq!(index.notes.len(), 5, "{:?}", index.notes);
         assert!(index.notes[3].contains("entry 4 is passed over: `deep` cannot be read (recursion limit"));
         // It has neither come nor gone.

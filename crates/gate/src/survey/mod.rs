@@ -1,7 +1,7 @@
 //! Asks package registries and hosts about everything that manifests name: URLs, packages, releases, archives.
 //!
-//! * [`Survey`]: the answers; the only network data that rules read
-//! * [`Surveyor`]: asks
+//! * [`Survey`] holds the answers, the only network data that rules read
+//! * [`Surveyor`] asks the questions
 //!
 //! [`crate::verify`] installs and starts agents; its results are added to the survey with [`Survey::take_rows`].
 //!
