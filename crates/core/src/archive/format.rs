@@ -68,7 +68,7 @@ pub enum Lookalike {
 }
 
 impl Format {
-    /// Detects the format from the first [`HEAD_LENGTH`] bytes, or all bytes of a shorter file. Whether compressed data
+    /// Detects the format from the first 4096 bytes, or all bytes of a shorter file. Whether compressed data
     /// contains a tar is found out only by reading it.
     ///
     /// # Errors

@@ -88,7 +88,7 @@ impl Levels {
     }
 
     /// Sets the level of a rule, of a group (`icon/*`), or of `warnings`, which accepts only `deny` and turns all
-    /// remaining warnings into errors. Later calls override earlier ones, including those of [`Levels::set_for`].
+    /// remaining warnings into errors. Later calls override earlier ones, including those for single agents.
     ///
     /// # Errors
     /// Returns [`UnknownRule`] if `name` matches no rule.

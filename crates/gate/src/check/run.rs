@@ -81,7 +81,7 @@ pub struct AgentStatus {
 /// The result of a check.
 #[derive(Debug, Clone, Default)]
 pub struct Checked {
-    /// All findings, sorted by [`Finding::sort_key`].
+    /// All findings, sorted by file, place, rule and message.
     pub findings: Vec<Finding>,
     /// All agents of the registry, sorted by folder name.
     pub agents: Vec<AgentStatus>,

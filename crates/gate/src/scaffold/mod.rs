@@ -7,10 +7,11 @@
 //! * [`Addition`]: adds an agent, from its id to the remaining steps ([`Todo`])
 //! * [`Scaffolder`]: asks npm, PyPI or GitHub, and creates a [`Draft`]
 //! * [`Ways`]: finds the arguments that start the agent
-//! * [`check_id`], [`propose`]: apply the rules; optional members that break one are left out
+//! * [`propose`]: applies the rules; optional members that break one are left out
 //! * [`place`]: writes the agent's folder in one step
 //! * [`lay_out`]: creates a registry without agents, with the workflows that this project uses itself
-//! * [`starter_icon`]: draws the initial letter of an id, until there is a better icon
+//!
+//! A new agent's icon is the initial letter of its id, until there is a better one.
 //!
 //! Data of sources is not trusted: texts are shortened to one line without invisible characters, and only URLs with
 //! https are used.

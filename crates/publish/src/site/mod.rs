@@ -1,7 +1,6 @@
 //! RENDER: a published index to the pages of the catalog site.
 //!
 //! * [`render`]: renders the files of the site in memory
-//! * [`Capabilities`]: a capability snapshot
 //! * [`CONTENTS`]: the kinds of files in a published tree
 //!
 //! Pages are templates in `templates/`; XML is written element by element (`xml`). Style and scripts are plain files
