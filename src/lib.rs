@@ -83,7 +83,7 @@
 //! | [`scaffold`] | SCAFFOLD: a new agent's folder, from what npm, the Python package index or GitHub says of it; the files of a new registry |
 //! | [`propose`] | PROPOSE: updates as pull requests on GitHub |
 //! | [`finding`] | what a check says: the one type between checks and reports |
-//! | [`report`] | REPORT: findings and outcomes as text for people; findings as JSON, SARIF, GitHub Actions, Markdown |
+//! | [`report`] | REPORT: findings and outcomes as text for people, and as JSON documents; findings as SARIF, GitHub Actions, Markdown |
 //! | [`build`] | BUILD: a registry to its tree with the site and the history, in one call |
 //! | [`tree`] | AGGREGATE: agents to the published tree, and the swap into place |
 //! | [`history`] | LOAD: when agents came, changed and went, from git or a file |

@@ -4,17 +4,16 @@ use std::env;
 use std::path::Path;
 
 use acp_registry::manifest::{Agent, AgentId, env_name};
+use acp_registry::report::documents::{self, Document, IndexOrigin};
 use acp_registry::session::{self, Named, may_set};
 use acp_registry::settings::{CLIENTS, Client, Launch, PROGRAM, display_name, find};
 use acp_registry::store;
 use acp_registry::text::quote;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use serde_json::{Map, Value, json};
 
 use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
-use super::launch;
 use super::place::{PlaceArgs, Session, environment};
 use super::resolve::in_version;
 use super::signals;
@@ -55,10 +54,10 @@ fn client() -> impl TypedValueParser<Value = &'static Client> {
     PossibleValuesParser::new(ids).try_map(|id| find(&id).ok_or("is not a client"))
 }
 
-/// What the settings start.
 /// What helps where settings cannot name a program itself.
 const INDIRECT: &str = "leave out --direct";
 
+/// What the settings start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// The installed program.
@@ -75,8 +74,8 @@ struct Answer {
     form: Form,
     version: Option<String>,
     installed: Option<store::Version>,
-    /// The member `index` of the document; null where no index could be read.
-    index: Value,
+    /// The index, where one could be read.
+    index: Option<IndexOrigin>,
     /// Whether it is installed, but not as it was.
     is_damaged: bool,
 }
@@ -140,12 +139,12 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
                 }
                 agent => agent,
             };
-            (agent, launch::index(&index))
+            (agent, Some(IndexOrigin::of(&index)))
         }
         // What is installed starts without an index; only its name is there.
         Err(failure) if installed.is_some() => {
             session.ui().warning(&format!("{id} goes by its id, for its name is not known: {failure}"));
-            (None, Value::Null)
+            (None, None)
         }
         Err(failure) => return Err(failure),
     };
@@ -232,22 +231,24 @@ fn notes(args: &Args, answer: &Answer) -> Vec<String> {
 
 fn document(args: &Args, answer: &Answer, settings: &str) -> String {
     let Launch { name, program, args: arguments, env, .. } = &answer.launch;
-    let env: Map<String, Value> = env.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
-    acp_registry::json::to_string(&json!({
-        "schema": 1,
-        "command": "config",
-        "client": args.client.id,
-        "id": args.agent.id,
-        "name": name,
-        "version": answer.version,
-        "installed": answer.installed.is_some(),
-        "language": args.client.language,
-        "file": args.client.file(),
-        "settings": settings,
-        "starts": match answer.form { Form::Program => "program", Form::Package => "package", Form::Run => "run" },
-        "program": program,
-        "args": arguments,
-        "env": env,
-        "index": answer.index,
-    }))
+    let members = documents::Config {
+        client: args.client.id,
+        id: &args.agent.id,
+        name,
+        version: answer.version.as_deref(),
+        installed: answer.installed.is_some(),
+        language: args.client.language,
+        file: args.client.file(),
+        settings,
+        starts: match answer.form {
+            Form::Program => "program",
+            Form::Package => "package",
+            Form::Run => "run",
+        },
+        program,
+        args: arguments,
+        env: env.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect(),
+        index: answer.index.clone(),
+    };
+    Document::new("config", members).to_text()
 }

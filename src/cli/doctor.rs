@@ -8,11 +8,11 @@ use acp_registry::doctor::{self, Check, Examined, Status};
 use acp_registry::handshake::Options;
 use acp_registry::manifest::AgentId;
 use acp_registry::net::{proxy_host, proxy_problem};
+use acp_registry::report::documents::{self, Document};
 use acp_registry::session::Named;
 use acp_registry::store::Version;
 use acp_registry::sys::process::{self, Orphans};
 use acp_registry::text::printable;
-use serde_json::json;
 
 use super::candidates;
 use super::duration;
@@ -86,9 +86,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
     }
     let text = if args.format.is_json() {
-        let document =
-            json!({ "schema": 1, "command": "doctor", "checks": checks, "agents": agents, "errors": errors });
-        acp_registry::json::to_string(&document)
+        Document::new("doctor", documents::Doctor { checks: &checks, agents: &agents, errors }).to_text()
     } else {
         acp_registry::report::doctor(&checks, &agents, ui.look())
     };

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use acp_registry::report::documents::{AgentError, Error};
 use acp_registry::text::quote;
-use serde_json::{Value, json};
 
 use super::code::Code;
 
@@ -182,18 +182,19 @@ impl Failure {
     }
 
     /// The `error` of a JSON document.
-    pub(super) fn document(&self) -> Value {
-        json!({
-            "code": self.code.as_str(), "exit_code": self.exit.code(), "message": self.message,
-            "help": self.advice(), "suggestions": self.suggestions,
-        })
+    pub(super) fn document(&self) -> Error {
+        Error {
+            code: self.code.as_str(),
+            exit_code: self.exit.code(),
+            message: self.message.clone(),
+            help: self.advice(),
+            suggestions: self.suggestions.clone(),
+        }
     }
 
     /// The same with the agent that it is about, for a list of `errors`.
-    pub(super) fn of_agent(&self, id: &str) -> Value {
-        let mut error = self.document();
-        error["id"] = id.into();
-        error
+    pub(super) fn of_agent(&self, id: &str) -> AgentError {
+        AgentError { error: self.document(), id: id.to_owned() }
     }
 
     /// The one whose exit code counts.

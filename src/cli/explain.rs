@@ -2,9 +2,9 @@
 
 use acp_registry::check::{Example, RULES, Rule, UnknownRule, find};
 use acp_registry::examination::{self, CHECKS, Check, Level};
+use acp_registry::report::documents::{CheckExplanation, Document, Explanation};
 use acp_registry::report::terminal;
 use acp_registry::text::{nearest, printable};
-use serde_json::{Value, json};
 
 use super::candidates;
 use super::code::Code;
@@ -24,8 +24,10 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let (json, markdown) = match (find(&args.rule), examination::find(&args.rule)) {
-        (Some(rule), _) => (as_json(rule), as_markdown(rule)),
-        (None, Some(check)) => (check_as_json(check), check_as_markdown(check)),
+        (Some(rule), _) => (Document::new("explain", Explanation::of(rule)).to_text(), as_markdown(rule)),
+        (None, Some(check)) => {
+            (Document::new("explain", CheckExplanation::of(check)).to_text(), check_as_markdown(check))
+        }
         (None, None) => return Err(unknown(&args.rule)),
     };
     let text = if args.format.is_json() { json } else { terminal(&markdown, ui.look()) };
@@ -61,20 +63,6 @@ fn as_markdown(rule: &Rule) -> String {
     )
 }
 
-fn as_json(rule: &Rule) -> String {
-    acp_registry::json::to_string(&json!({
-        "schema": 1,
-        "command": "explain",
-        "rule": rule.name,
-        "level": rule.level.as_str(),
-        "summary": rule.summary,
-        "why": rule.why,
-        "fix": rule.fix,
-        "fails": files(rule.fails),
-        "passes": files(rule.passes),
-    }))
-}
-
 fn check_as_markdown(check: &Check) -> String {
     format!(
         "# {}\n\nPasses an agent that {} ({}, by the page `{}`)\n\n## Why\n\n{}\n\n## What to do\n\n{}\n\n## Does not pass\n\n\
@@ -90,23 +78,6 @@ fn check_as_markdown(check: &Check) -> String {
     )
 }
 
-fn check_as_json(check: &Check) -> String {
-    let exchange = |text: &str| json!([{ "file": "exchange.txt", "text": text }]);
-    acp_registry::json::to_string(&json!({
-        "schema": 1,
-        "command": "explain",
-        "check": check.id,
-        "level": check.level,
-        "force": check.force,
-        "spec": check.spec,
-        "summary": check.summary,
-        "why": check.why,
-        "fix": check.fix,
-        "fails": exchange(check.fails),
-        "passes": exchange(check.passes),
-    }))
-}
-
 /// A summary as the beginning of a text: with a capital, unless a file's name begins it.
 fn sentence(summary: &str) -> String {
     let (first, rest) = summary.split_once(' ').unwrap_or((summary, ""));
@@ -115,10 +86,6 @@ fn sentence(summary: &str) -> String {
     }
     let mut characters = summary.chars();
     characters.next().into_iter().flat_map(char::to_uppercase).chain(characters).collect()
-}
-
-fn files(example: Example) -> Value {
-    example.files().into_iter().map(|(name, text)| json!({ "file": name, "text": text })).collect()
 }
 
 fn example(example: Example) -> String {

@@ -2,11 +2,11 @@
 
 use acp_registry::manifest::{Agent, BinaryTarget};
 use acp_registry::report::Look;
+use acp_registry::report::documents::{Document, IndexOrigin, Info, InstalledVersion};
 use acp_registry::resolve::{Offer, Origin};
 use acp_registry::session::{self, Named};
 use acp_registry::store::{self, Version};
 use acp_registry::text::printable;
-use serde_json::{Value, json};
 
 use super::candidates;
 use super::exit::{Exit, Failure};
@@ -51,23 +51,18 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let folder = current.as_ref().map(|agent| agent.current.folder());
     if args.format.is_json() {
-        let versions: Vec<Value> = versions
-            .iter()
-            .map(|version| {
-                let receipt = &version.receipt;
-                json!({
-                    "version": receipt.version, "distribution": receipt.distribution, "verified": receipt.verified,
-                    "install_dir": version.directory, "size": receipt.size, "installed_at": receipt.installed_at,
-                    "current": Some(version.folder()) == folder,
-                })
-            })
-            .collect();
-        let document = json!({
-            "schema": 1, "command": "info", "id": id, "version": agent.version, "known_from": known, "agent": value,
-            "installed": versions, "pinned": current.is_some_and(|agent| agent.is_pinned),
-            "index_sha256": index.sha256(), "index": launch::index(&index),
-        });
-        ui.result(&acp_registry::json::to_string(&document))?;
+        let installed = versions.iter().map(|version| InstalledVersion::of(version, Some(version.folder()) == folder));
+        let members = Info {
+            id,
+            version: &agent.version,
+            known_from: known,
+            agent: &value,
+            installed: installed.collect(),
+            pinned: current.is_some_and(|agent| agent.is_pinned),
+            index_sha256: index.sha256(),
+            index: IndexOrigin::of(&index),
+        };
+        ui.result(&Document::new("info", members).to_text())?;
     } else {
         let mut text = text(&agent, known, &versions, current.as_ref(), ui.look());
         if let Some(newest) = newest {

@@ -9,13 +9,13 @@ use acp_registry::install::remedy::newer;
 use acp_registry::lockfile::NAME;
 use acp_registry::manifest::AgentId;
 use acp_registry::report::bytes;
+use acp_registry::report::documents::{Document, IndexOrigin, Install, Launch};
 use acp_registry::resolve::Plan;
 use acp_registry::session::{Event, Named, Request};
 use acp_registry::store::{Done, Pin, StoredInterpreter};
 use acp_registry::sys::process::{self, Orphans};
 use acp_registry::text::{printable, quote};
 use futures_util::stream::{self, StreamExt as _};
-use serde_json::{Map, Value};
 
 use super::answer;
 use super::candidates;
@@ -101,7 +101,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let tasks = tasks(args, &index, &session)?;
         let plans = plans(&tasks);
         if args.dry_run {
-            return Ok(Work::Planned(plans, Some(launch::index(&index))));
+            return Ok(Work::Planned(plans, Some(IndexOrigin::of(&index))));
         }
         let mut results = install_all(&session, tasks).await;
         for ((outcome, plan), named) in results.iter_mut().zip(&plans).zip(&args.agents) {
@@ -113,7 +113,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             let installed = plans.iter().filter(|plan| is_done(&results, &plan.id));
             lock::write(path, installed, &index, &session).await?;
         }
-        Ok::<_, Failure>(Work::Done(results, Some(launch::index(&index))))
+        Ok::<_, Failure>(Work::Done(results, Some(IndexOrigin::of(&index))))
     });
     if let (Ok(Ok(Work::Done(results, _))), false) = (&mut work, args.no_check) {
         answer::ask_all(results, &session)?;
@@ -135,11 +135,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(exit)
 }
 
-/// How far an installation went, with the member `index` of the document.
+/// How far an installation went, with the index that it was planned from.
 enum Work {
     /// It was only planned.
-    Planned(Vec<Plan>, Option<Value>),
-    Done(Vec<Outcome>, Option<Value>),
+    Planned(Vec<Plan>, Option<IndexOrigin>),
+    Done(Vec<Outcome>, Option<IndexOrigin>),
 }
 
 fn plans(tasks: &[Request]) -> Vec<Plan> {
@@ -147,20 +147,20 @@ fn plans(tasks: &[Request]) -> Vec<Plan> {
 }
 
 /// Says what would be installed.
-fn show_plans(plans: &[Plan], index: Option<Value>, session: &Session<'_>, is_json: bool) -> Result<Exit, Failure> {
-    let agents: Vec<Map<String, Value>> =
-        plans.iter().map(|plan| launch::planned(plan, session)).collect::<Result<_, _>>()?;
+fn show_plans(
+    plans: &[Plan],
+    index: Option<IndexOrigin>,
+    session: &Session<'_>,
+    is_json: bool,
+) -> Result<Exit, Failure> {
+    let agents: Vec<Launch> = plans.iter().map(|plan| launch::planned(plan, session)).collect::<Result<_, _>>()?;
     if is_json {
-        let mut members = Map::from_iter([("dry_run".to_owned(), true.into())]);
-        members.insert("agents".to_owned(), Value::Array(agents.into_iter().map(Value::Object).collect()));
-        members.insert("errors".to_owned(), Value::Array(Vec::new()));
-        members.extend(index.map(|index| ("index".to_owned(), index)));
-        session.ui().result(&launch::document("install", members))?;
+        session.ui().result(&Document::new("install", Install::planned(agents, index)).to_text())?;
         return Ok(Exit::Success);
     }
-    let line = |(plan, members): (&Plan, &Map<String, Value>)| {
+    let line = |(plan, launch): (&Plan, &Launch)| {
         let Plan { id, version, .. } = plan;
-        if members.get("installed").is_some_and(|value| value == true) {
+        if launch.installed {
             return format!("{id} {version} is installed\n");
         }
         format!("would install {id} {version} ({})\n", plan.kind().as_str())
@@ -260,7 +260,12 @@ pub(super) async fn install_one(session: &Session<'_>, request: &Request, bars: 
     })
 }
 
-fn report(results: &[Outcome], index: Option<Value>, args: &Args, session: &Session<'_>) -> Result<Exit, Failure> {
+fn report(
+    results: &[Outcome],
+    index: Option<IndexOrigin>,
+    args: &Args,
+    session: &Session<'_>,
+) -> Result<Exit, Failure> {
     let ui = session.ui();
     let (is_json, is_checked) = (args.format.is_json(), !args.no_check);
     let mut agents = Vec::new();
@@ -285,19 +290,8 @@ fn report(results: &[Outcome], index: Option<Value>, args: &Args, session: &Sess
     let worst = Failure::worst(results.iter().filter_map(|outcome| outcome.done.as_ref().err()));
     let exit = worst.map_or(Exit::Success, |failure| failure.exit);
     if is_json {
-        let mut members = Map::new();
-        // Most ask for one, and find it where `resolve` has it.
-        if let ([agent], [_]) = (agents.as_slice(), results) {
-            members.extend(agent.clone());
-        }
-        members.insert("agents".to_owned(), Value::Array(agents.into_iter().map(Value::Object).collect()));
-        members.insert("errors".to_owned(), Value::Array(errors));
-        members.extend(index.map(|index| ("index".to_owned(), index)));
-        if let Some(failure) = worst {
-            let error = failure.document();
-            members.insert("error".to_owned(), error);
-        }
-        ui.result(&launch::document("install", members))?;
+        let document = Document::new("install", Install::done(agents, errors, index));
+        ui.result(&document.failed(worst.map(Failure::document)).to_text())?;
     } else {
         ui.result(&lines)?;
     }

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 
 use acp_registry::index::{Entry, Index, Query};
 use acp_registry::manifest::AgentId;
+use acp_registry::report::documents::{
+    AgentError, Document, Found, IndexOrigin, InstalledAgent, InstalledList, Listed, kinds,
+};
 use acp_registry::report::{Columns, Last, bytes, plural, table};
 use acp_registry::store::{Agent, Store};
-use serde_json::{Map, Value, json};
 
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
@@ -76,9 +78,9 @@ pub(super) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
 }
 
 /// Installed agents by id, and what is wrong with those that cannot be read.
-type Installed = (BTreeMap<AgentId, Agent>, BTreeMap<AgentId, Failure>);
+type Agents = (BTreeMap<AgentId, Agent>, BTreeMap<AgentId, Failure>);
 
-pub(super) fn agents(store: &Store) -> Result<Installed, Failure> {
+pub(super) fn agents(store: &Store) -> Result<Agents, Failure> {
     let (mut agents, mut damaged) = (BTreeMap::new(), BTreeMap::new());
     for id in store.ids()? {
         let lost = match store.agent(&id) {
@@ -103,11 +105,6 @@ fn warn(damaged: &BTreeMap<AgentId, Failure>, ui: &Ui) {
     }
 }
 
-fn kinds(entry: &Entry) -> Vec<&'static str> {
-    let kinds = [("binary", !entry.platforms.is_empty()), ("npx", entry.has_npx), ("uvx", entry.has_uvx)];
-    kinds.into_iter().filter(|(_, is_there)| *is_there).map(|(kind, _)| kind).collect()
-}
-
 fn show(
     command: &str,
     found: &[&Entry],
@@ -119,18 +116,13 @@ fn show(
     let version_of =
         |entry: &Entry| installed.get(entry.id.as_str()).map(|agent| agent.current.receipt.version.as_str());
     if is_json {
-        let agents = found.iter().map(|entry| {
-            let mut item = item(Some(entry), installed.get(entry.id.as_str()));
-            item.insert("id".to_owned(), entry.id.as_str().into());
-            item.insert("version".to_owned(), entry.version.as_str().into());
-            Value::Object(item)
-        });
-        let agents: Vec<Value> = agents.collect();
-        let document = json!({
-            "schema": 1, "command": command, "index": launch::index(index), "index_sha256": index.sha256(),
-            "agents": agents, "notes": index.notes,
-        });
-        return ui.result(&acp_registry::json::to_string(&document));
+        let members = Found {
+            index: IndexOrigin::of(index),
+            index_sha256: index.sha256(),
+            agents: found.iter().map(|entry| Listed::of(entry, installed.get(entry.id.as_str()))).collect(),
+            notes: &index.notes,
+        };
+        return ui.result(&Document::new(command, members).to_text());
     }
     let rows: Vec<[Cow<'_, str>; 5]> = found
         .iter()
@@ -169,26 +161,6 @@ fn first_sentence(text: &str) -> &str {
     sentence.trim_end().trim_end_matches('.')
 }
 
-/// What an item of `list`, `search` and `list --installed` says, besides its id and version. What the index would say
-/// is null where there is no index, or where it has no such agent.
-fn item(entry: Option<&Entry>, agent: Option<&Agent>) -> Map<String, Value> {
-    let text = |value: &str| if value.is_empty() { Value::Null } else { value.into() };
-    let of_entry = |member: fn(&Entry) -> &str| entry.map_or(Value::Null, |entry| text(member(entry)));
-    let value = json!({
-        "name": of_entry(|entry| &entry.name),
-        "description": of_entry(|entry| &entry.description),
-        "license": of_entry(|entry| &entry.license),
-        "icon": of_entry(|entry| &entry.icon),
-        "distributions": entry.map(kinds),
-        "platforms": entry.map(|entry| &entry.platforms),
-        "available_version": of_entry(|entry| &entry.version),
-        "installed": agent.is_some(),
-        "installed_version": agent.map(|agent| agent.current.receipt.version.as_str()),
-        "pinned": agent.is_some_and(|agent| agent.is_pinned),
-    });
-    if let Value::Object(members) = value { members } else { Map::new() }
-}
-
 fn list_installed(
     installed: &BTreeMap<AgentId, Agent>,
     damaged: &BTreeMap<AgentId, Failure>,
@@ -199,10 +171,10 @@ fn list_installed(
     let ui = session.ui();
     if is_json {
         let mut agents = Vec::new();
-        let mut errors: Vec<Value> = damaged.iter().map(|(id, failure)| failure.of_agent(id)).collect();
+        let mut errors: Vec<AgentError> = damaged.iter().map(|(id, failure)| failure.of_agent(id)).collect();
         for agent in installed.values() {
-            let mut members = match launch::installed(&agent.current, session) {
-                Ok(members) => members,
+            let launch = match launch::installed(&agent.current, session) {
+                Ok(launch) => launch,
                 Err(failure) => {
                     ui.warning_of("", &failure);
                     errors.push(failure.of_agent(&agent.id));
@@ -210,12 +182,10 @@ fn list_installed(
                 }
             };
             let entry = index.and_then(|index| index.entries().find(|entry| agent.id == entry.id));
-            members.extend(item(entry, Some(agent)));
-            agents.push(Value::Object(members));
+            agents.push(InstalledAgent::of(launch, entry, agent));
         }
-        let index = index.map(launch::index);
-        let document = json!({ "schema": 1, "command": "list", "index": index, "agents": agents, "errors": errors });
-        ui.result(&acp_registry::json::to_string(&document))?;
+        let members = InstalledList { index: index.map(IndexOrigin::of), agents, errors };
+        ui.result(&Document::new("list", members).to_text())?;
         return Ok(Exit::Success);
     }
     if installed.is_empty() {

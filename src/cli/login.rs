@@ -5,9 +5,9 @@ use std::time::Duration;
 use acp_registry::handshake::AuthMethod;
 use acp_registry::login::{Attempt, Status};
 use acp_registry::report;
+use acp_registry::report::documents::{Choice, Document};
 use acp_registry::session::Named;
 use acp_registry::text::quote;
-use serde_json::{Value, json};
 
 use super::abandoned;
 use super::candidates;
@@ -136,23 +136,14 @@ fn several(id: &str, methods: &[AuthMethod], is_json: bool, ui: &Ui) -> Result<E
     if !is_json {
         return Err(failure);
     }
-    let error = failure.document();
     ui.failure(&failure);
-    let document = json!({ "schema": 1, "command": "login", "id": id, "methods": methods, "error": error });
-    ui.result(&acp_registry::json::to_string(&document))?;
+    let document = Document::new("login", Choice { id, methods }).failed(Some(failure.document()));
+    ui.result(&document.to_text())?;
     Ok(failure.exit)
 }
 
 fn tell(command: &str, attempt: &Attempt, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
-    let text = if is_json {
-        let mut document = json!({ "schema": 1, "command": command });
-        if let (Value::Object(members), Ok(Value::Object(found))) = (&mut document, serde_json::to_value(attempt)) {
-            members.extend(found);
-        }
-        acp_registry::json::to_string(&document)
-    } else {
-        report::login(attempt, ui.look())
-    };
+    let text = if is_json { Document::new(command, attempt).to_text() } else { report::login(attempt, ui.look()) };
     ui.result(&text)?;
     Ok(if attempt.status == Status::Failed { Exit::Findings } else { Exit::Success })
 }

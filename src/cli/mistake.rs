@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use acp_registry::report::documents::Document;
 use acp_registry::text::{printable, quote};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use serde_json::json;
 
 use super::exit::{Exit, Failure};
 use super::help;
@@ -25,11 +25,7 @@ pub(super) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
     let command = words.iter().find_map(|word| program.find_subcommand(word)).map(Command::get_name);
     let failure = failure(error, command);
     if words.contains(&"--json") || has_value(&words, "--format", "json") {
-        ui::write_stdout(&acp_registry::json::to_string(&json!({
-            "schema": 1,
-            "command": command,
-            "error": failure.document(),
-        })));
+        ui::write_stdout(&Document::of_failure(command, failure.document()).to_text());
     }
     if has_value(&words, "--progress", "json") {
         ui::send_event("error", failure.document());
@@ -127,10 +123,7 @@ mod tests {
         let error = program.clone().try_get_matches_from(line.split(' ')).unwrap_err();
         let command = line.split(' ').skip(1).find_map(|word| program.find_subcommand(word)).map(Command::get_name);
         let document = failure(&error, command).document();
-        let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
-        let names = document["suggestions"].as_array().unwrap();
-        let names = names.iter().map(|name| name.as_str().unwrap().to_owned()).collect();
-        (text("message"), text("help"), names)
+        (document.message, document.help.unwrap_or_default(), document.suggestions)
     }
 
     #[test]

@@ -5,11 +5,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_registry::examination::Examination;
-use acp_registry::handshake::{Options, Outcome, Reason, Verdict, check};
+use acp_registry::handshake::{Options, Reason, Verdict, check};
+use acp_registry::report::documents::{Document, Probe};
 use acp_registry::sys::process::{self, Environment, Isolation, Launch, Orphans};
 use clap::ValueEnum;
-use serde_json::{Value, json};
 
 use super::duration;
 use super::exit::{Exit, Failure};
@@ -105,7 +104,8 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
         ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
     }
     let text = if args.format.is_json() {
-        acp_registry::json::to_string(&document(&outcome, examination.as_ref()))
+        let members = Probe { outcome: &outcome, examination: examination.as_ref() };
+        Document::new("probe", members).to_text()
     } else {
         let examined = examination.map(|examination| acp_registry::report::examination(&examination, ui.look()));
         acp_registry::report::outcome(&outcome, &name, ui.look()) + &examined.unwrap_or_default()
@@ -150,15 +150,6 @@ fn readable(program: &OsString, directory: &Path, named: &[PathBuf]) -> Vec<Path
     let mut paths: Vec<PathBuf> = usual.filter(|path| !home.starts_with(path)).map(Path::to_owned).collect();
     paths.extend(named.iter().map(|path| directory.join(path)));
     paths
-}
-
-fn document(outcome: &Outcome, examination: Option<&Examination>) -> Value {
-    let mut document = json!({ "schema": 1, "command": "probe" });
-    if let (Value::Object(members), Ok(Value::Object(found))) = (&mut document, serde_json::to_value(outcome)) {
-        members.extend(found);
-        members.extend(examination.map(|examination| ("examination".to_owned(), json!(examination))));
-    }
-    document
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

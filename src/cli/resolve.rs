@@ -1,7 +1,10 @@
 //! `acp-registry resolve`, and what the other commands for people share with it
 
+use std::path::PathBuf;
+
 use acp_registry::index::Index;
 use acp_registry::install::Kind;
+use acp_registry::report::documents::{Document, IndexOrigin, Resolve};
 use acp_registry::resolve::{Offer, Plan};
 use acp_registry::session::Named;
 use acp_registry::text::{printable, quote};
@@ -40,19 +43,26 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let index = signals::run(session.index())??;
     let plan = plan(&args.agent, args.dist, &index, &session)?;
-    let mut members = launch::planned(&plan, &session)?;
-    members.insert("index".to_owned(), launch::index(&index));
+    let members = Resolve { launch: launch::planned(&plan, &session)?, index: IndexOrigin::of(&index) };
     // The process ends: giving back a large index piece by piece takes its time.
     std::mem::forget(index);
     if args.format.is_json() {
-        ui.result(&launch::document("resolve", members))?;
+        ui.result(&Document::new("resolve", members).to_text())?;
         return Ok(Exit::Success);
     }
     let mut lines = vec![format!("{} {} ({})", plan.id, plan.version, plan.kind().as_str())];
-    for name in ["platform", "archive", "package", "sha256", "verified", "install_dir", "program"] {
-        if let Some(value) = members.get(name).and_then(|value| value.as_str()) {
-            lines.push(format!("  {name:<12} {value}"));
-        }
+    let launch = members.launch;
+    let shown = |path: PathBuf| path.display().to_string();
+    for (name, value) in [
+        ("platform", launch.platform),
+        ("archive", launch.archive),
+        ("package", launch.package),
+        ("sha256", launch.sha256),
+        ("verified", Some(launch.verified)),
+        ("install_dir", Some(shown(launch.install_dir))),
+        ("program", launch.program.map(shown)),
+    ] {
+        lines.extend(value.map(|value| format!("  {name:<12} {value}")));
     }
     if !plan.source.arguments().is_empty() {
         lines.push(format!("  {:<12} {}", "args", plan.source.arguments().join(" ")));
@@ -60,8 +70,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     for (name, value) in plan.source.variables() {
         lines.push(format!("  {:<12} {name}={value}", "env"));
     }
-    let is_installed = members.get("installed").is_some_and(|value| value == true);
-    lines.push(format!("  {:<12} {}", "installed", if is_installed { "yes" } else { "no" }));
+    lines.push(format!("  {:<12} {}", "installed", if launch.installed { "yes" } else { "no" }));
     let look = ui.look();
     ui.result(&lines.iter().map(|line| look.wrap(&printable(line), VALUES)).collect::<String>())?;
     Ok(Exit::Success)

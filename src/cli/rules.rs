@@ -3,8 +3,8 @@
 use acp_registry::check::RULES;
 use acp_registry::examination::CHECKS;
 use acp_registry::finding::Level;
+use acp_registry::report::documents::{Checks, Document, Rules};
 use acp_registry::report::{Columns, Last, table};
-use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
 use super::global::FormatArgs;
@@ -26,12 +26,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     let text = if args.format.is_json() {
-        let rules = RULES
-            .iter()
-            .map(|rule| json!({ "rule": rule.name, "level": rule.level.as_str(), "summary": rule.summary }));
-        acp_registry::json::to_string(
-            &json!({ "schema": 1, "command": "rules", "rules": rules.collect::<Vec<Value>>() }),
-        )
+        Document::new("rules", Rules::of(RULES)).to_text()
     } else {
         let rows: Vec<[&str; 3]> = RULES.iter().map(|rule| [rule.name, rule.level.as_str(), rule.summary]).collect();
         let paint = |row: usize, column: usize| {
@@ -49,14 +44,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 
 fn checks(args: &Args, ui: &Ui) -> String {
     if args.format.is_json() {
-        let checks = CHECKS.iter().map(|check| {
-            json!({
-                "check": check.id, "level": check.level, "force": check.force, "spec": check.spec, "summary": check.summary,
-            })
-        });
-        return acp_registry::json::to_string(
-            &json!({ "schema": 1, "command": "rules", "checks": checks.collect::<Vec<Value>>() }),
-        );
+        return Document::new("rules", Checks::of(CHECKS)).to_text();
     }
     let rows: Vec<[&str; 3]> = CHECKS.iter().map(|check| [check.id, check.force.as_str(), check.summary]).collect();
     table(

@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
+use acp_registry::report::documents::{Document, Which};
 use acp_registry::session::{Named, Request};
 use acp_registry::store::{Start, Version};
 use acp_registry::sys::start::{Ended, Program, replace_with};
@@ -147,9 +148,8 @@ pub(super) fn which(args: &WhichArgs, global: &Global, ui: &Ui) -> Result<Exit, 
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let (version, is_pinned) = versions::whole(&args.agent, &session)?;
     if args.format.is_json() {
-        let mut members = launch::installed(&version, &session)?;
-        members.insert("pinned".to_owned(), is_pinned.into());
-        ui.result(&launch::document("which", members))?;
+        let members = Which { launch: launch::installed(&version, &session)?, pinned: is_pinned };
+        ui.result(&Document::new("which", members).to_text())?;
     } else {
         let launch = session.launch(&version)?;
         ui.result(&format!("{}\n", printable(&launch::command_line(&launch))))?;

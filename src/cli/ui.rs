@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::env;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
+use acp_registry::report::documents::Document;
 use acp_registry::report::{Look, alike};
 use acp_registry::text::{json_for_log, printable};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use terminal_size::{Width, terminal_size_of};
 
@@ -121,10 +123,9 @@ impl Ui {
 
     /// Writes the JSON document of a command that failed.
     pub(super) fn failure_as_json(&self, command: &str, failure: &Failure) {
-        let error = failure.document();
-        let document = json!({ "schema": 1, "command": command, "error": error });
+        let document = Document::of_failure(Some(command), failure.document());
         // What failed is said on stderr as well; a failure of this cannot be reported.
-        let _ = self.result(&acp_registry::json::to_string(&document));
+        let _ = self.result(&document.to_text());
     }
 
     /// Says something that the caller may want to know.
@@ -238,9 +239,9 @@ impl Ui {
 }
 
 /// Writes an event with these members as one line.
-pub(super) fn send_event(name: &str, members: Value) {
+pub(super) fn send_event(name: &str, members: impl Serialize) {
     let mut event = Map::from_iter([("event".to_owned(), name.into())]);
-    if let Value::Object(members) = members {
+    if let Ok(Value::Object(members)) = serde_json::to_value(members) {
         event.extend(members);
     }
     write_stderr(&format!("{}\n", json_for_log(&acp_registry::json::to_line(&Value::Object(event)))));

@@ -1,12 +1,10 @@
 //! `acp-registry uninstall` and `acp-registry gc`
 
-use std::collections::BTreeSet;
-
 use acp_registry::manifest::AgentId;
+use acp_registry::report::documents::{Document, Removal};
 use acp_registry::report::{bytes, plural, total};
 use acp_registry::session::Named;
 use acp_registry::store::{Freed, Removed};
-use serde_json::{Value, json};
 
 use super::candidates;
 use super::exit::{Exit, Failure};
@@ -98,9 +96,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if ids.is_empty() && !args.format.is_json() {
         ui.note("nothing is installed");
     }
-    let done: Vec<&AgentId> = ids.iter().filter(|id| failed.iter().all(|(failed, _)| **id != *failed)).collect();
-    let json = args.format.is_json().then(|| document("uninstall", &done, &freed, args.dry_run));
-    end(&freed, &failed, json, ui)
+    let done = ids.iter().filter(|id| failed.iter().all(|(failed, _)| **id != *failed)).map(AgentId::as_str);
+    let removal = args.format.is_json().then(|| removal(&freed, &failed, args.dry_run).agents(done.collect()));
+    end(&freed, &failed, removal.map(|removal| Document::new("uninstall", removal)), ui)
 }
 
 pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
@@ -116,7 +114,8 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
         network::package_cache().map_or(Ok(0), |cache| cache.shrink(limit))?
     };
     if args.format.is_json() {
-        return end(&freed, &failed, Some(with_cache(document("gc", &[], &freed, args.dry_run), cache)), ui);
+        let removal = removal(&freed, &failed, args.dry_run).cache(cache);
+        return end(&freed, &failed, Some(Document::new("gc", removal)), ui);
     }
     let mut text = String::new();
     for Removed { id, version, bytes: size, .. } in &freed.removed {
@@ -151,13 +150,17 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
     end(&freed, &failed, None, ui)
 }
 
-fn with_cache(mut document: Value, bytes: u64) -> Value {
-    document["freed_cache_bytes"] = bytes.into();
-    document
+fn removal<'a>(freed: &'a Freed, failed: &[(String, Failure)], is_dry_run: bool) -> Removal<'a> {
+    Removal::of(freed, is_dry_run, failed.iter().map(|(id, failure)| failure.of_agent(id)).collect())
 }
 
 /// Says what stays, and why.
-fn end(freed: &Freed, failed: &[(String, Failure)], json: Option<Value>, ui: &Ui) -> Result<Exit, Failure> {
+fn end(
+    freed: &Freed,
+    failed: &[(String, Failure)],
+    document: Option<Document<'_, Removal<'_>>>,
+    ui: &Ui,
+) -> Result<Exit, Failure> {
     name_foreign(freed, ui);
     for (Removed { id, version, .. }, clients) in &freed.still_named {
         for client in clients {
@@ -171,12 +174,8 @@ fn end(freed: &Freed, failed: &[(String, Failure)], json: Option<Value>, ui: &Ui
         ui.failure(failure);
     }
     let worst = Failure::worst(failed.iter().map(|(_, failure)| failure));
-    if let Some(mut document) = json {
-        document["errors"] = failed.iter().map(|(id, failure)| failure.of_agent(id)).collect();
-        if let Some(failure) = worst {
-            document["error"] = failure.document();
-        }
-        ui.result(&acp_registry::json::to_string(&document))?;
+    if let Some(document) = document {
+        ui.result(&document.failed(worst.map(Failure::document)).to_text())?;
     }
     Ok(worst.map_or(Exit::Success, |failure| failure.exit))
 }
@@ -185,24 +184,4 @@ fn name_foreign(freed: &Freed, ui: &Ui) {
     for path in &freed.foreign {
         ui.warning(&format!("{} was not made by this program, and stays", path.display()));
     }
-}
-
-fn document(command: &str, ids: &[&AgentId], freed: &Freed, is_dry_run: bool) -> Value {
-    let list = |versions: &[Removed]| {
-        let row = |one: &Removed| json!({ "id": one.id, "version": one.version, "size": one.bytes });
-        versions.iter().map(row).collect::<Vec<Value>>()
-    };
-    let named = |versions: &[(Removed, BTreeSet<String>)]| {
-        let row = |(one, clients): &(Removed, BTreeSet<String>)| json!({ "id": one.id, "version": one.version, "size": one.bytes, "clients": clients });
-        versions.iter().map(row).collect::<Vec<Value>>()
-    };
-    let mut document = json!({
-        "schema": 1, "command": command, "dry_run": is_dry_run, "removed": list(&freed.removed), "running": list(&freed.running),
-        "named": named(&freed.named), "still_named": named(&freed.still_named),
-        "freed_bytes": freed.bytes, "kept": freed.foreign.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
-    });
-    if command == "uninstall" {
-        document["ids"] = json!(ids);
-    }
-    document
 }

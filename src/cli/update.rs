@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use acp_registry::index::Index;
 use acp_registry::manifest::AgentId;
 use acp_registry::net::Client;
+use acp_registry::report::documents::{self, Document, Held, IndexOrigin, Launch, Pinned, Updates};
 use acp_registry::resolve::{Offer, Plan};
 use acp_registry::session::{Named, Request};
 use acp_registry::store::{Agent, Version};
@@ -14,7 +15,6 @@ use acp_registry::text::quote;
 use acp_registry::timestamp::Timestamp;
 use acp_registry::update::{Status, compare, published};
 use acp_registry::upstream::Sources;
-use serde_json::{Value, json};
 
 use super::answer;
 use super::candidates;
@@ -70,23 +70,23 @@ pub(super) struct Args {
 #[derive(Default)]
 struct Report {
     updates: Vec<Update>,
-    held: Vec<Value>,
-    pinned: Vec<Value>,
+    held: Vec<Held>,
+    pinned: Vec<Pinned>,
     up_to_date: Vec<AgentId>,
     /// Agents that stay at their version and are damaged, or are to be started by something else.
     repairs: Vec<(Version, Need)>,
     repaired: Vec<(AgentId, Need)>,
     gone: Vec<AgentId>,
     errors: Vec<(AgentId, Failure)>,
-    /// The member `index` of the document.
-    index: Value,
+    /// The index, where one was needed.
+    index: Option<IndexOrigin>,
 }
 
 struct Update {
     id: AgentId,
     from: String,
     plan: Plan,
-    applied: Option<Value>,
+    applied: Option<Launch>,
 }
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
@@ -112,8 +112,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
         if installed.is_empty() && damaged.is_empty() {
             // There is nothing to compare, so that no index is needed.
-            let index = session.index_at_hand().map(|index| launch::index(&index));
-            return Ok(Report { index: index.unwrap_or_default(), ..Report::default() });
+            let index = session.index_at_hand().map(|index| IndexOrigin::of(&index));
+            return Ok(Report { index, ..Report::default() });
         }
         let index = session.index().await?;
         let mut report = sort(&installed, &index, &session);
@@ -152,7 +152,7 @@ fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap
 
 /// Compares every agent with the index. What is wrong with one never stops the others.
 fn sort(installed: &[Agent], index: &Index, session: &Session<'_>) -> Report {
-    let mut report = Report { index: launch::index(index), ..Report::default() };
+    let mut report = Report { index: Some(IndexOrigin::of(index)), ..Report::default() };
     let host = host();
     for agent in installed {
         let (id, from) = (agent.id.clone(), agent.current.receipt.version.clone());
@@ -174,7 +174,7 @@ fn sort(installed: &[Agent], index: &Index, session: &Session<'_>) -> Report {
         };
         let offers = Offer::of_agent(&entry, index.sha256());
         if agent.is_pinned {
-            report.pinned.push(json!({ "id": id, "version": from, "available": entry.version }));
+            report.pinned.push(Pinned { id, version: from, available: entry.version.clone() });
             report.repairs.extend(needed(agent));
             continue;
         }
@@ -216,10 +216,13 @@ async fn hold(report: &mut Report, age: Duration, client: &Client, sources: &Sou
             continue;
         }
         let time = until.and_then(Timestamp::of).map(|time| time.to_string());
-        report.held.push(json!({
-            "id": update.id, "from": update.from, "to": update.plan.version,
-            "reason": if time.is_some() { "min-age" } else { "unknown-age" }, "until": time,
-        }));
+        report.held.push(Held {
+            id: update.id,
+            from: update.from,
+            to: update.plan.version,
+            reason: if time.is_some() { "min-age" } else { "unknown-age" },
+            until: time,
+        });
     }
 }
 
@@ -233,7 +236,7 @@ async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
             installed = asked.and(installed);
         }
         match installed.and_then(|done| launch::installed(&done.version, session)) {
-            Ok(members) => report.updates.push(Update { applied: Some(Value::Object(members)), ..update }),
+            Ok(launch) => report.updates.push(Update { applied: Some(launch), ..update }),
             Err(failure) => report.errors.push((update.id, failure)),
         }
     }
@@ -252,11 +255,8 @@ fn show(report: &Report, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     ui.failures_by_id(&failures);
     let worst = Failure::worst(report.errors.iter().map(|(_, failure)| failure));
     if args.format.is_json() {
-        let mut document = document(report);
-        if let Some(failure) = worst {
-            document["error"] = failure.document();
-        }
-        ui.result(&acp_registry::json::to_string(&document))?;
+        let document = Document::new("update", members(report)).failed(worst.map(Failure::document));
+        ui.result(&document.to_text())?;
     } else {
         let look = ui.look();
         ui.result(&text(report).lines().map(|line| look.wrap(line, 4)).collect::<String>())?;
@@ -268,25 +268,28 @@ fn show(report: &Report, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     })
 }
 
-fn document(report: &Report) -> Value {
-    let updates = report.updates.iter().map(|update| {
-        json!({
-            "id": update.id, "from": update.from, "to": update.plan.version,
-            "distribution": update.plan.kind().as_str(), "applied": update.applied.is_some(),
-            "installed": update.applied,
-        })
+fn members(report: &Report) -> Updates<'_> {
+    let updates = report.updates.iter().map(|update| documents::Update {
+        id: &update.id,
+        from: &update.from,
+        to: &update.plan.version,
+        distribution: update.plan.kind().as_str(),
+        applied: update.applied.is_some(),
+        installed: update.applied.as_ref(),
     });
-    let errors = report.errors.iter().map(|(id, failure)| failure.of_agent(id));
-    let repaired: Vec<&AgentId> = report.repaired.iter().map(|(id, _)| id).collect();
-    json!({
-        "schema": 1, "command": "update", "updates": updates.collect::<Vec<Value>>(), "held": report.held,
-        "pinned": report.pinned, "repaired": repaired, "up_to_date": report.up_to_date, "gone": report.gone,
-        "errors": errors.collect::<Vec<Value>>(), "index": report.index,
-    })
+    Updates {
+        updates: updates.collect(),
+        held: &report.held,
+        pinned: &report.pinned,
+        repaired: report.repaired.iter().map(|(id, _)| id.as_str()).collect(),
+        up_to_date: &report.up_to_date,
+        gone: &report.gone,
+        errors: report.errors.iter().map(|(id, failure)| failure.of_agent(id)).collect(),
+        index: report.index.as_ref(),
+    }
 }
 
 fn text(report: &Report) -> String {
-    let word = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let mut text = String::new();
     for Update { id, from, plan, applied } in &report.updates {
         let verb = if applied.is_some() { "updated" } else { "update" };
@@ -298,14 +301,12 @@ fn text(report: &Report) -> String {
     for (version, need) in &report.repairs {
         text.push_str(&format!("would repair {}: {}\n", version.receipt.id, need.why()));
     }
-    for held in &report.held {
-        let until =
-            held["until"].as_str().map_or_else(|| "its age is unknown".to_owned(), |time| format!("until {time}"));
-        text.push_str(&format!("held {} {} -> {} ({until})\n", word(held, "id"), word(held, "from"), word(held, "to")));
+    for Held { id, from, to, until, .. } in &report.held {
+        let until = until.as_ref().map_or_else(|| "its age is unknown".to_owned(), |time| format!("until {time}"));
+        text.push_str(&format!("held {id} {from} -> {to} ({until})\n"));
     }
-    for pinned in &report.pinned {
-        let (version, available) = (word(pinned, "version"), word(pinned, "available"));
-        text.push_str(&format!("pinned {} {version} (the index has {available})\n", word(pinned, "id")));
+    for Pinned { id, version, available } in &report.pinned {
+        text.push_str(&format!("pinned {id} {version} (the index has {available})\n"));
     }
     for id in &report.gone {
         text.push_str(&format!("gone {id}: it is not in the index any more\n"));

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::Value;
 
-use super::{Look, Report, finding_json, plural};
+use super::documents::{self, Document};
+use super::json::Found;
+use super::{Look, Report, plural};
 use acp_registry_core::registry::Registry;
 use acp_registry_core::text::printable;
 use acp_registry_gate::check::Checked;
@@ -26,7 +27,7 @@ pub struct BuildReport<'a> {
     /// The findings.
     pub checked: &'a Checked,
     /// The tree, or the `error` of the document.
-    pub built: Result<&'a Built<'a>, Value>,
+    pub built: Result<&'a Built<'a>, documents::Error>,
     /// How the directory differs.
     pub differences: &'a [Difference],
     /// How many files were written anew.
@@ -88,13 +89,13 @@ impl BuildReport<'_> {
         let files = built.iter().flat_map(|built| built.tree.files());
         let missing = built.iter().flat_map(|built| &built.missing);
         let differences = self.differences.iter().map(name_of);
-        acp_registry_core::json::to_string(&Document {
-            schema: 1,
-            command: "build",
+        let findings: Vec<Cow<'_, Finding>> =
+            self.checked.findings.iter().map(|found| as_published(found, &kept)).collect();
+        let members = Members {
             out: self.out.display().to_string(),
             written: built.is_some() && !self.is_check,
             changed_files: self.changed,
-            findings: self.checked.findings.iter().map(|found| finding_json(&as_published(found, &kept))).collect(),
+            findings: findings.iter().map(|finding| Found::of(finding)).collect(),
             agents: agents.map(|agent| Agent { id: &agent.id, status: agent.outcome.as_str() }).collect(),
             kept_icons: built.map_or(&[], |built| &built.kept_icons),
             files: files.map(|(name, bytes)| File { name, size: bytes.len() }).collect(),
@@ -108,11 +109,11 @@ impl BuildReport<'_> {
                 warnings: self.checked.count(Level::Warning),
                 duration_seconds: self.duration.as_secs_f64(),
             },
-            kept,
+            kept: kept.clone(),
             left_out,
-            previous: built.map(|_| self.previous.into()),
-            error: self.built.as_ref().err(),
-        })
+            previous: built.map(|_| Previous { previous: self.previous }),
+        };
+        Document::new("build", members).failed(self.built.as_ref().err().cloned()).to_text()
     }
 }
 
@@ -208,14 +209,13 @@ fn as_published<'a>(finding: &'a Finding, kept: &[&str]) -> Cow<'a, Finding> {
     Cow::Owned(finding)
 }
 
+/// Members of `build`.
 #[derive(Serialize)]
-struct Document<'a> {
-    schema: u8,
-    command: &'static str,
+struct Members<'a> {
     out: String,
     written: bool,
     changed_files: Option<usize>,
-    findings: Vec<Value>,
+    findings: Vec<Found<'a>>,
     agents: Vec<Agent<'a>>,
     kept: Vec<&'a str>,
     left_out: Vec<&'a str>,
@@ -224,10 +224,14 @@ struct Document<'a> {
     missing: Vec<Missing<'a>>,
     differences: Vec<Different<'a>>,
     summary: Summary,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    previous: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a Value>,
+    #[serde(flatten)]
+    previous: Option<Previous<'a>>,
+}
+
+/// The earlier tree of a build that has made one.
+#[derive(Serialize)]
+struct Previous<'a> {
+    previous: Option<&'a str>,
 }
 
 #[derive(Serialize)]

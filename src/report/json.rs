@@ -1,44 +1,85 @@
 //! For programs. The form is part of the command-line contract.
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::Report;
+use super::documents::Document;
 use acp_registry_gate::check::Status;
 use acp_registry_gate::finding::{Finding, Level};
 
 pub(super) fn render(report: &Report<'_>) -> String {
     let checked = report.checked;
-    let agents = checked.agents.iter().map(|agent| json!({ "id": agent.id, "status": agent.status.as_str() }));
-    acp_registry_core::json::to_string(&json!({
-        "schema": 1,
-        "command": "validate",
-        "findings": checked.findings.iter().map(finding).collect::<Vec<_>>(),
-        "agents": agents.collect::<Vec<_>>(),
-        "notes": checked.notes,
-        "summary": {
-            "agents": checked.agents.len(),
-            "errors": checked.count(Level::Error),
-            "warnings": checked.count(Level::Warning),
-            "skipped": checked.count_agents(Status::Skipped),
-            "duration_seconds": report.duration.as_secs_f64(),
+    let agents = checked.agents.iter().map(|agent| Agent { id: &agent.id, status: agent.status.as_str() });
+    let members = Members {
+        findings: checked.findings.iter().map(Found::of).collect(),
+        agents: agents.collect(),
+        notes: &checked.notes,
+        summary: Summary {
+            agents: checked.agents.len(),
+            errors: checked.count(Level::Error),
+            warnings: checked.count(Level::Warning),
+            skipped: checked.count_agents(Status::Skipped),
+            duration_seconds: report.duration.as_secs_f64(),
         },
-    }))
+    };
+    Document::new("validate", members).to_text()
 }
 
-/// A finding as every command writes it in JSON.
-#[must_use]
-pub fn finding(finding: &Finding) -> Value {
-    json!({
-        "rule": finding.rule,
-        "level": finding.level.as_str(),
-        "agent": finding.agent,
-        "file": finding.file,
-        "line": finding.span.map(|span| span.line),
-        "column": finding.span.map(|span| span.column),
-        "end_line": finding.span.map(|span| span.end_line),
-        "end_column": finding.span.map(|span| span.end_column),
-        "pointer": finding.pointer,
-        "message": finding.message,
-        "help": finding.help,
-    })
+/// Members of `validate`.
+#[derive(Debug, Serialize)]
+struct Members<'a> {
+    findings: Vec<Found<'a>>,
+    agents: Vec<Agent<'a>>,
+    notes: &'a [String],
+    summary: Summary,
+}
+
+#[derive(Debug, Serialize)]
+struct Agent<'a> {
+    id: &'a str,
+    status: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Summary {
+    agents: usize,
+    errors: usize,
+    warnings: usize,
+    skipped: usize,
+    duration_seconds: f64,
+}
+
+/// A finding as every command writes it.
+#[derive(Debug, Serialize)]
+pub(super) struct Found<'a> {
+    rule: &'static str,
+    level: &'static str,
+    agent: Option<&'a str>,
+    file: &'a str,
+    line: Option<usize>,
+    column: Option<usize>,
+    end_line: Option<usize>,
+    end_column: Option<usize>,
+    pointer: Option<&'a str>,
+    message: &'a str,
+    help: Option<&'a str>,
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn of(finding: &'a Finding) -> Self {
+        let span = finding.span;
+        Self {
+            rule: finding.rule,
+            level: finding.level.as_str(),
+            agent: finding.agent.as_deref(),
+            file: &finding.file,
+            line: span.map(|span| span.line),
+            column: span.map(|span| span.column),
+            end_line: span.map(|span| span.end_line),
+            end_column: span.map(|span| span.end_column),
+            pointer: finding.pointer.as_deref(),
+            message: &finding.message,
+            help: finding.help.as_deref(),
+        }
+    }
 }

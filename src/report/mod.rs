@@ -3,7 +3,7 @@
 //! | format | for | escapes |
 //! |---|---|---|
 //! | [`Format::Human`] | a terminal | control, bidirectional and zero-width characters |
-//! | [`Format::Json`] | programs | everything outside ASCII |
+//! | [`Format::Json`], [`documents`] | programs | everything outside ASCII |
 //! | [`Format::Sarif`] | code scanning | everything outside ASCII, file names as URIs |
 //! | [`Format::Github`] | annotations of GitHub Actions | what would begin another workflow command |
 //! | [`Format::Markdown`] | a comment on a pull request | nothing: what is not plain prose is in code spans |
@@ -15,6 +15,7 @@ mod bump;
 mod diff;
 mod doctor;
 mod document;
+pub mod documents;
 mod equal;
 mod examination;
 mod github;
@@ -45,7 +46,6 @@ pub use self::doctor::doctor;
 pub use self::document::{DOCUMENT_LIMIT, Document, DocumentError, Verified, verified_markdown};
 pub use self::examination::examination;
 pub use self::init::InitReport;
-pub use self::json::finding as finding_json;
 pub use self::layout::Look;
 pub use self::login::{login, method};
 pub use self::merge::{merged, merged_json};

@@ -108,8 +108,9 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "root",
         "report",
         &[
-            "bump", "check", "diff", "digest", "doctor", "finding", "handshake", "json", "login", "manifest",
-            "propose", "registry", "scaffold", "source", "text", "timestamp", "tree", "upload", "verify",
+            "bump", "check", "diff", "digest", "doctor", "finding", "handshake", "index", "install", "json", "login",
+            "manifest", "propose", "registry", "resolve", "scaffold", "source", "store", "text", "timestamp", "tree",
+            "upload", "verify",
         ],
     ),
 ];

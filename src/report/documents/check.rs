@@ -1,0 +1,66 @@
+use serde::Serialize;
+
+use acp_registry_examine::examination::{Check, Force, Level};
+
+/// Members of `rules --examination`.
+#[derive(Debug, Serialize)]
+pub struct Checks {
+    checks: Vec<Brief>,
+}
+
+/// A check in a few words.
+#[derive(Debug, Serialize)]
+struct Brief {
+    check: &'static str,
+    level: Level,
+    force: Force,
+    spec: &'static str,
+    summary: &'static str,
+}
+
+impl Checks {
+    /// Of all checks.
+    #[must_use]
+    pub fn of(checks: &[&Check]) -> Self {
+        Self { checks: checks.iter().map(|check| Brief::of(check)).collect() }
+    }
+}
+
+impl Brief {
+    fn of(check: &Check) -> Self {
+        Self { check: check.id, level: check.level, force: check.force, spec: check.spec, summary: check.summary }
+    }
+}
+
+/// Members of `explain` for a check.
+#[derive(Debug, Serialize)]
+pub struct CheckExplanation {
+    #[serde(flatten)]
+    check: Brief,
+    why: &'static str,
+    fix: &'static str,
+    fails: [File; 1],
+    passes: [File; 1],
+}
+
+/// An exchange, as a file.
+#[derive(Debug, Serialize)]
+struct File {
+    file: &'static str,
+    text: &'static str,
+}
+
+impl CheckExplanation {
+    /// Of a check.
+    #[must_use]
+    pub fn of(check: &Check) -> Self {
+        let exchange = |text| [File { file: "exchange.txt", text }];
+        Self {
+            check: Brief::of(check),
+            why: check.why,
+            fix: check.fix,
+            fails: exchange(check.fails),
+            passes: exchange(check.passes),
+        }
+    }
+}

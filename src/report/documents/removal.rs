@@ -1,0 +1,76 @@
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::AgentError;
+use acp_registry_client::store::{Freed, Removed};
+
+/// A version that was removed, or stays.
+#[derive(Debug, Serialize)]
+pub struct Row<'a> {
+    id: &'a str,
+    version: &'a str,
+    size: u64,
+    /// Clients whose settings name its program, if that is why it is listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clients: Option<&'a BTreeSet<String>>,
+}
+
+impl<'a> Row<'a> {
+    fn of(one: &'a Removed) -> Self {
+        Self { id: &one.id, version: &one.version, size: one.bytes, clients: None }
+    }
+
+    fn named((one, clients): &'a (Removed, BTreeSet<String>)) -> Self {
+        Self { clients: Some(clients), ..Self::of(one) }
+    }
+}
+
+/// Members of `uninstall` and `gc`.
+#[derive(Debug, Serialize)]
+pub struct Removal<'a> {
+    dry_run: bool,
+    removed: Vec<Row<'a>>,
+    running: Vec<Row<'a>>,
+    named: Vec<Row<'a>>,
+    still_named: Vec<Row<'a>>,
+    freed_bytes: u64,
+    kept: Vec<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids: Option<Vec<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    freed_cache_bytes: Option<u64>,
+    errors: Vec<AgentError>,
+}
+
+impl<'a> Removal<'a> {
+    /// What was freed, or would be.
+    #[must_use]
+    pub fn of(freed: &'a Freed, is_dry_run: bool, errors: Vec<AgentError>) -> Self {
+        Self {
+            dry_run: is_dry_run,
+            removed: freed.removed.iter().map(Row::of).collect(),
+            running: freed.running.iter().map(Row::of).collect(),
+            named: freed.named.iter().map(Row::named).collect(),
+            still_named: freed.still_named.iter().map(Row::named).collect(),
+            freed_bytes: freed.bytes,
+            kept: freed.foreign.iter().map(|path| path.to_string_lossy()).collect(),
+            ids: None,
+            freed_cache_bytes: None,
+            errors,
+        }
+    }
+
+    /// With the agents that were uninstalled.
+    #[must_use]
+    pub fn agents(self, ids: Vec<&'a str>) -> Self {
+        Self { ids: Some(ids), ..self }
+    }
+
+    /// With what npm and uv had kept.
+    #[must_use]
+    pub fn cache(self, bytes: u64) -> Self {
+        Self { freed_cache_bytes: Some(bytes), ..self }
+    }
+}

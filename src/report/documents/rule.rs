@@ -1,0 +1,67 @@
+use serde::Serialize;
+
+use acp_registry_gate::check;
+
+/// Members of `rules`.
+#[derive(Debug, Serialize)]
+pub struct Rules {
+    rules: Vec<Brief>,
+}
+
+/// A rule in a few words.
+#[derive(Debug, Serialize)]
+pub struct Brief {
+    rule: &'static str,
+    level: &'static str,
+    summary: &'static str,
+}
+
+impl Rules {
+    /// Of all rules.
+    #[must_use]
+    pub fn of(rules: &[&'static check::Rule]) -> Self {
+        Self { rules: rules.iter().map(|rule| Brief::of(rule)).collect() }
+    }
+}
+
+impl Brief {
+    fn of(rule: &check::Rule) -> Self {
+        Self { rule: rule.name, level: rule.level.as_str(), summary: rule.summary }
+    }
+}
+
+/// Members of `explain` for a rule.
+#[derive(Debug, Serialize)]
+pub struct Explanation {
+    #[serde(flatten)]
+    rule: Brief,
+    why: &'static str,
+    fix: &'static str,
+    fails: Vec<File>,
+    passes: Vec<File>,
+}
+
+/// A file of an example.
+#[derive(Debug, Serialize)]
+pub struct File {
+    file: &'static str,
+    text: String,
+}
+
+impl Explanation {
+    /// Of a rule.
+    #[must_use]
+    pub fn of(rule: &check::Rule) -> Self {
+        let files = |example: check::Example| {
+            let files = example.files().into_iter();
+            files.map(|(name, text)| File { file: name, text }).collect()
+        };
+        Self {
+            rule: Brief::of(rule),
+            why: rule.why,
+            fix: rule.fix,
+            fails: files(rule.fails),
+            passes: files(rule.passes),
+        }
+    }
+}
