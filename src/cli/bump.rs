@@ -175,7 +175,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         .then(|| if are_all_withdrawn(&registry, &config) { Nothing::Withdrawn } else { Nothing::NoAgents });
     let report = BumpReport::new(&finished, &proposals, nothing.as_ref());
     ui.result(&if args.is_json() {
-        acp_registry::json::to_string(&report.to_json())
+        report.document().to_text()
     } else if args.format == Format::Markdown {
         report.markdown()
     } else {

@@ -67,7 +67,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let changes = compare(&old, &new);
     ui.result(&if args.is_json() {
-        acp_registry::json::to_string(&diff(&changes, &notes))
+        diff(&changes, &notes).to_text()
     } else if args.format == Format::Markdown {
         diff_markdown(&changes)
     } else {

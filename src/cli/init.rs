@@ -54,11 +54,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     // What is left to do is read from the files.
     let left = if args.dry_run { Vec::new() } else { layout.left_to_do(&args.directory, args.pages.as_ref()) };
     let report = InitReport { directory: &args.directory, layout: &layout, left: &left, is_dry_run: args.dry_run };
-    ui.result(&if args.format.is_json() {
-        acp_registry::json::to_string(&report.to_json())
-    } else {
-        report.human(ui.look())
-    })?;
+    ui.result(&if args.format.is_json() { report.document().to_text() } else { report.human(ui.look()) })?;
     Ok(Exit::Success)
 }
 

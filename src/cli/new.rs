@@ -96,11 +96,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         added: &added,
         is_dry_run: args.dry_run,
     };
-    ui.result(&if args.format.is_json() {
-        acp_registry::json::to_string(&report.to_json())
-    } else {
-        report.human(ui.look())
-    })?;
+    ui.result(&if args.format.is_json() { report.document().to_text() } else { report.human(ui.look()) })?;
     Ok(if added.proposal.errors.is_empty() { Exit::Success } else { Exit::Findings })
 }
 

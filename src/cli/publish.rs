@@ -247,7 +247,7 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let done = done??;
     let to = printable(place.to());
     ui.result(&if place.format.is_json() {
-        acp_registry::json::to_string(&published(&done, &to, args.dry_run, started.elapsed().as_secs_f64()))
+        published(&done, &to, args.dry_run, started.elapsed().as_secs_f64()).to_text()
     } else {
         published_human(&done, &to, args.dry_run)
     })?;
@@ -264,7 +264,7 @@ fn prune(args: &PruneArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     progress.clear();
     let done = done??;
     ui.result(&if place.format.is_json() {
-        acp_registry::json::to_string(&pruned(&done, &printable(place.to()), args.dry_run))
+        pruned(&done, &printable(place.to()), args.dry_run).to_text()
     } else {
         pruned_human(&done, args.dry_run)
     })?;

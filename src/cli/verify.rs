@@ -140,7 +140,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 
     let duration = started.elapsed();
     ui.result(&if args.is_json() {
-        acp_registry::json::to_string(&report::verify_json(&rows, duration))
+        report::verify_document(&rows, duration).to_text()
     } else if let Some(nothing) = &nothing {
         report::nothing_to_verify(nothing)
     } else if args.format == Format::Markdown {
@@ -186,7 +186,7 @@ fn merge(args: &Args, out: &Path, registry: &Registry, selection: &Selection, ui
     };
     let merged = merge_files(registry, selection, &args.merge, out, &missing)?;
     ui.result(&if args.is_json() {
-        acp_registry::json::to_string(&report::merged_json(&merged))
+        report::merged_document(&merged).to_text()
     } else {
         report::merged(&merged, args.merge.len())
     })?;

@@ -1,7 +1,8 @@
 //! What has changed between two indexes: as JSON, for people, and as release notes.
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
+use super::documents::Document;
 use super::layout::Look;
 use super::plural;
 use acp_registry_core::text::{code_span, printable, prose};
@@ -15,24 +16,65 @@ const FIELDS: usize = 8;
 
 /// The document of `diff --json`.
 #[must_use]
-pub fn diff(changes: &Changes, notes: &[String]) -> Value {
-    let listed = |agents: &[Listed]| -> Vec<Value> {
-        agents.iter().map(|one| json!({ "id": one.id, "name": one.name, "version": one.version })).collect()
+pub fn diff<'a>(changes: &'a Changes, notes: &'a [String]) -> Document<'static, Members<'a>> {
+    let listed = |agents: &'a [Listed]| agents.iter().map(Plain::of).collect();
+    let updated = |one: &'a Updated| Changed {
+        id: &one.agent.id,
+        name: &one.agent.name,
+        from: &one.from,
+        to: &one.agent.version,
+        fields: &one.fields,
     };
-    let updated = |one: &Updated| {
-        json!({
-            "id": one.agent.id, "name": one.agent.name, "from": one.from, "to": one.agent.version, "fields": one.fields,
-        })
+    let members = Members {
+        added: listed(&changes.added),
+        removed: listed(&changes.removed),
+        updated: changes.updated.iter().map(updated).collect(),
+        notes,
+        summary: Counts { added: changes.added.len(), removed: changes.removed.len(), updated: changes.updated.len() },
     };
-    json!({
-        "schema": 1, "command": "diff",
-        "added": listed(&changes.added), "removed": listed(&changes.removed),
-        "updated": changes.updated.iter().map(updated).collect::<Vec<_>>(),
-        "notes": notes,
-        "summary": {
-            "added": changes.added.len(), "removed": changes.removed.len(), "updated": changes.updated.len(),
-        },
-    })
+    Document::new("diff", members)
+}
+
+/// Members of `diff`.
+#[derive(Debug, Serialize)]
+pub struct Members<'a> {
+    added: Vec<Plain<'a>>,
+    removed: Vec<Plain<'a>>,
+    updated: Vec<Changed<'a>>,
+    notes: &'a [String],
+    summary: Counts,
+}
+
+/// An agent that came or went.
+#[derive(Debug, Serialize)]
+struct Plain<'a> {
+    id: &'a str,
+    name: &'a str,
+    version: &'a str,
+}
+
+impl<'a> Plain<'a> {
+    fn of(one: &'a Listed) -> Self {
+        Self { id: &one.id, name: &one.name, version: &one.version }
+    }
+}
+
+/// An agent that is different.
+#[derive(Debug, Serialize)]
+struct Changed<'a> {
+    id: &'a str,
+    name: &'a str,
+    from: &'a str,
+    to: &'a str,
+    fields: &'a [String],
+}
+
+/// How many agents have changed.
+#[derive(Debug, Serialize)]
+struct Counts {
+    added: usize,
+    removed: usize,
+    updated: usize,
 }
 
 /// A line for each change, and the summary.

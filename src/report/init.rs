@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
+use super::documents::Document;
 use super::layout::Look;
 use acp_registry_core::text::printable;
 use acp_registry_gate::scaffold::{GithubSpec, Layout, LayoutTodo};
@@ -21,15 +22,29 @@ pub struct InitReport<'a> {
     pub is_dry_run: bool,
 }
 
+/// Members of `init`.
+#[derive(Debug, Serialize)]
+pub struct Members<'a> {
+    directory: String,
+    dry_run: bool,
+    files: &'a [&'static str],
+    kept: &'a [&'static str],
+    left_to_do: Vec<String>,
+}
+
 impl InitReport<'_> {
     /// The document of the command-line contract.
     #[must_use]
-    pub fn to_json(&self) -> Value {
+    pub fn document(&self) -> Document<'_, Members<'_>> {
         let Layout { written, kept } = self.layout;
-        json!({
-            "schema": 1, "command": "init", "directory": self.directory.display().to_string(), "dry_run": self.is_dry_run,
-            "files": written, "kept": kept, "left_to_do": self.left.iter().map(sentence).collect::<Vec<_>>(),
-        })
+        let members = Members {
+            directory: self.directory.display().to_string(),
+            dry_run: self.is_dry_run,
+            files: written,
+            kept,
+            left_to_do: self.left.iter().map(sentence).collect(),
+        };
+        Document::new("init", members)
     }
 
     /// Which files were written, and what is left to do.

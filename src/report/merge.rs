@@ -1,7 +1,8 @@
 //! A snapshot that was merged from parts.
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
+use super::documents::Document;
 use super::plural;
 use acp_registry_gate::verify::Merged;
 
@@ -23,12 +24,34 @@ pub fn merged(merged: &Merged, parts: usize) -> String {
 
 /// The document of the command-line contract.
 #[must_use]
-pub fn merged_json(merged: &Merged) -> Value {
-    let unknown = merged.unknown.iter().map(
-        |one| json!({ "id": one.id, "distribution": one.distribution, "reason": one.reason, "kept": one.is_kept }),
-    );
-    json!({
-        "schema": 1, "command": "verify",
-        "merged": { "taken": merged.taken, "unknown": unknown.collect::<Vec<_>>() },
-    })
+pub fn merged_document(merged: &Merged) -> Document<'_, Members<'_>> {
+    let unknown = merged.unknown.iter().map(|one| Unknown {
+        id: &one.id,
+        distribution: one.distribution,
+        reason: &one.reason,
+        kept: one.is_kept,
+    });
+    Document::new("verify", Members { merged: Rows { taken: merged.taken, unknown: unknown.collect() } })
+}
+
+/// Members of `verify --merge`.
+#[derive(Debug, Serialize)]
+pub struct Members<'a> {
+    merged: Rows<'a>,
+}
+
+/// What became of rows.
+#[derive(Debug, Serialize)]
+struct Rows<'a> {
+    taken: usize,
+    unknown: Vec<Unknown<'a>>,
+}
+
+/// An agent of which no part has a result.
+#[derive(Debug, Serialize)]
+struct Unknown<'a> {
+    id: &'a str,
+    distribution: &'a str,
+    reason: &'a str,
+    kept: bool,
 }

@@ -48,13 +48,13 @@ pub use self::examination::examination;
 pub use self::init::InitReport;
 pub use self::layout::Look;
 pub use self::login::{login, method};
-pub use self::merge::{merged, merged_json};
+pub use self::merge::{merged, merged_document};
 pub use self::new::{NewReport, ways};
 pub use self::outcome::outcome;
 pub use self::publish::{pruned, pruned_human, published, published_human};
 pub use self::table::{Columns, Last, bytes, table, total};
 pub use self::terminal::terminal;
-pub use self::verify::{nothing_to_verify, verified_one, verify, verify_json, verify_markdown};
+pub use self::verify::{nothing_to_verify, verified_one, verify, verify_document, verify_markdown};
 use acp_registry_gate::check::Checked;
 
 /// A form of report.

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
+use super::documents::Document;
 use super::layout::Look;
 use acp_registry_core::text::{printable, quote};
 use acp_registry_gate::scaffold::{Added, FILES, Todo};
 use acp_registry_gate::verify::{Attempt, Attempts};
-use acp_registry_protocol::handshake::Verdict;
+use acp_registry_protocol::handshake::{Reason, Verdict};
 
 /// A new agent, and where it is.
 #[derive(Debug)]
@@ -25,33 +27,91 @@ pub struct NewReport<'a> {
     pub is_dry_run: bool,
 }
 
+/// Members of `new`.
+#[derive(Debug, Serialize)]
+pub struct Members<'a> {
+    id: &'a str,
+    version: &'a str,
+    dry_run: bool,
+    files: [String; 2],
+    manifest: &'a Value,
+    probe: Option<Probe<'a>>,
+    errors: Vec<Problem<'a>>,
+    left_to_do: Vec<String>,
+}
+
+/// What was found out about how an agent is started.
+#[derive(Debug, Serialize)]
+struct Probe<'a> {
+    verdict: Option<Verdict>,
+    args: Option<&'a [String]>,
+    tried: Vec<Tried<'a>>,
+    not_started: Option<NotStarted<'a>>,
+}
+
+/// One way to start it.
+#[derive(Debug, Serialize)]
+struct Tried<'a> {
+    args: &'a [String],
+    verdict: Verdict,
+    reason: Option<Reason>,
+    message: Option<&'a str>,
+}
+
+/// Why it was not started in any way.
+#[derive(Debug, Serialize)]
+struct NotStarted<'a> {
+    reason: &'static str,
+    message: &'a str,
+}
+
+/// A rule that the manifest breaks.
+#[derive(Debug, Serialize)]
+struct Problem<'a> {
+    rule: &'static str,
+    pointer: Option<&'a str>,
+    message: &'a str,
+}
+
+impl<'a> Probe<'a> {
+    fn of(attempts: &'a Attempts) -> Self {
+        let best = attempts.best();
+        let tried = attempts.tried.iter().map(|Attempt { arguments, outcome }| Tried {
+            args: arguments,
+            verdict: outcome.verdict,
+            reason: outcome.reason,
+            message: outcome.message.as_deref(),
+        });
+        Self {
+            verdict: best.map(|attempt| attempt.outcome.verdict),
+            args: best.map(|attempt| attempt.arguments.as_slice()),
+            tried: tried.collect(),
+            not_started: attempts.not_started.as_ref().map(|(reason, message)| NotStarted { reason, message }),
+        }
+    }
+}
+
 impl NewReport<'_> {
     /// The document of the command-line contract.
     #[must_use]
-    pub fn to_json(&self) -> Value {
+    pub fn document(&self) -> Document<'_, Members<'_>> {
         let Added { draft, attempts, proposal, .. } = self.added;
-        let tried = |attempt: &Attempt| {
-            let Attempt { arguments, outcome } = attempt;
-            json!({ "args": arguments, "verdict": outcome.verdict, "reason": outcome.reason, "message": outcome.message })
-        };
-        let probe = attempts.as_ref().map(|attempts| {
-            let best = attempts.best();
-            json!({
-                "verdict": best.map(|attempt| attempt.outcome.verdict),
-                "args": best.map(|attempt| &attempt.arguments),
-                "tried": attempts.tried.iter().map(tried).collect::<Vec<_>>(),
-                "not_started": attempts.not_started.as_ref().map(|(reason, message)| json!({ "reason": reason, "message": message })),
-            })
+        let errors = proposal.errors.iter().map(|finding| Problem {
+            rule: finding.rule,
+            pointer: finding.pointer.as_deref(),
+            message: &finding.message,
         });
-        let errors = proposal
-            .errors
-            .iter()
-            .map(|finding| json!({ "rule": finding.rule, "pointer": finding.pointer, "message": finding.message }));
-        json!({
-            "schema": 1, "command": "new", "id": self.id, "version": draft.agent.version, "dry_run": self.is_dry_run,
-            "files": FILES.map(|name| shown_path(Path::new("."), self.id, name)), "manifest": proposal.manifest,
-            "probe": probe, "errors": errors.collect::<Vec<_>>(), "left_to_do": self.left(),
-        })
+        let members = Members {
+            id: self.id,
+            version: &draft.agent.version,
+            dry_run: self.is_dry_run,
+            files: FILES.map(|name| shown_path(Path::new("."), self.id, name)),
+            manifest: &proposal.manifest,
+            probe: attempts.as_ref().map(Probe::of),
+            errors: errors.collect(),
+            left_to_do: self.left(),
+        };
+        Document::new("new", members)
     }
 
     /// What was written, how the agent starts, and what is left to do; the manifest, where it was not written.

@@ -1,7 +1,8 @@
 //! What was published, and which snapshots were removed.
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
+use super::documents::Document;
 use super::plural;
 use acp_registry_core::text::printable;
 use acp_registry_core::timestamp::Timestamp;
@@ -22,29 +23,80 @@ fn time(seconds: i64) -> Option<String> {
 
 /// The document of `publish --json`.
 #[must_use]
-pub fn published(done: &Published, to: &str, is_dry_run: bool, duration_seconds: f64) -> Value {
-    let action = |action: &Action| {
-        let mut entry = json!({ "file": action.file, "action": action.what.as_str() });
-        match action.what {
-            What::Send(length) => entry["size"] = length.into(),
-            What::Stale(until) => entry["until"] = time(until).into(),
-            What::Keep | What::Remove => {}
-        }
-        entry
-    };
-    json!({
-        "schema": 1, "command": "publish", "to": to, "dry_run": is_dry_run,
-        "snapshot": done.snapshot, "is_new_snapshot": !done.is_known,
-        "files": done.actions.iter().map(action).collect::<Vec<_>>(),
-        "summary": {
-            "sent": count(done, |what| matches!(what, What::Send(_))),
-            "sent_bytes": bytes(done),
-            "kept": count(done, |what| what == What::Keep),
-            "stale": count(done, |what| matches!(what, What::Stale(_))),
-            "removed": count(done, |what| what == What::Remove),
-            "duration_seconds": duration_seconds,
+pub fn published<'a>(
+    done: &'a Published,
+    to: &'a str,
+    is_dry_run: bool,
+    duration_seconds: f64,
+) -> Document<'static, Members<'a>> {
+    let members = Members {
+        to,
+        dry_run: is_dry_run,
+        snapshot: &done.snapshot,
+        is_new_snapshot: !done.is_known,
+        files: done.actions.iter().map(Done::of).collect(),
+        summary: Summary {
+            sent: count(done, |what| matches!(what, What::Send(_))),
+            sent_bytes: bytes(done),
+            kept: count(done, |what| what == What::Keep),
+            stale: count(done, |what| matches!(what, What::Stale(_))),
+            removed: count(done, |what| what == What::Remove),
+            duration_seconds,
         },
-    })
+    };
+    Document::new("publish", members)
+}
+
+/// Members of `publish`.
+#[derive(Debug, Serialize)]
+pub struct Members<'a> {
+    to: &'a str,
+    dry_run: bool,
+    snapshot: &'a str,
+    is_new_snapshot: bool,
+    files: Vec<Done<'a>>,
+    summary: Summary,
+}
+
+/// What was done with a file.
+#[derive(Debug, Serialize)]
+struct Done<'a> {
+    file: &'a str,
+    action: &'static str,
+    /// Of a file that was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    /// Of a file that stays for a while.
+    #[serde(flatten)]
+    stale: Option<Stale>,
+}
+
+/// Until when a file stays.
+#[derive(Debug, Serialize)]
+struct Stale {
+    until: Option<String>,
+}
+
+impl<'a> Done<'a> {
+    fn of(action: &'a Action) -> Self {
+        let (size, stale) = match action.what {
+            What::Send(length) => (Some(length), None),
+            What::Stale(until) => (None, Some(Stale { until: time(until) })),
+            What::Keep | What::Remove => (None, None),
+        };
+        Self { file: &action.file, action: action.what.as_str(), size, stale }
+    }
+}
+
+/// How many files there are of each kind.
+#[derive(Debug, Serialize)]
+struct Summary {
+    sent: usize,
+    sent_bytes: u64,
+    kept: usize,
+    stale: usize,
+    removed: usize,
+    duration_seconds: f64,
 }
 
 /// A summary; of what was only tried, a line for each file that would change.
@@ -79,11 +131,19 @@ pub fn published_human(done: &Published, to: &str, is_dry_run: bool) -> String {
 
 /// The document of `publish prune --json`.
 #[must_use]
-pub fn pruned(done: &Pruned, to: &str, is_dry_run: bool) -> Value {
-    json!({
-        "schema": 1, "command": "publish", "prune": true, "to": to, "dry_run": is_dry_run,
-        "removed": done.removed, "kept": done.kept,
-    })
+pub fn pruned<'a>(done: &'a Pruned, to: &'a str, is_dry_run: bool) -> Document<'static, Snapshots<'a>> {
+    let members = Snapshots { prune: true, to, dry_run: is_dry_run, removed: &done.removed, kept: &done.kept };
+    Document::new("publish", members)
+}
+
+/// Members of `publish prune`.
+#[derive(Debug, Serialize)]
+pub struct Snapshots<'a> {
+    prune: bool,
+    to: &'a str,
+    dry_run: bool,
+    removed: &'a [String],
+    kept: &'a [String],
 }
 
 /// A line for each snapshot that goes, and the summary.

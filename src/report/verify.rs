@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::alike::alike;
+use super::documents::Document;
 use super::examination::examination;
 use super::layout::Look;
 use super::outcome::{INDENT, cut, outcome, stderr};
@@ -12,7 +13,8 @@ use super::plural;
 use super::table::{Columns, table};
 use acp_registry_core::text::{cell, printable, prose, quote};
 use acp_registry_gate::verify::{Nothing, Row, State, Summary, Verdict};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 /// Where the verdict is among the columns.
 const VERDICT: usize = 3;
@@ -47,11 +49,25 @@ pub fn verify(rows: &[Row], duration: Duration, look: Look) -> String {
 
 /// The document of the command-line contract.
 #[must_use]
-pub fn verify_json(rows: &[Row], duration: Duration) -> Value {
-    let mut summary = json!(Summary::of(rows));
-    summary["duration_seconds"] = duration.as_secs_f64().into();
-    let results: Vec<Value> = rows.iter().map(Row::to_json).collect();
-    json!({ "schema": 1, "command": "verify", "results": results, "summary": summary })
+pub fn verify_document(rows: &[Row], duration: Duration) -> Document<'static, Members> {
+    let summary = Counts { rows: Summary::of(rows), duration_seconds: duration.as_secs_f64() };
+    Document::new("verify", Members { results: rows.iter().map(Row::to_json).collect(), summary })
+}
+
+/// Members of `verify`.
+#[derive(Debug, Serialize)]
+pub struct Members {
+    /// A row for each distribution, as a snapshot has it.
+    results: Vec<Value>,
+    summary: Counts,
+}
+
+/// How many rows there are of each verdict, and how long they took.
+#[derive(Debug, Serialize)]
+struct Counts {
+    #[serde(flatten)]
+    rows: Summary,
+    duration_seconds: f64,
 }
 
 /// That there was nothing to check, and why.

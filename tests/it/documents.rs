@@ -111,6 +111,23 @@ fn every_command_with_json_has_a_schema_and_every_schema_a_command() {
     assert_eq!(described, commands);
 }
 
+/// Every document is made in one place, which has its version and the order of what all documents have.
+#[test]
+fn documents_are_made_of_structs() {
+    fn files(folder: &Path, out: &mut Vec<PathBuf>) {
+        for path in fs::read_dir(folder).unwrap().map(|item| item.unwrap().path()) {
+            if path.is_dir() { files(&path, out) } else { out.push(path) }
+        }
+    }
+    let mut sources = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut sources);
+    assert!(sources.len() > 80, "only {} files were found", sources.len());
+    for path in sources {
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(!text.contains("\"schema\": 1"), "{}", path.display());
+    }
+}
+
 #[test]
 fn schemas_are_valid_and_describe_every_member() {
     fn members(schema: &Value, place: &str) {
