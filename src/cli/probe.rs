@@ -153,6 +153,8 @@ fn readable(program: &OsString, directory: &Path, named: &[PathBuf]) -> Vec<Path
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or("NAME=VALUE is wanted")?;
+    let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+        value::wrong("is not of the form NAME=VALUE", "write the name, `=` and the value, such as `LANG=C`")
+    })?;
     Ok((name.to_owned(), value.to_owned()))
 }

@@ -19,7 +19,7 @@ const REASON: &str = "updates have failed since ";
 
 /// The state file: agents that could not be updated, and since when.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with `agents`")]
 pub struct Troubles {
     /// Errors by agent and channel.
     agents: BTreeMap<String, BTreeMap<String, Trouble>>,

@@ -120,7 +120,7 @@ pub(super) fn put_right(errors: &[Finding], left: &[Todo]) -> Vec<Todo> {
     };
     let is_known = |finding: &&Finding| {
         let member = member(finding);
-        let starts = [format!("write `{member}`"), format!("add `{member}`")];
+        let starts = [format!("write `{member}`"), format!("add `{member}`"), format!("`{member}` of the source")];
         let is_of_member = |text: &String| starts.iter().any(|start| text.starts_with(start));
         left.iter().any(|item| matches!(item, Todo::Note(text) if is_of_member(text)))
     };
@@ -132,4 +132,39 @@ pub(super) fn put_right(errors: &[Finding], left: &[Todo]) -> Vec<Todo> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Level;
+
+    fn finding(rule: &'static str, pointer: &str, message: &str) -> Finding {
+        Finding {
+            rule,
+            level: Level::Error,
+            agent: None,
+            file: "a/agent.json".to_owned(),
+            span: None,
+            pointer: Some(pointer.to_owned()),
+            message: message.to_owned(),
+            help: None,
+            fix: None,
+        }
+    }
+
+    #[test]
+    fn what_a_note_asks_for_already_is_not_asked_for_again() {
+        let licence = finding("manifest/missing-license", "", "the manifest names no licence");
+        let name = finding("manifest/text-control-characters", "/name", "`name` has a control character");
+        let correct = [Todo::Correct { rule: name.rule, message: name.message.clone() }];
+        for note in [
+            "add `license`: the source names none",
+            "`license` of the source was left out: `X` is not an SPDX expression",
+        ] {
+            let findings = [licence.clone(), name.clone(), name.clone()];
+            assert_eq!(put_right(&findings, &[Todo::Note(note.to_owned())]), correct, "{note}");
+        }
+        assert_eq!(put_right(std::slice::from_ref(&licence), &[]).len(), 1);
+    }
 }
