@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use acp_registry::report::documents::Document;
+use acp_registry::report::documents::{Document, Event};
 use acp_registry::text::{printable, quote};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -28,7 +28,7 @@ pub(super) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
         ui::write_stdout(&Document::of_failure(command, failure.document()).to_text());
     }
     if has_value(&words, "--progress", "json") {
-        ui::send_event("error", failure.document());
+        ui::send_event(&Event::Failed(failure.document()));
     } else if let Some(command) = meant(error) {
         // What clap finds similar to a word of another package manager is not what is meant.
         ui::write_stderr(&format!("error: {failure}\nhelp: the command is `acp-registry {command}`\n"));

@@ -5,11 +5,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use acp_registry::install;
+use acp_registry::report::documents::{self, Stage};
 use acp_registry::survey::Event;
 use acp_registry::text::printable;
 use acp_registry::verify;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use serde_json::json;
 
 use super::ui::{Ui, send_event};
 
@@ -30,8 +30,8 @@ pub(super) struct Progress {
 /// How many questions were planned and answered.
 #[derive(Default)]
 struct Questions {
-    planned: usize,
-    answered: usize,
+    planned: u64,
+    answered: u64,
 }
 
 impl Progress {
@@ -47,12 +47,12 @@ impl Progress {
         if let Some(events) = &self.events {
             let mut questions = events.lock().unwrap_or_else(PoisonError::into_inner);
             match &event {
-                Event::Planned(count) => questions.planned += count,
+                Event::Planned(count) => questions.planned += *count as u64,
                 Event::Answered => questions.answered += 1,
                 Event::Downloading { .. } | Event::Received { .. } | Event::Downloaded(_) => return,
             }
             let Questions { planned, answered } = *questions;
-            return send_event("asking", json!({ "planned": planned, "answered": answered }));
+            return send_event(&documents::Event::Asking { planned, answered });
         }
         let mut downloads = self.downloads.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
@@ -110,11 +110,7 @@ impl Running {
         };
         let name = |number: usize| self.names.get(number).map_or("", String::as_str);
         if self.sends_events {
-            let mut event = json!({ "name": name(number), "phase": phase });
-            if let Some(detail) = detail {
-                event["detail"] = detail.into();
-            }
-            return send_event("checking", event);
+            return send_event(&documents::Event::Checking { name: name(number), phase, detail: detail.as_deref() });
         }
         let mut running = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         if phase == "done" {
@@ -164,7 +160,7 @@ impl Installs {
     pub(super) fn start(&self, id: &str, version: &str) -> Install {
         let name = &format!("{id} {version}");
         if self.sends_events {
-            send_event("installing", json!({ "id": id, "version": version, "phase": "started" }));
+            send_event(&documents::Event::Installing { id, version: Some(version), stage: Stage::Started });
         }
         let bar = self.bars.add(ProgressBar::no_length()).with_style(style(WORDS));
         let name = printable(name).into_owned();
@@ -177,7 +173,7 @@ impl Installs {
 impl Install {
     pub(super) fn show(&self, progress: install::Progress) {
         if let Some(download) = &self.download {
-            return self.tell(progress, &mut download.lock().unwrap_or_else(PoisonError::into_inner));
+            return self.tell(&progress, &mut download.lock().unwrap_or_else(PoisonError::into_inner));
         }
         match progress {
             install::Progress::Downloading(length) => {
@@ -203,10 +199,12 @@ impl Install {
     }
 
     /// Tells a program. A download is told about at its start, at its end and every MiB or hundredth between.
-    fn tell(&self, progress: install::Progress, download: &mut Download) {
-        let mut event = json!({ "id": self.id });
-        match progress {
-            install::Progress::Downloading(total) => *download = Download { total, ..Download::default() },
+    fn tell(&self, progress: &install::Progress, download: &mut Download) {
+        let stage = match progress {
+            install::Progress::Downloading(total) => {
+                *download = Download { total: *total, ..Download::default() };
+                Stage::Downloading { received: 0, total: download.total }
+            }
             install::Progress::Received(count) => {
                 download.received += count;
                 let step = download.total.map_or(1 << 20, |total| (total / 100).max(1 << 20));
@@ -215,25 +213,14 @@ impl Install {
                     return;
                 }
                 download.told = download.received;
+                Stage::Downloading { received: download.received, total: download.total }
             }
-            install::Progress::Unpacking => event["phase"] = "unpacking".into(),
-            install::Progress::Running(tool) => {
-                event["phase"] = "running".into();
-                event["program"] = tool.into();
-            }
-            install::Progress::Phase(tool, phase) => {
-                event["phase"] = "running".into();
-                event["program"] = tool.into();
-                event["detail"] = phase.into();
-            }
+            install::Progress::Unpacking => Stage::Unpacking,
+            install::Progress::Running(tool) => Stage::Running { program: tool, detail: None },
+            install::Progress::Phase(tool, phase) => Stage::Running { program: tool, detail: Some(phase) },
             _ => return,
-        }
-        if event["phase"].is_null() {
-            event["phase"] = "downloading".into();
-            event["received"] = download.received.into();
-            event["total"] = download.total.into();
-        }
-        send_event("installing", event);
+        };
+        send_event(&documents::Event::Installing { id: &self.id, version: None, stage });
     }
 
     fn say(&self, what: &str) {
@@ -245,7 +232,7 @@ impl Install {
 impl Drop for Install {
     fn drop(&mut self) {
         if self.download.is_some() {
-            send_event("installing", json!({ "id": self.id, "phase": "ended" }));
+            send_event(&documents::Event::Installing { id: &self.id, version: None, stage: Stage::Ended });
         }
         self.bar.finish_and_clear();
     }
@@ -273,23 +260,24 @@ impl Drop for Progress {
 pub(super) struct Count {
     bar: ProgressBar,
     sends_events: bool,
-    event: &'static str,
+    /// Whether files are sent, rather than sources asked.
+    is_sending: bool,
 }
 
 impl Count {
     /// Files that are sent.
     pub(super) fn files(ui: &Ui) -> Self {
-        Self::new(ui, "sending", "{spinner} {pos} of {len} files {wide_bar} {elapsed}")
+        Self::new(ui, true, "{spinner} {pos} of {len} files {wide_bar} {elapsed}")
     }
 
     /// Agents whose sources are asked.
     pub(super) fn agents(ui: &Ui) -> Self {
-        Self::new(ui, "asking", "{spinner} {pos} of {len} agents {wide_bar} {elapsed}")
+        Self::new(ui, false, "{spinner} {pos} of {len} agents {wide_bar} {elapsed}")
     }
 
-    fn new(ui: &Ui, event: &'static str, template: &str) -> Self {
+    fn new(ui: &Ui, is_sending: bool, template: &str) -> Self {
         let bar = ui.bar(ProgressBar::new(0)).with_style(style(template));
-        Self { bar, sends_events: ui.sends_events(), event }
+        Self { bar, sends_events: ui.sends_events(), is_sending }
     }
 
     pub(super) fn plan(&self, count: usize) {
@@ -305,8 +293,11 @@ impl Count {
     fn tell(&self) {
         if self.sends_events {
             let (planned, done) = (self.bar.length().unwrap_or_default(), self.bar.position());
-            let word = if self.event == "sending" { "sent" } else { "answered" };
-            send_event(self.event, json!({ "planned": planned, word: done }));
+            send_event(&if self.is_sending {
+                documents::Event::Sending { planned, sent: done }
+            } else {
+                documents::Event::Asking { planned, answered: done }
+            });
         }
     }
 

@@ -4,12 +4,10 @@ use std::borrow::Cow;
 use std::env;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-use acp_registry::report::documents::Document;
+use acp_registry::report::documents::{Document, Event};
 use acp_registry::report::{Look, alike};
 use acp_registry::text::{json_for_log, printable};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
 use terminal_size::{Width, terminal_size_of};
 
 use super::exit::Failure;
@@ -131,7 +129,7 @@ impl Ui {
     /// Says something that the caller may want to know.
     pub(super) fn note(&self, text: &str) {
         if self.sends_events() {
-            send_event("note", json!({ "message": text }));
+            send_event(&Event::Note { message: text });
         } else if !self.quiet {
             self.write(&format!("note: {}\n", clean(text)));
         }
@@ -154,7 +152,7 @@ impl Ui {
     /// Says what the caller should know although the command succeeds.
     pub(super) fn warning(&self, text: &str) {
         if self.sends_events() {
-            send_event("warning", json!({ "message": text }));
+            send_event(&Event::Warning { message: text });
         } else if !self.quiet {
             self.write(&format!("{} {}\n", self.head("warning:", "33"), clean(text)));
         }
@@ -163,7 +161,7 @@ impl Ui {
     /// Says why the command failed.
     pub(super) fn error(&self, text: &str) {
         if self.sends_events() {
-            return send_event("error", json!({ "message": text }));
+            return send_event(&Event::Error { message: text });
         }
         self.write(&format!("{} {}\n", self.head("error:", "31"), clean(text)));
     }
@@ -171,7 +169,7 @@ impl Ui {
     /// Says why the command failed, and what to do.
     pub(super) fn failure(&self, failure: &Failure) {
         if self.sends_events() {
-            return send_event("error", failure.document());
+            return send_event(&Event::Failed(failure.document()));
         }
         self.error(&failure.to_string());
         self.help(failure);
@@ -182,7 +180,7 @@ impl Ui {
     pub(super) fn warning_of(&self, before: &str, failure: &Failure) {
         let message = if before.is_empty() { failure.to_string() } else { format!("{before}: {}", failure.reason()) };
         if self.sends_events() {
-            return send_event("warning", json!({ "message": message, "help": failure.advice() }));
+            return send_event(&Event::Failing { message: &message, help: failure.advice() });
         }
         self.warning(&message);
         if !self.quiet {
@@ -208,7 +206,8 @@ impl Ui {
 
     fn failures_in(&self, failures: &[(&str, &Failure)], message: impl Fn(&str, &Failure) -> String) {
         if self.sends_events() {
-            return failures.iter().for_each(|(id, failure)| send_event("error", failure.of_agent(id)));
+            let event = |(id, failure): &(&str, &Failure)| Event::AgentFailed(failure.of_agent(id));
+            return failures.iter().for_each(|failed| send_event(&event(failed)));
         }
         let messages: Vec<(&str, String)> = failures.iter().map(|(id, failure)| (*id, message(id, failure))).collect();
         for shown in alike(&messages) {
@@ -223,7 +222,7 @@ impl Ui {
     /// Shows a text that is printable already.
     pub(super) fn show(&self, text: &str) {
         if self.sends_events() {
-            return send_event("text", json!({ "message": text }));
+            return send_event(&Event::Text { message: text });
         }
         self.write(text);
     }
@@ -238,13 +237,10 @@ impl Ui {
     }
 }
 
-/// Writes an event with these members as one line.
-pub(super) fn send_event(name: &str, members: impl Serialize) {
-    let mut event = Map::from_iter([("event".to_owned(), name.into())]);
-    if let Ok(Value::Object(members)) = serde_json::to_value(members) {
-        event.extend(members);
-    }
-    write_stderr(&format!("{}\n", json_for_log(&acp_registry::json::to_line(&Value::Object(event)))));
+/// Writes an event as one line.
+pub(super) fn send_event(event: &Event<'_>) {
+    let event = serde_json::to_value(event).unwrap_or_default();
+    write_stderr(&format!("{}\n", json_for_log(&acp_registry::json::to_line(&event))));
 }
 
 /// Paths and messages of the system go through here: line by line without control characters.

@@ -7,6 +7,7 @@ mod catalog;
 mod check;
 mod config;
 mod error;
+mod event;
 mod install;
 mod launch;
 mod removal;
@@ -19,6 +20,7 @@ pub use self::catalog::{Found, Info, InstalledAgent, InstalledList, InstalledVer
 pub use self::check::{CheckExplanation, Checks};
 pub use self::config::Config;
 pub use self::error::{AgentError, Error};
+pub use self::event::{Event, Stage};
 pub use self::install::{Install, Resolve, Which};
 pub use self::launch::{IndexOrigin, Installation, Launch};
 pub use self::removal::{Removal, Row};
