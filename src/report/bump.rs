@@ -1,20 +1,18 @@
-//! The result of looking for newer versions: as JSON, for people, and for a job's summary.
+//! The result of looking for newer versions, for people and for a job's summary.
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
 use super::alike::alike;
-use super::documents::Document;
 use super::layout::Look;
 use super::plural;
 use super::verify::why;
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::text::{cell, code_span, printable, prose};
 use acp_registry_core::timestamp::Timestamp;
-use acp_registry_gate::bump::{Bumped, Finished, Held, Outcome, Trouble, Troubles, Update};
+use acp_registry_gate::bump::{Bumped, Finished, Held, Outcome, Trouble, Troubles};
 use acp_registry_gate::propose::{Done, Proposal};
 use acp_registry_gate::verify::{Nothing, Row};
 
@@ -59,179 +57,13 @@ impl<'a> BumpReport<'a> {
     }
 }
 
-/// Members of `bump`.
-#[derive(Debug, Default, Serialize)]
-pub struct Members<'a> {
-    updates: Vec<Updated<'a>>,
-    errors: Vec<Failed<'a>>,
-    up_to_date: Vec<&'a str>,
-    held: Vec<HeldBack<'a>>,
-    unlisted: Vec<Unlisted<'a>>,
-    quarantined: &'a [String],
-    pull_requests: Vec<PullRequest<'a>>,
-    quarantine: Vec<ToHold<'a>>,
-    release: &'a [String],
-    notes: Vec<Note<'a>>,
-}
-
-/// A newer version.
-#[derive(Debug, Serialize)]
-struct Updated<'a> {
-    id: &'a str,
-    channel: &'static str,
-    from: &'a str,
-    to: &'a str,
-    sources: Vec<&'static str>,
-    straightforward: bool,
-    reasons: &'a [String],
-    edits: Vec<Edited<'a>>,
-    links: &'a [String],
-    applied: bool,
-}
-
-/// A member of the manifest that changes.
-#[derive(Debug, Serialize)]
-struct Edited<'a> {
-    pointer: &'a str,
-    from: Option<&'a str>,
-    to: Option<&'a str>,
-}
-
-impl<'a> Updated<'a> {
-    fn of(id: &'a str, update: &'a Update, is_applied: bool) -> Self {
-        let edits = update.changes.iter().map(|change| Edited {
-            pointer: &change.pointer,
-            from: change.from.as_deref(),
-            to: change.to.as_deref(),
-        });
-        Self {
-            id,
-            channel: update.channel.as_str(),
-            from: &update.from,
-            to: &update.to,
-            sources: update.sources.iter().map(|source| source.as_str()).collect(),
-            straightforward: update.is_straightforward(),
-            reasons: &update.reasons,
-            edits: edits.collect(),
-            links: &update.links,
-            applied: is_applied,
-        }
-    }
-}
-
-/// Why nothing is known of an agent, or why it was not changed.
-#[derive(Debug, Serialize)]
-struct Failed<'a> {
-    id: &'a str,
-    channel: &'static str,
-    kind: &'static str,
-    message: &'a str,
-    #[serde(flatten)]
-    last: Option<Lasting>,
-}
-
-/// For how long that is so.
-#[derive(Debug, Serialize)]
-struct Lasting {
-    since: String,
-    runs: u64,
-}
-
-/// A version that is not taken yet.
-#[derive(Debug, Serialize)]
-struct HeldBack<'a> {
-    id: &'a str,
-    channel: &'static str,
-    to: &'a str,
-    reason: &'static str,
-    until: Option<String>,
-    message: &'a str,
-}
-
-/// An agent whose versions no source lists.
-#[derive(Debug, Serialize)]
-struct Unlisted<'a> {
-    id: &'a str,
-    channel: &'static str,
-}
-
-/// What became of a pull request.
-#[derive(Debug, Serialize)]
-struct PullRequest<'a> {
-    id: &'a str,
-    channel: &'static str,
-    url: Option<&'a str>,
-    done: Option<&'static str>,
-    error: Option<&'a str>,
-}
-
-impl<'a> PullRequest<'a> {
-    fn of(one: &'a Proposal) -> Self {
-        Self {
-            id: &one.id,
-            channel: one.channel.as_str(),
-            url: one.address.as_deref(),
-            done: one.result.as_ref().ok().map(|done| done.as_str()),
-            error: one.result.as_ref().err().map(String::as_str),
-        }
-    }
-}
-
-/// An agent that should be put into quarantine.
-#[derive(Debug, Serialize)]
-struct ToHold<'a> {
-    id: &'a str,
-    reason: &'a str,
-}
-
-/// What should be known of a source.
-#[derive(Debug, Serialize)]
-struct Note<'a> {
-    id: &'a str,
-    channel: &'static str,
-    message: &'a str,
-}
-
 impl BumpReport<'_> {
-    /// The document of the command-line contract.
-    #[must_use]
-    pub fn document(&self) -> Document<'static, Members<'_>> {
-        let mut members = Members::default();
-        for one in self.bumped {
-            let Bumped { id, channel, result, .. } = one;
-            let channel = channel.as_str();
-            match result {
-                Ok(Outcome::Update(update)) => members.updates.push(Updated::of(id, update, self.is_applied)),
-                Ok(Outcome::Held { version, reason, message }) => {
-                    let (reason, until) = held_words(reason);
-                    members.held.push(HeldBack { id, channel, to: version, reason, until, message });
-                }
-                Ok(Outcome::Unlisted) => members.unlisted.push(Unlisted { id, channel }),
-                Ok(Outcome::UpToDate) => {}
-                Err(error) => {
-                    let trouble = self.trouble(id, one.channel);
-                    let last = trouble.map(|trouble| Lasting { since: date(trouble.since), runs: trouble.runs });
-                    let (kind, message) = (error.kind.as_str(), &error.message);
-                    members.errors.push(Failed { id, channel, kind, message, last });
-                }
-            }
-        }
-        members.up_to_date = self.up_to_date();
-        members.quarantined = self.quarantined;
-        members.pull_requests = self.proposals.iter().map(PullRequest::of).collect();
-        members.quarantine = self.to_hold.iter().map(|(id, reason)| ToHold { id, reason }).collect();
-        members.release = self.to_release;
-        members.notes =
-            self.notes().map(|(one, message)| Note { id: &one.id, channel: one.channel.as_str(), message }).collect();
-        Document::new("bump", members)
-    }
-
     /// What should be known of the sources.
-    fn notes(&self) -> impl Iterator<Item = (&Bumped, &String)> {
+    pub(super) fn notes(&self) -> impl Iterator<Item = (&Bumped, &String)> {
         self.bumped.iter().flat_map(|one| one.notes.iter().map(move |note| (one, note)))
     }
 
-    fn trouble(&self, id: &str, channel: Channel) -> Option<&Trouble> {
+    pub(super) fn trouble(&self, id: &str, channel: Channel) -> Option<&Trouble> {
         self.troubles?.of(id, channel)
     }
 
@@ -264,7 +96,7 @@ impl BumpReport<'_> {
     }
 
     /// Agents all of whose channels have the newest version.
-    fn up_to_date(&self) -> Vec<&str> {
+    pub(super) fn up_to_date(&self) -> Vec<&str> {
         let agents = self.bumped.chunk_by(|a, b| a.id == b.id);
         let is_current = |of: &&[Bumped]| of.iter().all(|one| matches!(one.result, Ok(Outcome::UpToDate)));
         agents.filter(is_current).map(|of| of[0].id.as_str()).collect()
@@ -419,15 +251,7 @@ fn line(result: &Result<Outcome, acp_registry_gate::bump::Error>) -> Option<(&'s
     })
 }
 
-fn held_words(reason: &Held) -> (&'static str, Option<String>) {
-    match reason {
-        Held::MinAge { until } => ("min-age", Some(date(*until))),
-        Held::UnknownAge => ("unknown-age", None),
-        Held::Incomplete => ("incomplete", None),
-    }
-}
-
-fn date(time: OffsetDateTime) -> String {
+pub(super) fn date(time: OffsetDateTime) -> String {
     Timestamp::from_unix(time.unix_timestamp()).map(|time| time.to_string()).unwrap_or_default()
 }
 

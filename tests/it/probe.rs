@@ -151,7 +151,7 @@ fn a_variable_has_a_name_and_a_value() {
     for variable in ["A", "=x", ""] {
         let run = Env::empty().run(&["probe", "--env", variable, "--", "true"]);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{variable}");
-        assert!(run.stderr.contains("NAME=VALUE is wanted"), "{}", run.stderr);
+        assert!(run.stderr.contains("is not of the form NAME=VALUE"), "{}", run.stderr);
     }
 }
 

@@ -3,6 +3,7 @@
 //! Every type is made from typed results; its `Serialize` is the published form. What a document has in common with others
 //! is in [`Document`], [`Error`], [`Launch`] and [`IndexOrigin`].
 
+mod bump;
 mod catalog;
 mod check;
 mod config;
@@ -16,6 +17,7 @@ mod update;
 
 use serde::Serialize;
 
+pub use self::bump::Bump;
 pub use self::catalog::{Found, Info, InstalledAgent, InstalledList, InstalledVersion, Listed, kinds};
 pub use self::check::{CheckExplanation, Checks};
 pub use self::config::Config;
