@@ -92,3 +92,12 @@ fn what_is_said_twice_is_noticed() {
     assert_eq!(said_twice("folder: it is not at path folder", "folder").as_deref(), Some("folder"));
     assert_eq!(said_twice("x: cannot be read: Not a directory (os error 20)", "x/"), None);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_place_that_takes_no_directory_is_named_as_it_was_given() {
+    let run = scene().run(&["build", "--out", "/proc/x"]);
+    let expected = "error: /proc/x: No such file or directory (os error 2)\n\
+                    help: make the directory writable, or name another directory with --out\n";
+    assert_eq!((run.code, run.stderr.as_str()), (3, expected));
+}

@@ -58,10 +58,14 @@ impl Staging {
     }
 }
 
-/// The error of the operating system alone: the name of a temporary directory says nothing to a person.
+/// What the operating system said, without the name of the temporary directory, which says nothing to a person. The library
+/// hands it out as text only.
 fn without_path(error: io::Error) -> io::Error {
-    let cause = error.get_ref().and_then(|error| error.source()).and_then(|error| error.downcast_ref::<io::Error>());
-    cause.and_then(io::Error::raw_os_error).map_or(error, io::Error::from_raw_os_error)
+    let text = error.to_string();
+    match text.rsplit_once(" at path ") {
+        Some((cause, _)) => io::Error::new(error.kind(), cause),
+        None => error,
+    }
 }
 
 impl Staging {
