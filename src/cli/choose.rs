@@ -9,7 +9,7 @@ use super::signals;
 use super::ui::Ui;
 
 /// The longest answer that is read, in bytes.
-const LIMIT: u64 = 1000;
+const ANSWER_LIMIT: u64 = 1000;
 
 /// How often an answer that means nothing is asked again.
 const ATTEMPTS: usize = 3;
@@ -41,7 +41,7 @@ pub(super) fn choose(question: &str, items: &[String], names: &[&str], ui: &Ui) 
 /// One line of stdin; `None` at its end.
 fn answer() -> io::Result<Option<String>> {
     let mut answer = Vec::new();
-    let read = io::stdin().lock().take(LIMIT).read_until(b'\n', &mut answer)?;
+    let read = io::stdin().lock().take(ANSWER_LIMIT).read_until(b'\n', &mut answer)?;
     Ok((read > 0).then(|| String::from_utf8_lossy(&answer).into_owned()))
 }
 

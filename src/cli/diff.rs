@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use acp_registry::diff::{Agents, compare};
-use acp_registry::index::Place;
+use acp_registry::index::{INDEX_LIMIT, Place};
 use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::report::{diff, diff_human, diff_markdown};
 use acp_registry::sys::fs::{ReadError, read_bounded};
@@ -14,9 +14,6 @@ use super::global::Global;
 use super::network::settings;
 use super::signals;
 use super::ui::Ui;
-
-/// The largest index that is read, in bytes.
-const LIMIT: u64 = 64 << 20;
 
 /// The index of a published tree.
 const INDEX: &str = "registry.json";
@@ -90,7 +87,7 @@ fn read(place: &Place, allowed: &AllowedHosts) -> Result<Agents, Failure> {
                 url.set_path(&path);
             }
             let client = settings(allowed).and_then(Client::new)?;
-            let fetched = signals::run(client.get(&url, LIMIT))??;
+            let fetched = signals::run(client.get(&url, INDEX_LIMIT))??;
             fetched.ok_or_else(|| Failure::unable(format!("{place}: there is no such file")).help(EXPECTED))?
         }
     };
@@ -102,7 +99,7 @@ fn from_path(path: &Path) -> Result<Vec<u8>, Failure> {
     let file = if is_tree { path.join(INDEX) } else { path.to_owned() };
     let read = || {
         let real = file.canonicalize()?;
-        read_bounded(&real, &real, LIMIT)
+        read_bounded(&real, &real, INDEX_LIMIT)
     };
     read().map_err(|error| {
         let place = path.display();

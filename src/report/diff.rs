@@ -9,7 +9,7 @@ use acp_registry_core::text::{code_span, printable, prose};
 use acp_registry_publish::diff::{Changes, Listed, Updated};
 
 /// Release notes on GitHub may have 125,000 characters.
-const LIMIT: usize = 100_000;
+const NOTES_LIMIT: usize = 100_000;
 
 /// How many fields a line names at most.
 const FIELDS: usize = 8;
@@ -136,7 +136,7 @@ pub fn diff_markdown(changes: &Changes) -> String {
         }
         out.push_str(&format!("{}### {title}\n\n", if out.is_empty() { "" } else { "\n" }));
         for line in lines {
-            if out.len() + line.len() > LIMIT {
+            if out.len() + line.len() > NOTES_LIMIT {
                 left_out += 1;
             } else {
                 out.push_str(&line);

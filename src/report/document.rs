@@ -23,7 +23,7 @@ pub const DOCUMENT_LIMIT: u64 = 64 << 20;
 const TEXT_LIMIT: usize = 4_000;
 
 /// How long the report on one document of `verify` may become, in bytes: a comment has several.
-const LIMIT: usize = 20_000;
+const REPORT_LIMIT: usize = 20_000;
 
 /// What a command has found, as its JSON document says.
 #[derive(Debug)]
@@ -236,7 +236,7 @@ pub fn verified_markdown(rows: &[Verified]) -> String {
     out.push_str("| agent | version | dist | verdict | reason |\n|---|---|---|---|---|\n");
     let mut left_out = 0;
     let mut push = |text: &str| {
-        if out.len() + text.len() > LIMIT { left_out += 1 } else { out.push_str(text) }
+        if out.len() + text.len() > REPORT_LIMIT { left_out += 1 } else { out.push_str(text) }
     };
     for row in rows {
         let cells = [&row.id, &row.version, row.distribution(), row.verdict.as_str(), row.reason()];

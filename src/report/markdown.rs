@@ -9,7 +9,7 @@ use acp_registry_gate::check::Status;
 use acp_registry_gate::finding::{Finding, Level};
 
 /// GitHub refuses comments above 65,536 characters.
-const LIMIT: usize = 60_000;
+const COMMENT_LIMIT: usize = 60_000;
 
 /// How much of it notes may have at least, where there are any.
 const NOTES: usize = 4_000;
@@ -30,7 +30,8 @@ pub(super) fn render(report: &Report<'_>) -> String {
         plural(checked.count(Level::Warning), "warning"),
     );
     let notes = || checked.notes.iter().map(|note| format!("\n⚠️ {}\n", prose(note)));
-    let limit = LIMIT - 2 * REST - notes().map(|note| note.len()).fold(0, |sum, length| (sum + length).min(NOTES));
+    let limit =
+        COMMENT_LIMIT - 2 * REST - notes().map(|note| note.len()).fold(0, |sum, length| (sum + length).min(NOTES));
     let mut left_out = 0;
     for group in checked.findings.chunk_by(|a, b| a.agent == b.agent) {
         let mut table = format!("\n### {}\n\n", title(&group[0]));
@@ -61,7 +62,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
     }
     let mut left_out = 0;
     for note in notes() {
-        if out.len() + note.len() > LIMIT - REST { left_out += 1 } else { out.push_str(&note) }
+        if out.len() + note.len() > COMMENT_LIMIT - REST { left_out += 1 } else { out.push_str(&note) }
     }
     if left_out > 0 {
         let _ = write!(out, "\n{} did not fit into this comment.\n", plural(left_out, "note"));
