@@ -115,7 +115,7 @@ struct Engine<'a> {
     again: Duration,
     limit: Duration,
     until: Instant,
-    /// An agent that all checks so far have passed on, and how it was set up.
+    /// An agent that has answered all checks so far, and how it was set up.
     waiting: Option<(Setup, Agent)>,
     heard: Heard,
     left: Vec<String>,
@@ -146,8 +146,9 @@ impl Engine<'_> {
         let is_silent = matches!(first.result, Err(Trouble::Silent(_)));
         let is_failure = is_silent || matches!(first.result, Err(Trouble::Fail(_)));
         // What other checks have done to the agent, or a busy machine, must not be why it fails.
-        let result = if is_failure && (first.was_used || is_silent) {
-            let patience = if self.has_answered { self.again } else { self.patience };
+        let patience = if self.has_answered { self.again } else { self.patience };
+        let may_differ = first.was_used || (is_silent && patience > self.patience);
+        let result = if is_failure && may_differ {
             self.rest().await;
             match self.attempt(setup, talk, patience).await.result {
                 // Without a second attempt, the first counts, unless it was not the agent's first.
@@ -174,8 +175,9 @@ impl Engine<'_> {
             Ok(result) => result.map_err(|trouble| hide(trouble, &agent)),
         };
         self.has_answered |= agent.answered > 0;
-        let is_well = matches!(result, Ok(()) | Err(Trouble::NotExercised(_)));
-        if is_well && matches!(setup, Setup::Shared | Setup::Bare) {
+        // One that has failed may serve others: what fails on it is repeated alone.
+        let is_silent = matches!(result, Err(Trouble::Silent(_)));
+        if !is_silent && matches!(setup, Setup::Shared | Setup::Bare) {
             self.waiting = Some((setup, agent));
         } else {
             self.end(agent).await;
