@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use acp_registry_core::sys::process::{Isolation, Launch, Network};
-use acp_registry_protocol::handshake::{Options, Outcome, in_proportion};
+use acp_registry_protocol::handshake::{Options, Outcome};
 use tokio::time::{Instant, timeout_at};
 
 use super::agent::{Agent, Trouble, silent};
@@ -18,6 +18,9 @@ pub const LIMIT: Duration = Duration::from_mins(2);
 
 /// How long an answer may take where the agent starts fast.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many times that an agent gets that starts slowly, at most.
+const SLOWEST: u32 = 6;
 
 /// How many times longer, at least, when a check is repeated and the agent answers other requests.
 const AGAIN: u32 = 3;
@@ -41,7 +44,8 @@ pub async fn examine(
 ) -> Examination {
     let started = Instant::now();
     let usual = options.probe.unwrap_or(PATIENCE);
-    let patience = in_proportion(usual, outcome.timing.start_to_response);
+    // A machine on which the start took long is slow in the rest, too.
+    let patience = usual.max(outcome.timing.start_to_response.unwrap_or_default()).min(usual * SLOWEST);
     let mut engine = Engine {
         launch,
         options,

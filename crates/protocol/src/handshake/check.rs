@@ -9,8 +9,7 @@ use super::outcome::Outcome;
 use acp_registry_core::sys::process::Launch;
 
 /// The limit for an agent that took this long to start. A machine that slows its start down slows down what follows.
-#[must_use]
-pub fn in_proportion(limit: Duration, start: Option<Duration>) -> Duration {
+fn in_proportion(limit: Duration, start: Option<Duration>) -> Duration {
     limit.max(start.unwrap_or_default() * 3).min(limit * 6)
 }
 

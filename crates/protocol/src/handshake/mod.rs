@@ -61,7 +61,7 @@ mod wire;
 
 pub use answer::Handshake;
 pub use auth::{AuthMethod, TypeSource};
-pub use check::{check, in_proportion};
+pub use check::check;
 pub use connection::Relay;
 pub use conversation::{Conversation, OpenError, Reply};
 pub use failure::{Reason, Verdict};
