@@ -37,7 +37,7 @@
 //!
 //! # Modules
 //!
-//! Data flows one way; a later stage never calls an earlier one.
+//! Data flows one way: a module uses only modules to its left. The words on the left are commands.
 //!
 //! ```text
 //! validate   registry ── select ── (survey, verify ──) check ── report
@@ -76,7 +76,7 @@
 //! | [`store`] | STORE: installed agents, versions side by side, with receipts and locks; a plan to a program that stays |
 //! | [`lockfile`] | LOCK: versions with everything that says which bytes they are, to be the same elsewhere |
 //! | [`update`] | UPDATE: what is installed, compared with what is offered now |
-//! | [`doctor`] | EXAMINE: the runtimes, the directory of installed agents, and each of these; what is wrong, and what helps |
+//! | [`doctor`] | DIAGNOSE: the runtimes, the directory of installed agents, and each of these; what is wrong, and what helps |
 //! | [`login`] | SIGN IN: what an authentication method asks for, and whether the agent opens a session then; and the way out |
 //! | [`verify`] | VERIFY: all agents of a registry, installed and checked, some at once; the capability snapshot |
 //! | [`bump`] | BUMP: what the sources of an agent offer, the version it should move to, and the smallest change that takes it there |
@@ -118,7 +118,7 @@
 //! | `v*/`, `latest/`, `.acp-registry/` | [`upload`] | snapshots of that tree, the newest one, and what publishers tell each other |
 //! | `index.html`, `agents/`, `assets/` and more ([`site::CONTENTS`]) | [`site`] | the catalog site, a part of that tree |
 //! | `templates/init/`, `.github/` | [`scaffold`] (embedded) | what a new registry begins with |
-//! | `templates/`, `src/site/assets/` | [`site`] (embedded) | what pages look like, and their scripts |
+//! | `templates/`, `crates/publish/src/site/assets/` | [`site`] (embedded) | what pages look like, and their scripts |
 
 pub mod report;
 

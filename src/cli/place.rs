@@ -42,8 +42,6 @@ pub(super) struct PlaceArgs {
     offline: bool,
 
     /// Ask for the index even if the copy is fresh
-    ///
-    /// All of it is read again.
     #[arg(long, help_heading = HEADING, hide_short_help = true)]
     refresh: bool,
 

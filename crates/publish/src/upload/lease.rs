@@ -10,8 +10,8 @@ use object_store::{Error as StoreError, PutMode, PutResult, UpdateVersion};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::form::Headers;
-use super::store::{Store, store_error};
+use super::bucket::{Store, store_error};
+use super::headers::Headers;
 use super::{Error, Event, Notice, Turns, now, seconds};
 use acp_registry_core::text::printable;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use object_store::list::{PaginatedListOptions, PaginatedListStore as _};
 
 use super::Error;
-use super::store::Store;
+use super::bucket::Store;
 use super::tree::digest_of;
 
 /// The largest number of objects that a folder may have.

@@ -17,9 +17,10 @@
 
 mod answer;
 mod bounds;
+mod bucket;
 mod directory;
 mod error;
-mod form;
+mod headers;
 mod lease;
 mod listing;
 mod order;
@@ -27,18 +28,17 @@ mod prune;
 mod run;
 mod snapshot;
 mod state;
-mod store;
 mod takeover;
 mod target;
 mod tree;
 
 use std::time::Duration;
 
+pub use bucket::Bucket;
 pub use error::Error;
 pub use prune::{Pruned, prune};
 pub use run::publish;
 pub use snapshot::{Revision, WrongRevision};
-pub use store::Bucket;
 pub use target::Target;
 pub use tree::Tree;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::form::Headers;
+use super::headers::Headers;
 use super::order::{LAST, WAVES, wave};
 use super::state::{File, Snapshot, State};
 use super::{

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::form::Headers;
+use super::headers::Headers;
 use super::{Error, LATEST, Target, snapshot};
 use acp_registry_core::json;
 use acp_registry_core::sums::{self, SUMS, is_name};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use super::bucket::{Bucket, Store};
 use super::directory::Directory;
-use super::form::Headers;
+use super::headers::Headers;
 use super::lease::Lease;
-use super::store::{Bucket, Store};
 use super::{Error, LATEST, Notice, Tree, Turns};
 use acp_registry_core::sums::{SUMS, SUMS_LIMIT};
 use acp_registry_core::sys::lock::Lock;

@@ -1,11 +1,13 @@
 //! Reads untrusted files, and replaces files and directories atomically.
 
 mod read;
+mod space;
 mod staging;
 mod write;
 
 pub(crate) use read::open_no_follow;
-pub use read::{ReadError, available, linked_folder, open_bounded, open_file, read_at, read_bounded, resolve_below};
+pub use read::{ReadError, linked_folder, open_bounded, open_file, read_at, read_bounded, resolve_below};
+pub use space::available;
 pub use staging::Staging;
 pub(super) use write::InTheWay;
 pub use write::{PathError, check_writable, write_atomic, write_atomic_from, write_new};

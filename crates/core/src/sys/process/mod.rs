@@ -42,7 +42,7 @@ mod tail;
 mod tree;
 
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
-#[cfg_attr(not(target_os = "linux"), path = "portable.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "not_linux.rs")]
 mod platform;
 
 pub use abandoned::{INSTALLED, remove_abandoned};

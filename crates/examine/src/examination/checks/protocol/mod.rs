@@ -28,7 +28,7 @@ mod wrong_params;
 use crate::examination::check::Check;
 
 /// All checks of the level, ordered by id.
-pub(super) static CHECKS: [&Check; 24] = [
+pub(super) static CHECKS: &[&Check] = &[
     &agent_info::CHECK,
     &auth_required::CHECK,
     &before_initialize::CHECK,

@@ -16,7 +16,7 @@ use url::{Host, Url};
 use super::Error;
 use super::answer::text_of;
 use super::bounds::Connector;
-use super::form::Headers;
+use super::headers::Headers;
 use acp_registry_core::net::{self, AllowedHosts};
 use acp_registry_core::sums::is_name;
 use acp_registry_core::text::{printable, quote};
