@@ -59,8 +59,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "gate",
         "verify",
         &[
-            "archive", "digest", "handshake", "install", "json", "manifest", "net", "registry", "select", "sys",
-            "text", "timestamp", "upstream",
+            "archive", "digest", "examination", "handshake", "install", "json", "manifest", "net", "registry",
+            "select", "sys", "text", "timestamp", "upstream",
         ],
     ),
     (
@@ -80,12 +80,15 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("gate", "propose", &["bump", "json", "manifest", "net", "registry", "source", "sys", "text", "upstream"]),
-    ("publish", "diff", &["json", "manifest", "text"]),
+    ("publish", "diff", &["index", "json", "manifest", "text"]),
     ("publish", "history", &["diff", "json", "manifest", "sys", "text", "timestamp"]),
     (
         "publish",
         "build",
-        &["check", "config", "diff", "history", "net", "registry", "site", "sys", "timestamp", "tree"],
+        &[
+            "check", "config", "diff", "history", "index", "net", "registry", "site", "sys", "timestamp", "tree",
+            "verify",
+        ],
     ),
     (
         "publish",
@@ -95,10 +98,13 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "publish",
         "site",
-        &["check", "config", "digest", "history", "json", "manifest", "registry", "settings", "text", "timestamp"],
+        &[
+            "check", "config", "digest", "history", "json", "manifest", "registry", "settings", "text", "timestamp",
+            "verify",
+        ],
     ),
     ("publish", "server", &["site"]),
-    ("publish", "upload", &["digest", "index", "json", "net", "site", "sums", "sys", "text"]),
+    ("publish", "upload", &["digest", "index", "json", "net", "site", "sums", "sys", "text", "timestamp"]),
     (
         "publish",
         "tree",
@@ -108,9 +114,9 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "root",
         "report",
         &[
-            "bump", "check", "diff", "digest", "doctor", "finding", "handshake", "index", "install", "json", "login",
-            "manifest", "propose", "registry", "resolve", "scaffold", "source", "store", "text", "timestamp", "tree",
-            "upload", "verify",
+            "bump", "check", "diff", "digest", "doctor", "examination", "finding", "handshake", "index", "install",
+            "json", "login", "manifest", "propose", "registry", "resolve", "scaffold", "source", "store", "text",
+            "timestamp", "tree", "upload", "verify",
         ],
     ),
 ];
