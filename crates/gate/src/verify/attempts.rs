@@ -6,7 +6,7 @@ use futures_util::stream::{self, StreamExt as _};
 use tokio::task::spawn_blocking;
 
 use super::Verifier;
-use super::run::Stop;
+use super::stop::Stop;
 use acp_registry_client::install::Source;
 use acp_registry_core::sys::lock::mark_used;
 use acp_registry_core::sys::process::Scratch;

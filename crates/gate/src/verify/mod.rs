@@ -25,12 +25,14 @@ mod order;
 mod out;
 mod parts;
 mod plan;
+mod readable;
 mod row;
 mod run;
 mod setup;
 mod snapshot;
 mod sources;
 mod steady;
+mod stop;
 mod turns;
 
 pub use answer::Answer;

@@ -1,7 +1,7 @@
 //! Runs the tasks.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -9,8 +9,9 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
 use super::sources::{Origin, Sources};
+use super::stop::Stop;
 use super::{Row, State, Task, Turns, Verdict, Work};
-use acp_registry_client::install::{self, Installed, Installer, Kind, Progress, ScriptsNotRun, Source};
+use acp_registry_client::install::{Installed, Installer, Progress, ScriptsNotRun, Source};
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::lock::mark_used;
 use acp_registry_core::sys::process::{
@@ -74,41 +75,6 @@ pub(super) struct Ready {
     readable: Vec<PathBuf>,
     /// Duration of the installation, without waiting for locks.
     took: Duration,
-}
-
-/// Why an agent was not started.
-pub(super) struct Stop {
-    pub(super) verdict: Verdict,
-    pub(super) reason: &'static str,
-    pub(super) message: String,
-    pub(super) remedy: Option<String>,
-    pub(super) stderr: String,
-    pub(super) is_source_down: bool,
-}
-
-impl Stop {
-    fn error(reason: &'static str, message: &dyn std::fmt::Display) -> Self {
-        let (message, stderr) = (message.to_string(), String::new());
-        Self { verdict: Verdict::Error, reason, message, remedy: None, stderr, is_source_down: false }
-    }
-
-    fn install(error: &install::Error, source: &Source) -> Self {
-        let verdict = if error.is_of_manifest() { Verdict::Fail } else { Verdict::Error };
-        Self {
-            verdict,
-            reason: error.reason().as_str(),
-            message: error.to_string(),
-            remedy: error.remedy(),
-            stderr: error.stderr().to_owned(),
-            is_source_down: error.is_of_source(source.name()),
-        }
-    }
-}
-
-impl From<PathError> for Stop {
-    fn from(error: PathError) -> Self {
-        Self::error("install_failed", &format!("cannot make a temporary directory: {error}"))
-    }
 }
 
 impl Verifier {
@@ -227,24 +193,6 @@ impl Verifier {
         let removed = spawn_blocking(move || place.remove()).await;
         done.left = removed.ok().and_then(Result::err);
         result
-    }
-
-    /// The directories of this machine that an installed agent must be able to read.
-    fn readable(&self, kind: Kind, directory: &Path, program: &Path) -> Vec<PathBuf> {
-        let interpreters = match kind {
-            // The interpreter that the agent was installed for, and the one in `PATH`.
-            Kind::Npx => {
-                let own = Some(program.to_owned()).filter(|program| !program.starts_with(directory));
-                own.into_iter().chain(self.environment.find("node")).collect()
-            }
-            Kind::Uvx => pythons(directory),
-            Kind::Binary => Vec::new(),
-        };
-        let mut readable = vec![directory.to_owned()];
-        let folders = interpreters.iter().flat_map(|interpreter| folders_of(interpreter));
-        let shows_home = |folder: &PathBuf| self.home.as_ref().is_some_and(|home| home.starts_with(folder));
-        readable.extend(folders.filter(|folder| !shows_home(folder)));
-        readable
     }
 
     async fn in_place(
@@ -368,21 +316,6 @@ fn phase(step: Progress) -> Option<String> {
     }
 }
 
-/// The Python interpreters that uv linked in its tool environments.
-fn pythons(directory: &Path) -> Vec<PathBuf> {
-    let tools = fs::read_dir(directory.join("tools")).into_iter().flatten().flatten();
-    tools.map(|tool| tool.path().join("bin/python")).filter(|python| python.exists()).collect()
-}
-
-/// The directories that an interpreter may need: its own, that of the file it links to and, if that is a `bin`
-/// directory, its parent with the libraries.
-fn folders_of(interpreter: &Path) -> Vec<PathBuf> {
-    let real = interpreter.canonicalize().unwrap_or_default();
-    let folders = [interpreter.parent(), real.parent()].into_iter().flatten();
-    let around = real.parent().filter(|folder| folder.ends_with("bin")).and_then(Path::parent);
-    folders.chain(around).map(Path::to_owned).collect()
-}
-
 /// The initial row of a task; it is returned only if the task panics.
 fn unfinished(task: &Task) -> Row {
     let message = "the check panicked, which is a bug of this program".to_owned();
@@ -404,27 +337,5 @@ fn unfinished(task: &Task) -> Row {
         },
         basis: task.basis.clone(),
         source_down: None,
-    }
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_interpreter_comes_with_its_libraries() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        for path in ["versions/3/bin", "install/tools/a/bin", "install/tools/b"] {
-            fs::create_dir_all(root.join(path)).unwrap();
-        }
-        fs::write(root.join("versions/3/bin/python3"), "").unwrap();
-        let link = root.join("install/tools/a/bin/python");
-        std::os::unix::fs::symlink(root.join("versions/3/bin/python3"), &link).unwrap();
-        let found = pythons(&root.join("install"));
-        assert_eq!(found, std::slice::from_ref(&link));
-        let expected = ["install/tools/a/bin", "versions/3/bin", "versions/3"].map(|path| root.join(path));
-        assert_eq!(folders_of(&found[0]), expected);
-        assert_eq!(pythons(&root), [] as [PathBuf; 0]);
     }
 }

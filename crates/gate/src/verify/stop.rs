@@ -1,0 +1,40 @@
+//! Why an agent could not be started.
+
+use super::Verdict;
+use acp_registry_client::install::{self, Source};
+use acp_registry_core::sys::fs::PathError;
+
+/// Why an agent was not started.
+pub(super) struct Stop {
+    pub(super) verdict: Verdict,
+    pub(super) reason: &'static str,
+    pub(super) message: String,
+    pub(super) remedy: Option<String>,
+    pub(super) stderr: String,
+    pub(super) is_source_down: bool,
+}
+
+impl Stop {
+    pub(super) fn error(reason: &'static str, message: &dyn std::fmt::Display) -> Self {
+        let (message, stderr) = (message.to_string(), String::new());
+        Self { verdict: Verdict::Error, reason, message, remedy: None, stderr, is_source_down: false }
+    }
+
+    pub(super) fn install(error: &install::Error, source: &Source) -> Self {
+        let verdict = if error.is_of_manifest() { Verdict::Fail } else { Verdict::Error };
+        Self {
+            verdict,
+            reason: error.reason().as_str(),
+            message: error.to_string(),
+            remedy: error.remedy(),
+            stderr: error.stderr().to_owned(),
+            is_source_down: error.is_of_source(source.name()),
+        }
+    }
+}
+
+impl From<PathError> for Stop {
+    fn from(error: PathError) -> Self {
+        Self::error("install_failed", &format!("cannot make a temporary directory: {error}"))
+    }
+}
