@@ -1,10 +1,10 @@
-//! How old something is, for people.
+//! Ages, for people.
 
 use std::time::Duration;
 
 use super::plural;
 
-/// The largest unit of which there are at least two, or minutes: `3 hours old`.
+/// Formats an age in the largest unit that gives at least 2, or in minutes: `3 hours old`.
 #[must_use]
 pub fn age(age: Duration) -> String {
     const UNITS: [(u64, &str); 3] = [(24 * 60, "day"), (60, "hour"), (1, "minute")];

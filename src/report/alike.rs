@@ -1,26 +1,27 @@
-//! Equal messages about many agents, which are shown once.
+//! Groups similar messages about many agents, so that each group is shown once.
 
 use std::collections::BTreeMap;
 
 use acp_registry_core::text::printable;
 
-/// For how many agents equal messages are shown one by one.
+/// The largest group whose messages are all shown.
 const SINGLE: usize = 3;
 
-/// How many agents with an equal message are named.
+/// How many agents of a group are listed by name.
 const NAMES: usize = 10;
 
-/// A message that is shown.
+/// A message to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
-    /// Its place among the messages.
+    /// Its index in the list of messages.
     pub at: usize,
-    /// The other agents that have the same, if it is shown for them, too. Printable.
+    /// The other agents of its group, if the message represents one. Printable.
     pub others: Option<String>,
 }
 
-/// Which messages are shown, each of which is given with the id of its agent. More than three that differ in the id, in the
-/// version behind it, in quoted names and in addresses only are one: a network that is down is one trouble.
+/// Chooses which messages to show, from pairs of agent id and message. Messages that differ only in the id, the version
+/// after it, quoted names and URLs form a group: a broken network is one problem, not one per agent. A group of more than
+/// three messages is represented by its first.
 #[must_use]
 pub fn alike(messages: &[(&str, String)]) -> Vec<Shown> {
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -42,7 +43,7 @@ pub fn alike(messages: &[(&str, String)]) -> Vec<Shown> {
     shown
 }
 
-/// A message without what names one agent.
+/// The message without the words that depend on the agent: the id, the version after it, quoted names and URLs.
 fn without_names(message: &str, id: &str) -> String {
     let unquoted = message.split('`').step_by(2).collect::<Vec<_>>().join("`");
     let mut out = Vec::new();

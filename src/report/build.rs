@@ -1,4 +1,4 @@
-//! What was built of a registry.
+//! The result of `build`.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -15,48 +15,48 @@ use acp_registry_gate::check::Checked;
 use acp_registry_gate::finding::{Finding, Level};
 use acp_registry_publish::tree::{Built, BuiltAgent, Difference, Outcome, Reason};
 
-/// The rule about folders without a manifest.
+/// The rule for folders without a manifest.
 const STRAY_ENTRY: &str = "registry/stray-entry";
 
 /// The result of `build`.
 pub struct BuildReport<'a> {
-    /// The directory of the tree.
+    /// The output directory.
     pub out: &'a Path,
-    /// Whether the tree was only compared with the directory.
+    /// Whether the tree was only compared with the output directory.
     pub is_check: bool,
-    /// The findings.
+    /// The findings of the registry.
     pub checked: &'a Checked,
-    /// The tree, or the `error` of the document.
+    /// The built tree, or the `error` member of the document.
     pub built: Result<&'a Built<'a>, documents::Error>,
-    /// How the directory differs.
+    /// The differences between the tree and the output directory.
     pub differences: &'a [Difference],
-    /// How many files were written anew.
+    /// How many files are new or changed; `None` if the tree was not written.
     pub changed: Option<usize>,
-    /// The earlier tree.
+    /// The path or URL of the previously published tree.
     pub previous: Option<&'a str>,
-    /// How long it took.
+    /// How long the build took.
     pub duration: Duration,
 }
 
-/// Something that a person should know of a build.
+/// A message about a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BuildNotice {
-    /// An agent is not published as its folder says, which is an error for those who want all of them.
+    /// An agent is not published as its folder describes it. An error with `--strict`.
     Incomplete(String),
-    /// Something is not published as the registry says.
+    /// Another part of the registry is not published as described.
     Warning(String),
-    /// Something is as it is meant to be.
+    /// Information about an intended state.
     Note(String),
 }
 
 impl BuildReport<'_> {
-    /// A line for people, after one for each difference.
+    /// A line for each difference, then the summary.
     #[must_use]
     pub fn human(&self) -> String {
         let out = printable(&self.out.display().to_string()).into_owned();
         let is_missing = self.is_check && !self.out.exists();
         let mut text = if is_missing { format!("{out} does not exist\n") } else { String::new() };
-        // Of a directory that does not exist, every file would be missing.
+        // If the directory is missing, every file would be listed as missing.
         for difference in self.differences.iter().filter(|_| !is_missing) {
             let (kind, name) = name_of(difference);
             text.push_str(&format!("{kind} {}\n", printable(name)));
@@ -79,7 +79,7 @@ impl BuildReport<'_> {
         text + &format!("{verb} {out} ({agents}, {files}{changed}{warnings})\n")
     }
 
-    /// The document of `build --json`.
+    /// Returns the document of `build --json`.
     #[must_use]
     pub fn document(&self) -> String {
         let built = self.built.as_ref().ok().copied();
@@ -117,7 +117,7 @@ impl BuildReport<'_> {
     }
 }
 
-/// The errors that stop agents from being published, for people; warnings are left to `validate`.
+/// Renders the errors that prevent agents from being published, for people. Warnings are left to `validate`.
 #[must_use]
 pub fn build_errors(registry: &Registry, checked: &Checked, look: Look) -> Option<String> {
     let errors = checked.findings.iter().filter(|finding| finding.level == Level::Error);
@@ -130,7 +130,8 @@ pub fn build_errors(registry: &Registry, checked: &Checked, look: Look) -> Optio
     Some(Report { checked: &errors, duration: Duration::ZERO, text: &text, prefix: "", look }.findings())
 }
 
-/// Names the agents that are not published as their folders say; `previous` is the place of the earlier tree.
+/// Lists the agents that are not published as their folders describe them. `previous` is the path or URL of the
+/// previously published tree.
 #[must_use]
 pub fn build_notices(built: &Built<'_>, registry: &Registry, previous: Option<&str>) -> Vec<BuildNotice> {
     let of_agent = |agent: &BuiltAgent| {
@@ -192,8 +193,8 @@ fn name_of(difference: &Difference) -> (&'static str, &str) {
     }
 }
 
-/// A finding that a folder is not published, with the outcome of its agent: an agent that was published from there keeps its
-/// last form.
+/// Adapts a finding to the result of the build. A folder without a manifest is not published, but if an agent was
+/// published from it before, the last published form is kept.
 fn as_published<'a>(finding: &'a Finding, kept: &[&str]) -> Cow<'a, Finding> {
     if finding.rule != STRAY_ENTRY || !kept.contains(&finding.file.as_str()) {
         return Cow::Borrowed(finding);
@@ -228,7 +229,7 @@ struct Members<'a> {
     previous: Option<Previous<'a>>,
 }
 
-/// The earlier tree of a build that has made one.
+/// The previously published tree. The member is present only if a tree was built.
 #[derive(Serialize)]
 struct Previous<'a> {
     previous: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! The result of looking for newer versions, for people and for a job's summary.
+//! The result of `bump`, for people and for the summary of a workflow job.
 
 use std::collections::BTreeSet;
 
@@ -16,32 +16,32 @@ use acp_registry_gate::bump::{Bumped, Finished, Held, Outcome, Trouble, Troubles
 use acp_registry_gate::propose::{Done, Proposal};
 use acp_registry_gate::verify::{Nothing, Row};
 
-/// How far lines that go on are indented, in columns.
+/// Indentation of continuation lines, in columns.
 const INDENT: usize = 10;
 
-/// The results of all agents.
+/// The results of `bump` for all agents.
 #[derive(Debug)]
 pub struct BumpReport<'a> {
-    /// One for each channel of each agent.
+    /// One result per channel and agent.
     pub bumped: &'a [Bumped],
-    /// Folders of agents that were passed over because they are in quarantine.
+    /// Folders that were skipped because their agents are in quarantine.
     pub quarantined: &'a [String],
-    /// What became of pull requests.
+    /// The results of pull requests.
     pub proposals: &'a [Proposal],
-    /// How long agents have had trouble, if that is known.
+    /// How long agents have been failing, if that is recorded.
     pub troubles: Option<&'a Troubles>,
-    /// Agents that should be put into quarantine, with the reason.
+    /// Agents that should be put into quarantine, each with a reason.
     pub to_hold: &'a [(String, String)],
-    /// Agents in quarantine that can be brought up to date again.
+    /// Agents in quarantine that can be updated again.
     pub to_release: &'a [String],
     /// Whether updates were written into the manifests.
     pub is_applied: bool,
-    /// Why no agent was looked at, if none was.
+    /// Why no agent was checked; `None` if any was.
     pub nothing: Option<&'a Nothing>,
 }
 
 impl<'a> BumpReport<'a> {
-    /// The report on a run, and on the requests that were opened for it.
+    /// Creates the report of a run and of its pull requests.
     #[must_use]
     pub fn new(finished: &'a Finished, proposals: &'a [Proposal], nothing: Option<&'a Nothing>) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl<'a> BumpReport<'a> {
 }
 
 impl BumpReport<'_> {
-    /// What should be known of the sources.
+    /// The remarks about sources.
     pub(super) fn notes(&self) -> impl Iterator<Item = (&Bumped, &String)> {
         self.bumped.iter().flat_map(|one| one.notes.iter().map(move |note| (one, note)))
     }
@@ -67,7 +67,7 @@ impl BumpReport<'_> {
         self.troubles?.of(id, channel)
     }
 
-    /// What should be done about the quarantine, in words.
+    /// The proposed changes to the quarantine, in words.
     fn quarantine(&self) -> Vec<(&'static str, &str, String)> {
         let hold =
             self.to_hold.iter().map(|(id, reason)| ("hold", id.as_str(), format!("put it into quarantine: {reason}")));
@@ -76,7 +76,7 @@ impl BumpReport<'_> {
         hold.chain(release).collect()
     }
 
-    /// For how long an agent has had trouble, in words.
+    /// How long an agent has been failing, in words.
     fn duration(&self, id: &str, channel: Channel) -> String {
         match self.trouble(id, channel) {
             Some(trouble) if trouble.runs > 1 => format!(" (since {}, in {} runs)", trouble.since.date(), trouble.runs),
@@ -84,7 +84,7 @@ impl BumpReport<'_> {
         }
     }
 
-    /// What became of a pull request, in words.
+    /// The result of a pull request, in words.
     fn proposal(one: &Proposal) -> String {
         let address = one.address.as_deref().unwrap_or_default();
         match &one.result {
@@ -95,7 +95,7 @@ impl BumpReport<'_> {
         }
     }
 
-    /// Agents all of whose channels have the newest version.
+    /// Agents whose channels all have the newest version.
     pub(super) fn up_to_date(&self) -> Vec<&str> {
         let agents = self.bumped.chunk_by(|a, b| a.id == b.id);
         let is_current = |of: &&[Bumped]| of.iter().all(|one| matches!(one.result, Ok(Outcome::UpToDate)));
@@ -130,7 +130,7 @@ impl BumpReport<'_> {
         text
     }
 
-    /// A line for each agent with news, and the summary.
+    /// A line for each agent with a result to report, then the summary.
     #[must_use]
     pub fn human(&self, look: Look) -> String {
         let mut out = String::new();
@@ -191,7 +191,7 @@ impl BumpReport<'_> {
         out.lines().map(|line| look.wrap(line, INDENT)).collect()
     }
 
-    /// A table for GitHub.
+    /// A Markdown table for GitHub.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut out = format!("### Newer versions\n\n{}.\n", self.summary());
@@ -262,8 +262,8 @@ fn of_channel(channel: Channel) -> &'static str {
     }
 }
 
-/// What a handshake with the new version has shown, as Markdown for a pull request. `earlier` is what the version before
-/// could do.
+/// Describes the handshake with the new version, as Markdown for a pull request. `earlier` holds the capabilities of the
+/// previous version.
 #[must_use]
 pub fn handshake_notes(row: &Row, earlier: Option<&Map<String, Value>>) -> String {
     let result = row.to_json();

@@ -1,4 +1,4 @@
-//! What has changed between two indexes: as JSON, for people, and as release notes.
+//! The changes between two indexes: as JSON, for people, and as release notes.
 
 use serde::Serialize;
 
@@ -8,13 +8,13 @@ use super::plural;
 use acp_registry_core::text::{code_span, printable, prose};
 use acp_registry_publish::diff::{Changes, Listed, Updated};
 
-/// Release notes on GitHub may have 125,000 characters.
+/// The longest release notes, in bytes. GitHub's limit is 125,000 characters.
 const NOTES_LIMIT: usize = 100_000;
 
-/// How many fields a line names at most.
+/// The most fields that a line lists.
 const FIELDS: usize = 8;
 
-/// The document of `diff --json`.
+/// Returns the document of `diff --json`.
 #[must_use]
 pub fn diff<'a>(changes: &'a Changes, notes: &'a [String]) -> Document<'static, Members<'a>> {
     let listed = |agents: &'a [Listed]| agents.iter().map(Plain::of).collect();
@@ -45,7 +45,7 @@ pub struct Members<'a> {
     summary: Counts,
 }
 
-/// An agent that came or went.
+/// An added or removed agent.
 #[derive(Debug, Serialize)]
 struct Plain<'a> {
     id: &'a str,
@@ -59,7 +59,7 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// An agent that is different.
+/// A changed agent.
 #[derive(Debug, Serialize)]
 struct Changed<'a> {
     id: &'a str,
@@ -69,7 +69,7 @@ struct Changed<'a> {
     fields: &'a [String],
 }
 
-/// How many agents have changed.
+/// How many agents were added, removed and changed.
 #[derive(Debug, Serialize)]
 struct Counts {
     added: usize,
@@ -77,7 +77,7 @@ struct Counts {
     updated: usize,
 }
 
-/// A line for each change, and the summary.
+/// A line for each change, then the summary.
 #[must_use]
 pub fn diff_human(changes: &Changes, look: Look) -> String {
     let mut out = String::new();
@@ -104,7 +104,7 @@ pub fn diff_human(changes: &Changes, look: Look) -> String {
     out.lines().map(|line| look.wrap(line, 4)).collect()
 }
 
-/// Release notes: what is new for users of these agents.
+/// Release notes in Markdown, for users of the agents.
 #[must_use]
 pub fn diff_markdown(changes: &Changes) -> String {
     if changes.is_empty() {
@@ -149,7 +149,7 @@ pub fn diff_markdown(changes: &Changes) -> String {
     out
 }
 
-/// A version, also where there is none that is a text.
+/// The version, or a placeholder if the entry has none.
 fn version(text: &str) -> &str {
     if text.is_empty() { "(no version)" } else { text }
 }

@@ -1,4 +1,4 @@
-//! What an examination has found, for people at a terminal.
+//! The result of `doctor`, for people.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use super::layout::Look;
 use super::outcome::{cut, stderr};
 use acp_registry_client::doctor::{Check, Examined, Status};
 
-/// Where messages begin, in columns.
+/// Column at which messages begin.
 const INDENT: usize = 20;
 
-/// The checks in words, with the end of what failed agents wrote to stderr.
+/// Renders the checks. For agents that failed, it includes the end of their stderr.
 #[must_use]
 pub fn doctor(checks: &[Check], agents: &[Examined], look: Look) -> String {
     let mut out = String::new();

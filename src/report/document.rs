@@ -1,7 +1,7 @@
-//! Reports from the JSON documents of `validate` and `verify`.
+//! Reads the JSON documents of `validate` and `verify`, to render them as reports.
 //!
-//! A document may come from a machine on which strangers' programs ran. It is read strictly, and everything that it says is
-//! escaped like what a manifest says.
+//! A document may have been written on a machine that runs untrusted agents. It is therefore parsed strictly, and its
+//! texts are escaped like those of a manifest.
 
 use std::time::Duration;
 
@@ -16,53 +16,53 @@ use acp_registry_core::text::{cell, printable, prose, quote};
 use acp_registry_gate::check::{AgentStatus, Checked, Status, find};
 use acp_registry_gate::finding::{Finding, Level};
 
-/// The largest document that is read, in bytes.
+/// The largest document that is accepted, in bytes.
 pub const DOCUMENT_LIMIT: u64 = 64 << 20;
 
-/// The longest text that is taken from a document, in characters.
+/// The longest text that is kept, in characters. Longer texts are cut.
 const TEXT_LIMIT: usize = 4_000;
 
-/// How long the report on one document of `verify` may become, in bytes: a comment has several.
+/// The longest report of one document of `verify`, in bytes. One comment may hold several reports.
 const REPORT_LIMIT: usize = 20_000;
 
-/// What a command has found, as its JSON document says.
+/// The contents of a document.
 #[derive(Debug)]
 pub enum Document {
-    /// Of `validate`.
+    /// A document of `validate`.
     Validate {
-        /// The findings and the agents.
+        /// The findings, and the status of each agent.
         checked: Checked,
-        /// How long it took.
+        /// How long the run took.
         duration: Duration,
     },
-    /// Of `verify`.
+    /// The rows of a document of `verify`.
     Verify(Vec<Verified>),
-    /// Of either, which could not do its work: the message. Printable.
+    /// A document of either command that holds an error.
     Failed {
-        /// The command.
+        /// The command that failed.
         command: &'static str,
-        /// What it said.
+        /// The error message. Printable.
         message: String,
     },
 }
 
-/// Why a file is not reported on. The messages are printable.
+/// Why a document was rejected. Messages are printable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
-    /// It is not a document of `validate` or `verify`.
+    /// The file is not a document of `validate` or `verify`.
     #[error("it is not a JSON document of `validate` or `verify`: {0}")]
     Other(String),
-    /// It says what neither command would: it was written by something else.
+    /// The document has contents that the command never writes.
     #[error("it was not written by `{command}`: {message}")]
     Forged {
-        /// The command that it names.
+        /// The command that the document names.
         command: &'static str,
-        /// What the command would not say.
+        /// The invalid content.
         message: String,
     },
 }
 
-/// A row of `verify`. The texts are as they were read: escape them before they are shown.
+/// A row of `verify`. The texts are unescaped: escape them before showing them.
 #[derive(Debug, Deserialize)]
 pub struct Verified {
     id: String,
@@ -80,7 +80,7 @@ pub struct Verified {
     stderr_tail: String,
 }
 
-/// What a row tells of the agent's answer.
+/// The part of a row's handshake that the report needs.
 #[derive(Debug, Deserialize)]
 struct Answer {
     setup_required: Option<String>,
@@ -116,7 +116,7 @@ struct Agent {
     status: String,
 }
 
-/// The members of all documents that are read here.
+/// The members of both kinds of document.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with `schema` and `command`")]
 struct Members {
@@ -141,13 +141,14 @@ struct Failed {
 }
 
 impl Document {
-    /// Reads a document.
+    /// Parses a document.
     ///
     /// # Errors
-    /// [`DocumentError`].
+    /// Returns [`DocumentError`] if the text is not a document of `validate` or `verify`, or has contents that they never
+    /// write.
     pub fn parse(text: &[u8]) -> Result<Self, DocumentError> {
         let other = |error: serde_json::Error| DocumentError::Other(printable(&error.to_string()).into_owned());
-        // Some members are kept as trees of values.
+        // `summary` is kept as a tree of values, which takes more memory than its text.
         json::check_count(text).map_err(other)?;
         let members: Members = serde_json::from_slice(text).map_err(other)?;
         if members.schema != 1 {
@@ -218,7 +219,7 @@ fn agent(agent: Agent) -> Result<AgentStatus, String> {
     Ok(AgentStatus { id: agent.id, status })
 }
 
-/// Rows of `verify` for a comment on GitHub.
+/// Renders rows of `verify` as Markdown for a comment on GitHub.
 #[must_use]
 pub fn verified_markdown(rows: &[Verified]) -> String {
     let count = |verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict && !row.reused).count();
@@ -251,7 +252,7 @@ pub fn verified_markdown(rows: &[Verified]) -> String {
         if !row.stderr_tail.trim().is_empty() {
             details.push_str(&stderr(&row.stderr_tail));
         }
-        // Indented by four, a text is shown as it is, whatever is in it.
+        // Markdown shows lines indented by four spaces literally.
         let indented: String = details.lines().map(|line| format!("    {line}\n")).collect();
         push(&format!("\n{indented}"));
     }

@@ -1,18 +1,18 @@
-//! Equal findings, of which one is shown for all.
+//! Groups equal findings, so that each group is shown once.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use acp_registry_gate::finding::{Finding, Level};
 
-/// How many equal findings are shown one by one.
+/// The largest group whose findings are all shown.
 const SINGLE: usize = 3;
 
-/// What equal findings have in common.
+/// What equal findings have in common: rule, level, message and help.
 pub(super) type Key<'a> = (&'a str, Level, Cow<'a, str>, Option<&'a str>);
 
 pub(super) fn key(finding: &Finding) -> Key<'_> {
-    // One dead network is one trouble, whatever the addresses are, and so is one wrong tag, whatever the files are.
+    // A broken network is one problem, whatever the URLs are; so is a wrong tag, whatever the files are.
     let has_names = ["url/", "github/"].iter().any(|group| finding.rule.starts_with(group));
     let message: Cow<'_, str> = if has_names {
         finding.message.split('`').step_by(2).collect::<Vec<_>>().join("`").into()
@@ -22,7 +22,8 @@ pub(super) fn key(finding: &Finding) -> Key<'_> {
     (finding.rule, finding.level, message, finding.help.as_deref())
 }
 
-/// Findings that are equal and so many that one of them is shown for all, in one file or in several.
+/// Groups equal findings, within one file or across files. Groups of up to three are left out, since their findings are
+/// shown one by one.
 pub(super) fn equal<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> BTreeMap<Key<'a>, Vec<&'a Finding>> {
     let mut groups: BTreeMap<Key<'_>, Vec<&Finding>> = BTreeMap::new();
     for finding in findings {

@@ -1,4 +1,4 @@
-//! The results of an examination, for people: what did not pass, and how many did.
+//! The results of an examination, for people.
 
 use acp_registry_core::text::printable;
 use acp_registry_examine::examination::{Examination, Summary, Verdict};
@@ -7,7 +7,7 @@ use super::layout::Look;
 use super::outcome::INDENT;
 use super::plural;
 
-/// What did not pass, and a line with all counts.
+/// A line with all counts, then the checks that failed or warned.
 #[must_use]
 pub fn examination(examination: &Examination, look: Look) -> String {
     let mut lines = vec![format!("  examined  {}", summary(examination))];

@@ -1,4 +1,4 @@
-//! For GitHub Actions: workflow commands that become annotations.
+//! Workflow commands of GitHub Actions, which become annotations.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
         let _ = write!(out, "::{command} file={}", property(&file));
         if let Some(span) = finding.span {
             let _ = write!(out, ",line={},endLine={}", span.line, span.end_line);
-            // With several lines, columns are refused.
+            // GitHub rejects columns for a range of several lines.
             if span.line == span.end_line {
                 let _ = write!(out, ",col={},endColumn={}", span.column, span.end_column);
             }

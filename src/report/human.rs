@@ -1,4 +1,4 @@
-//! For people at a terminal: the source line with the place underlined.
+//! The report for a terminal: source lines with the place underlined.
 
 use annotate_snippets::{AnnotationKind, Level as Title, Origin, Renderer, Snippet};
 use unicode_width::UnicodeWidthChar as _;
@@ -11,22 +11,22 @@ use acp_registry_core::text::{begins_command, is_hidden, printable};
 use acp_registry_gate::check::Status;
 use acp_registry_gate::finding::{Finding, Level};
 
-/// How many columns of a source line are shown where there is no terminal.
+/// The longest part of a source line that is shown, in columns.
 const WIDTH: usize = 120;
 
-/// The fewest columns of a source line that are shown.
+/// The shortest part of a source line that is shown, in columns, however narrow the terminal is.
 const NARROWEST: usize = 20;
 
-/// What the frame around a source line takes besides the number of the line, in columns.
+/// Width of the frame beside a source line, without the line number, in columns.
 const FRAME: usize = 3;
 
-/// How many places of equal findings are named.
+/// How many places of a group of equal findings are listed.
 const PLACES: usize = 10;
 
-/// The least room that a message is wrapped in.
+/// The narrowest width that messages are wrapped to, in columns.
 const TITLE: usize = 20;
 
-/// How many columns of a long line are shown before the place.
+/// How many columns before the place are shown of a long line.
 const LEAD: usize = 40;
 
 pub(super) fn render(report: &Report<'_>) -> String {
@@ -43,7 +43,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
     out + &report.look.wrap(&summary, 2)
 }
 
-/// The findings without the line that counts them.
+/// Renders the findings without the summary line.
 pub(super) fn findings(report: &Report<'_>) -> String {
     let page = Page { look: report.look, renderer: renderer(report.look) };
     let mut out = String::new();
@@ -60,7 +60,7 @@ pub(super) fn findings(report: &Report<'_>) -> String {
     out
 }
 
-/// Where else a finding applies.
+/// The other places of a group of equal findings.
 fn places(others: &[&Finding]) -> String {
     let place = |finding: &&Finding| {
         let at = finding.span.map_or_else(String::new, |span| format!(":{}:{}", span.line, span.column));
@@ -73,11 +73,11 @@ fn places(others: &[&Finding]) -> String {
 
 fn renderer(look: Look) -> Renderer {
     let renderer = if look.color { Renderer::styled() } else { Renderer::plain() };
-    // Lines are cut here, around the place.
+    // Source lines are cut by `Line`, around the place; the renderer must not cut them again.
     renderer.term_width(WIDTH * 4)
 }
 
-/// Where findings are shown.
+/// Renders findings one by one.
 struct Page {
     look: Look,
     renderer: Renderer,
@@ -90,7 +90,7 @@ impl Page {
         let origin = Origin::path(&*file);
         let label = if finding.level == Level::Error { "error" } else { "warning" };
         let at = label.len() + finding.rule.len() + "[]: ".len();
-        // Beside a long label, wrapped words would be a narrow column.
+        // Beside a long label, wrapped text would become a narrow column.
         let has_room = self.look.width.is_none_or(|width| width >= at + TITLE);
         let message = if has_room { self.wrapped(&finding.message, at) } else { finding.message.clone() };
         let title = level.primary_title(message).id(finding.rule);
@@ -119,36 +119,35 @@ impl Page {
         self.renderer.render(&[group])
     }
 
-    /// How many columns there are for a source line.
+    /// Width available for a source line, in columns.
     fn room(&self, span: Span) -> usize {
         let beside = digits(span.line) + FRAME;
         self.look.width.map_or(WIDTH, |width| width.saturating_sub(beside).clamp(NARROWEST, WIDTH))
     }
 
-    /// A text behind its label, which begins at this column; the renderer indents its later lines.
+    /// Wraps a text that begins at column `at`, after its label. The renderer indents the continuation lines.
     fn wrapped(&self, text: &str, at: usize) -> String {
         let width = self.look.width.map(|width| width.saturating_sub(at));
         Look { width, ..self.look }.wrap(text, 0).trim_end().to_owned()
     }
 }
 
-/// How many digits the number of a line has.
+/// Number of digits of a line number.
 fn digits(line: usize) -> usize {
     line.to_string().len()
 }
 
-/// The part of a source line that is shown, with the underlined bytes of it.
+/// The visible part of a source line, and the byte range to underline.
 struct Line {
     text: String,
     start: usize,
     end: usize,
-    /// Whether characters before the place are left out.
+    /// Whether characters before the visible part were cut.
     is_cut: bool,
 }
 
 impl Line {
-    /// The first line of a place, cut to a window around it that is this wide in columns, with hidden characters replaced
-    /// one by one.
+    /// Returns the first line of a place, cut to `room` columns around it. Each hidden character is replaced.
     fn of(text: &str, span: Span, room: usize) -> Option<Self> {
         let line = text.split('\n').nth(span.line - 1)?.trim_end_matches('\r');
         let first = span.column - 1;
@@ -189,7 +188,7 @@ impl Line {
     }
 }
 
-/// How many characters at the beginning of a line are left out, so that a place in it is shown.
+/// How many characters to cut from the beginning of a line so that the place is visible.
 fn skipped(line: &str, first: usize, last: usize, room: usize) -> usize {
     let before: usize = line.chars().take(first).map(columns).sum();
     let place: usize = line.chars().skip(first).take((last - first).min(LEAD)).map(columns).sum();

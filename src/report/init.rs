@@ -1,4 +1,4 @@
-//! A new registry, for people and for programs.
+//! The result of `init`, for people and as JSON.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use super::layout::Look;
 use acp_registry_core::text::printable;
 use acp_registry_gate::scaffold::{GithubSpec, Layout, LayoutTodo};
 
-/// The files of a new registry.
+/// The result of `init`.
 #[derive(Debug)]
 pub struct InitReport<'a> {
-    /// Where it is.
+    /// The directory of the registry.
     pub directory: &'a Path,
-    /// Its files.
+    /// The files that were written and kept.
     pub layout: &'a Layout,
-    /// What only a person can do.
+    /// The remaining steps, which only a person can take.
     pub left: &'a [LayoutTodo],
-    /// Whether nothing was written.
+    /// Whether this was a dry run.
     pub is_dry_run: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct Members<'a> {
 }
 
 impl InitReport<'_> {
-    /// The document of the command-line contract.
+    /// Returns the JSON document.
     #[must_use]
     pub fn document(&self) -> Document<'_, Members<'_>> {
         let Layout { written, kept } = self.layout;
@@ -47,7 +47,7 @@ impl InitReport<'_> {
         Document::new("init", members)
     }
 
-    /// Which files were written, and what is left to do.
+    /// Lists the written files and the remaining steps.
     #[must_use]
     pub fn human(&self, look: Look) -> String {
         let Layout { written, kept } = self.layout;

@@ -1,4 +1,4 @@
-//! For programs. The form is part of the command-line contract.
+//! The JSON document of `validate`. Its form is part of the command-line contract.
 
 use serde::Serialize;
 
@@ -49,7 +49,7 @@ struct Summary {
     duration_seconds: f64,
 }
 
-/// A finding as every command writes it.
+/// A finding, as all commands write it.
 #[derive(Debug, Serialize)]
 pub(super) struct Found<'a> {
     rule: &'static str,

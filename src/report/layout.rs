@@ -1,38 +1,38 @@
-//! Lines and colours of texts for people: wrapped to the width of a terminal, where there is one.
+//! Colours, and wrapping to the width of the terminal.
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// The narrowest terminal that texts are laid out for, in columns.
+/// The narrowest width that texts are wrapped to, in columns.
 const NARROWEST: usize = 20;
 
-/// How a text is shown to people.
+/// Colours and width of texts for people.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Look {
     /// Whether colours may be used.
     pub color: bool,
-    /// The columns of the terminal; `None` where there is none, and lines are as long as they are.
+    /// Width of the terminal in columns; `None` if the output is not a terminal, and lines are not wrapped.
     pub width: Option<usize>,
 }
 
 impl Look {
-    /// The text in a colour or weight, given as the parameters of the escape sequence, such as `1;31`.
+    /// Adds a colour or weight to the text. `code` holds the parameters of the escape sequence, such as `1;31`.
     #[must_use]
     pub fn paint(self, code: &str, text: &str) -> String {
         if self.color && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
-    /// The columns that lines may fill.
+    /// Width that lines may fill, in columns.
     pub(super) fn columns(self) -> Option<usize> {
         self.width.map(|width| width.max(NARROWEST))
     }
 
-    /// One line broken between words where the terminal ends; its later lines are indented by `hang` columns. Words longer
-    /// than a line stay whole, so that they can be copied. Ends with a line end.
+    /// Wraps one line between words to the width of the terminal. Continuation lines are indented by `hang` columns.
+    /// Words longer than a line are not broken, so that they can be copied. The result ends with a newline.
     #[must_use]
     pub fn wrap(self, line: &str, hang: usize) -> String {
         let line = line.trim_end();
         let Some(width) = self.columns().filter(|width| columns(line) > *width) else { return format!("{line}\n") };
-        // On a narrow terminal, a deep indentation would leave no room.
+        // On a narrow terminal, a deep indentation would leave no room for text.
         let hang = hang.min(width / 2);
         let lead = line.len() - line.trim_start().len();
         let (mut out, mut at, mut is_start) = (line[..lead].to_owned(), lead, true);
@@ -56,7 +56,7 @@ impl Look {
     }
 }
 
-/// The words of a line, each with the spaces before it.
+/// Splits a line into words, each paired with the spaces before it.
 fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -68,7 +68,7 @@ fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// How many columns a text takes on a terminal. Our own colours take none.
+/// Width of a text on a terminal, in columns. Escape sequences for colours have no width.
 pub(super) fn columns(text: &str) -> usize {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.len();
@@ -78,7 +78,7 @@ pub(super) fn columns(text: &str) -> usize {
     first + parts.map(|part| part.split_once('m').map_or(0, |(_, shown)| shown.width())).sum::<usize>()
 }
 
-/// The beginning of a text that takes at most so many columns, with `…` where something is left out.
+/// Cuts a text to at most `most` columns, ending in `…` if anything was cut.
 pub(super) fn cut_to(text: &str, most: usize) -> String {
     if columns(text) <= most {
         return text.to_owned();
@@ -106,9 +106,9 @@ mod tests {
         assert_eq!(look.wrap("short", 4), "short\n");
         let address = "https://h.example/a/very/long/address";
         assert_eq!(look.wrap(&format!("see {address} now"), 4), format!("see\n    {address}\n    now\n"));
-        // Off a terminal, nothing is broken.
+        // Without a terminal, lines are not wrapped.
         assert_eq!(Look::default().wrap(&"word ".repeat(100), 4).lines().count(), 1);
-        // A deep indentation leaves room.
+        // A deep indentation is limited to half of the width.
         assert!(look.wrap(&"word ".repeat(20), 80).lines().all(|line| columns(line) <= 24));
     }
 

@@ -1,4 +1,4 @@
-//! The result of signing in or out, for people at a terminal.
+//! The result of `login` and `logout`, for people.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use acp_registry_client::login::{Attempt, Needed, Status};
 use acp_registry_core::text::quote;
 use acp_registry_protocol::handshake::AuthMethod;
 
-/// The attempt in words, with the agent's own words made printable.
+/// Renders an attempt to sign in or out. Texts of the agent are made printable.
 #[must_use]
 pub fn login(attempt: &Attempt, look: Look) -> String {
     let (word, code) = match (attempt.status, attempt.reason) {
@@ -41,7 +41,7 @@ pub fn login(attempt: &Attempt, look: Look) -> String {
     out.lines().map(|line| look.wrap(line, INDENT)).collect()
 }
 
-/// A method in one line.
+/// Describes an authentication method in one line.
 #[must_use]
 pub fn method(method: &AuthMethod) -> String {
     let description = method.description().filter(|text| !text.trim().is_empty());

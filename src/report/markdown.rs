@@ -1,4 +1,4 @@
-//! For a comment on a pull request: a table an agent.
+//! A comment for a pull request: one table per agent.
 
 use std::fmt::Write as _;
 
@@ -8,16 +8,16 @@ use acp_registry_core::text::{cell, code_span, prose};
 use acp_registry_gate::check::Status;
 use acp_registry_gate::finding::{Finding, Level};
 
-/// GitHub refuses comments above 65,536 characters.
+/// The longest comment, in bytes. GitHub's limit is 65,536 characters.
 const COMMENT_LIMIT: usize = 60_000;
 
-/// How much of it notes may have at least, where there are any.
+/// The part of a comment that is reserved for notes, in bytes, if there are any.
 const NOTES: usize = 4_000;
 
-/// How many places of equal findings are named.
+/// How many places of a group of equal findings are listed.
 const PLACES: usize = 10;
 
-/// Room to say how many findings were left out, and how many notes.
+/// Space reserved for the lines that count omitted findings and notes, in bytes.
 const REST: usize = 100;
 
 pub(super) fn render(report: &Report<'_>) -> String {

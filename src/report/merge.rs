@@ -1,4 +1,4 @@
-//! A snapshot that was merged from parts.
+//! The result of `verify --merge`.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use super::documents::Document;
 use super::plural;
 use acp_registry_gate::verify::Merged;
 
-/// How many rows the parts gave, and which agents no part has started, for people.
+/// Counts the rows that were merged, and lists the agents without a result, for people.
 #[must_use]
 pub fn merged(merged: &Merged, parts: usize) -> String {
     let mut text = format!("{} from {}\n", plural(merged.taken, "row"), plural(parts, "part"));
@@ -22,7 +22,7 @@ pub fn merged(merged: &Merged, parts: usize) -> String {
     text
 }
 
-/// The document of the command-line contract.
+/// Returns the JSON document.
 #[must_use]
 pub fn merged_document(merged: &Merged) -> Document<'_, Members<'_>> {
     let unknown = merged.unknown.iter().map(|one| Unknown {
@@ -40,14 +40,14 @@ pub struct Members<'a> {
     merged: Rows<'a>,
 }
 
-/// What became of rows.
+/// How many rows were merged, and which are missing.
 #[derive(Debug, Serialize)]
 struct Rows<'a> {
     taken: usize,
     unknown: Vec<Unknown<'a>>,
 }
 
-/// An agent of which no part has a result.
+/// A distribution that no part has a result for.
 #[derive(Debug, Serialize)]
 struct Unknown<'a> {
     id: &'a str,

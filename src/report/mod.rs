@@ -1,4 +1,4 @@
-//! REPORT: findings and outcomes to text. One file a format; none of them decides anything about what it shows.
+//! REPORT: renders findings and outcomes as text. One file per format. Renderers do not decide what is an error.
 //!
 //! | format | for | escapes |
 //! |---|---|---|
@@ -57,7 +57,7 @@ pub use self::terminal::terminal;
 pub use self::verify::{nothing_to_verify, verified_one, verify, verify_document, verify_markdown};
 use acp_registry_gate::check::Checked;
 
-/// A form of report.
+/// An output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the table above says what each is for")]
 pub enum Format {
@@ -79,7 +79,7 @@ impl Format {
     ];
 }
 
-/// There is no such format.
+/// The name of an unknown format was given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no such format; known are human, json, sarif, github and markdown")]
 pub struct UnknownFormat;
@@ -92,22 +92,22 @@ impl FromStr for Format {
     }
 }
 
-/// What is reported, and what the renderers need to know around it.
+/// The results of `validate`, and what renderers need to show them.
 pub struct Report<'a> {
-    /// The findings and the agents.
+    /// The findings, and the status of each agent.
     pub checked: &'a Checked,
-    /// How long it took.
+    /// How long the run took.
     pub duration: Duration,
-    /// The text of a file of the registry, for the lines shown to people.
+    /// Returns the text of a file of the registry, for the source lines in the report for people.
     pub text: &'a dyn Fn(&str) -> Option<&'a str>,
-    /// The registry directory as seen from where code hosts look, with `/` at its end; empty when they are the same.
+    /// Path of the registry directory within the repository, ending in `/`; empty if the registry is the repository.
     pub prefix: &'a str,
-    /// How it is shown to people.
+    /// Colours and width of the output for people.
     pub look: Look,
 }
 
 impl Report<'_> {
-    /// Renders the report; the text ends with a line end, or is empty.
+    /// Renders the report. The text is empty or ends with a newline.
     #[must_use]
     pub fn render(&self, format: Format) -> String {
         match format {
@@ -119,14 +119,14 @@ impl Report<'_> {
         }
     }
 
-    /// The findings for people, without the line that counts them.
+    /// Renders the findings for people, without the summary line.
     #[must_use]
     pub fn findings(&self) -> String {
         human::findings(self)
     }
 }
 
-/// A number with its noun: `1 agent`, `2 agents`.
+/// Formats a number with its noun: `1 agent`, `2 agents`.
 #[must_use]
 pub fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }

@@ -1,4 +1,4 @@
-//! A new agent, for people and for programs.
+//! The result of `new`, for people and as JSON.
 
 use std::path::Path;
 
@@ -12,18 +12,18 @@ use acp_registry_gate::scaffold::{Added, FILES, Todo};
 use acp_registry_gate::verify::{Attempt, Attempts};
 use acp_registry_protocol::handshake::{Reason, Verdict};
 
-/// A new agent, and where it is.
+/// The result of `new`.
 #[derive(Debug)]
 pub struct NewReport<'a> {
-    /// Its id.
+    /// The id of the agent.
     pub id: &'a str,
-    /// The registry directory, from the working directory.
+    /// Path of the registry directory, relative to the working directory.
     pub registry: &'a Path,
-    /// The flags that name the same registry in a command, each after a space.
+    /// The flags that select this registry in other commands, each preceded by a space.
     pub flags: &'a str,
-    /// What was found out.
+    /// The new agent, and what was learnt about it.
     pub added: &'a Added,
-    /// Whether nothing was written.
+    /// Whether this was a dry run.
     pub is_dry_run: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Members<'a> {
     left_to_do: Vec<String>,
 }
 
-/// What was found out about how an agent is started.
+/// How the attempts to start the agent ended.
 #[derive(Debug, Serialize)]
 struct Probe<'a> {
     verdict: Option<Verdict>,
@@ -49,7 +49,7 @@ struct Probe<'a> {
     not_started: Option<NotStarted<'a>>,
 }
 
-/// One way to start it.
+/// An attempt to start the agent with a list of arguments.
 #[derive(Debug, Serialize)]
 struct Tried<'a> {
     args: &'a [String],
@@ -58,7 +58,7 @@ struct Tried<'a> {
     message: Option<&'a str>,
 }
 
-/// Why it was not started in any way.
+/// Why the agent was not started.
 #[derive(Debug, Serialize)]
 struct NotStarted<'a> {
     reason: &'static str,
@@ -92,7 +92,7 @@ impl<'a> Probe<'a> {
 }
 
 impl NewReport<'_> {
-    /// The document of the command-line contract.
+    /// Returns the JSON document.
     #[must_use]
     pub fn document(&self) -> Document<'_, Members<'_>> {
         let Added { draft, attempts, proposal, .. } = self.added;
@@ -114,7 +114,7 @@ impl NewReport<'_> {
         Document::new("new", members)
     }
 
-    /// What was written, how the agent starts, and what is left to do; the manifest, where it was not written.
+    /// Describes what was written, how the agent starts, and the remaining steps. In a dry run, it includes the manifest.
     #[must_use]
     pub fn human(&self, look: Look) -> String {
         let Added { draft, attempts, proposal, .. } = self.added;
@@ -147,7 +147,7 @@ impl NewReport<'_> {
         text
     }
 
-    /// What is left to do, one sentence each.
+    /// The remaining steps, one sentence each.
     fn left(&self) -> Vec<String> {
         let mut left: Vec<String> = self.added.left.iter().map(sentence).collect();
         let icon = shown_path(self.registry, self.id, "icon.svg");
@@ -160,7 +160,7 @@ impl NewReport<'_> {
     }
 }
 
-/// Several lists of arguments in one sentence.
+/// Joins several lists of arguments into one phrase.
 #[must_use]
 pub fn ways(lists: &[Vec<String>]) -> String {
     let shown: Vec<String> = lists.iter().map(|list| arguments(list)).collect();
@@ -199,7 +199,7 @@ fn sentence(todo: &Todo) -> String {
     }
 }
 
-/// The path of a file of the new agent, from the working directory.
+/// Path of a file of the new agent, relative to the working directory.
 fn shown_path(registry: &Path, id: &str, name: &str) -> String {
     let below = Path::new(id).join(name);
     let path = if registry == Path::new(".") { below } else { registry.join(below) };

@@ -1,4 +1,4 @@
-//! The outcome of a handshake, for people at a terminal.
+//! The outcome of a handshake, for people.
 
 use std::fmt::Write as _;
 
@@ -6,19 +6,19 @@ use super::layout::Look;
 use acp_registry_core::text::{printable, quote};
 use acp_registry_protocol::handshake::{AuthMethod, Outcome, TypeSource, Verdict};
 
-/// Where the values of the lines begin, in columns.
+/// Column at which values begin.
 pub(super) const INDENT: usize = 12;
 
-/// How many lines of stderr are shown.
+/// The most lines of stderr that are shown.
 const LINES: usize = 20;
 
-/// How many characters of one line are shown.
+/// The longest line that is shown, in characters.
 const WIDTH: usize = 300;
 
-/// How many authentication methods and warnings are shown.
+/// The most authentication methods and warnings that are shown.
 const ITEMS: usize = 20;
 
-/// An outcome in words, with the agent's own words made printable. `name` says which agent it is about.
+/// Renders an outcome. Texts of the agent are made printable. `name` is the heading, which identifies the agent.
 #[must_use]
 pub fn outcome(outcome: &Outcome, name: &str, look: Look) -> String {
     let (word, code) = match outcome.verdict {

@@ -1,4 +1,4 @@
-//! What was published, and which snapshots were removed.
+//! The results of `publish` and `publish prune`.
 
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ fn time(seconds: i64) -> Option<String> {
     Timestamp::from_unix(seconds).map(|time| time.to_string())
 }
 
-/// The document of `publish --json`.
+/// Returns the document of `publish --json`.
 #[must_use]
 pub fn published<'a>(
     done: &'a Published,
@@ -58,20 +58,20 @@ pub struct Members<'a> {
     summary: Summary,
 }
 
-/// What was done with a file.
+/// The action taken for a file.
 #[derive(Debug, Serialize)]
 struct Done<'a> {
     file: &'a str,
     action: &'static str,
-    /// Of a file that was sent.
+    /// Size in bytes of a file that was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
-    /// Of a file that stays for a while.
+    /// Only for an outdated file that is kept for a while.
     #[serde(flatten)]
     stale: Option<Stale>,
 }
 
-/// Until when a file stays.
+/// When an outdated file may be removed. RFC 3339.
 #[derive(Debug, Serialize)]
 struct Stale {
     until: Option<String>,
@@ -88,7 +88,7 @@ impl<'a> Done<'a> {
     }
 }
 
-/// How many files there are of each kind.
+/// How many files there are per action.
 #[derive(Debug, Serialize)]
 struct Summary {
     sent: usize,
@@ -99,7 +99,7 @@ struct Summary {
     duration_seconds: f64,
 }
 
-/// A summary; of what was only tried, a line for each file that would change.
+/// The summary. In a dry run, a line for each file that would change precedes it.
 #[must_use]
 pub fn published_human(done: &Published, to: &str, is_dry_run: bool) -> String {
     let mut out = String::new();
@@ -129,7 +129,7 @@ pub fn published_human(done: &Published, to: &str, is_dry_run: bool) -> String {
     out + &format!("\nlatest {is} {}{known}\n", printable(&done.snapshot))
 }
 
-/// The document of `publish prune --json`.
+/// Returns the document of `publish prune --json`.
 #[must_use]
 pub fn pruned<'a>(done: &'a Pruned, to: &'a str, is_dry_run: bool) -> Document<'static, Snapshots<'a>> {
     let members = Snapshots { prune: true, to, dry_run: is_dry_run, removed: &done.removed, kept: &done.kept };
@@ -146,7 +146,7 @@ pub struct Snapshots<'a> {
     kept: &'a [String],
 }
 
-/// A line for each snapshot that goes, and the summary.
+/// A line for each removed snapshot, then the summary.
 #[must_use]
 pub fn pruned_human(done: &Pruned, is_dry_run: bool) -> String {
     let lines: String = done.removed.iter().map(|name| format!("remove {}\n", printable(name))).collect();

@@ -1,4 +1,4 @@
-//! For code scanning: the Static Analysis Results Interchange Format, version 2.1.0 (OASIS).
+//! SARIF 2.1.0, the Static Analysis Results Interchange Format (OASIS), for code scanning.
 
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-/// Names a finding across runs, also when lines are added above it.
+/// Identifies a finding across runs, even if lines are added above it.
 fn fingerprint(finding: &Finding) -> String {
     let mut hasher = Hasher::default();
     for part in [finding.rule, &finding.file, finding.pointer.as_deref().unwrap_or_default(), &finding.message] {
@@ -83,7 +83,7 @@ fn fingerprint(finding: &Finding) -> String {
     hasher.finish().first(32)
 }
 
-/// A relative path as a relative URI reference.
+/// Encodes a relative path as a relative URI reference.
 fn uri(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {

@@ -1,59 +1,59 @@
-//! Tables for people.
+//! Tables, for people.
 
 use std::ops::Range;
 
 use super::layout::{Look, columns, cut_to};
 use acp_registry_core::text::printable;
 
-/// The widest column that is not the last, in columns of the terminal, where there is room for everything.
+/// The widest padding of a cell without a terminal, in columns. Longer cells are not cut.
 const WIDEST: usize = 40;
 
-/// The least room for a text in the last column. Where there is less, it has a line of its own.
+/// The narrowest last column that holds text, in columns. If less is left, the column gets a line of its own.
 const ROOM: usize = 24;
 
-/// The spaces between columns.
+/// Number of spaces between columns.
 const GAP: usize = 2;
 
-/// How far lines that continue a row are indented.
+/// Indentation of lines that continue a row, in columns.
 const INDENT: usize = 4;
 
-/// What the last column of a table is on a terminal that is too narrow for it.
+/// How the last column of a table is treated if the terminal is too narrow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Last {
-    /// A value like those of the other columns.
+    /// A value, treated like those of the other columns.
     Value,
-    /// A text, of which the beginning is enough.
+    /// Text that is cut at the end.
     Beginning,
-    /// A text, which is wrapped.
+    /// Text that is wrapped.
     Text,
 }
 
-/// What the columns of a table are.
+/// The columns of a table.
 pub struct Columns<'a> {
-    /// Their names.
+    /// The names of the columns.
     pub header: &'a [&'a str],
-    /// Those with numbers, which end at the same place.
+    /// Indexes of the columns with numbers, which are aligned to the right.
     pub numbers: &'a [usize],
-    /// What the last one is.
+    /// How the last column is treated.
     pub last: Last,
-    /// The colour of a cell by its row and column, as [`Look::paint`] takes it.
+    /// Returns the colour of a cell, given its row and column, as a code for [`Look::paint`].
     pub paint: &'a dyn Fn(usize, usize) -> Option<&'static str>,
 }
 
 impl<'a> Columns<'a> {
-    /// Columns of words, without colours.
+    /// Columns of words without colours.
     #[must_use]
     pub fn plain(header: &'a [&'a str]) -> Self {
         Self { header, numbers: &[], last: Last::Value, paint: &|_, _| None }
     }
 }
 
-/// Rows with aligned columns, without hidden characters. On a terminal that is too narrow, a row goes on in lines below it;
-/// elsewhere it is one line.
+/// Renders rows with aligned columns. Hidden characters are escaped. On a terminal that is too narrow, a row continues on
+/// indented lines below it; without a terminal, every row is one line.
 #[must_use]
 pub fn table<S: AsRef<str>>(of: &Columns<'_>, rows: &[impl AsRef<[S]>], look: Look) -> String {
     let mut widths: Vec<usize> = of.header.iter().map(|name| columns(name)).collect();
-    // On a terminal, the width of a line must be known.
+    // On a terminal, the full widths are needed to decide where rows break.
     let widest = if look.width.is_some() { usize::MAX } else { WIDEST };
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row.as_ref()) {
@@ -70,7 +70,7 @@ pub fn table<S: AsRef<str>>(of: &Columns<'_>, rows: &[impl AsRef<[S]>], look: Lo
     out
 }
 
-/// Where the cells of every row are.
+/// The layout that all rows share.
 struct Layout<'a> {
     of: &'a Columns<'a>,
     look: Look,
@@ -90,14 +90,14 @@ impl Layout<'_> {
             }
             let length = out[start..].trim_end().len();
             out.truncate(start + length);
-            // A continuation of nothing is left out; a row of nothing stays a line.
+            // Empty continuation lines are left out; an empty row remains as an empty line.
             if number == 0 || length > 0 {
                 out.push('\n');
             }
         }
     }
 
-    /// Where a column begins.
+    /// Column of the terminal at which a cell begins.
     fn start(&self, at: usize) -> usize {
         let Some((number, line)) = self.lines.iter().enumerate().find(|(_, line)| line.contains(&at)) else { return 0 };
         let indent = if number > 0 { INDENT } else { 0 };
@@ -124,7 +124,8 @@ impl Layout<'_> {
     }
 }
 
-/// The lines that a row takes, each with its columns, whose widths are reduced to what the terminal has.
+/// Splits the columns of a row into lines, and reduces their widths to fit the terminal. Returns the columns of each
+/// line.
 fn fold(widths: &mut [usize], ends_in_text: bool, terminal: Option<usize>) -> Vec<Range<usize>> {
     let all = 0..widths.len();
     let Some(terminal) = terminal else { return vec![all] };
@@ -152,7 +153,7 @@ fn fold(widths: &mut [usize], ends_in_text: bool, terminal: Option<usize>) -> Ve
 
 const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
 
-/// Bytes, for people.
+/// Formats a number of bytes: `1.5 MiB`, rounded down.
 #[must_use]
 pub fn bytes(count: u64) -> String {
     if count < 1024 {
@@ -162,7 +163,8 @@ pub fn bytes(count: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
-/// The sum of counts of bytes, for people: that of the numbers which [`bytes()`] shows for each.
+/// Formats the sum of several sizes. Adds up the rounded sizes that [`bytes()`] shows, so that the total agrees with
+/// them.
 #[must_use]
 pub fn total(counts: impl IntoIterator<Item = u64>) -> String {
     let shown = |count: u64| {
@@ -170,13 +172,14 @@ pub fn total(counts: impl IntoIterator<Item = u64>) -> String {
             return count;
         }
         let (tenths, unit) = tenths(count);
-        // Rounded up, as it is rounded down again.
+        // Rounded up, since `bytes` rounds it down again.
         (tenths << (10 * (unit + 1))).div_ceil(10)
     };
     bytes(counts.into_iter().map(shown).sum())
 }
 
-/// Tenths of a unit, and which: rounded down, so that nothing is ever more than there is.
+/// Returns a size as tenths of a unit, and the index of that unit in `UNITS`. Rounded down, so that sizes are never
+/// overstated.
 fn tenths(count: u64) -> (u64, usize) {
     let (mut tenths, mut unit) = (count * 10 / 1024, 0);
     while tenths >= 10_240 && unit + 1 < UNITS.len() {
@@ -200,7 +203,7 @@ mod tests {
             [vec!["a".to_owned(), "é\u{1b}".to_owned(), String::new()], vec!["long".into(), "x".into(), "y".into()]];
         let expected = "id    v        w\na     é\\u{1b}\nlong  x        y\n";
         assert_eq!(table(&Columns::plain(&["id", "v", "w"]), &rows, Look::default()), expected);
-        // A row of nothing stays a line.
+        // An empty row remains as an empty line.
         assert_eq!(table(&Columns::plain(&["id"]), &[["a"], [""], ["b"]], Look::default()), "id\na\n\nb\n");
     }
 
@@ -213,7 +216,7 @@ mod tests {
         let expected =
             "id          version\n    about\nsome-agent  1.0.0\n    What it does, in a sentence…\nb           2\n";
         assert_eq!(table(&of, &rows, narrow(32)), expected);
-        // Off a terminal, and where there is room, nothing is cut.
+        // Without a terminal, or with enough room, nothing is cut.
         assert!(table(&of, &rows, Look::default()).contains("that goes on\n"));
         assert!(table(&of, &rows, narrow(200)).contains("that goes on\n"));
     }

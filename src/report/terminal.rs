@@ -1,14 +1,14 @@
-//! Markdown as a terminal shows it: headings, code and lists, wrapped to its width.
+//! Renders Markdown for a terminal: headings, code and lists, wrapped to its width.
 
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use super::layout::Look;
 use acp_registry_core::text::printable;
 
-/// How far code is indented, in columns.
+/// Indentation of code blocks.
 const CODE: &str = "    ";
 
-/// The text of a Markdown document for people. Code in a sentence keeps its backticks where there are no colours.
+/// Renders a Markdown document. Without colours, inline code keeps its backticks.
 #[must_use]
 pub fn terminal(markdown: &str, look: Look) -> String {
     let mut page = Page { look, out: String::new(), line: String::new(), lists: Vec::new(), code: None };
@@ -19,15 +19,15 @@ pub fn terminal(markdown: &str, look: Look) -> String {
     page.out
 }
 
-/// A page that is being written.
+/// The state of the renderer.
 struct Page {
     look: Look,
     out: String,
-    /// The paragraph, heading or item that has begun.
+    /// The current paragraph, heading or list item.
     line: String,
-    /// The lists around the current place, with the number of their next item where items have numbers.
+    /// The enclosing lists, outermost first, each with the number of its next item if it is numbered.
     lists: Vec<Option<u64>>,
-    /// The block of code that has begun.
+    /// The current code block.
     code: Option<String>,
 }
 
@@ -66,10 +66,10 @@ impl Page {
         }
     }
 
-    /// Ends what came before, with an empty line except between items.
+    /// Ends the current block. Outside of lists, adds an empty line.
     fn begin(&mut self) {
         if !self.line.is_empty() && !self.lists.is_empty() && self.line.trim_start().len() <= 3 {
-            // A paragraph that is the beginning of its item.
+            // The first paragraph of an item continues the item's line.
             return;
         }
         self.end_line();
@@ -98,7 +98,7 @@ impl Page {
         }
     }
 
-    /// Code is never broken, so that it can be copied.
+    /// Code is not wrapped, so that it can be copied.
     fn end_code(&mut self) {
         for line in self.code.take().unwrap_or_default().lines() {
             let line = format!("{CODE}{}", self.look.paint("2", &printable(line)));

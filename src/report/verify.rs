@@ -1,4 +1,4 @@
-//! The results of all agents, for people: a table, and the details of what has not passed.
+//! The results of `verify`, for people: a table, and details of what did not pass.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,15 +16,15 @@ use acp_registry_gate::verify::{Nothing, Row, State, Summary, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Where the verdict is among the columns.
+/// Index of the column with verdicts.
 const VERDICT: usize = 3;
 
-/// Where numbers are.
+/// Indexes of the columns with numbers.
 const NUMBERS: [usize; 2] = [5, 6];
 
 const HEAD: [&str; 7] = ["agent", "version", "dist", "verdict", "reason", "install s", "answer s"];
 
-/// The rows as a table, and the details of failures.
+/// Renders the rows as a table, followed by details of failures.
 #[must_use]
 pub fn verify(rows: &[Row], duration: Duration, look: Look) -> String {
     let cells: Vec<[String; 7]> = rows.iter().map(cells).collect();
@@ -47,7 +47,7 @@ pub fn verify(rows: &[Row], duration: Duration, look: Look) -> String {
     out
 }
 
-/// The document of the command-line contract.
+/// Returns the JSON document.
 #[must_use]
 pub fn verify_document(rows: &[Row], duration: Duration) -> Document<'static, Members> {
     let summary = Counts { rows: Summary::of(rows), duration_seconds: duration.as_secs_f64() };
@@ -57,12 +57,12 @@ pub fn verify_document(rows: &[Row], duration: Duration) -> Document<'static, Me
 /// Members of `verify`.
 #[derive(Debug, Serialize)]
 pub struct Members {
-    /// A row for each distribution, as a snapshot has it.
+    /// One row per distribution, in the form of a snapshot.
     results: Vec<Value>,
     summary: Counts,
 }
 
-/// How many rows there are of each verdict, and how long they took.
+/// How many rows have each verdict, and how long the run took.
 #[derive(Debug, Serialize)]
 struct Counts {
     #[serde(flatten)]
@@ -70,13 +70,13 @@ struct Counts {
     duration_seconds: f64,
 }
 
-/// That there was nothing to check, and why.
+/// Says why there was nothing to verify.
 #[must_use]
 pub fn nothing_to_verify(nothing: &Nothing) -> String {
     format!("no agents to verify: {}\n", why(nothing))
 }
 
-/// Why there are no agents to work on.
+/// Why there are no agents to process.
 pub(super) fn why(nothing: &Nothing) -> String {
     match nothing {
         Nothing::NoAgents => "the registry has none; `acp-registry new` adds one".to_owned(),
@@ -93,7 +93,7 @@ pub(super) fn why(nothing: &Nothing) -> String {
     }
 }
 
-/// A row on one line, while others are still checked: the `number`th of `total`.
+/// Renders a row as one line of progress: the `number`th result of `total`.
 #[must_use]
 pub fn verified_one(row: &Row, number: usize, total: usize) -> String {
     let verdict = if matches!(row.state, State::Reused(_)) { "reused" } else { row.verdict().as_str() };
@@ -101,7 +101,7 @@ pub fn verified_one(row: &Row, number: usize, total: usize) -> String {
     format!("{number} of {total}: {} ({}) {verdict}", row.id, row.distribution())
 }
 
-/// The table and the details for a comment on GitHub.
+/// Renders the table and the details as Markdown for a comment on GitHub.
 #[must_use]
 pub fn verify_markdown(rows: &[Row], duration: Duration) -> String {
     let mut out =
@@ -110,7 +110,7 @@ pub fn verify_markdown(rows: &[Row], duration: Duration) -> String {
         let _ = writeln!(out, "| {} |", cells(row).map(|text| cell(&prose(&text))).join(" | "));
     }
     for row in rows.iter().filter(|row| has_details(row)) {
-        // Indented by four, a text is shown as it is, whatever is in it.
+        // Markdown shows lines indented by four spaces literally.
         let text: String = details(row, Look::default()).lines().map(|line| format!("    {line}\n")).collect();
         let _ = write!(out, "\n{text}");
     }
@@ -118,14 +118,14 @@ pub fn verify_markdown(rows: &[Row], duration: Duration) -> String {
     out
 }
 
-/// How the agents were kept apart, and what `flaky` means where it is in the table.
+/// Describes how agents were isolated, and explains `flaky` if any row is.
 fn notes(rows: &[Row]) -> String {
     let names: BTreeSet<&str> = rows.iter().filter_map(Row::isolation).collect();
     let mut out = String::new();
     for name in &names {
         let ids: BTreeSet<&str> =
             rows.iter().filter(|row| row.isolation() == Some(name)).map(|row| row.id.as_str()).collect();
-        // Where all are alike, their names say nothing.
+        // If all agents were isolated in one way, there is no need to list them.
         let ids = if names.len() > 1 { format!(" ({})", cut(&Vec::from_iter(ids).join(", "))) } else { String::new() };
         let _ = writeln!(out, "isolation: {}{ids}", super::outcome::isolation(name));
     }
@@ -149,7 +149,7 @@ fn has_details(row: &Row) -> bool {
     has_trouble(row) || row.examination().is_some()
 }
 
-/// Whether there is more to tell than what an examination has found.
+/// Whether the row has details other than an examination.
 fn has_trouble(row: &Row) -> bool {
     row.verdict() != Verdict::Pass
         || row.advice().is_some()
@@ -157,7 +157,7 @@ fn has_trouble(row: &Row) -> bool {
         || !row.scripts_not_run.is_empty()
 }
 
-/// What rows of equal trouble have in common. An agent that was started has its own.
+/// A key that is equal for rows with the same problem. A row whose agent was started has a key of its own.
 fn sameness(at: usize, row: &Row) -> String {
     match (&row.state, row.explanation()) {
         (State::Checked { .. } | State::Reused(_), _) | (_, None) => at.to_string(),
@@ -184,7 +184,7 @@ fn cells(row: &Row) -> [String; 7] {
     ]
 }
 
-/// Why a row has not passed, or what else its agent needs or did.
+/// The reason why a row did not pass; otherwise what its agent needs or did.
 fn note(row: &Row) -> &'static str {
     let other = if row.is_flaky() { "flaky" } else { "" };
     row.reason().or_else(|| row.setup_required().map(|_| "setup_required")).unwrap_or(other)

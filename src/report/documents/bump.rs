@@ -20,7 +20,7 @@ pub struct Bump<'a> {
     notes: Vec<Note<'a>>,
 }
 
-/// A newer version.
+/// An update to a newer version.
 #[derive(Debug, Serialize)]
 struct Updated<'a> {
     id: &'a str,
@@ -35,7 +35,7 @@ struct Updated<'a> {
     applied: bool,
 }
 
-/// A member of the manifest that changes.
+/// A changed member of the manifest.
 #[derive(Debug, Serialize)]
 struct Edited<'a> {
     pointer: &'a str,
@@ -65,7 +65,7 @@ impl<'a> Updated<'a> {
     }
 }
 
-/// Why nothing is known of an agent, or why it was not changed.
+/// A channel that could not be checked or updated, and why.
 #[derive(Debug, Serialize)]
 struct Failed<'a> {
     id: &'a str,
@@ -76,14 +76,14 @@ struct Failed<'a> {
     last: Option<Lasting>,
 }
 
-/// For how long that is so.
+/// How long a failure has lasted.
 #[derive(Debug, Serialize)]
 struct Lasting {
     since: String,
     runs: u64,
 }
 
-/// A version that is not taken yet.
+/// A newer version that is held back.
 #[derive(Debug, Serialize)]
 struct HeldBack<'a> {
     id: &'a str,
@@ -94,14 +94,14 @@ struct HeldBack<'a> {
     message: &'a str,
 }
 
-/// An agent whose versions no source lists.
+/// A channel whose versions no source lists.
 #[derive(Debug, Serialize)]
 struct Unlisted<'a> {
     id: &'a str,
     channel: &'static str,
 }
 
-/// What became of a pull request.
+/// The result of a pull request.
 #[derive(Debug, Serialize)]
 struct PullRequest<'a> {
     id: &'a str,
@@ -130,7 +130,7 @@ struct ToHold<'a> {
     reason: &'a str,
 }
 
-/// What should be known of a source.
+/// A remark about a source.
 #[derive(Debug, Serialize)]
 struct Note<'a> {
     id: &'a str,
@@ -139,7 +139,7 @@ struct Note<'a> {
 }
 
 impl BumpReport<'_> {
-    /// The document of the command-line contract.
+    /// Returns the JSON document.
     #[must_use]
     pub fn document(&self) -> Document<'static, Bump<'_>> {
         let mut members = Bump::default();

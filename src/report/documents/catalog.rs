@@ -7,7 +7,7 @@ use super::{AgentError, IndexOrigin, Launch};
 use acp_registry_client::index::Entry;
 use acp_registry_client::store::{self, Agent};
 
-/// What the index says of an agent; nothing where there is no index, or where it has no such agent.
+/// What the index says about an agent. All members are `None` if there is no index, or if it does not have the agent.
 #[derive(Debug, Default, Serialize)]
 struct About<'a> {
     name: Option<&'a str>,
@@ -34,14 +34,14 @@ impl<'a> About<'a> {
     }
 }
 
-/// The kinds of distribution that an entry has, in the order in which they are tried.
+/// The kinds of distribution of an entry, in order of preference.
 #[must_use]
 pub fn kinds(entry: &Entry) -> Vec<&'static str> {
     let kinds = [("binary", !entry.platforms.is_empty()), ("npx", entry.has_npx), ("uvx", entry.has_uvx)];
     kinds.into_iter().filter(|(_, is_there)| *is_there).map(|(kind, _)| kind).collect()
 }
 
-/// An agent of the index, in `list` and `search`.
+/// An agent in the index, for `list` and `search`.
 #[derive(Debug, Serialize)]
 pub struct Listed<'a> {
     #[serde(flatten)]
@@ -54,7 +54,7 @@ pub struct Listed<'a> {
 }
 
 impl<'a> Listed<'a> {
-    /// Of an entry, and of the same agent as it is installed.
+    /// Combines an entry with the agent's installed version, if any.
     #[must_use]
     pub fn of(entry: &'a Entry, agent: Option<&'a Agent>) -> Self {
         Self {
@@ -75,13 +75,13 @@ pub struct Found<'a> {
     pub index: IndexOrigin,
     /// SHA-256 of the index.
     pub index_sha256: &'a str,
-    /// The agents, best first.
+    /// The agents, best match first.
     pub agents: Vec<Listed<'a>>,
-    /// What of the index cannot be used.
+    /// The parts of the index that cannot be used, and why.
     pub notes: &'a [String],
 }
 
-/// An installed agent, in `list --installed`.
+/// An installed agent, for `list --installed`.
 #[derive(Debug, Serialize)]
 pub struct InstalledAgent<'a> {
     #[serde(flatten)]
@@ -93,7 +93,7 @@ pub struct InstalledAgent<'a> {
 }
 
 impl<'a> InstalledAgent<'a> {
-    /// Of an agent that is started like this, and of its entry in the index.
+    /// Combines an installed agent with its entry in the index, if any.
     #[must_use]
     pub fn of(launch: Launch, entry: Option<&'a Entry>, agent: &'a Agent) -> Self {
         let about = entry.map(About::of).unwrap_or_default();
@@ -104,15 +104,15 @@ impl<'a> InstalledAgent<'a> {
 /// Members of `list --installed`.
 #[derive(Debug, Serialize)]
 pub struct InstalledList<'a> {
-    /// The index, where one could be read.
+    /// The index, if one could be read.
     pub index: Option<IndexOrigin>,
-    /// The agents.
+    /// The installed agents.
     pub agents: Vec<InstalledAgent<'a>>,
-    /// What is wrong with agents that cannot be read.
+    /// The agents that cannot be read, and why.
     pub errors: Vec<AgentError>,
 }
 
-/// A version that is installed, in `info`.
+/// An installed version, for `info`.
 #[derive(Debug, Serialize)]
 pub struct InstalledVersion<'a> {
     version: &'a str,
@@ -125,7 +125,7 @@ pub struct InstalledVersion<'a> {
 }
 
 impl<'a> InstalledVersion<'a> {
-    /// Of a version, and whether it is the one that is started.
+    /// Describes a version. `is_current` tells whether it is the version that is started.
     #[must_use]
     pub fn of(version: &'a store::Version, is_current: bool) -> Self {
         let receipt = &version.receipt;
@@ -146,15 +146,15 @@ impl<'a> InstalledVersion<'a> {
 pub struct Info<'a> {
     /// The agent.
     pub id: &'a str,
-    /// The version that the members are about.
+    /// The version that this document describes.
     pub version: &'a str,
-    /// Where a version that was named is known from.
+    /// The source of a requested version; `None` if the current entry is shown.
     pub known_from: Option<&'a str>,
-    /// The entry of the index, as it is.
+    /// The entry of the index, unchanged.
     pub agent: &'a Value,
-    /// Installed versions.
+    /// The installed versions.
     pub installed: Vec<InstalledVersion<'a>>,
-    /// Whether the agent stays at its version.
+    /// Whether the agent is pinned.
     pub pinned: bool,
     /// SHA-256 of the index.
     pub index_sha256: &'a str,

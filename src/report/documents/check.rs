@@ -8,7 +8,7 @@ pub struct Checks {
     checks: Vec<Brief>,
 }
 
-/// A check in a few words.
+/// A check with its summary.
 #[derive(Debug, Serialize)]
 struct Brief {
     check: &'static str,
@@ -19,7 +19,7 @@ struct Brief {
 }
 
 impl Checks {
-    /// Of all checks.
+    /// Lists the checks.
     #[must_use]
     pub fn of(checks: &[&Check]) -> Self {
         Self { checks: checks.iter().map(|check| Brief::of(check)).collect() }
@@ -43,7 +43,7 @@ pub struct CheckExplanation {
     passes: [File; 1],
 }
 
-/// An exchange, as a file.
+/// A recorded exchange, as a file.
 #[derive(Debug, Serialize)]
 struct File {
     file: &'static str,
@@ -51,7 +51,7 @@ struct File {
 }
 
 impl CheckExplanation {
-    /// Of a check.
+    /// Explains a check.
     #[must_use]
     pub fn of(check: &Check) -> Self {
         let exchange = |text| [File { file: "exchange.txt", text }];

@@ -6,30 +6,30 @@ use super::IndexOrigin;
 /// Members of `config`.
 #[derive(Debug, Serialize)]
 pub struct Config<'a> {
-    /// The client.
+    /// The id of the client.
     pub client: &'a str,
-    /// The agent.
+    /// The id of the agent.
     pub id: &'a str,
-    /// Its name.
+    /// The display name of the agent.
     pub name: &'a str,
-    /// The version that is started now, where that is known.
+    /// The version that the settings start today, if known.
     pub version: Option<&'a str>,
-    /// Whether it is installed.
+    /// Whether the agent is installed.
     pub installed: bool,
-    /// The language of the settings.
+    /// The language that the settings are written in.
     pub language: &'a str,
-    /// The file that they belong in.
+    /// The file that the settings belong in, if known.
     pub file: Option<&'a str>,
-    /// The settings.
+    /// The text of the settings.
     pub settings: &'a str,
-    /// What they start: `program`, `package` or `run`.
+    /// What the settings start: `program`, `package` or `run`.
     pub starts: &'static str,
-    /// The program that they name.
+    /// The program that the settings start.
     pub program: &'a str,
-    /// Its arguments.
+    /// The arguments of the program.
     pub args: &'a [String],
-    /// Its variables.
+    /// The environment variables that the settings set.
     pub env: Map<String, Value>,
-    /// The index, where one could be read.
+    /// The index, if one could be read.
     pub index: Option<IndexOrigin>,
 }

@@ -3,22 +3,22 @@ use serde::Serialize;
 /// Why a command failed.
 #[derive(Debug, Clone, Serialize)]
 pub struct Error {
-    /// What kind of failure it is, as a word that stays the same.
+    /// The kind of failure: a stable name for scripts.
     pub code: &'static str,
-    /// The exit code of the program, or the one that this failure alone would give.
+    /// The exit code of the program. In [`AgentError`], the code that this failure alone would cause.
     pub exit_code: u8,
-    /// What failed, where and why, as a sentence.
+    /// What failed, where and why.
     pub message: String,
-    /// One thing to do about it.
+    /// One command or edit that may fix it.
     pub help: Option<String>,
-    /// The names that were probably meant, the nearest first.
+    /// Known names similar to the one given, the most similar first.
     pub suggestions: Vec<String>,
 }
 
 /// Why a command failed for one agent.
 #[derive(Debug, Clone, Serialize)]
 pub struct AgentError {
-    /// Why.
+    /// The failure.
     #[serde(flatten)]
     pub error: Error,
     /// The agent.

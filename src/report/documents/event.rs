@@ -2,104 +2,104 @@ use serde::Serialize;
 
 use super::{AgentError, Error};
 
-/// What happens, as `--progress json` tells it: one line of JSON each.
+/// An event of `--progress json`, written as one line of JSON.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Event<'a> {
-    /// An agent is being installed.
+    /// Progress of an installation.
     Installing {
-        /// The agent.
+        /// The id of the agent.
         id: &'a str,
-        /// The version, at the start.
+        /// The version; only with [`Stage::Started`].
         #[serde(skip_serializing_if = "Option::is_none")]
         version: Option<&'a str>,
-        /// How far it is.
+        /// The stage of the installation.
         #[serde(flatten)]
         stage: Stage<'a>,
     },
-    /// An agent is being checked.
+    /// Progress of the check of an agent.
     Checking {
-        /// The agent with its distribution.
+        /// The agent and its distribution.
         name: &'a str,
-        /// How far it is: `installing`, `starting` or `done`.
+        /// `installing`, `starting` or `done`.
         phase: &'static str,
-        /// How far the installation is, in the words of npm or uv.
+        /// Progress of the installation, in the words of npm or uv.
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<&'a str>,
     },
-    /// Sources are being asked.
+    /// Progress of requests to package registries and hosts.
     Asking {
-        /// Questions that are known so far.
+        /// Requests known so far.
         planned: u64,
-        /// Questions that have an answer.
+        /// Requests that were answered.
         answered: u64,
     },
-    /// Files are being sent.
+    /// Progress of an upload.
     Sending {
-        /// Files that are known so far.
+        /// Files known so far.
         planned: u64,
         /// Files that were sent.
         sent: u64,
     },
-    /// Something that the caller may want to know.
+    /// An informational message.
     Note {
         /// The text.
         message: &'a str,
     },
-    /// Something that the caller should know although the command succeeds.
+    /// A warning; the command can still succeed.
     Warning {
         /// The text.
         message: &'a str,
     },
-    /// Something has failed without which the command goes on.
+    /// A failure that does not stop the command.
     #[serde(rename = "warning")]
     Failing {
-        /// What.
+        /// The failure.
         message: &'a str,
-        /// One thing to do about it.
+        /// One command or edit that may fix it.
         help: Option<String>,
     },
-    /// A text for people.
+    /// Text written for people.
     Text {
         /// The text.
         message: &'a str,
     },
-    /// Something that is wrong, in words alone.
+    /// An error that has a message only.
     Error {
-        /// What.
+        /// The message.
         message: &'a str,
     },
-    /// Why the command failed.
+    /// The error that ended the command.
     #[serde(rename = "error")]
     Failed(Error),
-    /// Why it failed for one agent.
+    /// The error for one agent.
     #[serde(rename = "error")]
     AgentFailed(AgentError),
 }
 
-/// How far an installation is.
+/// A stage of an installation.
 #[derive(Debug, Serialize)]
 #[serde(tag = "phase", rename_all = "lowercase")]
 pub enum Stage<'a> {
-    /// It begins.
+    /// The installation has started.
     Started,
     /// An archive is being downloaded.
     Downloading {
-        /// Bytes so far.
+        /// Bytes received so far.
         received: u64,
-        /// Bytes of the whole, if it is known.
+        /// Size of the archive in bytes, if known.
         total: Option<u64>,
     },
     /// An archive is being unpacked.
     Unpacking,
     /// A package manager is running.
     Running {
-        /// Its name.
+        /// The name of the package manager.
         program: &'a str,
-        /// How far it is, in its own words.
+        /// Its progress, in its own words.
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<&'a str>,
     },
-    /// It has ended, be it well or not.
+    /// The installation has ended, successfully or not.
     Ended,
 }

@@ -5,17 +5,17 @@ use super::{AgentError, IndexOrigin, Launch};
 /// Members of `which`.
 #[derive(Debug, Serialize)]
 pub struct Which {
-    /// How the agent is started.
+    /// The command line and the origin of the installed version.
     #[serde(flatten)]
     pub launch: Launch,
-    /// Whether the agent stays at its version.
+    /// Whether the agent is pinned.
     pub pinned: bool,
 }
 
 /// Members of `resolve`.
 #[derive(Debug, Serialize)]
 pub struct Resolve {
-    /// What would be installed, and how it is started.
+    /// What would be installed, and its command line.
     #[serde(flatten)]
     pub launch: Launch,
     /// The index.
@@ -25,7 +25,8 @@ pub struct Resolve {
 /// Members of `install`.
 #[derive(Debug, Serialize)]
 pub struct Install {
-    /// The agent, where one alone was wanted and is there: where `resolve` has it.
+    /// The agent, if it is the only result and there is no error. Its members are then also at the top level, as in
+    /// `resolve`.
     #[serde(flatten)]
     alone: Option<Launch>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,13 +38,13 @@ pub struct Install {
 }
 
 impl Install {
-    /// What would be installed.
+    /// The result of a dry run.
     #[must_use]
     pub fn planned(agents: Vec<Launch>, index: Option<IndexOrigin>) -> Self {
         Self { alone: None, dry_run: Some(true), agents, errors: Vec::new(), index }
     }
 
-    /// What was installed, and why other agents were not.
+    /// The result of an installation: the installed agents, and the errors of the others.
     #[must_use]
     pub fn done(agents: Vec<Launch>, errors: Vec<AgentError>, index: Option<IndexOrigin>) -> Self {
         let alone = if let ([agent], []) = (agents.as_slice(), errors.as_slice()) { Some(agent.clone()) } else { None };

@@ -10,61 +10,61 @@ use acp_registry_client::store::{self, Store};
 use acp_registry_core::manifest::{AgentId, Platform};
 use acp_registry_core::timestamp::Timestamp;
 
-/// How an agent is started, and what is known of the bytes that were or would be installed.
+/// How to start a version of an agent, where its bytes come from, and how they are verified.
 #[derive(Debug, Clone, Serialize)]
 pub struct Launch {
-    /// The agent.
+    /// The id of the agent.
     pub id: AgentId,
-    /// Its version.
+    /// The version.
     pub version: String,
-    /// The kind of distribution that is or would be installed.
+    /// The kind of distribution.
     pub distribution: String,
-    /// The platform that it is for, where that is known.
+    /// The platform of the distribution, if it depends on one.
     pub platform: Option<String>,
-    /// Absolute path of the program to start; `None` where only the installation will show it.
+    /// Absolute path of the program; `None` if it is only known after the installation.
     pub program: Option<PathBuf>,
     /// The arguments of the program.
     pub args: Vec<String>,
-    /// Variables that the manifest sets for the agent.
+    /// Environment variables that the manifest sets.
     pub env: Map<String, Value>,
     /// Whether this version is installed.
     pub installed: bool,
-    /// The directory that holds, or would hold, this version.
+    /// The directory of this version, whether it exists yet or not.
     pub install_dir: PathBuf,
-    /// Address of the archive.
+    /// URL of the archive.
     pub archive: Option<String>,
-    /// The package with its version.
+    /// The package and its version.
     pub package: Option<String>,
-    /// SHA-256 of the archive, where it is known.
+    /// SHA-256 of the archive in hexadecimal, if known.
     pub sha256: Option<String>,
-    /// What the package manager states of the package's bytes, in its own form.
+    /// The digest that the package manager reports, in its own format.
     pub integrity: Option<String>,
-    /// How the bytes were, or would be, verified.
+    /// How the bytes were verified, or would be.
     pub verified: String,
     /// SHA-256 of the index that the version was taken from.
     pub index_sha256: Option<String>,
-    /// What only an installation shows.
+    /// The members that exist only for an installed version.
     #[serde(flatten)]
     pub installation: Option<Installation>,
 }
 
-/// What only an installation shows.
+/// What is known only of an installed version.
 #[derive(Debug, Clone, Serialize)]
 pub struct Installation {
-    /// When it was installed. RFC 3339.
+    /// Time of the installation. RFC 3339.
     pub installed_at: String,
-    /// Bytes that it takes on disk.
+    /// Size on disk in bytes.
     pub size: u64,
-    /// Packages whose install scripts npm has not run.
+    /// Packages whose install scripts npm did not run.
     pub scripts_not_run: Vec<String>,
-    /// What forbade npm to run them.
+    /// The setting that stopped npm from running them.
     pub scripts_ignored_by: Option<String>,
-    /// Whether it answered; `None`: it was not asked.
+    /// Whether the agent answered `initialize`; `None` if it was not started.
     pub answers: Option<bool>,
 }
 
 impl Launch {
-    /// Of an installed version, which is started like this.
+    /// Describes an installed version, started by `launch`.
     #[must_use]
     pub fn of_version(version: &store::Version, launch: store::Launch) -> Self {
         let receipt = version.receipt.clone();
@@ -94,7 +94,7 @@ impl Launch {
         }
     }
 
-    /// Of a plan. What an installation has yet to find out is missing.
+    /// Describes a plan. Members that only an installation can fill are left empty.
     #[must_use]
     pub fn of_plan(plan: &Plan, store: &Store) -> Self {
         let place = store.place(&plan.id, &plan.folder());
@@ -142,27 +142,28 @@ impl Launch {
     }
 }
 
-/// Where an archive's program will be: its path as the manifest has it, which is looked at when the archive is there.
+/// The path that an archive's program will have. It is built from the manifest's `cmd` alone; the installation checks the
+/// path once the archive is unpacked.
 fn program(files: &Path, cmd: &str) -> PathBuf {
     let parts = cmd.split(['/', '\\']).filter(|part| !["", ".", ".."].contains(part));
     parts.fold(files.to_owned(), |path, part| path.join(part))
 }
 
-/// The index that a document is made from.
+/// The index that a document was made from.
 #[derive(Debug, Clone, Serialize)]
 pub struct IndexOrigin {
-    /// Its address or path.
+    /// URL or path of the index.
     pub source: String,
-    /// SHA-256 of its bytes.
+    /// SHA-256 of the index.
     pub sha256: String,
-    /// When its host sent or last confirmed it; for a file, when it last changed. RFC 3339.
+    /// When the server sent or last confirmed the index; for a file, its modification time. RFC 3339.
     pub fetched_at: Option<String>,
-    /// Whether it is an earlier copy because it could not be fetched now.
+    /// Whether this is a cached copy, used because the index could not be fetched.
     pub stale: bool,
 }
 
 impl IndexOrigin {
-    /// Of an index.
+    /// Describes an index.
     #[must_use]
     pub fn of(index: &Index) -> Self {
         let fetched_at = index.origin.fetched_at.and_then(Timestamp::of).map(|time| time.to_string());

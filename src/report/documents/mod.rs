@@ -1,7 +1,7 @@
-//! The JSON documents of commands, as `schemas/cli/` describes them: members in the order in which they are written.
+//! The JSON documents of commands, as described by `schemas/cli/`. Members are serialized in declaration order.
 //!
-//! Every type is made from typed results; its `Serialize` is the published form. What a document has in common with others
-//! is in [`Document`], [`Error`], [`Launch`] and [`IndexOrigin`].
+//! Every type is built from typed results and serializes to the published form. The parts that several documents share
+//! are [`Document`], [`Error`], [`Launch`] and [`IndexOrigin`].
 
 mod bump;
 mod catalog;
@@ -32,10 +32,10 @@ use acp_registry_client::doctor::{Check, Examined};
 use acp_registry_examine::examination::Examination;
 use acp_registry_protocol::handshake::{AuthMethod, Outcome};
 
-/// Version of the form of all documents.
+/// The `schema` member of all documents.
 const SCHEMA: u32 = 1;
 
-/// The document of a command: its members, and why it failed, if it has.
+/// The document of a command: its members, and the error if the command failed.
 #[derive(Debug, Serialize)]
 pub struct Document<'a, T> {
     schema: u32,
@@ -47,30 +47,30 @@ pub struct Document<'a, T> {
 }
 
 impl<'a, T: Serialize> Document<'a, T> {
-    /// The document of a command.
+    /// Creates the document of a command, without an error.
     pub fn new(command: &'a str, members: T) -> Self {
         Self { schema: SCHEMA, command: Some(command), members, error: None }
     }
 
-    /// With why the command failed, if it has.
+    /// Sets the `error` member, if the command failed.
     #[must_use]
     pub fn failed(self, error: Option<Error>) -> Self {
         Self { error, ..self }
     }
 
-    /// The text.
+    /// Returns the document as JSON text.
     #[must_use]
     pub fn to_text(&self) -> String {
         acp_registry_core::json::to_string(self)
     }
 }
 
-/// No members: the command failed.
+/// No members besides `error`: the command failed before it had a result.
 #[derive(Debug, Serialize)]
 pub struct Nothing {}
 
 impl<'a> Document<'a, Nothing> {
-    /// The document of a command that failed, as far as it is known which.
+    /// Creates the document of a failed command. `command` is `None` if the arguments name no known command.
     #[must_use]
     pub fn of_failure(command: Option<&'a str>, error: Error) -> Self {
         Self { schema: SCHEMA, command, members: Nothing {}, error: Some(error) }
@@ -80,7 +80,7 @@ impl<'a> Document<'a, Nothing> {
 /// Members of `probe`.
 #[derive(Debug, Serialize)]
 pub struct Probe<'a> {
-    /// How the agent answered.
+    /// The outcome of the handshake.
     #[serde(flatten)]
     pub outcome: &'a Outcome,
     /// The results of its examination, if there was one.
@@ -91,19 +91,19 @@ pub struct Probe<'a> {
 /// Members of `doctor`.
 #[derive(Debug, Serialize)]
 pub struct Doctor<'a> {
-    /// What was looked at on this machine.
+    /// The checks of this machine.
     pub checks: &'a [Check],
     /// The agents.
     pub agents: &'a [Examined],
-    /// Why agents were not repaired.
+    /// The agents that could not be repaired, and why.
     pub errors: Vec<AgentError>,
 }
 
-/// Members of `login` where a person has to choose a method.
+/// Members of `login` if the caller has to choose a method.
 #[derive(Debug, Serialize)]
 pub struct Choice<'a> {
     /// The agent.
     pub id: &'a str,
-    /// Its methods.
+    /// The methods that the agent offers.
     pub methods: &'a [AuthMethod],
 }

@@ -6,13 +6,13 @@ use serde::Serialize;
 use super::AgentError;
 use acp_registry_client::store::{Freed, Removed};
 
-/// A version that was removed, or stays.
+/// A version that was removed or kept.
 #[derive(Debug, Serialize)]
 pub struct Row<'a> {
     id: &'a str,
     version: &'a str,
     size: u64,
-    /// Clients whose settings name its program, if that is why it is listed.
+    /// Clients whose settings name the program of this version; `None` in lists that are not about them.
     #[serde(skip_serializing_if = "Option::is_none")]
     clients: Option<&'a BTreeSet<String>>,
 }
@@ -45,7 +45,7 @@ pub struct Removal<'a> {
 }
 
 impl<'a> Removal<'a> {
-    /// What was freed, or would be.
+    /// Describes the freed space. In a dry run, it is the space that would be freed.
     #[must_use]
     pub fn of(freed: &'a Freed, is_dry_run: bool, errors: Vec<AgentError>) -> Self {
         Self {
@@ -62,13 +62,13 @@ impl<'a> Removal<'a> {
         }
     }
 
-    /// With the agents that were uninstalled.
+    /// Sets the ids of the uninstalled agents.
     #[must_use]
     pub fn agents(self, ids: Vec<&'a str>) -> Self {
         Self { ids: Some(ids), ..self }
     }
 
-    /// With what npm and uv had kept.
+    /// Sets the number of bytes freed in the caches of npm and uv.
     #[must_use]
     pub fn cache(self, bytes: u64) -> Self {
         Self { freed_cache_bytes: Some(bytes), ..self }

@@ -8,7 +8,7 @@ pub struct Rules {
     rules: Vec<Brief>,
 }
 
-/// A rule in a few words.
+/// A rule with its level and summary.
 #[derive(Debug, Serialize)]
 pub struct Brief {
     rule: &'static str,
@@ -17,7 +17,7 @@ pub struct Brief {
 }
 
 impl Rules {
-    /// Of all rules.
+    /// Lists the rules.
     #[must_use]
     pub fn of(rules: &[&'static check::Rule]) -> Self {
         Self { rules: rules.iter().map(|rule| Brief::of(rule)).collect() }
@@ -49,7 +49,7 @@ pub struct File {
 }
 
 impl Explanation {
-    /// Of a rule.
+    /// Explains a rule.
     #[must_use]
     pub fn of(rule: &check::Rule) -> Self {
         let files = |example: check::Example| {

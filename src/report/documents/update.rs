@@ -3,44 +3,44 @@ use serde::Serialize;
 use super::{AgentError, IndexOrigin, Launch};
 use acp_registry_core::manifest::AgentId;
 
-/// An agent that was or would be updated.
+/// An agent that was updated, or would be in a dry run.
 #[derive(Debug, Serialize)]
 pub struct Update<'a> {
     /// The agent.
     pub id: &'a str,
-    /// The version that was current.
+    /// The version before the update.
     pub from: &'a str,
     /// The version in the index.
     pub to: &'a str,
     /// The kind of distribution.
     pub distribution: &'static str,
-    /// Whether it was installed.
+    /// Whether the update was installed.
     pub applied: bool,
-    /// What was installed.
+    /// The installed version, if any.
     pub installed: Option<&'a Launch>,
 }
 
-/// An agent whose newer version is too young, or of unknown age.
+/// An agent whose newer version is too young, or whose release date is unknown.
 #[derive(Debug, Serialize)]
 pub struct Held {
     /// The agent.
     pub id: AgentId,
-    /// The version that is current.
+    /// The current version.
     pub from: String,
     /// The version in the index.
     pub to: String,
     /// `min-age` or `unknown-age`.
     pub reason: &'static str,
-    /// When it is old enough, where that is known. RFC 3339.
+    /// When the version is old enough, if known. RFC 3339.
     pub until: Option<String>,
 }
 
-/// An agent that stays at its version.
+/// A pinned agent.
 #[derive(Debug, Serialize)]
 pub struct Pinned {
     /// The agent.
     pub id: AgentId,
-    /// Its version.
+    /// The installed version.
     pub version: String,
     /// The version in the index.
     pub available: String,
@@ -49,20 +49,20 @@ pub struct Pinned {
 /// Members of `update`.
 #[derive(Debug, Serialize)]
 pub struct Updates<'a> {
-    /// Agents with another version in the index.
+    /// Agents with a different version in the index.
     pub updates: Vec<Update<'a>>,
-    /// Those whose version is not taken yet.
+    /// Agents whose newer version is held back.
     pub held: &'a [Held],
-    /// Those that stay at their version.
+    /// Pinned agents.
     pub pinned: &'a [Pinned],
-    /// Those that were repaired in their version.
+    /// Agents that were repaired without a change of version.
     pub repaired: Vec<&'a str>,
-    /// Those that have the version in the index.
+    /// Agents that already have the version in the index.
     pub up_to_date: &'a [AgentId],
-    /// Those that the index does not have any more.
+    /// Installed agents that the index no longer has.
     pub gone: &'a [AgentId],
-    /// Why others were not updated.
+    /// Agents that could not be updated, and why.
     pub errors: Vec<AgentError>,
-    /// The index, where one was needed.
+    /// The index, if one was needed.
     pub index: Option<&'a IndexOrigin>,
 }
