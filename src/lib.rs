@@ -1,22 +1,23 @@
-//! The library behind `acp-registry`: validate, publish and use registries of Agent Client Protocol agents.
+//! The library behind `acp-registry`, to validate, publish and use registries of Agent Client Protocol agents.
 //!
-//! It prints nothing, and of the environment it uses only the proxies, for HTTP; the command line in `main.rs` and
-//! `cli/` is one user of it.
+//! The library prints nothing. The HTTP client takes proxies from the environment; no other variable is read implicitly.
+//! The command line in `main.rs` and `cli/` is one of its users.
 //!
 //! # Crates
 //!
-//! The command line in `src/cli` reads flags, calls a crate, and prints what [`report`] makes of the result. This library names
-//! the modules of all crates, so that a program can depend on it alone; one that only uses agents depends on
-//! `acp-registry-client`. What a crate may use is in its `Cargo.toml`, what a module may use in `tests/it/architecture.rs`.
+//! The command line in `src/cli` parses flags, calls a crate, and prints the result as rendered by [`report`]. This
+//! library re-exports the modules of all crates, so that a program can depend on it alone. Programs that only use agents
+//! can depend on `acp-registry-client`. The dependencies of a crate are in its `Cargo.toml`, those of a module in
+//! `tests/it/architecture.rs`.
 //!
 //! | crate | what it is for | its modules |
 //! |---|---|---|
-//! | `crates/core` | what every part needs | [`archive`], [`cause`], [`digest`], [`json`], [`manifest`], [`net`], [`registry`], [`source`], [`sums`], [`sys`], [`text`], [`timestamp`], [`upstream`] |
-//! | `crates/protocol` | speak the protocol to an agent | [`handshake`] |
-//! | `crates/examine` | examine how agents keep to the protocol | [`examination`] |
-//! | `crates/client` | use agents | [`session`], [`index`], [`resolve`], [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`] |
-//! | `crates/gate` | keep a registry | [`config`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
-//! | `crates/publish` | what readers see | [`build`], [`tree`], [`history`], [`diff`], [`site`], [`server`], [`upload`] |
+//! | `crates/core` | types and services that all crates share | [`archive`], [`cause`], [`digest`], [`json`], [`manifest`], [`net`], [`registry`], [`source`], [`sums`], [`sys`], [`text`], [`timestamp`], [`upstream`] |
+//! | `crates/protocol` | speak the protocol with an agent | [`handshake`] |
+//! | `crates/examine` | check how well agents follow the protocol | [`examination`] |
+//! | `crates/client` | find, install and start agents | [`session`], [`index`], [`resolve`], [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`] |
+//! | `crates/gate` | maintain a registry | [`config`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
+//! | `crates/publish` | build and publish what readers see | [`build`], [`tree`], [`history`], [`diff`], [`site`], [`server`], [`upload`] |
 //!
 //! # Words
 //!
@@ -27,17 +28,17 @@
 //! | index | `registry.json`, which clients read: [`index`] reads it, [`tree`] writes it |
 //! | tree | all published files: indexes, icons, schemas, the catalog |
 //! | catalog | the website in a tree |
-//! | view | an index with a part of the agents, or of a channel |
-//! | snapshot | `capabilities.json`, what agents can do; in [`upload`], one published tree that stays |
-//! | plan | which version of an agent is installed, for which platform, from where |
-//! | receipt | what was installed, written beside it |
-//! | finding | what a rule reports about a file |
+//! | view | an index with a subset of the agents, or of one channel |
+//! | snapshot | `capabilities.json`, the capabilities of agents; in [`upload`], a published tree that is not changed any more |
+//! | plan | which version of an agent to install, for which platform, and from where |
+//! | receipt | the record of an installation, stored beside it |
+//! | finding | a problem in a file that a rule reports |
 //! | examination | the results of all checks of an agent up to a level |
-//! | survey | the answers of package registries and hosts about everything that manifests name |
+//! | survey | answers of package registries and hosts about the packages and URLs in manifests |
 //!
 //! # Modules
 //!
-//! Data flows one way: a module uses only modules to its left. The words on the left are commands.
+//! Data flows in one direction: a module uses only modules to its left. The words on the left are commands.
 //!
 //! ```text
 //! validate   registry ── select ── (survey, verify ──) check ── report
@@ -59,66 +60,66 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`manifest`] | LOAD: the text of one `agent.json` as a typed value that knows its places; versions, package specifications, archive addresses |
-//! | [`registry`] | LOAD: a registry directory and its quarantine list |
-//! | [`config`] | LOAD: what `registry.toml` says |
-//! | [`select`] | SELECT: the registry that a run is about, and which of its agents |
-//! | [`edit`] | EDIT: changing a file of a registry, unless another program has changed it meanwhile |
-//! | [`upstream`] | where agents are published: npm, the Python package index, GitHub; what they say of a package, a release or a repository |
-//! | [`survey`] | GATHER: what the world outside says of everything that manifests name, each thing asked for once; and, put in beside it, how agents behave |
-//! | [`check`] | CHECK: the rules, a file each, and the runner; a loaded registry, and a survey if there is one, to findings |
-//! | [`handshake`] | HANDSHAKE: an agent is started, spoken to, judged and ended; a command to an outcome |
-//! | [`examination`] | EXAMINE: an agent is tried by checks, a file each, that rest on pages of the protocol; a command to results |
-//! | [`install`] | INSTALL: what a manifest names, put below a directory by npm, uv or the HTTP client; a distribution to a program |
-//! | [`index`] | READ: a published index, leniently, with copies from one run to the next; a place to the agents it has |
-//! | [`session`] | USE: the entry point of programs that use agents: open an index, choose an agent, install it, start it |
-//! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; an id to a plan |
-//! | [`store`] | STORE: installed agents, versions side by side, with receipts and locks; a plan to a program that stays |
-//! | [`lockfile`] | LOCK: versions with everything that says which bytes they are, to be the same elsewhere |
-//! | [`update`] | UPDATE: what is installed, compared with what is offered now |
-//! | [`doctor`] | DIAGNOSE: the runtimes, the directory of installed agents, and each of these; what is wrong, and what helps |
-//! | [`login`] | SIGN IN: what an authentication method asks for, and whether the agent opens a session then; and the way out |
-//! | [`verify`] | VERIFY: all agents of a registry, installed and checked, some at once; the capability snapshot |
-//! | [`bump`] | BUMP: what the sources of an agent offer, the version it should move to, and the smallest change that takes it there |
-//! | [`scaffold`] | SCAFFOLD: a new agent's folder, from what npm, the Python package index or GitHub says of it; the files of a new registry |
-//! | [`propose`] | PROPOSE: updates as pull requests on GitHub |
-//! | [`finding`] | what a check says: the one type between checks and reports |
-//! | [`report`] | REPORT: findings and outcomes as text for people, and as JSON documents; findings as SARIF, GitHub Actions, Markdown |
-//! | [`build`] | BUILD: a registry to its tree with the site and the history, in one call |
-//! | [`tree`] | AGGREGATE: agents to the published tree, and the swap into place |
-//! | [`history`] | LOAD: when agents came, changed and went, from git or a file |
-//! | [`settings`] | SETTINGS: a program to what a client of the protocol reads to start it |
-//! | [`diff`] | COMPARE: what has changed from one published index to another |
-//! | [`site`] | RENDER: a published index to the pages of the catalog site |
-//! | [`upload`] | PUBLISH: a built tree, sent to a directory or a bucket in an order in which no reader misses anything |
-//! | [`server`] | a tree in memory, served over HTTP on this machine |
-//! | [`archive`] | what is in a downloaded archive, whether it is safe and for which platform; unpacking it |
-//! | [`net`] | which addresses this program will speak to, and the HTTP client: manners, retries, secrets, cache |
-//! | [`cause`] | the line that says why a program failed, lifted out of all that it wrote |
-//! | [`sys`] | the operating system: files, `git`, package managers, untrusted programs |
-//! | [`digest`], [`json`], [`source`], [`text`], [`timestamp`] | the small things that the others share: SHA-256, JSON as it is written, places in a text, what must not be shown as it is, times |
+//! | [`manifest`] | LOAD: parses an `agent.json` into typed values with their positions in the text; versions, package specifications, archive addresses |
+//! | [`registry`] | LOAD: reads a registry directory and its quarantine list |
+//! | [`config`] | LOAD: reads `registry.toml` |
+//! | [`select`] | SELECT: chooses the registry and the agents that a run processes |
+//! | [`edit`] | EDIT: changes a file of a registry, unless another program changed it in the meantime |
+//! | [`upstream`] | clients of npm, the Python package index and GitHub: metadata of packages, releases and repositories |
+//! | [`survey`] | GATHER: requests data about the packages and URLs in manifests, each once; also holds the results of started agents |
+//! | [`check`] | CHECK: the rules, one per file, and their runner; turns a loaded registry and an optional survey into findings |
+//! | [`handshake`] | HANDSHAKE: starts an agent, sends `initialize`, judges the answer and ends the agent; turns a command into an outcome |
+//! | [`examination`] | EXAMINE: tests an agent with checks, one per file, that are based on the protocol's documentation; turns a command into results |
+//! | [`install`] | INSTALL: installs a distribution into a directory with npm, uv or the HTTP client; turns a distribution into a program |
+//! | [`index`] | READ: reads a published index leniently, and keeps a copy between runs; turns a path or URL into agents |
+//! | [`session`] | USE: the entry point for programs that use agents: open an index, choose an agent, install it, start it |
+//! | [`resolve`] | RESOLVE: chooses version, platform, distribution and runtime; turns an id into a plan |
+//! | [`store`] | STORE: installed agents, with several versions side by side, receipts and locks; turns a plan into an installed program |
+//! | [`lockfile`] | LOCK: records versions with their digests, so that the same bytes can be installed elsewhere |
+//! | [`update`] | UPDATE: compares installed versions with those in the index |
+//! | [`doctor`] | DIAGNOSE: checks runtimes, the store and each installed agent; reports problems with remedies |
+//! | [`login`] | SIGN IN: carries out an authentication method, and checks that the agent then opens a session; signs out |
+//! | [`verify`] | VERIFY: installs and checks the agents of a registry, several at once; writes the capability snapshot |
+//! | [`bump`] | BUMP: finds newer versions in the sources of an agent, chooses one, and computes the smallest change to the manifest |
+//! | [`scaffold`] | SCAFFOLD: creates a new agent's folder from npm, the Python package index or GitHub, and the files of a new registry |
+//! | [`propose`] | PROPOSE: opens pull requests on GitHub for updates |
+//! | [`finding`] | the result type of checks, which reports render |
+//! | [`report`] | REPORT: renders findings and outcomes as text for people and as JSON documents; findings also as SARIF, GitHub Actions commands and Markdown |
+//! | [`build`] | BUILD: builds the tree of a registry with its site and history in one call |
+//! | [`tree`] | AGGREGATE: turns agents into the published tree, and swaps it into place |
+//! | [`history`] | LOAD: reads from git or a file when agents were added, changed and removed |
+//! | [`settings`] | SETTINGS: generates the settings with which a client of the protocol starts an agent |
+//! | [`diff`] | COMPARE: finds the changes between two published indexes |
+//! | [`site`] | RENDER: renders the catalog site from a published index |
+//! | [`upload`] | PUBLISH: sends a built tree to a directory or a bucket; files are sent before those that refer to them |
+//! | [`server`] | serves a tree from memory over HTTP on this machine |
+//! | [`archive`] | lists, checks and unpacks downloaded archives; detects their platform |
+//! | [`net`] | the HTTP client: allowed addresses, rate limits, retries, credentials and cache |
+//! | [`cause`] | finds the line in a program's output that says why it failed |
+//! | [`sys`] | the operating system: files, `git`, package managers and untrusted programs |
+//! | [`digest`], [`json`], [`source`], [`text`], [`timestamp`] | shared utilities: SHA-256, JSON output, positions in a text, escaping of untrusted text, timestamps |
 //!
 //! # Files
 //!
 //! | file | read or written by | what it is |
 //! |---|---|---|
 //! | `<id>/agent.json`, `<id>/icon.svg` | [`registry::Registry::load`] | an agent |
-//! | `quarantine.json` | [`registry::Registry::load`] | agents that are published but not started or updated |
+//! | `quarantine.json` | [`registry::Registry::load`] | agents that stay published but are not started or updated |
 //! | `registry.toml` | [`config::Config::read`] | rule levels, the site, published views and withdrawn agents |
-//! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents came, changed and went |
-//! | `~/.cache/acp-registry` | [`net::Cache`] | answers of earlier runs |
-//! | `~/.cache/acp-registry/npm`, `uv` | [`install::PackageCache`] | what npm and uv have fetched |
-//! | `~/.cache/acp-registry/indexes` | [`index::Copies`] | indexes as they were fetched last |
+//! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents were added, changed and removed |
+//! | `~/.cache/acp-registry` | [`net::Cache`] | cached HTTP responses |
+//! | `~/.cache/acp-registry/npm`, `uv` | [`install::PackageCache`] | the caches of npm and uv |
+//! | `~/.cache/acp-registry/indexes` | [`index::Copies`] | the last copy of each index |
 //! | `~/.local/share/acp-registry` | [`store`] | installed agents |
 //! | `acp-registry.lock` | [`lockfile::LockFile`] | versions with all their digests |
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`tree`] (published) | the contracts |
 //! | `schemas/cli/*.json` | [`site`] (embedded, published) | the JSON documents that commands print |
-//! | `capabilities.json` | [`verify::Snapshot`] | what agents can do |
+//! | `capabilities.json` | [`verify::Snapshot`] | the capabilities of agents |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`tree`] | the published tree |
-//! | `v*/`, `latest/`, `.acp-registry/` | [`upload`] | snapshots of that tree, the newest one, and what publishers tell each other |
-//! | `index.html`, `agents/`, `assets/` and more ([`site::CONTENTS`]) | [`site`] | the catalog site, a part of that tree |
-//! | `templates/init/`, `.github/` | [`scaffold`] (embedded) | what a new registry begins with |
-//! | `templates/`, `crates/publish/src/site/assets/` | [`site`] (embedded) | what pages look like, and their scripts |
+//! | `v*/`, `latest/`, `.acp-registry/` | [`upload`] | snapshots of that tree, the newest one, and the state that publishers share |
+//! | `index.html`, `agents/`, `assets/` and more ([`site::CONTENTS`]) | [`site`] | the catalog site, which is part of that tree |
+//! | `templates/init/`, `.github/` | [`scaffold`] (embedded) | the initial files of a new registry |
+//! | `templates/`, `crates/publish/src/site/assets/` | [`site`] (embedded) | the templates, styles and scripts of pages |
 
 pub mod report;
 
@@ -131,12 +132,12 @@ pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffol
 pub use acp_registry_protocol::handshake;
 pub use acp_registry_publish::{build, diff, history, server, site, tree, upload};
 
-/// The examples of the documentation are compiled and run.
+/// Compiles and runs the examples of the library's documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/library.md")]
 struct Library;
 
-/// Those of the guide for authors of clients, too.
+/// Compiles and runs the examples of the guide for authors of clients.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/guides/client-author.md")]
 struct ClientAuthor;

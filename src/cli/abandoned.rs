@@ -1,4 +1,4 @@
-//! Temporary directories of runs that were killed.
+//! Removes the temporary directories of killed runs.
 
 use std::env;
 
@@ -6,7 +6,7 @@ use acp_registry::sys::process::remove_abandoned;
 
 use super::ui::Ui;
 
-/// Removes those that no living process uses.
+/// Removes the directories that no running process uses.
 pub(super) fn clear(ui: &Ui) {
     let mut removed = 0_usize;
     for outcome in remove_abandoned(&env::temp_dir()) {

@@ -1,4 +1,4 @@
-//! Whether agents answer that were just installed.
+//! Checks that newly installed agents answer.
 
 use acp_registry::install::remedy::newer;
 use acp_registry::session::{Answer, PATIENCE};
@@ -10,7 +10,7 @@ use super::install::Outcome;
 use super::place::Session;
 use super::signals;
 
-/// Asks every agent that was installed for this machine, one after the other, and says which does not answer.
+/// Starts the installed agents one after the other, and warns about each that does not answer `initialize`.
 pub(super) fn ask_all(outcomes: &mut [Outcome], session: &Session<'_>) -> Result<(), Failure> {
     let installed: Vec<&mut Done> = outcomes.iter_mut().filter_map(|outcome| outcome.done.as_mut().ok()).collect();
     if installed.is_empty() {
@@ -24,7 +24,7 @@ pub(super) fn ask_all(outcomes: &mut [Outcome], session: &Session<'_>) -> Result
     })?
 }
 
-/// Asks an agent that was just installed.
+/// Starts a newly installed agent, and warns if it does not answer `initialize`.
 pub(super) async fn ask(done: &mut Done, session: &Session<'_>) -> Result<(), Failure> {
     let (id, ui) = (done.version.receipt.id.clone(), session.ui());
     ui.detail(&format!("starting {id}, which has {} s to answer", PATIENCE.as_secs()));

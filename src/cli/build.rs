@@ -102,7 +102,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         Ok(built) => built,
         Err(error) => {
             let is_of_tree = matches!(error, Error::Tree(_));
-            // The earlier tree, if one is named, has none of these agents, either.
+            // If a previous tree was named, it has none of these agents either, so that naming one is no remedy.
             let has_no_form = place.is_some() && matches!(error, Error::Tree(BuildError::Findings { .. }));
             let failure = Failure::from(error);
             let failure = if has_no_form { failure.help(remedy::ERRORS) } else { failure };
@@ -135,13 +135,13 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let report = BuildReport { differences: &differences, changed, ..report(Ok(&built)) };
     ui.result(&if is_json { report.document() } else { report.human() })?;
     let is_refused = !differences.is_empty() || (args.strict && !built.is_complete());
-    // The process ends: giving back a large registry piece by piece would be a tenth of its work.
+    // The process is about to exit: freeing a large registry would take a tenth of the run time.
     std::mem::forget(built);
     std::mem::forget(registry);
     Ok(if is_refused { Exit::Findings } else { Exit::Success })
 }
 
-/// What `--previous` names; by itself, the address at which the tree will be found.
+/// The tree that `--previous` names; without a value, the base URL that the tree will be published at.
 fn previous_place<'a>(args: &'a Args, config: &'a Config, ui: &Ui) -> Option<&'a str> {
     let named = Some(args.previous.as_deref()?).filter(|place| !place.is_empty());
     let place = named.or(args.base_url.as_deref()).or(config.base_url.as_deref());

@@ -24,7 +24,7 @@ use super::propose::{self, ProposeArgs};
 use super::signals;
 use super::ui::Ui;
 
-/// Variables with a token for GitHub.
+/// Environment variables that may hold a GitHub token.
 const TOKENS: [&str; 4] = ["GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_ENTERPRISE_TOKEN"];
 
 #[derive(Debug, clap::Args)]
@@ -196,7 +196,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     })
 }
 
-/// Without a sandbox, an agent may read the environment of processes that have a token, which may write to the registry.
+/// Refuses to start agents while a token is set. Without a sandbox, an agent may be able to read the environment of other
+/// processes, and the token may allow writing to the registry.
 fn refuse_token() -> Result<(), Failure> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|token| !token.is_empty());
     let Some(name) = TOKENS.into_iter().find(|name| is_set(name)) else { return Ok(()) };

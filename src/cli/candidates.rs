@@ -1,5 +1,4 @@
-//! What may stand in the place of an argument, for completion: what this machine knows already. Nothing is sent, and nothing
-//! is said.
+//! Completion candidates for arguments. They come from data on this machine: no request is sent, and nothing is printed.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +11,7 @@ use clap_complete::{ArgValueCandidates, CompletionCandidate};
 
 use super::place;
 
-/// The longest explanation beside a word, in Unicode scalar values.
+/// The longest description of a candidate, in Unicode scalar values.
 const HELP: usize = 80;
 
 fn with_help(word: &str, help: &str) -> CompletionCandidate {
@@ -20,18 +19,18 @@ fn with_help(word: &str, help: &str) -> CompletionCandidate {
     CompletionCandidate::new(word.to_owned()).help((!help.is_empty()).then(|| help.into()))
 }
 
-/// Agents of the last copy of the index.
+/// The agents in the cached index, or the installed ones if there is no cached index.
 pub(super) fn offered() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let Some(index) = place::index_at_hand() else { return installed_ids() };
         let candidates = index.entries().map(|entry| with_help(&entry.id, &entry.description)).collect();
-        // The process ends: giving back a large index piece by piece takes its time.
+        // The process is about to exit: freeing a large index takes time.
         std::mem::forget(index);
         candidates
     })
 }
 
-/// Installed agents.
+/// The installed agents.
 pub(super) fn installed() -> ArgValueCandidates {
     ArgValueCandidates::new(installed_ids)
 }
@@ -40,7 +39,7 @@ fn installed_ids() -> Vec<CompletionCandidate> {
     words(place::installed_at_hand().into_iter().map(String::from).collect())
 }
 
-/// Agents of the registry in the working directory.
+/// The agents of the registry in the working directory.
 pub(super) fn checked_out() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let usual = Path::new("registry");
@@ -52,17 +51,17 @@ pub(super) fn checked_out() -> ArgValueCandidates {
     })
 }
 
-/// Names of folders, but none that a shell could take for anything else than a word.
+/// Folder names as candidates. Names that are not valid ids are left out, since a shell could interpret them.
 fn words(names: Vec<String>) -> Vec<CompletionCandidate> {
     names.into_iter().filter(|name| AgentId::is_valid(name)).map(CompletionCandidate::new).collect()
 }
 
-/// Rules.
+/// The rules of `validate`.
 pub(super) fn rules() -> ArgValueCandidates {
     ArgValueCandidates::new(|| RULES.iter().map(|rule| with_help(rule.name, rule.summary)).collect())
 }
 
-/// Rules, and checks of agents.
+/// The rules of `validate` and the checks of agents.
 pub(super) fn explained() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let rules = RULES.iter().map(|rule| with_help(rule.name, rule.summary));
@@ -70,7 +69,7 @@ pub(super) fn explained() -> ArgValueCandidates {
     })
 }
 
-/// Platforms.
+/// The supported platforms.
 pub(super) fn platforms() -> ArgValueCandidates {
     ArgValueCandidates::new(|| Platform::ALL.iter().map(|platform| platform.as_str().into()).collect())
 }

@@ -1,4 +1,4 @@
-//! Errors of the library as failures of a command: exit code, code and remedy.
+//! Converts errors of the library into failures with an exit code, an error code and a remedy.
 
 use acp_registry::bump::TroublesError;
 use acp_registry::check::UnknownRule;

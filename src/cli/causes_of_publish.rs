@@ -1,4 +1,4 @@
-//! Errors of building, serving and publishing as failures of a command: exit code, code and remedy.
+//! Converts errors of building, serving and publishing into failures with an exit code, an error code and a remedy.
 
 use acp_registry::build::{self, KnowledgeError, Part, PlaceError};
 use acp_registry::site::SiteError;

@@ -1,4 +1,4 @@
-//! Asking the person which one is meant.
+//! Interactive choice between several items.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
 
@@ -11,23 +11,23 @@ use super::ui::Ui;
 /// The longest answer that is read, in bytes.
 const ANSWER_LIMIT: u64 = 1000;
 
-/// How often an answer that means nothing is asked again.
+/// How often the question is repeated after an invalid answer.
 const ATTEMPTS: usize = 3;
 
-/// Whether a person can be asked.
+/// Whether stdin and stderr are terminals, so that a question can be asked.
 pub(super) fn may_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Shows a numbered list on stderr, and reads the answer: a number of the list, or a name in full. The items must be
-/// printable, and begin the list of names, which may be longer. Returns the place of one name.
+/// Shows a numbered list on stderr and reads the answer: a number in the list, or a full name. Returns the index of the
+/// chosen name. `items` must be printable, and must correspond to the first names; there may be more names than items.
 pub(super) fn choose(question: &str, items: &[String], names: &[&str], ui: &Ui) -> Result<usize, Failure> {
     let list: String = items.iter().enumerate().map(|(at, item)| format!("  {}  {item}\n", at + 1)).collect();
     signals::run_and_forget(async {
         ui.show(&format!("{question}\n{list}"));
         for _ in 0..ATTEMPTS {
             ui.show(&format!("1 to {}, or a name: ", items.len()));
-            // Nothing can wake a thread that reads: when a signal ends the work, it is left behind.
+            // A blocking read cannot be cancelled: after a signal, its thread is abandoned.
             let answer = spawn_blocking(answer).await.map_err(Failure::unable)?.map_err(Failure::unable)?;
             let Some(answer) = answer else { break };
             if let Some(place) = place(answer.trim(), items.len(), names) {
@@ -38,14 +38,14 @@ pub(super) fn choose(question: &str, items: &[String], names: &[&str], ui: &Ui) 
     })?
 }
 
-/// One line of stdin; `None` at its end.
+/// Reads one line of stdin; `None` at end of file.
 fn answer() -> io::Result<Option<String>> {
     let mut answer = Vec::new();
     let read = io::stdin().lock().take(ANSWER_LIMIT).read_until(b'\n', &mut answer)?;
     Ok((read > 0).then(|| String::from_utf8_lossy(&answer).into_owned()))
 }
 
-/// What an answer means. A number is always one of the list: no name can take its place.
+/// Returns the index that an answer selects. A number in the list always means that item, even if a name is equal to it.
 fn place(answer: &str, numbers: usize, names: &[&str]) -> Option<usize> {
     match answer.parse::<usize>() {
         Ok(number) if (1..=numbers).contains(&number) => Some(number - 1),

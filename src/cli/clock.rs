@@ -1,4 +1,4 @@
-//! The time that is published.
+//! The time of publication.
 
 use std::env;
 
@@ -6,7 +6,7 @@ use acp_registry::timestamp::Timestamp;
 
 use super::exit::Failure;
 
-/// The time of this publication: what `SOURCE_DATE_EPOCH` says, so that a build can be repeated, or now.
+/// Returns the time of publication: `SOURCE_DATE_EPOCH` if set, for reproducible builds, otherwise the current time.
 pub(super) fn moment() -> Result<Timestamp, Failure> {
     let wrong =
         || Failure::usage("SOURCE_DATE_EPOCH is not a number of seconds since 1970").help("correct or unset it");

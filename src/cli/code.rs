@@ -1,17 +1,17 @@
-//! Stable names of what can go wrong, for programs: `error.code` in JSON documents.
+//! Stable names for kinds of failure: `error.code` in JSON documents.
 
-/// What kind of failure it is. `docs/scripts.md` lists the names; they never change their meaning.
+/// A kind of failure. `docs/scripts.md` lists the names. Their meaning never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Code {
-    /// Findings at deny level, or an agent that fails its check.
+    /// Findings at deny level, or an agent that failed its check.
     Findings,
-    /// A flag, an argument or a combination of them is wrong.
+    /// A flag or argument, or a combination of them, is invalid.
     Usage,
-    /// The index or the registry has no agent of this id.
+    /// The index or the registry has no agent with this id.
     UnknownAgent,
-    /// The agent has no such version, or none that can be had.
+    /// The agent has no such version, or the version is not available.
     UnknownVersion,
-    /// There is no rule of this name.
+    /// No rule has this name.
     UnknownRule,
     /// The agent is not installed.
     NotInstalled,
@@ -19,19 +19,19 @@ pub(super) enum Code {
     UnsupportedPlatform,
     /// The agent has no distribution of this kind.
     UnsupportedDistribution,
-    /// A configuration file is wrong.
+    /// A configuration file is invalid.
     InvalidConfiguration,
-    /// The folder holds no registry, or the registry cannot be read.
+    /// The directory is not a registry, or cannot be read.
     InvalidRegistry,
-    /// There is no index at its address, or it cannot be fetched.
+    /// The index does not exist at its URL or path, or could not be fetched.
     IndexUnavailable,
-    /// What the address holds is not an index.
+    /// The file at the URL or path is not an index.
     InvalidIndex,
-    /// Something has to be fetched, and `--offline` forbids it.
+    /// Data must be fetched, and `--offline` forbids it.
     Offline,
-    /// A program that is needed is not installed: Node.js, npm, uv, git, bubblewrap.
+    /// A required program is not installed: Node.js, npm, uv, git or bubblewrap.
     MissingRuntime,
-    /// The package does not exist, or not in this version.
+    /// The package, or the version of it, does not exist.
     PackageNotFound,
     /// The package manager or the download failed.
     InstallFailed,
@@ -41,26 +41,26 @@ pub(super) enum Code {
     Damaged,
     /// The agent is running.
     Running,
-    /// The network, the disk, or a program failed.
+    /// The network, the disk or a program failed.
     Failed,
-    /// Bytes do not have the digest that they should have.
+    /// A digest does not match the expected one.
     DigestMismatch,
-    /// An archive would write outside its directory, or is too large.
+    /// An archive writes outside its directory, or is too large.
     UnsafeArchive,
-    /// An archive does not hold the program that the manifest names.
+    /// An archive does not contain the program that the manifest names.
     CmdNotFound,
-    /// A version has other bytes, or less proof of them, than when it was installed.
+    /// The bytes of a version have changed since it was installed, or are verified by weaker evidence.
     Changed,
-    /// The lock file says otherwise.
+    /// The installation differs from the lock file.
     LockMismatch,
-    /// Refused because it is not safe.
+    /// The operation was refused because it is unsafe.
     Refused,
-    /// A signal stopped the work.
+    /// A signal interrupted the command.
     Interrupted,
 }
 
 impl Code {
-    /// Its name in documents.
+    /// Its name in JSON documents.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Findings => "findings",

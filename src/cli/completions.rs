@@ -1,4 +1,4 @@
-//! `acp-registry completions`, and the answers that the scripts ask for.
+//! `acp-registry completions`, and the answers to completion scripts.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use clap_complete::env::{Bash, EnvCompleter, Fish, Powershell, Zsh};
 use super::exit::{Exit, Failure};
 use super::ui::Ui;
 
-/// With it, a script says that it asks, and for which shell.
+/// The variable with which a completion script asks for candidates; its value is the shell.
 const VARIABLE: &str = "ACP_REGISTRY_COMPLETE";
 
 #[derive(Debug, clap::Args)]
@@ -44,7 +44,8 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Answers a script; `None` when none asks. Whatever goes wrong, nothing is printed, for a person is typing.
+/// Answers a completion script; `None` if the process was not started by one. Errors are not printed, since they would
+/// appear on the line that is being typed.
 pub(super) fn answer(command: fn() -> Command, arguments: &[OsString]) -> Option<ExitCode> {
     let engine = CompleteEnv::with_factory(command).var(VARIABLE).bin(PROGRAM).completer(PROGRAM);
     let directory = env::current_dir().ok();

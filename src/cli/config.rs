@@ -54,29 +54,29 @@ fn client() -> impl TypedValueParser<Value = &'static Client> {
     PossibleValuesParser::new(ids).try_map(|id| find(&id).ok_or("is not a client"))
 }
 
-/// What helps where settings cannot name a program itself.
+/// The help if settings cannot name the program itself.
 const INDIRECT: &str = "leave out --direct";
 
-/// What the settings start.
+/// What the printed settings start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// The installed program.
+    /// The program of the installed version.
     Program,
-    /// A package, by its runner.
+    /// A package, through its runner, such as `npx`.
     Package,
     /// `acp-registry run`.
     Run,
 }
 
-/// What the settings say, and of what.
+/// The contents of the settings, and the version they are for.
 struct Answer {
     launch: Launch,
     form: Form,
     version: Option<String>,
     installed: Option<store::Version>,
-    /// The index, where one could be read.
+    /// The index, if one could be read.
     index: Option<IndexOrigin>,
-    /// Whether it is installed, but not as it was.
+    /// Whether the version is installed but damaged.
     is_damaged: bool,
 }
 
@@ -132,7 +132,7 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
         Ok(index) => {
             let agent = match index.agent(id)? {
                 None if installed.is_none() => return Err(session::Error::unknown(id, &index).into()),
-                // The version must be one that can be had.
+                // The requested version must exist.
                 Some(agent) if named.version.is_some() && installed.is_none() => {
                     let offer = in_version(named, &index, session)?;
                     Some(Agent { version: offer.version, distribution: offer.distribution, ..agent })
@@ -141,7 +141,7 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
             };
             (agent, Some(IndexOrigin::of(&index)))
         }
-        // What is installed starts without an index; only its name is there.
+        // An installed version starts without the index; only the display name of the agent is unknown.
         Err(failure) if installed.is_some() => {
             session.ui().warning(&format!("{id} goes by its id, for its name is not known: {failure}"));
             (None, None)
@@ -170,7 +170,8 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
     Ok(Answer { launch, form, version, installed, index, is_damaged })
 }
 
-/// The path of this program, by the name in `PATH` where that leads here: what it is a link to may have a version in it.
+/// The path of this program. If the name in `PATH` leads to this program, that path is used, since the target of a link
+/// may contain a version.
 fn own_path() -> Result<String, Failure> {
     let real =
         env::current_exe().map_err(|error| Failure::unable(format!("the path of {PROGRAM} is unknown: {error}")))?;
@@ -195,7 +196,7 @@ fn of_program(id: &str, name: &str, version: &store::Version, session: &Session<
     Ok(Launch { id: id.to_owned(), name: name.to_owned(), program, args: launch.args, env: launch.env })
 }
 
-/// What a person should know who is about to use the settings.
+/// The notes to print with the settings.
 fn notes(args: &Args, answer: &Answer) -> Vec<String> {
     let (id, client) = (&args.agent.to_string(), args.client);
     let mut notes = Vec::new();

@@ -15,7 +15,7 @@ use super::network::settings;
 use super::signals;
 use super::ui::Ui;
 
-/// The index of a published tree.
+/// The file name of the index in a published tree.
 const INDEX: &str = "registry.json";
 
 #[derive(Debug, clap::Args)]
@@ -73,10 +73,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(Exit::Success)
 }
 
-/// What helps where there is nothing to compare.
+/// The help if a place has no index.
 const EXPECTED: &str = "name a published tree, which `acp-registry build` makes, or the file of an index";
 
-/// Reads the index at a place, which may be that of the tree around it.
+/// Reads the index at a place, which is an index or a published tree.
 fn read(place: &Place, allowed: &AllowedHosts) -> Result<Agents, Failure> {
     let bytes = match place {
         Place::Path(path) => from_path(path)?,

@@ -94,10 +94,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(if is_well(&checks, &agents) { Exit::Success } else { Exit::Findings })
 }
 
-/// Why agents were not repaired, by id.
+/// The agents that could not be repaired, and why.
 type Failed = BTreeMap<String, Failure>;
 
-/// Repairs what can be. What cannot is said, and looked at afterwards as everything else.
+/// Repairs the agents that need it. Failures are reported and returned; the agents are then checked like all others.
 fn fix(ids: &[AgentId], session: &Session<'_>) -> Result<Failed, Failure> {
     signals::run_with_threads(1, async {
         let (bars, mut failed) = (Installs::new(session.ui()), Failed::new());
@@ -135,7 +135,7 @@ fn not_repaired(id: &str, failure: &Failure, session: &Session<'_>) {
     session.ui().warning_of(&format!("{id} was not repaired"), failure);
 }
 
-/// Installs packages again that do not answer although nothing is known to be damaged, and starts them once more.
+/// Reinstalls packages that do not answer although no damage was found, and starts them once more.
 fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Result<Failed, Failure> {
     let mut failed = Failed::new();
     for agent in agents.iter_mut().filter(|agent| agent.may_miss_files()) {
@@ -158,7 +158,7 @@ fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Res
     Ok(failed)
 }
 
-/// What a variable says of a proxy.
+/// Checks the proxy that an environment variable names.
 fn proxy(name: &str, value: &str) -> Check {
     let (status, message, help) = if let Some(problem) = proxy_problem(name, value) {
         (Status::Error, problem, Some("correct or unset it".to_owned()))
@@ -169,12 +169,12 @@ fn proxy(name: &str, value: &str) -> Check {
     Check { name: "proxy", status, message, help }
 }
 
-/// The handshake with every agent, one after the other.
+/// Performs the handshake with every agent, one after the other.
 fn converse(args: &Args, agents: &mut [Examined], ui: &Ui) -> Result<(), Failure> {
     let environment = environment();
     let mut options = Options::new(env::temp_dir());
     options.timeout = args.timeout.unwrap_or(options.timeout);
-    // Before any child, and ended after all: what hides from its tree comes here.
+    // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
     let orphans = process::adopt_orphans();
     process::hide_from_agents();
     let (launcher, is_many) = (live::launcher(), agents.len() > 1);

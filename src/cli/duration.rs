@@ -1,11 +1,12 @@
-//! Lengths of time, as people write them.
+//! Parses durations in arguments.
 
 use std::time::Duration;
 
 /// The longest time limit.
 const LONGEST: Duration = Duration::from_hours(24);
 
-/// Reads a time limit, such as `60s`, `2m`, `1.5` or `90`: above 0, at most a day; a number alone is seconds.
+/// Parses a time limit, such as `60s`, `2m`, `1.5` or `90`. It must be positive and at most a day. A number without a
+/// unit is in seconds.
 pub(super) fn limit(text: &str) -> Result<Duration, String> {
     let seconds = text.strip_suffix('s').unwrap_or(text);
     let limit = match seconds.parse::<f64>() {
@@ -18,7 +19,7 @@ pub(super) fn limit(text: &str) -> Result<Duration, String> {
     Ok(limit)
 }
 
-/// Reads `3d`, `12h`, `90m` or `30s`; a number alone is seconds.
+/// Parses a duration, such as `3d`, `12h`, `90m` or `30s`. A number without a unit is in seconds.
 pub(super) fn parse(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

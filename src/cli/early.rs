@@ -1,12 +1,12 @@
-//! What is read from the arguments before they are parsed: flags of a command that are written before its name, as in
-//! `acp-registry --root DIR install ID`, and whether help and mistakes may have colours.
+//! Reads the arguments before clap parses them: for flags of a command that precede its name, as in `acp-registry --root
+//! DIR install ID`, and for the colours of help and usage errors.
 
 use std::env;
 use std::ffi::OsString;
 
 use clap::{ColorChoice, Command};
 
-/// Flags that may precede the command, and whether a value follows.
+/// Flags that may precede the command, and whether they take a value.
 const FLAGS: [(&str, bool); 9] = [
     ("--index", true),
     ("--root", true),
@@ -19,7 +19,7 @@ const FLAGS: [(&str, bool); 9] = [
     ("--json", false),
 ];
 
-/// Moves these flags behind the name of the command, which decides whether it knows them.
+/// Moves these flags after the name of the command. Whether the command accepts them is left to the parser.
 pub(super) fn behind_the_command(arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {
     let is_command = |word: &str| program.find_subcommand(word).is_some();
     let (mut before, mut moved) = (Vec::new(), Vec::new());
@@ -47,13 +47,13 @@ pub(super) fn behind_the_command(arguments: Vec<OsString>, program: &Command) ->
             moved.extend(words.next());
         }
     }
-    // Without a command, they stay where they were: the parser says what is missing.
+    // Without a command, the arguments stay as they are, and the parser reports the missing command.
     before.append(&mut moved);
     before.extend(words);
     before
 }
 
-/// Whether help and mistakes may have colours: `--color`, else the variables that turn them off.
+/// The colours of help and usage errors: `--color`, otherwise the environment variables that turn colours off.
 pub(super) fn color(arguments: &[OsString]) -> ColorChoice {
     let words = arguments.iter().map(|word| word.to_str().unwrap_or_default()).take_while(|word| *word != "--");
     let words: Vec<&str> = words.collect();
@@ -68,7 +68,7 @@ pub(super) fn color(arguments: &[OsString]) -> ColorChoice {
     }
 }
 
-/// Whether a global flag is followed by its value, which may read like the name of a command.
+/// Whether a global flag takes a value, which could be equal to the name of a command.
 fn takes_value(program: &Command, word: &str) -> bool {
     let flag = |long: &str| program.get_arguments().find(|argument| argument.get_long() == Some(long));
     word.strip_prefix("--").and_then(flag).is_some_and(|argument| argument.get_action().takes_values())

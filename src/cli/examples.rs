@@ -1,6 +1,6 @@
-//! Examples of each command, for its help and its manual page.
+//! Examples of each command, for the help and the manual pages.
 
-/// The command line, and what it does.
+/// For each command: the command lines, and what they do.
 const EXAMPLES: [(&str, &[(&str, &str)]); 29] = [
     (
         "init",
@@ -226,21 +226,21 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 29] = [
     ),
 ];
 
-/// What the examples begin with in the help.
+/// The heading of the examples in the help.
 const HEADING: &str = "Examples:\n";
 
-/// The examples of a command.
+/// Returns the examples of a command.
 pub(super) fn of(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
     EXAMPLES.iter().find(|(command, _)| *command == name).map(|(_, examples)| *examples)
 }
 
-/// The part of the help that has examples.
+/// Renders examples for the help.
 pub(super) fn shown(examples: &[(&str, &str)]) -> String {
     let lines: Vec<String> = examples.iter().map(|(line, about)| format!("  # {about}\n  {line}")).collect();
     format!("{HEADING}{}", lines.join("\n"))
 }
 
-/// The notes of a help text, which precede its examples.
+/// Returns the part of a help text before its examples.
 pub(super) fn notes_before(text: &str) -> &str {
     text.split(HEADING).next().unwrap_or_default().trim()
 }

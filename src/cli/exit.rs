@@ -1,4 +1,4 @@
-//! The exit codes of the command-line contract, and what failed.
+//! The exit codes of the command-line contract, and the failures that cause them.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -8,22 +8,22 @@ use acp_registry::text::quote;
 
 use super::code::Code;
 
-/// How the program ends.
+/// The exit status of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
-    /// Done; nothing at deny level.
+    /// Success, without findings at deny level.
     Success,
     /// Findings at deny level, or differences.
     Findings,
-    /// Wrong usage, an unknown name among the arguments, or a wrong configuration.
+    /// Invalid usage, an unknown name among the arguments, or an invalid configuration.
     Usage,
-    /// The work could not be done: network, disk, missing runtimes.
+    /// Failure of the network, the disk or a package manager, or a missing runtime.
     Unable,
-    /// Something is not what it should be, or not safe.
+    /// A digest does not match, or an operation is unsafe.
     Refused,
-    /// A program that took this one's place has ended with this code.
+    /// The exit code of another program that this one ran in its place.
     Of(u8),
-    /// A signal of this number has stopped the work.
+    /// Interrupted by the signal with this number.
     Interrupted(u8),
 }
 
@@ -36,7 +36,7 @@ impl Exit {
             Self::Unable => 3,
             Self::Refused => 4,
             Self::Of(code) => code,
-            // As shells count it.
+            // The convention of shells.
             Self::Interrupted(signal) => 128 + signal,
         }
     }
@@ -48,19 +48,19 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command did not do its work.
+/// Why a command failed.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) exit: Exit,
     code: Code,
     message: String,
-    /// The message for a place that names the agent already, where it is another one.
+    /// The message without the agent's id, if it differs: for lists whose lines begin with the id.
     without_id: Option<Box<str>>,
-    /// One thing to do.
+    /// One command or edit that may fix it.
     help: Option<String>,
-    /// Names that were probably meant, the nearest first.
+    /// Known names similar to the one given, the most similar first.
     suggestions: Vec<String>,
-    /// The versions that the package registry has instead, where it lacks that of the agent's package.
+    /// The versions that the package registry has, if it lacks the requested version of the agent's package.
     versions_instead: Option<Vec<String>>,
 }
 
@@ -86,81 +86,83 @@ impl Failure {
         Self::new(Exit::Interrupted(signal), Code::Interrupted, message)
     }
 
-    /// Names the kind of failure more precisely than its exit code does.
+    /// Sets an error code that is more precise than the exit code.
     pub(super) fn code(mut self, code: Code) -> Self {
         self.code = code;
         self
     }
 
-    /// Adds what to do about it.
+    /// Sets the help.
     pub(super) fn help(mut self, help: impl fmt::Display) -> Self {
         self.help = Some(help.to_string());
         self
     }
 
-    /// Adds what to do about it, where that is known.
+    /// Sets the help, if there is one.
     pub(super) fn help_if(mut self, help: Option<&str>) -> Self {
         self.help = help.map(ToOwned::to_owned).or(self.help);
         self
     }
 
-    /// Adds the message for a place that names the agent already.
+    /// Sets the message without the agent's id.
     pub(super) fn without_id(mut self, message: Option<String>) -> Self {
         self.without_id = message.map(String::into_boxed_str);
         self
     }
 
-    /// The message for a place that names the agent already.
+    /// Returns the message without the agent's id, for lines that begin with the id.
     pub(super) fn reason(&self) -> &str {
         self.without_id.as_deref().unwrap_or(&self.message)
     }
 
-    /// Adds the versions that the package registry has instead of the one of the agent's package.
+    /// Sets the versions that the package registry has.
     pub(super) fn versions_instead(mut self, versions: Option<Vec<String>>) -> Self {
         self.versions_instead = versions;
         self
     }
 
-    /// Adds what to do about it; where something is known already, as what to do instead.
+    /// Sets the help, or adds it as an alternative to the existing help.
     pub(super) fn or_help(&mut self, help: impl fmt::Display) {
         self.help = Some(self.help.take().map_or_else(|| help.to_string(), |known| format!("{known}; or {help}")));
     }
 
-    /// For a version that the person has named: like any other unknown name, it is wrong usage.
+    /// Reports a missing version that was requested by name as an unknown name, which is a usage error.
     pub(super) fn blame_named_version(&mut self) {
         if let Some(versions) = self.versions_instead.take() {
             (self.exit, self.code, self.suggestions) = (Exit::Usage, Code::UnknownVersion, versions);
         }
     }
 
-    /// Whether fetching or unpacking what was to be installed has failed, without anything that was refused.
+    /// Whether a package manager or a download failed, or the archive lacks the program. False if the installation was
+    /// refused.
     pub(super) fn is_of_installing(&self) -> bool {
         matches!(self.code, Code::InstallFailed | Code::CmdNotFound)
     }
 
-    /// Whether other bytes came than are wanted, so that the same version cannot be installed.
+    /// Whether the bytes differ from the expected ones, so that the version cannot be reinstalled.
     pub(super) fn is_of_other_bytes(&self) -> bool {
         matches!(self.code, Code::Changed | Code::DigestMismatch)
     }
 
-    /// Whether what was downloaded is not what it should be.
+    /// Whether a downloaded file has the wrong digest.
     pub(super) fn is_of_download(&self) -> bool {
         self.code == Code::DigestMismatch
     }
 
-    /// Adds the names that were probably meant, the nearest first.
+    /// Sets the suggested names, the most similar first.
     pub(super) fn suggest<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.suggestions = names.into_iter().map(ToOwned::to_owned).collect();
         self
     }
 
-    /// What to do about it, for people: the help, or the name that was probably meant.
+    /// Returns the advice for people: the help, or the most similar name.
     pub(super) fn advice(&self) -> Option<String> {
         let meant = || self.suggestions.first().map(|name| format!("did you mean {}?", quote(name)));
         self.help.clone().or_else(meant)
     }
 
-    /// The same failure of work with an agent in the person's own home, some of which is the person's.
+    /// Adapts the failure to work in the home directory of the user: on interruption, the message mentions programs that
+    /// the agent may have opened.
     pub(super) fn in_persons_home(mut self) -> Self {
         if matches!(self.exit, Exit::Interrupted(_)) {
             let left = "interrupted; the agent has been ended, but not what it has opened for you, such as a browser";
@@ -181,7 +183,7 @@ impl Failure {
         Self::new(Exit::Unable, Code::Failed, message)
     }
 
-    /// The `error` of a JSON document.
+    /// Returns the `error` member of a JSON document.
     pub(super) fn document(&self) -> Error {
         Error {
             code: self.code.as_str(),
@@ -192,12 +194,12 @@ impl Failure {
         }
     }
 
-    /// The same with the agent that it is about, for a list of `errors`.
+    /// Returns an element of `errors`: the failure with the id of its agent.
     pub(super) fn of_agent(&self, id: &str) -> AgentError {
         AgentError { error: self.document(), id: id.to_owned() }
     }
 
-    /// The one whose exit code counts.
+    /// Returns the failure that determines the exit code of the command.
     pub(super) fn worst<'a>(failures: impl IntoIterator<Item = &'a Self>) -> Option<&'a Self> {
         failures.into_iter().max_by_key(|failure| failure.exit.code())
     }

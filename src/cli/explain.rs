@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// A group has several explanations, of which one is to be named.
+/// The failure for an unknown name. If it is the name of a group, the help lists the rules of the group.
 fn unknown(name: &str) -> Failure {
     let group = name.trim_end_matches('*').trim_end_matches('/');
     if Level::ALL.iter().any(|level| name.split('/').next() == Some(level.as_str()))
@@ -78,7 +78,7 @@ fn check_as_markdown(check: &Check) -> String {
     )
 }
 
-/// A summary as the beginning of a text: with a capital, unless a file's name begins it.
+/// Turns a summary into a sentence: capitalized, unless it begins with a file name, which is put in backticks.
 fn sentence(summary: &str) -> String {
     let (first, rest) = summary.split_once(' ').unwrap_or((summary, ""));
     if first.contains('.') {

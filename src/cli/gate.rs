@@ -1,4 +1,4 @@
-//! Errors of work on a registry as failures of a command, with the flags and commands that help.
+//! Converts errors of work on a registry into failures, with the flags and commands that may fix them.
 
 use acp_registry::bump::SessionError;
 use acp_registry::propose::TargetError;
@@ -11,7 +11,7 @@ use super::code::Code;
 use super::exit::Failure;
 use super::remedy::{self, unwritable};
 
-/// How many ids a remedy names.
+/// The most ids that a remedy lists.
 const NAMED: usize = 10;
 
 impl From<Error> for Failure {
@@ -111,13 +111,13 @@ impl From<TargetError> for Failure {
     }
 }
 
-/// That one of these remotes is to be named.
+/// The help that asks to name one of these remotes.
 fn another_remote(names: &[String]) -> String {
     let names: Vec<String> = names.iter().take(NAMED).map(|name| quote(name)).collect();
     format!("name the remote on GitHub with --remote; there is {}", names.join(", "))
 }
 
-/// The agents of a registry that does not have the one that is wanted.
+/// The help for an unknown id: the agents that the registry has.
 fn what_there_is(ids: &[String]) -> String {
     let more = ids.len().saturating_sub(NAMED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };

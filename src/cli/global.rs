@@ -1,4 +1,4 @@
-//! Flags of every command, and what they stand for.
+//! The flags of all commands, and their values.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use super::code::Code;
 use super::exit::Failure;
 
-/// The heading of these flags in the help.
+/// The heading of the global flags in the help.
 const HEADING: &str = "Global options";
 
 /// Flags of every command.
@@ -115,7 +115,7 @@ impl Global {
         })
     }
 
-    /// The flags that name the same registry in a command for people, each after a space.
+    /// The flags that select this registry in another command, each preceded by a space.
     pub(super) fn registry_flags(&self) -> String {
         let named = [("--registry-dir", &self.registry_dir), ("--config", &self.config)];
         let flag =
@@ -127,7 +127,7 @@ impl Global {
         self.config_of(&self.registry_dir())
     }
 
-    /// The configuration of a registry that was named otherwise.
+    /// Reads the configuration of a registry that was not selected by `--registry-dir`.
     pub(super) fn config_of(&self, registry: &Path) -> Result<Config, Failure> {
         if let Some(path) = &self.config {
             return Ok(Config::read(path)?);
@@ -142,7 +142,7 @@ impl Global {
         }
     }
 
-    /// The flags by which another process may speak to the same hosts.
+    /// The flags that let another process connect to the same hosts.
     pub(super) fn network_flags(&self) -> Vec<String> {
         self.allow_host.iter().flat_map(|host| ["--allow-host".to_owned(), host.clone()]).collect()
     }
@@ -152,7 +152,7 @@ impl Global {
     }
 }
 
-/// The levels that a configuration sets, those of single agents last.
+/// The rule levels of a configuration. Levels for single agents come last.
 pub(super) fn configured_levels(config: &Config) -> Result<Levels, Failure> {
     Levels::configured(config).map_err(|error| {
         let failure = Failure::usage(format!("in the configuration: {error}"));

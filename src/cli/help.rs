@@ -1,14 +1,14 @@
-//! What help shows: commands by role, examples, exit codes, and only the flags that have an effect.
+//! The layout of help: commands grouped by role, examples, exit codes, and only the flags that have an effect.
 
 use acp_registry::report::Look;
 use clap::{Arg, Command, Id};
 
 use super::examples;
 
-/// The columns that help takes at most, and where there is no terminal.
+/// The largest width of help, in columns; also used without a terminal.
 const WIDTH: usize = 100;
 
-/// Commands by the role of the people who run them, in the order of the help.
+/// Commands grouped by role, in the order of the help.
 const ROLES: [(&str, &[&str]); 4] = [
     (
         "Use agents",
@@ -22,20 +22,20 @@ const ROLES: [(&str, &[&str]); 4] = [
     ("Set up the shell", &["completions"]),
 ];
 
-/// Flags that every command accepts, and the commands for which they mean something.
+/// Global flags that have an effect on some commands only, with these commands.
 const OF_REGISTRIES: [(&str, &[&str]); 2] = [
     ("registry_dir", &["new", "validate", "build", "serve", "verify", "bump", "publish", "report"]),
     ("config", &["new", "validate", "build", "serve", "verify", "bump"]),
 ];
 
-/// Flags that commands accept because all do, and the commands for which they mean nothing.
+/// Shared flags, with the commands that they have no effect on.
 const IDLE: [(&str, &[&str]); 8] = [
     (
         "allow_host",
         &["rules", "explain", "completions", "which", "gc", "uninstall", "probe", "init", "report", "login", "logout"],
     ),
     ("index", &READ_NO_INDEX),
-    // `doctor --fix` fetches what is damaged.
+    // `doctor` is not listed, since `doctor --fix` may download.
     ("offline", &["which", "uninstall", "gc", "login", "logout"]),
     ("refresh", &READ_NO_INDEX),
     ("platform", &READ_NO_INDEX),
@@ -44,10 +44,10 @@ const IDLE: [(&str, &[&str]); 8] = [
     ("trust_root", &["list", "search", "info", "resolve", "uninstall", "gc"]),
 ];
 
-/// Commands that look at what is installed and read no index.
+/// Commands that read the installed agents, and no index.
 const READ_NO_INDEX: [&str; 6] = ["which", "uninstall", "gc", "doctor", "login", "logout"];
 
-/// Words of other package managers, and the command that does that here.
+/// Command names of other package managers, with the equivalent command.
 const OTHER_WORDS: [(&str, &str); 12] = [
     ("remove", "uninstall"),
     ("delete", "uninstall"),
@@ -63,17 +63,17 @@ const OTHER_WORDS: [(&str, &str); 12] = [
     ("prune", "gc"),
 ];
 
-/// The command that is meant by a word of another package manager.
+/// Returns the command equivalent to a command name of another package manager.
 pub(super) fn other_word(word: &str) -> Option<&'static str> {
     OTHER_WORDS.iter().find(|(other, _)| *other == word).map(|(_, command)| *command)
 }
 
-/// The commands of the role that a command belongs to, itself included.
+/// Returns the commands with the same role as `name`, including `name`.
 pub(super) fn of_same_role(name: &str) -> &'static [&'static str] {
     ROLES.iter().find(|(_, names)| names.contains(&name)).map(|(_, names)| *names).unwrap_or_default()
 }
 
-/// The exit codes of the program, and what they mean.
+/// The exit codes of the program, with their meaning.
 pub(super) const EXIT_CODES: [(&str, &str); 7] = [
     ("0", "done; no errors"),
     (
@@ -89,7 +89,7 @@ pub(super) const EXIT_CODES: [(&str, &str); 7] = [
 ];
 
 /// Adds roles, examples and exit codes to the help of the program, and hides flags where they have no effect. The short
-/// help of a command has no flags of all commands.
+/// help of a command omits the global flags.
 pub(super) fn shape(program: Command) -> Command {
     let look = look();
     let template = format!(
@@ -107,7 +107,8 @@ pub(super) fn shape(program: Command) -> Command {
     })
 }
 
-/// The flags of all commands as a command has them: an argument of its own keeps the one of all commands away.
+/// The global flags, hidden where they have no effect on the command `name`. As the command's own arguments, they replace
+/// the ones that clap would propagate.
 fn of_command(flags: &[Arg], name: &str) -> Vec<Arg> {
     let of = |flag: &Arg| flag.clone().hide(!has_effect(flag.get_id().as_str(), name)).hide_short_help(true);
     flags.iter().map(of).collect()
@@ -127,7 +128,7 @@ fn shape_command(command: Command, name: &str, flags: &[Arg]) -> Command {
     command
 }
 
-/// Adds examples to both forms of help, and notes to the long one only.
+/// Adds examples to the short and the long help, and notes to the long help only.
 fn with_examples(command: Command, name: &str, line: &str) -> Command {
     let Some(examples) = examples::of(name) else { return command };
     let note = command.get_after_help().map_or_else(String::new, |note| format!("{note}\n\n"));
@@ -136,7 +137,7 @@ fn with_examples(command: Command, name: &str, line: &str) -> Command {
     command.after_help(format!("{examples}\n\n{more}")).after_long_help(note + &examples)
 }
 
-/// How help is laid out: like the parser does it, with colours, which it removes where there should be none.
+/// The width and colours of help. clap computes the width in the same way, and removes the colours if they are off.
 fn look() -> Look {
     let terminal = terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| usize::from(columns));
     let named = || std::env::var("COLUMNS").ok()?.parse().ok();

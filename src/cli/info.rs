@@ -17,7 +17,7 @@ use super::resolve::in_version;
 use super::signals;
 use super::ui::Ui;
 
-/// Where values begin, in columns.
+/// Column at which values begin.
 const VALUES: usize = 15;
 
 #[derive(Debug, clap::Args)]
@@ -80,14 +80,14 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(Exit::Success)
 }
 
-/// Where a version that was named is known from, for people and programs.
+/// The source of a requested version, for people and for the JSON document.
 fn known_from(offer: &Offer, agent: &Agent) -> &'static str {
     match offer.origin {
         Origin::Installed => "installed",
         Origin::Lock => "lock",
         Origin::Preview => "preview",
         Origin::Index if offer.version == agent.version => "index",
-        // Whether the package registry has it, is seen when it is installed.
+        // Only the installation shows whether the package registry has the version.
         Origin::Index => "package",
     }
 }

@@ -51,14 +51,14 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     } else {
         scaffold::lay_out(&args.directory, program.as_ref(), args.pages.as_ref())?
     };
-    // What is left to do is read from the files.
+    // The remaining steps are derived from the written files.
     let left = if args.dry_run { Vec::new() } else { layout.left_to_do(&args.directory, args.pages.as_ref()) };
     let report = InitReport { directory: &args.directory, layout: &layout, left: &left, is_dry_run: args.dry_run };
     ui.result(&if args.format.is_json() { report.document().to_text() } else { report.human(ui.look()) })?;
     Ok(Exit::Success)
 }
 
-/// Whether a tag is one that the workflows take; `install.sh` decides the same.
+/// Whether workflows accept a tag. `install.sh` applies the same rule.
 fn is_tag(tag: &str) -> bool {
     let rest = tag.strip_prefix('v').unwrap_or_default();
     !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b".+-".contains(&b))

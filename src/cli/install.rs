@@ -29,7 +29,7 @@ use super::resolve::plan;
 use super::signals;
 use super::ui::Ui;
 
-/// How many agents are installed at once.
+/// The most agents that are installed at once.
 const JOBS: usize = 4;
 
 #[derive(Debug, clap::Args)]
@@ -76,17 +76,17 @@ pub(super) struct Args {
     pub(super) format: FormatArgs,
 }
 
-/// The result of a task.
+/// The result for one agent.
 pub(super) struct Outcome {
     pub(super) id: AgentId,
     pub(super) done: Result<Done, Failure>,
-    /// Whether it stays at its version from now on.
+    /// Whether the agent was pinned by this installation.
     is_pinned: bool,
 }
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::with_packages(&args.place, args.packages, global.allowed_hosts()?, ui)?;
-    // Before any child, and ended after all: what hides from its tree comes here.
+    // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
     let orphans = if args.no_check || args.dry_run { None } else { process::adopt_orphans() };
     let mut work = signals::run_with_threads(JOBS, async {
         if args.locked {
@@ -118,7 +118,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if let (Ok(Ok(Work::Done(results, _))), false) = (&mut work, args.no_check) {
         answer::ask_all(results, &session)?;
     }
-    // The number of hidden processes is of no use here.
+    // How many processes had detached from their tree is not reported here.
     let _ = orphans.map(Orphans::end);
     let (results, index) = match work?? {
         Work::Planned(plans, index) => return show_plans(&plans, index, &session, args.format.is_json()),
@@ -135,9 +135,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(exit)
 }
 
-/// How far an installation went, with the index that it was planned from.
+/// The result of the command, with the index that the plans were made from.
 enum Work {
-    /// It was only planned.
+    /// A dry run.
     Planned(Vec<Plan>, Option<IndexOrigin>),
     Done(Vec<Outcome>, Option<IndexOrigin>),
 }
@@ -146,7 +146,7 @@ fn plans(tasks: &[Request]) -> Vec<Plan> {
     tasks.iter().map(|task| task.plan.clone()).collect()
 }
 
-/// Says what would be installed.
+/// Shows what would be installed.
 fn show_plans(
     plans: &[Plan],
     index: Option<IndexOrigin>,
@@ -169,8 +169,8 @@ fn show_plans(
     Ok(Exit::Success)
 }
 
-/// Names the package where the archive of an agent could not be installed, and tells a version that the person has named
-/// from one of the index.
+/// Adds the agent's package as an alternative, if the installation of its archive failed. A missing version is a usage
+/// error if it was requested by name, unlike one that the index names.
 pub(super) fn explain(failure: &mut Failure, plan: &Plan, named: &Named, index: &Index, command: &str) {
     if named.version.is_some() {
         failure.blame_named_version();
@@ -188,7 +188,7 @@ pub(super) fn explain(failure: &mut Failure, plan: &Plan, named: &Named, index: 
     }
 }
 
-/// Everything is planned before anything is installed: a wrong name costs nothing.
+/// Plans all agents before any is installed, so that an invalid name has no effect.
 fn tasks(args: &Args, index: &Index, session: &Session<'_>) -> Result<Vec<Request>, Failure> {
     let mut tasks: Vec<Request> = Vec::new();
     for named in &args.agents {
@@ -198,7 +198,7 @@ fn tasks(args: &Args, index: &Index, session: &Session<'_>) -> Result<Vec<Reques
         let mut named = named.clone();
         let mut pin = match &named.version {
             Some(_) => Pin::Set,
-            // Asking for the newest version is asking to leave the one that was kept.
+            // `ID@latest` removes the pin.
             None if named.is_latest => Pin::Clear,
             None => Pin::Keep,
         };
@@ -223,7 +223,7 @@ fn is_done(results: &[Outcome], id: &str) -> bool {
     results.iter().any(|outcome| outcome.id == *id && outcome.done.is_ok())
 }
 
-/// Installs everything, some at once; one that fails never stops the others.
+/// Installs all agents, several at once. The failure of one does not stop the others.
 pub(super) async fn install_all(session: &Session<'_>, tasks: Vec<Request>) -> Vec<Outcome> {
     let bars = Installs::new(session.ui());
     let (total, count) = (tasks.len(), AtomicUsize::new(0));
@@ -242,7 +242,7 @@ pub(super) async fn install_all(session: &Session<'_>, tasks: Vec<Request>) -> V
     stream::iter(work).buffered(JOBS).collect().await
 }
 
-/// Installs what is requested, with a progress display.
+/// Installs one agent, and displays the progress.
 pub(super) async fn install_one(session: &Session<'_>, request: &Request, bars: &Installs) -> Result<Done, Failure> {
     let bar = bars.start(&request.plan.id, &request.plan.version);
     let on_event = |event: Event<'_>| match event {
@@ -251,7 +251,7 @@ pub(super) async fn install_one(session: &Session<'_>, request: &Request, bars: 
     };
     session.install(request, &on_event).await.map_err(|error| {
         let mut failure = Failure::from(error);
-        // Of what is there and damaged, nothing else comes back.
+        // The damaged version on disk would fail in the same way; it must be removed first.
         if failure.is_of_download() && session.store.holds(&request.plan) {
             let id = quote(&request.plan.id);
             failure.or_help(format!("remove it with `acp-registry uninstall {}`", id.trim_matches('`')));
@@ -298,7 +298,7 @@ fn report(
     Ok(exit)
 }
 
-/// What may keep an agent from working that was just installed.
+/// Warns about conditions that may keep a newly installed agent from working.
 fn warn(done: &Done, is_checked: bool, ui: &Ui) {
     let receipt = &done.version.receipt;
     let id = &receipt.id;
@@ -316,7 +316,7 @@ fn warn(done: &Done, is_checked: bool, ui: &Ui) {
     }
 }
 
-/// What has happened, for people.
+/// Describes the result, for people.
 pub(super) fn line(done: &Done) -> String {
     let receipt = &done.version.receipt;
     let (id, version) = (&receipt.id, &receipt.version);

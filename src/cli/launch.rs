@@ -1,4 +1,4 @@
-//! How an agent is started, for programs and for people.
+//! Describes how agents are started, for people and for JSON documents.
 
 use acp_registry::index::Index;
 use acp_registry::report::documents::Launch;
@@ -8,12 +8,12 @@ use acp_registry::store::{self, Version};
 
 use super::exit::Failure;
 
-/// How an installed version is started.
+/// Describes how an installed version is started.
 pub(super) fn installed(version: &Version, session: &Session) -> Result<Launch, Failure> {
     Ok(Launch::of_version(version, session.launch(version)?))
 }
 
-/// How the version of a plan is started, or would be once it is installed.
+/// Describes how the version of a plan is started, or would be if it were installed.
 pub(super) fn planned(plan: &Plan, session: &Session) -> Result<Launch, Failure> {
     let store = &session.store;
     store.refuse_changed(plan)?;
@@ -24,13 +24,13 @@ pub(super) fn planned(plan: &Plan, session: &Session) -> Result<Launch, Failure>
     Ok(Launch::of_plan(plan, store))
 }
 
-/// How old the index is, for people; a clock that has gone back makes it new.
+/// The age of the index, for people. If the clock was set back, the age is zero.
 pub(super) fn age(index: &Index) -> Option<String> {
     let age = acp_registry::report::age(index.origin.fetched_at?.elapsed().unwrap_or_default());
     Some(if index.origin.is_stale { format!("{age}, and there may be a newer one") } else { age })
 }
 
-/// A command line for people to read, and to paste into a shell.
+/// A command line that can be read, and pasted into a shell.
 pub(super) fn command_line(launch: &store::Launch) -> String {
     let variables = launch.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
     let words = [launch.program.to_string_lossy().into_owned()].into_iter().chain(launch.args.iter().cloned());

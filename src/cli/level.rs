@@ -1,4 +1,4 @@
-//! How far agents are examined, as flags.
+//! The flags that set the level of examination.
 
 use acp_registry::examination::{Demand, Level};
 use clap::ValueEnum;
@@ -38,10 +38,11 @@ impl From<LevelName> for Level {
 }
 
 impl LevelArgs {
-    /// What is wanted. `configured` is what the registry requires where no flag says otherwise.
+    /// Returns the requested examination. `configured` is the level that the registry requires unless a flag sets another
+    /// one.
     ///
     /// # Errors
-    /// [`Failure`] where nothing may be sent after `initialize`.
+    /// Returns [`Failure`] if an examination is requested and `is_quiet` forbids messages after `initialize`.
     pub(super) fn demand(&self, configured: Option<Level>, is_quiet: bool) -> Result<Demand, Failure> {
         let require = self.require.map(Level::from).or(configured);
         let demand = Demand::new(self.level.map(Level::from), require);

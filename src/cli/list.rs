@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let index = signals::run(session.index_with_notes())??;
     let found: Vec<&Entry> = index.entries().collect();
     show("list", &found, &index, &installed, args.format.is_json(), ui)?;
-    // The process ends: giving back a large index piece by piece takes its time.
+    // The process is about to exit: freeing a large index takes time.
     std::mem::forget(index);
     Ok(Exit::Success)
 }
@@ -70,14 +70,14 @@ pub(super) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
     let index = signals::run(session.index())??;
     let query = Query::new(args.query.iter().map(String::as_str));
     let mut found: Vec<(u32, &Entry)> = index.entries().filter_map(|entry| Some((query.rank(entry)?, entry))).collect();
-    // What fits equally well stays in the order of the index.
+    // The sort is stable: equally good matches keep the order of the index.
     found.sort_by_key(|(rank, _)| Reverse(*rank));
     let found: Vec<&Entry> = found.into_iter().map(|(_, entry)| entry).collect();
     show("search", &found, &index, &installed, args.format.is_json(), ui)?;
     Ok(Exit::Success)
 }
 
-/// Installed agents by id, and what is wrong with those that cannot be read.
+/// The installed agents, and the failures of those that cannot be read.
 type Agents = (BTreeMap<AgentId, Agent>, BTreeMap<AgentId, Failure>);
 
 pub(super) fn agents(store: &Store) -> Result<Agents, Failure> {
@@ -147,7 +147,7 @@ fn show(
     let header = ["id", "version", "installed", "by", "description"];
     let look = ui.look();
     let mut text = table(&Columns { last: Last::Beginning, paint: &paint, ..Columns::plain(&header) }, &rows, look);
-    // A pipe gets rows only.
+    // The summary is for terminals; a pipe gets only rows.
     if let (Some(_), Some(age)) = (look.width, launch::age(index)) {
         let count = plural(rows.len(), "agent");
         text.push_str(&format!("\n{}", look.wrap(&format!("{count}; the index is {age}"), 0)));
@@ -155,7 +155,7 @@ fn show(
     ui.result(&text)
 }
 
-/// The first sentence of a description. A terminal that is too narrow for it shows its start.
+/// The first sentence of a description, without its full stop.
 fn first_sentence(text: &str) -> &str {
     let sentence = text.find(". ").map_or(text, |at| &text[..at]);
     sentence.trim_end().trim_end_matches('.')

@@ -1,4 +1,4 @@
-//! Installing and starting agents, as `verify` does, and `validate --handshake`.
+//! Installs and starts agents, for `verify` and `validate --handshake`.
 
 use std::cell::Cell;
 use std::env;
@@ -56,7 +56,7 @@ pub(super) struct LiveArgs {
 }
 
 impl LiveArgs {
-    /// Whether any of the flags was given.
+    /// Whether any of these flags was given.
     pub(super) fn is_set(&self) -> bool {
         self.jobs.is_some()
             || self.timeout.is_some()
@@ -65,31 +65,31 @@ impl LiveArgs {
             || self.allow_build
     }
 
-    /// Whether agents are kept from the host's files and processes.
+    /// Whether agents run in a sandbox.
     pub(super) fn has_sandbox(&self) -> bool {
         self.sandbox.is_some()
     }
 
-    /// Whether it was said how long an agent may take to answer.
+    /// Whether a time limit for the answer was given.
     pub(super) fn has_timeout(&self) -> bool {
         self.timeout.is_some()
     }
 }
 
-/// What else is wanted of a run.
+/// Settings of a run that do not come from these flags.
 #[derive(Clone, Copy)]
 pub(super) struct Settings<'a> {
     pub(super) allowed: &'a AllowedHosts,
     pub(super) limits: Limits,
-    /// Whether anything is sent after `initialize`.
+    /// Whether messages are sent after `initialize`.
     pub(super) probes: bool,
     pub(super) use_cache: bool,
-    /// How far agents are examined after the handshake.
+    /// The level of examination after the handshake.
     pub(super) demand: Demand,
 }
 
-/// Does a job, with a progress display, and says on stderr what is left of it. `finished` is handed each row as soon as it is
-/// known.
+/// Runs a job with a progress display. Warns about temporary directories that could not be removed, and about processes
+/// that had left their tree. `finished` is called with each row as soon as it is complete.
 pub(super) fn run(
     args: &LiveArgs,
     settings: Settings<'_>,
@@ -121,19 +121,19 @@ pub(super) fn run(
     Ok(result)
 }
 
-/// Runs work that starts agents, and says how many processes had hidden, which were ended as well.
+/// Runs work that starts agents. Also returns how many processes had left their tree; these were killed.
 pub(super) fn beside_agents<T>(
     jobs: usize,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> (Result<T, Failure>, usize) {
-    // Before any child, and ended after all: what hides from its tree comes here.
+    // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
     let orphans = process::adopt_orphans();
     let done = signals::run_with_threads(jobs, work);
     let hidden = orphans.map_or(0, Orphans::end);
     (done.and_then(|done| done), hidden)
 }
 
-/// Tells of each agent as it is finished, where no progress is displayed.
+/// Prints a line for each finished agent, for use without a progress display.
 pub(super) fn steps(total: usize, ui: &Ui) -> impl Fn(&Row) {
     let count = Cell::new(0);
     move |row| {
@@ -142,7 +142,7 @@ pub(super) fn steps(total: usize, ui: &Ui) -> impl Fn(&Row) {
     }
 }
 
-/// A verifier as the flags want it.
+/// Creates a verifier from the flags.
 pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier, Failure> {
     let Settings { allowed, limits, probes, use_cache, demand } = settings;
     let mut network = network::settings(allowed)?;
@@ -171,7 +171,7 @@ pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
     Ok(Verifier::new(machine, manner))
 }
 
-/// What keeps agents apart by these flags.
+/// The isolation that the flags select.
 pub(super) fn isolation(sandbox: Option<SandboxKind>, network: Option<NetworkKind>) -> Isolation {
     match (sandbox, network) {
         (None, _) => Isolation::OwnUser { place: None },
@@ -180,7 +180,7 @@ pub(super) fn isolation(sandbox: Option<SandboxKind>, network: Option<NetworkKin
     }
 }
 
-/// This program, which starts others under limits.
+/// The path of this program, which starts agents under resource limits.
 pub(super) fn launcher() -> Option<PathBuf> {
     env::current_exe().ok()
 }

@@ -15,7 +15,7 @@ use super::exit::Failure;
 use super::place::{Session, host};
 use super::resolve::in_version;
 
-/// What the lock file wants installed: the named agents, or all of its own.
+/// Plans the installation of the named agents from the lock file, or of all its agents if none is named.
 pub(super) fn tasks(
     path: &Path,
     named: &[Named],
@@ -62,7 +62,7 @@ pub(super) fn tasks(
     Ok(tasks)
 }
 
-/// Writes what is installed now to the lock file, beside what else it has.
+/// Records the installed versions in the lock file. Its other entries are kept.
 pub(super) async fn write(
     path: &Path,
     plans: impl Iterator<Item = &Plan>,

@@ -1,4 +1,4 @@
-//! `ACP_REGISTRY_LOG`: what the library does, for those who look for a fault.
+//! The log of the library, for debugging: `ACP_REGISTRY_LOG`.
 
 use std::env;
 
@@ -9,8 +9,8 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::ui::Ui;
 
-/// Writes what this program logs to stderr, if `ACP_REGISTRY_LOG` has a filter such as `debug`. Libraries below it are never
-/// logged: some would show secrets.
+/// Logs to stderr if `ACP_REGISTRY_LOG` holds a filter such as `debug`. Dependencies are not logged, since some would log
+/// secrets.
 pub(super) fn start(ui: &Ui) {
     let Ok(filter) = env::var("ACP_REGISTRY_LOG") else { return };
     let filter = match filter.parse::<Targets>() {
@@ -19,6 +19,6 @@ pub(super) fn start(ui: &Ui) {
     };
     let own = filter_fn(|metadata| metadata.target().starts_with("acp_registry"));
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
-    // Fails only when there is a log already.
+    // Fails only if a log is already installed.
     let _ = tracing_subscriber::registry().with(layer.with_filter(filter).with_filter(own)).try_init();
 }

@@ -21,7 +21,7 @@ use super::signing::{Step, Work};
 use super::ui::Ui;
 use super::versions;
 
-/// How many methods are shown and named.
+/// The most methods that are shown.
 pub(super) const METHODS: usize = 20;
 
 #[derive(Debug, clap::Args)]
@@ -112,7 +112,7 @@ fn sign_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure
     tell("logout", &attempt, args.format.is_json(), ui)
 }
 
-/// Methods by their names, printable.
+/// Lists methods by id. Printable.
 pub(super) fn list(methods: &[AuthMethod]) -> String {
     let names: Vec<String> =
         methods.iter().take(METHODS).map(|method| format!("{} ({})", quote(&method.id), kind(method))).collect();
@@ -128,7 +128,7 @@ fn kind(method: &AuthMethod) -> String {
     quote(&method.kind).trim_matches('`').to_owned()
 }
 
-/// There are several methods, and no terminal to ask on.
+/// Reports that a method must be chosen, if there is no terminal to ask on.
 fn several(id: &str, methods: &[AuthMethod], is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
     let message = format!("{} can be signed in to in several ways: {}", quote(id), list(methods));
     let names = methods.iter().take(METHODS).map(|method| method.id.as_str());

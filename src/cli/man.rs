@@ -23,7 +23,7 @@ pub(super) struct Args {
     markdown: bool,
 }
 
-/// Writes a page for the program and one for each command.
+/// Writes one page for the program and one per command.
 pub(super) fn run(args: &Args, command: Command, ui: &Ui) -> Result<Exit, Failure> {
     fs::create_dir_all(&args.out).map_err(PathError::at(&args.out))?;
     let mut command = command.disable_help_subcommand(true).after_help(None::<&str>).after_long_help(None::<&str>);
@@ -40,9 +40,9 @@ pub(super) fn run(args: &Args, command: Command, ui: &Ui) -> Result<Exit, Failur
     Ok(Exit::Success)
 }
 
-/// Writes a page of Markdown for each command, and their list.
+/// Writes one page of Markdown per command, and their index.
 fn markdown(out: &Path, program: &Command, ui: &Ui) -> Result<Exit, Failure> {
-    // The whole command line, which `Command::build` has put together.
+    // The full command line, which `Command::build` has computed.
     let name = |command: &Command| command.get_bin_name().unwrap_or(command.get_name()).to_owned();
     let commands = &with_subcommands(program)[1..];
     let write = |file: &str, text: String| {
@@ -58,7 +58,7 @@ fn markdown(out: &Path, program: &Command, ui: &Ui) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// A command, those below it, and those below these.
+/// Returns a command and all its subcommands, recursively. Hidden ones are left out.
 fn with_subcommands(command: &Command) -> Vec<&Command> {
     let below = command.get_subcommands().filter(|command| !command.is_hide_set());
     std::iter::once(command).chain(below.flat_map(with_subcommands)).collect()

@@ -1,4 +1,4 @@
-//! Mistakes in the arguments, as the parser reports them: as text, as a JSON document, or as an event.
+//! Reports usage errors of the parser: as text, as a JSON document, or as an event.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -12,14 +12,14 @@ use super::exit::{Exit, Failure};
 use super::help;
 use super::ui;
 
-/// Answers what the parser returned instead of arguments: help, the version, or a mistake.
+/// Handles the error that clap returns for invalid arguments, `--help` and `--version`.
 pub(super) fn answer(error: &clap::Error, arguments: &[OsString], program: &Command) -> ExitCode {
     if !error.use_stderr() {
-        // clap escapes nothing, but what it quotes is what the caller has typed.
+        // clap does not escape what it quotes, but these are the caller's own arguments.
         let _ = error.print();
         return Exit::Success.into();
     }
-    // What follows `--` is for another program.
+    // Arguments after `--` belong to another program.
     let words = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).take_while(|word| *word != "--");
     let words: Vec<&str> = words.collect();
     let command = words.iter().find_map(|word| program.find_subcommand(word)).map(Command::get_name);
@@ -30,7 +30,7 @@ pub(super) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
     if has_value(&words, "--progress", "json") {
         ui::send_event(&Event::Failed(failure.document()));
     } else if let Some(command) = meant(error) {
-        // What clap finds similar to a word of another package manager is not what is meant.
+        // clap's suggestions for the command names of other package managers would mislead.
         ui::write_stderr(&format!("error: {failure}\nhelp: the command is `acp-registry {command}`\n"));
     } else {
         let _ = error.print();
@@ -43,7 +43,7 @@ fn has_value(words: &[&str], flag: &str, value: &str) -> bool {
         || words.iter().any(|word| word.strip_prefix(flag).and_then(|rest| rest.strip_prefix('=')) == Some(value))
 }
 
-/// The command that is meant by a word of another package manager.
+/// The command equivalent to a command name of another package manager, if one was given.
 fn meant(error: &clap::Error) -> Option<&'static str> {
     match error.get(ContextKind::InvalidSubcommand)? {
         ContextValue::String(name) => help::other_word(name),
@@ -51,7 +51,7 @@ fn meant(error: &clap::Error) -> Option<&'static str> {
     }
 }
 
-/// The mistake as the failures of commands are reported.
+/// Converts the error into a failure, like those of commands.
 fn failure(error: &clap::Error, command: Option<&str>) -> Failure {
     let of_command = command.map_or_else(String::new, |command| format!(" {command}"));
     let more = format!("run `acp-registry{of_command} --help`");
@@ -68,14 +68,14 @@ fn failure(error: &clap::Error, command: Option<&str>) -> Failure {
     let suggestions = suggestions(error);
     let failure = Failure::usage(printable(&message));
     match tip {
-        // The name that was probably meant is the help.
+        // The suggested name replaces the help.
         _ if !suggestions.is_empty() => failure.suggest(suggestions),
         Some(tip) => failure.help(printable(&tip)),
         None => failure.help(more),
     }
 }
 
-/// Names that are similar to the one that is wrong, the nearest first: the parser has it last.
+/// Names similar to the wrong one, the most similar first. clap lists them in the opposite order.
 fn suggestions(error: &clap::Error) -> Vec<&str> {
     let kinds = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
     let names = kinds.into_iter().filter_map(|kind| error.get(kind)).flat_map(|value| match value {
@@ -88,15 +88,15 @@ fn suggestions(error: &clap::Error) -> Vec<&str> {
     names
 }
 
-/// The parts of the parser's text.
+/// The parts of clap's message.
 struct Said {
-    /// What is wrong, on one line.
+    /// The error, on one line.
     message: String,
-    /// What it says helps.
+    /// The tip, if there is one.
     tip: Option<String>,
 }
 
-/// Takes the parser's text apart: what is wrong, a list below it, tips, the usage and where to read more.
+/// Splits clap's message, which consists of the error, a list below it, tips, the usage and a pointer to `--help`.
 fn said(text: &str) -> Said {
     let body = text.strip_prefix("error: ").unwrap_or(text);
     let is_end = |paragraph: &str| paragraph.starts_with("Usage:") || paragraph.starts_with("For more information");
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// What the caller has typed is named, with how it is written instead.
+    /// The message quotes the value as typed, and the help shows the expected form.
     #[test]
     fn a_value_that_cannot_be_read_has_its_form_as_help() {
         for (line, forms) in [
@@ -190,7 +190,7 @@ mod tests {
             for value in ["../x", "https://h.example/x", "x y", "-x", ""] {
                 let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
                 let words = words.into_iter().map(|word| if word == "@" { value.to_owned() } else { word });
-                // As a word of its own, a value that begins with a hyphen is a flag.
+                // A value that begins with a hyphen would be read as a flag.
                 let mut words: Vec<String> = words.collect();
                 let (last, flag) = (words.pop().unwrap(), words.pop().unwrap());
                 words.push(format!("{flag}={last}"));

@@ -1,6 +1,7 @@
-//! The command line: the only layer that knows clap, reads the environment and prints.
+//! The command line. Only this layer uses clap, reads the environment and prints.
 //!
-//! One file a command. A command has its flags and one function that calls the library and hands the result to [`Ui`].
+//! One file per command. A command consists of its flags and a function that calls the library and passes the result to
+//! [`Ui`].
 
 mod abandoned;
 mod answer;
@@ -184,7 +185,7 @@ enum Command {
     Explain(explain::Args),
 }
 
-/// Runs the program on the process's arguments.
+/// Runs the program with the arguments of the process.
 pub(crate) fn main() -> ExitCode {
     acp_registry::sys::umask::tighten();
     let arguments = early::behind_the_command(std::env::args_os().collect(), &command());
@@ -199,7 +200,7 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// The command line with its help.
+/// The command line, with the layout of its help.
 fn command() -> clap::Command {
     help::shape(Cli::command())
 }

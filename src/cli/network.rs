@@ -1,4 +1,4 @@
-//! What the library needs to know of this machine before it speaks to others.
+//! Configures the network from the environment: proxies, package registries and the cache.
 
 use std::env;
 use std::path::PathBuf;
@@ -18,16 +18,16 @@ use etcetera::BaseStrategy as _;
 use super::exit::Failure;
 use super::ui::Ui;
 
-/// How much is kept from one run to the next, in bytes.
+/// The size of the cache that is kept between runs, in bytes.
 const CACHE_LIMIT: u64 = 2 << 30;
 
-/// Settings for a client that knows the proxies of this machine, and nothing else.
+/// Settings of an HTTP client with the proxies of this machine. Sources, credentials and cache are not set.
 pub(super) fn settings(allowed: &AllowedHosts) -> Result<Settings, Problem> {
     Ok(Settings { allowed: allowed.clone(), proxy_hosts: proxy_hosts(&variable)?, ..Settings::default() })
 }
 
-/// Finds the package registries and GitHub, and makes a client that may speak to them, with their secrets. What is needed
-/// and not known is a warning, which is also returned.
+/// Finds the package registries and GitHub, and creates a client that may connect to them with their credentials. A
+/// source that is needed but not known causes a warning, which is also returned.
 pub(super) fn connect(
     allowed: &AllowedHosts,
     needs: Needs,
@@ -41,7 +41,7 @@ pub(super) fn connect(
     for note in &notes {
         ui.warning(note);
     }
-    // What the person's own package managers are configured with may be a mirror in a private network.
+    // The registries that the user has configured may be mirrors in a private network.
     let npm = sources.npm.iter().flat_map(Registry::bases);
     let pypi = sources.pypi.iter().map(|index| &index.base);
     for base in npm.chain(pypi).chain([&sources.github.api]) {
@@ -72,12 +72,12 @@ fn sources(needs: Needs, credentials: &mut Credentials) -> Result<(Sources, Vec<
     Ok((Sources { npm, pypi, github }, unknown))
 }
 
-/// What package managers know, by their own configuration.
+/// Access to the configuration of the package managers.
 pub(super) fn surroundings(variable: &(dyn Fn(&str) -> Option<String> + Sync)) -> Surroundings<'_> {
     Surroundings { variable, run: &ask_package_manager }
 }
 
-/// The cache is a help, not a need: without one everything is fetched anew.
+/// Opens the cache. Without one, everything is fetched again.
 pub(super) fn cache(ui: &Ui) -> Option<Cache> {
     warn_of_foreign_cache(ui);
     let directory = cache_dir()?;
@@ -90,13 +90,13 @@ pub(super) fn cache(ui: &Ui) -> Option<Cache> {
     }
 }
 
-/// Where answers, indexes and packages are kept; `None` where other users could change them, as in the home of the person
-/// who became root.
+/// The cache directory; `None` if other users can change it, which is the case in the home directory of a user who became
+/// root.
 pub(super) fn cache_dir() -> Option<PathBuf> {
     usual_cache_dir().filter(|directory| owner::problem(directory).is_none())
 }
 
-/// Says that nothing is kept because other users could change it.
+/// Warns that the cache is not used because other users can change it.
 pub(super) fn warn_of_foreign_cache(ui: &Ui) {
     if let Some(directory) = usual_cache_dir()
         && let Some(problem) = owner::problem(&directory)
@@ -112,17 +112,17 @@ fn usual_cache_dir() -> Option<PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("acp-registry"))
 }
 
-/// Where package managers keep what they have fetched.
+/// The directory for the caches of npm and uv.
 pub(super) fn package_cache() -> Option<PackageCache> {
     cache_dir().map(PackageCache::at)
 }
 
-/// A variable of the environment.
+/// Returns an environment variable.
 pub(super) fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
 }
 
-/// The variables that name proxies, with their values.
+/// Returns the environment variables that name proxies, with their values.
 pub(super) fn proxies() -> impl Iterator<Item = (&'static str, String)> {
     PROXY_VARIABLES.iter().filter_map(|name| Some((*name, env::var(name).ok()?))).filter(|(_, value)| !value.is_empty())
 }

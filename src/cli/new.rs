@@ -84,7 +84,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let registry = Registry::load(&global.registry_dir())?;
     let options = Options { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None };
-    // Before anybody is asked.
+    // Checks the id and the directory before any request is sent.
     let addition = Addition::begin(&args.id, &registry, options)?;
     let draft = ask(args, &config, &allowed, ui)?;
     let attempts = try_ways(args, &config, &allowed, &draft.agent.distribution, ui)?;
@@ -100,7 +100,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(if added.proposal.errors.is_empty() { Exit::Success } else { Exit::Findings })
 }
 
-/// Asks the source.
+/// Gets the metadata of the agent from its source.
 fn ask(args: &Args, config: &Config, allowed: &AllowedHosts, ui: &Ui) -> Result<Draft, Failure> {
     let origin = match (&args.npm, &args.pypi, &args.github) {
         (Some(spec), ..) => Origin::Npm(spec.clone()),
@@ -124,7 +124,7 @@ fn ask(args: &Args, config: &Config, allowed: &AllowedHosts, ui: &Ui) -> Result<
     })
 }
 
-/// Installs the agent in a place of its own, and finds out how it is started.
+/// Installs the agent in a temporary directory, and finds the arguments that start it.
 fn try_ways(
     args: &Args,
     config: &Config,
@@ -161,7 +161,7 @@ fn try_ways(
     Ok(Some(attempts))
 }
 
-/// The arguments that the person has named.
+/// The arguments that were given with `--args`.
 fn named(args: &Args) -> Option<Vec<String>> {
     let texts = args.arguments.as_ref()?;
     Some(texts.iter().flat_map(|text| text.split_whitespace()).map(ToOwned::to_owned).collect())

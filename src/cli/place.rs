@@ -1,4 +1,4 @@
-//! Flags of the commands for people and clients that use agents, and what they stand for.
+//! The flags of the commands that use agents, and the session that they describe.
 
 use std::env;
 use std::ops::{Deref, DerefMut};
@@ -69,19 +69,19 @@ pub(super) struct PlaceArgs {
 }
 
 impl PlaceArgs {
-    /// The place of the index that was named.
+    /// The place of the index, from the flag or the environment.
     fn named_index(&self) -> Result<Option<Place>, WrongPlace> {
         let named = self.index.clone().or_else(|| variable("ACP_REGISTRY_INDEX"));
         named.map(|text| text.parse()).transpose()
     }
 
-    /// The directory for agents that was named.
+    /// The directory for agents, from the flag or the environment.
     fn named_root(&self) -> Option<PathBuf> {
         let named = self.root.clone().or_else(|| env::var_os("ACP_REGISTRY_ROOT").map(PathBuf::from));
         named.filter(|root| !root.as_os_str().is_empty())
     }
 
-    /// The flags by which a process with another environment and working directory finds the same index and agents.
+    /// The flags that select the same index and agents for a process with another environment and working directory.
     pub(super) fn flags(&self) -> Result<Vec<String>, Failure> {
         let absolute = |path: &Path| {
             let path = std::path::absolute(path).map_err(PathError::at(path))?;
@@ -107,15 +107,15 @@ impl PlaceArgs {
     }
 }
 
-/// Reads a kind of distribution.
+/// Parses a kind of distribution.
 pub(super) fn kind() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(|name| Kind::named(&name).ok_or("is not a kind"))
 }
 
-/// What a command for people works with, and where it says what is wrong.
+/// The session of a command, and the output for its warnings.
 pub(super) struct Session<'a> {
     inner: session::Session,
-    /// An index that was named and cannot be one; agents that are installed are there all the same.
+    /// Why the given index cannot be used. Installed agents can be used nevertheless.
     wrong_index: Option<WrongPlace>,
     ui: &'a Ui,
 }
@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
         Self::with_packages(args, PackageArgs::default(), allowed, ui)
     }
 
-    /// A session whose package managers may do this.
+    /// Creates a session with settings for package managers.
     pub(super) fn with_packages(
         args: &PlaceArgs,
         packages: PackageArgs,
@@ -180,7 +180,7 @@ impl<'a> Session<'a> {
         options.allow_build = packages.allow_build;
         options.install_timeout = packages.install_timeout;
         options.launcher = live::launcher();
-        // Scripts of packages, and agents that are asked whether they answer, run as the person.
+        // Install scripts, and agents that are started to check them, run as the user.
         hide_from_agents();
         Ok(Self { inner: session::Session::open(options)?, wrong_index: index.err(), ui })
     }
@@ -189,12 +189,12 @@ impl<'a> Session<'a> {
         self.ui
     }
 
-    /// The platform that was asked for.
+    /// The requested platform.
     pub(super) fn platform(&self) -> Option<Platform> {
         self.options().platform
     }
 
-    /// Reads the index, and says whether something is wrong with it.
+    /// Reads the index. Warns once if parts of it cannot be used.
     pub(super) async fn index(&self) -> Result<Index, Failure> {
         let index = self.load().await?;
         match index.notes.as_slice() {
@@ -207,7 +207,7 @@ impl<'a> Session<'a> {
         Ok(index)
     }
 
-    /// Reads the index, and says everything that is wrong with it.
+    /// Reads the index. Warns about every part of it that cannot be used.
     pub(super) async fn index_with_notes(&self) -> Result<Index, Failure> {
         let index = self.load().await?;
         for note in &index.notes {
@@ -229,18 +229,18 @@ impl<'a> Session<'a> {
         Ok(index)
     }
 
-    /// The last copy of the index, if there is one: nothing is sent.
+    /// Returns the cached index, if there is one. No request is sent.
     pub(super) fn index_at_hand(&self) -> Option<Index> {
         if self.wrong_index.is_some() { None } else { self.inner.index_at_hand() }
     }
 
-    /// The agents that were named, which must be installed; all installed ones where none was.
+    /// Returns the named agents, which must be installed, or all installed agents if none is named.
     pub(super) fn installed(&self, named: &[String]) -> Result<Vec<AgentId>, Failure> {
         self.all_with(named, |id| self.not_installed(id))
     }
 
-    /// The same for a command that removes agents: an installation is of no use to it, and the name of another agent would
-    /// do harm.
+    /// Like [`Self::installed`], for commands that remove agents. The help for an unknown id suggests no installation,
+    /// and only ids that differ by a typing mistake.
     pub(super) fn removable(&self, named: &[String]) -> Result<Vec<AgentId>, Failure> {
         let near = |id: &str| {
             self.absent(id, |known| known.iter().map(AgentId::as_str).filter(|known| is_mistyped(id, known)).collect())
@@ -257,14 +257,15 @@ impl<'a> Session<'a> {
         named.iter().map(find).collect()
     }
 
-    /// An installed agent, which is whole.
+    /// Returns an installed agent; damaged agents are refused.
     pub(super) fn agent(&self, id: &str) -> Result<Agent, Failure> {
         let agent = self.store.agent(id)?.ok_or_else(|| self.not_installed(id))?;
         self.refuse_unfit(&agent.current)?;
         Ok(agent)
     }
 
-    /// The agent is not installed. An agent of the index is to be installed; other ids are taken for mistyped ones.
+    /// The failure for an agent that is not installed. If the index has the agent, the help is to install it; otherwise
+    /// similar ids are suggested.
     pub(super) fn not_installed(&self, id: &str) -> Failure {
         let failure = self.absent(id, |known| suggestions(id, known.iter().map(AgentId::as_str)));
         let is_offered = |index: Index| matches!(index.agent(id), Ok(Some(_)));
@@ -275,7 +276,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The agent is not installed, and need not be. `near` finds the ids that were probably meant.
+    /// The failure for an agent that is not installed, without the help to install it. `near` chooses the ids to suggest.
     fn absent(&self, id: &str, near: impl Fn(&[AgentId]) -> Vec<&str>) -> Failure {
         let root = self.store.root().display();
         let failure = Failure::usage(format!("{} is not installed in {root}", quote(id))).code(Code::NotInstalled);
@@ -286,20 +287,20 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Says whom an installation waits for.
+    /// Reports which process an installation waits for.
     pub(super) fn waits(&self, event: &Event<'_>) {
         if let Event::Waiting(holder) = event {
             self.waiting(holder);
         }
     }
 
-    /// Says whom this waits for.
+    /// Reports which process the command waits for.
     pub(super) fn waiting(&self, holder: &str) {
         self.ui.note(&format!("waiting for {holder}"));
     }
 }
 
-/// What package managers may see of this process, and where programs are.
+/// The environment of package managers, and the search path for programs.
 pub(super) fn environment() -> Environment {
     Environment::from_host(env::vars_os())
 }
@@ -308,7 +309,7 @@ pub(super) fn host() -> Host {
     Host::detect(&environment())
 }
 
-/// The last copy of the index: nothing is sent, and nothing is said.
+/// Returns the cached index. No request is sent, and nothing is printed.
 pub(super) fn index_at_hand() -> Option<Index> {
     let args = PlaceArgs::default();
     let mut options = session::Options::new(root(&args).ok()?, env::vars_os());
@@ -317,7 +318,7 @@ pub(super) fn index_at_hand() -> Option<Index> {
     session::Session::open(options).ok()?.index_at_hand()
 }
 
-/// The ids of installed agents; nothing is said.
+/// Returns the ids of installed agents. Nothing is printed.
 pub(super) fn installed_at_hand() -> Vec<AgentId> {
     let ids = || Store::at(&root(&PlaceArgs::default()).ok()?).ok()?.ids().ok();
     ids().unwrap_or_default()
@@ -340,7 +341,7 @@ fn root(args: &PlaceArgs) -> Result<PathBuf, Failure> {
             .help("name a directory with --root or ACP_REGISTRY_ROOT")
     };
     let strategy = etcetera::choose_base_strategy().map_err(none)?;
-    // On Windows, the directory for data goes over the network at each login, and programs do not belong there.
+    // On Windows, the data directory is copied over the network at each login, and is not meant for programs.
     let data = if cfg!(windows) { strategy.cache_dir() } else { strategy.data_dir() };
     Ok(data.join("acp-registry"))
 }

@@ -85,7 +85,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     options.timeout = args.timeout.unwrap_or(options.timeout);
     options.probe = options.probe.filter(|_| !args.no_probe);
     ui.detail(&format!("starting {name}, which has {} s to answer", options.timeout.as_secs_f64()));
-    // Before any child, and ended after all: what hides from its tree comes here.
+    // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
     let orphans = process::adopt_orphans();
     process::hide_from_agents();
     let outcome = signals::run(async {
@@ -119,7 +119,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 
 fn launch(args: &Args) -> Result<Launch, Failure> {
     let mut environment = Environment::from_host(env::vars_os());
-    // What a manifest must not set, a person may.
+    // Users may set variables that manifests must not.
     for (name, value) in &args.env {
         environment.set(name, value);
     }
@@ -133,7 +133,7 @@ fn launch(args: &Args) -> Result<Launch, Failure> {
         directory: Some(directory),
         environment,
         isolation: match args.sandbox {
-            // It is the person's own command, which may need what only the person can read.
+            // The command is the user's own, and may need files that only the user can read.
             None => Isolation::Environment,
             Some(_) => live::isolation(args.sandbox, args.network),
         },
@@ -141,8 +141,8 @@ fn launch(args: &Args) -> Result<Launch, Failure> {
     })
 }
 
-/// What a command needs in its sandbox: the working directory and the folder of the program, unless the person's home
-/// would be seen with them, and whatever the person has named.
+/// The paths that a command needs in its sandbox: the working directory, the directory of the program, and the given
+/// paths. The first two are left out if they contain the home directory.
 fn readable(program: &OsString, directory: &Path, named: &[PathBuf]) -> Vec<PathBuf> {
     let program = directory.join(program);
     let home = env::home_dir().unwrap_or_default();

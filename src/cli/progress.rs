@@ -1,4 +1,4 @@
-//! Progress of long work: bars on a terminal, or events for a program that reads them.
+//! Progress of long operations: bars on a terminal, or events for programs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -13,13 +13,13 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::ui::{Ui, send_event};
 
-/// Words that end where the terminal ends.
+/// A message that is cut at the width of the terminal.
 const WORDS: &str = "{spinner} {wide_msg} {elapsed}";
 
-/// How often what is shown moves.
+/// The interval at which spinners move.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Shows how far a survey is; nothing is left of it when it is done.
+/// Displays the progress of a survey. The display is removed when the survey ends.
 pub(super) struct Progress {
     bars: MultiProgress,
     questions: ProgressBar,
@@ -27,7 +27,7 @@ pub(super) struct Progress {
     events: Option<Mutex<Questions>>,
 }
 
-/// How many questions were planned and answered.
+/// How many requests are planned, and how many are answered.
 #[derive(Default)]
 struct Questions {
     planned: u64,
@@ -80,17 +80,17 @@ impl Progress {
     }
 }
 
-/// Shows which agents are being installed and checked.
+/// Displays which agents are being installed and checked.
 pub(super) struct Running {
     bar: ProgressBar,
     names: Vec<String>,
     sends_events: bool,
-    /// What is said of each that is under way.
+    /// The message about each running task.
     now: Mutex<BTreeMap<usize, String>>,
 }
 
 impl Running {
-    /// `names` are those of the tasks.
+    /// Creates the display. `names` are the names of the tasks.
     pub(super) fn new(ui: &Ui, names: Vec<String>) -> Self {
         let bar = ui
             .bar(ProgressBar::new(names.len() as u64))
@@ -124,19 +124,19 @@ impl Running {
         self.bar.set_message(printable(&words.join(", ")).into_owned());
     }
 
-    /// Takes it off the screen.
+    /// Removes the display.
     pub(super) fn clear(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Shows the installations that are going on.
+/// Displays the running installations.
 pub(super) struct Installs {
     bars: MultiProgress,
     sends_events: bool,
 }
 
-/// Shows one of them, until it is dropped.
+/// Displays one installation until it is dropped.
 pub(super) struct Install {
     bar: ProgressBar,
     name: String,
@@ -144,7 +144,7 @@ pub(super) struct Install {
     id: String,
 }
 
-/// How much of a download has come, and how much of that a program was told.
+/// The progress of a download, and the part of it that was reported as events.
 #[derive(Default)]
 struct Download {
     received: u64,
@@ -198,7 +198,8 @@ impl Install {
         }
     }
 
-    /// Tells a program. A download is told about at its start, at its end and every MiB or hundredth between.
+    /// Sends an event. For a download, events are sent at its start and end, and in between after every MiB or hundredth,
+    /// whichever is larger.
     fn tell(&self, progress: &install::Progress, download: &mut Download) {
         let stage = match progress {
             install::Progress::Downloading(total) => {
@@ -238,7 +239,7 @@ impl Drop for Install {
     }
 }
 
-/// Adds to the length of a bar, which is shown as soon as it has one: "0 of 0" tells nothing.
+/// Adds to the length of a bar. The bar is shown once its length is above zero.
 fn lengthen(bar: &ProgressBar, count: usize) {
     if count > 0 {
         bar.inc_length(count as u64);
@@ -256,21 +257,21 @@ impl Drop for Progress {
     }
 }
 
-/// Shows how much of something that can be counted is done.
+/// Displays the progress of work that is counted in items.
 pub(super) struct Count {
     bar: ProgressBar,
     sends_events: bool,
-    /// Whether files are sent, rather than sources asked.
+    /// Whether the items are files to send; otherwise they are sources to ask.
     is_sending: bool,
 }
 
 impl Count {
-    /// Files that are sent.
+    /// Displays files being sent.
     pub(super) fn files(ui: &Ui) -> Self {
         Self::new(ui, true, "{spinner} {pos} of {len} files {wide_bar} {elapsed}")
     }
 
-    /// Agents whose sources are asked.
+    /// Displays agents whose sources are being asked.
     pub(super) fn agents(ui: &Ui) -> Self {
         Self::new(ui, false, "{spinner} {pos} of {len} agents {wide_bar} {elapsed}")
     }
@@ -301,7 +302,7 @@ impl Count {
         }
     }
 
-    /// Takes it off the screen.
+    /// Removes the display.
     pub(super) fn clear(&self) {
         self.bar.finish_and_clear();
     }

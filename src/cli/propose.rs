@@ -42,7 +42,7 @@ pub(super) struct ProposeArgs {
     label: Option<String>,
 }
 
-/// Proposes the updates, and takes back proposals of agents that need none any more.
+/// Opens or updates pull requests for the updates, and closes those of agents that need none any more.
 pub(super) fn run(
     args: &ProposeArgs,
     registry: &Registry,

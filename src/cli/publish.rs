@@ -26,10 +26,10 @@ use super::signals;
 use super::ui::Ui;
 use super::value;
 
-/// How long the program that signs may take.
+/// The time limit of the signing command.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// The largest signature, in bytes.
+/// The largest signature that is accepted, in bytes.
 const SIGNATURE_LIMIT: u64 = 1 << 20;
 
 const VARIABLES: &str = "\
@@ -146,7 +146,7 @@ impl Args {
 }
 
 impl PlaceArgs {
-    /// The flag is required, but not before a subcommand, which has its own.
+    /// clap enforces `--to`, except before a subcommand, which has a `--to` of its own.
     fn to(&self) -> &str {
         self.to.as_deref().unwrap_or_default()
     }
@@ -180,10 +180,10 @@ impl PlaceArgs {
     }
 }
 
-/// Refuses a directory in the registry, where snapshots and `latest/` would be folders among those of agents.
+/// Refuses a directory in the registry, since snapshots and `latest/` would appear among the folders of agents.
 fn refuse_registry(to: &Path, registry: &Path) -> Result<(), Failure> {
     let Ok(root) = registry.canonicalize() else { return Ok(()) };
-    // What is not there yet will be where its parent is.
+    // A path that does not exist yet is resolved through its nearest existing parent.
     let there = to.ancestors().find_map(|path| {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         Some((path.canonicalize().ok()?, to.strip_prefix(path).unwrap_or(to)))
@@ -209,7 +209,7 @@ fn is_registry(root: &Path) -> bool {
     root.join("registry.toml").is_file() || fs::read_dir(root).into_iter().flatten().flatten().any(has_manifest)
 }
 
-/// What looks like the scheme of an address. A single letter is that of a drive.
+/// The URL scheme of a text, if it has one. A single letter is a Windows drive.
 fn scheme(to: &str) -> Option<&str> {
     let (scheme, _) = to.split_once(':')?;
     let is_scheme = scheme.len() > 1
@@ -280,7 +280,7 @@ fn show(event: Event, progress: &Count, ui: &Ui) {
     }
 }
 
-/// The bucket with what the usual variables say of its store.
+/// The bucket, configured from the usual environment variables of S3.
 fn bucket(address: &str, allowed: &AllowedHosts) -> Result<Bucket, Failure> {
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let first = |names: [&'static str; 2]| names.into_iter().find_map(|name| Some((name, variable(name)?)));
@@ -309,14 +309,14 @@ fn bucket(address: &str, allowed: &AllowedHosts) -> Result<Bucket, Failure> {
     })
 }
 
-/// The commit of the registry, if it has one.
+/// The current commit of the registry, if it is in a git repository.
 fn revision(registry: &Path) -> Revision {
     let commit = Repository::around(registry).and_then(|repository| repository.head()).ok();
     let short = commit.and_then(|commit| commit.get(..12).map(ToOwned::to_owned));
     short.map_or(Revision::Content, Revision::Known)
 }
 
-/// Lets a program sign the list of digests, in a directory of its own.
+/// Runs the signing command on the list of digests, in a temporary directory. Returns the signature.
 fn sign(command: &str, sums: &[u8]) -> Result<Vec<u8>, String> {
     let mut words = command.split_whitespace();
     let program = words.next().ok_or("--sign names no program")?;

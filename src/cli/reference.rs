@@ -1,10 +1,10 @@
-//! One page of Markdown for each command, made from the help, so that no flag is described twice.
+//! Generates one page of Markdown per command from its help, so that flags are described in one place.
 
 use std::fmt::Write as _;
 
 use clap::{Arg, Command};
 
-/// The page of a command: `name` is the whole command line, such as `acp-registry publish prune`.
+/// Renders the page of a command. `name` is the full command line, such as `acp-registry publish prune`.
 pub(super) fn page(name: &str, command: &Command) -> String {
     let mut text = format!("# {name}\n\n{}\n\n", about(command));
     let usage = command.clone().render_usage().to_string();
@@ -24,7 +24,7 @@ pub(super) fn page(name: &str, command: &Command) -> String {
     text
 }
 
-/// The list of all pages.
+/// Renders the list of all pages.
 pub(super) fn contents<'a>(pages: impl Iterator<Item = (String, &'a Command)>) -> String {
     let mut text = "# Commands\n\n| command | what it does |\n|---|---|\n".to_owned();
     for (name, command) in pages {
@@ -42,13 +42,13 @@ fn first(command: &Command) -> String {
     command.get_about().map(ToString::to_string).unwrap_or_default()
 }
 
-/// clap takes the point at the end of a paragraph away.
+/// Adds the full stop that clap removes from the end of a paragraph.
 fn sentence(text: &str) -> String {
     let text = text.trim_end();
     if text.is_empty() || text.ends_with(['.', '?', ':']) { text.to_owned() } else { format!("{text}.") }
 }
 
-/// Arguments and options by their headings, in the order of the help.
+/// Groups arguments and options by heading, in the order of the help.
 fn groups(command: &Command) -> Vec<(String, Vec<&Arg>)> {
     let mut groups: Vec<(String, Vec<&Arg>)> = Vec::new();
     let shown = command.get_arguments().filter(|argument| !argument.is_hide_set() && !argument.is_hide_long_help_set());
@@ -96,7 +96,7 @@ fn form(argument: &Arg) -> String {
 
 fn meaning(argument: &Arg) -> String {
     let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
-    // The first paragraph is what the short help has.
+    // The first paragraph is the short help.
     let mut text = cell(&help.split("\n\n").map(|part| part.trim_end_matches('.')).collect::<Vec<_>>().join(". "));
     let values: Vec<String> = argument
         .get_possible_values()
@@ -118,7 +118,7 @@ fn meaning(argument: &Arg) -> String {
     text
 }
 
-/// A text on one line of a table.
+/// Escapes a text for a cell of a table, on one line.
 fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }

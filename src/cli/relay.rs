@@ -1,4 +1,4 @@
-//! What an agent says while a person signs in, and what the person types in answer.
+//! Relays an agent's output and the user's input while the user signs in.
 
 use std::io::{self, BufRead as _, Read as _};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -9,22 +9,22 @@ use acp_registry::handshake::{Conversation, Listener};
 use super::choose::may_ask;
 use super::ui::Ui;
 
-/// The longest line that is handed on, in bytes.
+/// The longest line that is relayed, in bytes.
 const LINE: u64 = 4096;
 
-/// Lets the person hear the agent, from when that is asked for until it is over.
+/// Relays between agent and user while it is switched on.
 #[derive(Clone, Default)]
 pub(super) struct Relay(Arc<(Mutex<Heard>, Condvar)>);
 
 #[derive(Default)]
 struct Heard {
     is_on: bool,
-    /// Whether the agent has said anything since.
+    /// Whether the agent has printed anything since the relay was switched on.
     has_spoken: bool,
 }
 
 impl Relay {
-    /// Shows what the agent says, if it is to be heard.
+    /// Returns a listener that shows the agent's output while the relay is on.
     pub(super) fn listener(&self) -> Listener {
         let Self(shared) = self.clone();
         Arc::new(move |line: &str| {
@@ -37,8 +37,8 @@ impl Relay {
         })
     }
 
-    /// Lets the person hear the agent from now on and, at a terminal, answer: once it has said something, each line that
-    /// is typed goes to its stdin.
+    /// Switches the relay on. On a terminal, each line that the user types is sent to the agent's stdin once the agent
+    /// has printed something.
     pub(super) fn begin(&self, conversation: &Conversation) {
         let Self(shared) = self.clone();
         shared.0.lock().unwrap_or_else(PoisonError::into_inner).is_on = true;
@@ -46,7 +46,7 @@ impl Relay {
             return;
         }
         let agent = conversation.relay();
-        // Nothing can wake a thread that reads from a terminal: it ends with the process.
+        // A blocking read of the terminal cannot be cancelled: the thread ends with the process.
         thread::spawn(move || {
             let heard = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
             drop(shared.1.wait_while(heard, |heard| !heard.has_spoken));
@@ -58,13 +58,13 @@ impl Relay {
         });
     }
 
-    /// The person hears nothing more.
+    /// Switches the output of the agent off.
     pub(super) fn end(&self) {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner).is_on = false;
     }
 }
 
-/// One line of stdin without its end; `None` when there are no more.
+/// Reads one line of stdin without its line ending; `None` at end of file.
 fn typed() -> Option<String> {
     let mut line = Vec::new();
     let read = io::stdin().lock().take(LINE).read_until(b'\n', &mut line).ok()?;

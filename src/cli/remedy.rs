@@ -1,4 +1,4 @@
-//! What helps where a registry cannot be built, served or published: one remedy for each error.
+//! The remedy for each error of building, serving and publishing a registry.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -12,39 +12,39 @@ use acp_registry::upload;
 
 use super::exit::Failure;
 
-/// Where entries have errors.
+/// For agents with errors.
 pub(super) const ERRORS: &str = "correct the errors; `acp-registry validate` lists them";
 
-/// Where the tree that `--previous` names cannot be read.
+/// If the tree that `--previous` names cannot be read.
 pub(super) const PREVIOUS: &str = "name another published tree with --previous";
 
-/// Where the history cannot be continued from the tree that `--previous` names.
+/// If the history cannot be continued from the tree that `--previous` names.
 pub(super) const HISTORY: &str = "name another tree with --previous, or a history with --history";
 
-/// Where pages cannot be rendered, which no index should lead to.
+/// If pages cannot be rendered. No valid index should cause this.
 pub(super) const SITE: &str = "leave the site out with --no-site, and report this as a bug of acp-registry";
 
-/// Where a capability snapshot cannot be read.
+/// If a capability snapshot cannot be read.
 pub(super) const SNAPSHOT: &str = "name a file that `acp-registry verify --out` has written";
 
-/// Where a rule is not known, and none is similar.
+/// If a rule is unknown, and no similar name exists.
 pub(super) const RULES: &str = "run `acp-registry rules` to see all rules";
 
-/// A file that a flag names, and that cannot be written.
+/// The failure for a file that a flag names and that cannot be written.
 pub(super) fn unwritable(error: PathError, flag: &str) -> Failure {
     let help = of_path(&error, "create the directory or make it writable", "file", flag);
     Failure::unable(error).help(help)
 }
 
-/// What helps where something cannot be written: what is usual, or what helps against the trouble itself; or another place.
+/// The help if a path cannot be written: the remedy of the error, otherwise `usual`; or another path with `flag`.
 fn of_path(error: &PathError, usual: &str, what: &str, flag: &str) -> String {
-    // Nothing makes a file writable as a directory.
+    // A file cannot be made into a directory by changing its permissions.
     let is_file = what == "directory" && error.path.is_file();
     let usual = if is_file { "remove the file" } else { usual };
     format!("{}, or name another {what} with {flag}", error.remedy().unwrap_or(usual))
 }
 
-/// What helps where the directory of a registry cannot be read.
+/// The help if the registry directory cannot be read.
 pub(super) fn of_registry(error: &LoadError) -> String {
     let LoadError::Directory(PathError { path, error }) = error;
     match error.kind() {
@@ -56,7 +56,7 @@ pub(super) fn of_registry(error: &LoadError) -> String {
     }
 }
 
-/// What helps where a path cannot be used, whatever it is for.
+/// The help if a path cannot be used, whatever its purpose.
 pub(super) fn of_any_path(error: &PathError) -> Option<&'static str> {
     error.remedy().or(match error.error.kind() {
         ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
@@ -68,7 +68,7 @@ pub(super) fn of_any_path(error: &PathError) -> Option<&'static str> {
     })
 }
 
-/// What helps where a tree is not made.
+/// The help if a tree cannot be built.
 pub(super) fn of_build(error: &BuildError) -> &'static str {
     match error {
         BuildError::Findings { agents } if agents.is_empty() => ERRORS,
@@ -76,7 +76,7 @@ pub(super) fn of_build(error: &BuildError) -> &'static str {
             "correct the errors, or name a published tree with --previous, from which agents keep their last form"
         }
         BuildError::NoPrevious { .. } => "name a tree with a registry.json with --previous, or correct the errors",
-        // A registry that has just been laid out is known by its configuration.
+        // A new registry without agents is recognized by its configuration.
         BuildError::Empty(root) if Path::new(root).join("registry.toml").is_file() => {
             "add an agent with `acp-registry new`"
         }
@@ -89,7 +89,7 @@ pub(super) fn of_build(error: &BuildError) -> &'static str {
     }
 }
 
-/// What helps where a tree is not written.
+/// The help if a tree cannot be written.
 pub(super) fn of_tree(error: &TreeError) -> String {
     let known = match error {
         TreeError::Path(error) => return of_path(error, "make the directory writable", "directory", "--out"),
@@ -101,7 +101,7 @@ pub(super) fn of_tree(error: &TreeError) -> String {
     known.to_owned()
 }
 
-/// What helps where a configuration is not used.
+/// The help if a configuration is invalid.
 pub(super) fn of_config(error: &ConfigError) -> String {
     match error {
         ConfigError::Read { .. } => "name a file that can be read with --config".to_owned(),
@@ -112,7 +112,7 @@ pub(super) fn of_config(error: &ConfigError) -> String {
     }
 }
 
-/// What helps against a usual mistake that a parser of TOML reports.
+/// The help for common mistakes in TOML, found in the parser's message.
 fn of_toml(message: &str) -> Option<String> {
     if let Some((_, rest)) = message.split_once("unknown field `") {
         let (field, known) = rest.split_once('`')?;
@@ -123,14 +123,14 @@ fn of_toml(message: &str) -> Option<String> {
     if is_number {
         return Some("write a whole number, without quotes and units".to_owned());
     }
-    // The line with the mistake is shown behind its number.
+    // The message shows the line with the mistake after its number.
     let line = message.lines().filter_map(|line| line.split_once(" | ")).map(|(_, line)| line.trim());
     let mut keys = line.filter_map(|line| Some(line.split_once('=')?.0.trim()));
     let unquoted = keys.find(|key| key.contains('/') && !key.contains(['"', '\'']))?;
     Some(format!("quote the key: \"{unquoted}\""))
 }
 
-/// What helps where a tree is not published.
+/// The help if a tree cannot be published.
 pub(super) fn of_publish(error: &upload::Error) -> String {
     use upload::Error;
     let known = match error {
@@ -162,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    /// Every error of `build`, `serve` and `publish` has one remedy, which is not in its message as well.
+    /// Every error of `build`, `serve` and `publish` has one remedy, which its message does not repeat.
     #[test]
     fn every_error_has_a_remedy() {
         let text = || "x".to_owned();

@@ -1,4 +1,4 @@
-//! Repairing installed agents in their version, for `doctor --fix` and `update`.
+//! Repairs installed agents without changing their version, for `doctor --fix` and `update`.
 
 use acp_registry::doctor::Examined;
 use acp_registry::install::{Kind, Verified};
@@ -13,24 +13,24 @@ use super::place::{Session, environment};
 use super::progress::Installs;
 use super::resolve::plan;
 
-/// What is to be repaired of a version.
+/// What a version needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
-    /// Files have gone or changed.
+    /// Files are missing or changed.
     Files,
-    /// What starts it has gone, or a better one is there.
+    /// The interpreter is missing, or a better one is available.
     Runtime,
-    /// It does not answer, although nothing is known to be damaged.
+    /// The agent does not answer although no damage was found.
     Start,
 }
 
 impl Need {
-    /// What is to be repaired; reads every file whose digest was kept.
+    /// Returns what a version needs. Reads every file with a recorded digest.
     pub(super) fn of(version: &Version) -> Option<Self> {
         if version.is_intact() { Self::of_runtime(version) } else { Some(Self::Files) }
     }
 
-    /// The same at a glance, by the sizes of files.
+    /// Like [`Self::of`], but compares only the sizes of files.
     pub(super) fn at_a_glance(version: &Version) -> Option<Self> {
         if version.seems_intact() { Self::of_runtime(version) } else { Some(Self::Files) }
     }
@@ -39,7 +39,7 @@ impl Need {
         version.is_repairable(&environment()).then_some(Self::Runtime)
     }
 
-    /// Why it is repaired.
+    /// The reason for the repair, in words.
     pub(super) fn why(self) -> &'static str {
         match self {
             Self::Files => "files were missing or changed",
@@ -49,7 +49,7 @@ impl Need {
     }
 }
 
-/// Finds what starts a version again, and installs what is damaged again as it was.
+/// Finds the interpreter of a version again, and reinstalls the version unless that was enough.
 pub(super) async fn repair(
     version: &Version,
     need: Need,
@@ -72,7 +72,7 @@ pub(super) async fn repair(
     install_one(session, &request, bars).await.map(drop).map_err(|failure| instead(failure, version, session))
 }
 
-/// Says what to do instead, where the bytes of a version were replaced and it cannot be installed again.
+/// Adds the alternative if a version cannot be reinstalled because its published bytes were replaced.
 pub(super) fn instead(failure: Failure, version: &Version, session: &Session<'_>) -> Failure {
     if !failure.is_of_other_bytes() {
         return failure;
@@ -88,15 +88,15 @@ pub(super) fn instead(failure: Failure, version: &Version, session: &Session<'_>
     failure
 }
 
-/// Why installing a damaged agent again would be refused, as far as is known without asking any host.
+/// Why a damaged agent could not be reinstalled, as far as is known without a request.
 pub(super) fn refusal(agent: &Examined, session: &Session<'_>) -> Option<Failure> {
     let index = session.index_at_hand()?;
     let plan = plan(&Named::any(&agent.id), None, &index, session).ok()?;
     session.store.refuse_changed(&plan).err().map(Failure::from)
 }
 
-/// Makes an agent startable again of which no version is started: by the newest one that is there, or else by installing
-/// it. Returns the version; `None` when there is nothing to do.
+/// Restores an agent that has no current version: makes its newest installed version current, or installs the version in
+/// the index. Returns the version; `None` if the agent needs no restoring.
 pub(super) async fn restore(id: &AgentId, session: &Session<'_>, bars: &Installs) -> Result<Option<String>, Failure> {
     if matches!(session.store.agent(id), Ok(Some(_))) {
         return Ok(None);

@@ -12,13 +12,13 @@ use super::global::Global;
 use super::ui::Ui;
 use super::validate::prefix;
 
-/// GitHub refuses comments above 65,536 characters.
+/// The longest comment, in bytes. GitHub's limit is 65,536 characters.
 const COMMENT_LIMIT: usize = 64_000;
 
-/// What the files are.
+/// The help if a file is not a document.
 const EXPECTED: &str = "name a file that `acp-registry validate --json` or `acp-registry verify --json` has written";
 
-/// What SARIF is made of.
+/// The help if SARIF is requested for anything but one document of `validate`.
 const ONE_DOCUMENT: &str = "name one file that `acp-registry validate --json` has written";
 
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ enum Form {
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let documents: Vec<Document> = args.files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
-    // The registry has the same place in this checkout as where the document was written.
+    // Assumes that the registry has the same path in this checkout as where the document was written.
     let prefix = global.registry_dir().canonicalize().map_or_else(|_| String::new(), |root| prefix(&root));
     let render = |document: &Document, format: Format| match document {
         Document::Validate { checked, duration } => {
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(Exit::Success)
 }
 
-/// Reads a document; a link to another file of this machine is refused.
+/// Reads a document. Links that lead out of its directory are refused.
 fn read(path: &Path) -> Result<Document, Failure> {
     let shown = path.display();
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

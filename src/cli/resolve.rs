@@ -17,7 +17,7 @@ use super::place::{PlaceArgs, Session, kind};
 use super::signals;
 use super::ui::Ui;
 
-/// Where values begin, in columns.
+/// Column at which values begin.
 const VALUES: usize = 15;
 
 #[derive(Debug, clap::Args)]
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let index = signals::run(session.index())??;
     let plan = plan(&args.agent, args.dist, &index, &session)?;
     let members = Resolve { launch: launch::planned(&plan, &session)?, index: IndexOrigin::of(&index) };
-    // The process ends: giving back a large index piece by piece takes its time.
+    // The process is about to exit: freeing a large index takes time.
     std::mem::forget(index);
     if args.format.is_json() {
         ui.result(&Document::new("resolve", members).to_text())?;
@@ -76,14 +76,14 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(Exit::Success)
 }
 
-/// The plan for an agent of the index, or for a version of it that is installed; says what the index has of it that cannot be
-/// used.
+/// Plans the installation of an agent in the index, or of an installed version of it. Warns about the parts of the
+/// agent's entry that cannot be used.
 pub(super) fn plan(named: &Named, kind: Option<Kind>, index: &Index, session: &Session<'_>) -> Result<Plan, Failure> {
     warn_of_left_out(named, index, session)?;
     Ok(session.plan(named, kind, index)?)
 }
 
-/// The offer of the version that is named.
+/// Returns the offer for the requested version. Warns like [`plan`].
 pub(super) fn in_version(named: &Named, index: &Index, session: &Session<'_>) -> Result<Offer, Failure> {
     warn_of_left_out(named, index, session)?;
     Ok(session.offer(named, index)?)

@@ -1,4 +1,4 @@
-//! Manual pages: what the parser knows, and the sections that it does not write.
+//! Manual pages: the sections that `clap_mangen` generates, and the others.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use clap_mangen::Man;
 
 use super::{examples, help};
 
-/// Variables that commands read, and what they say.
+/// Environment variables that commands read, with their meaning.
 const VARIABLES: [(&str, &str); 15] = [
     ("ACP_REGISTRY_INDEX", "The registry index, where --index names none."),
     ("ACP_REGISTRY_ROOT", "Where agents are installed, where --root names no directory."),
@@ -29,7 +29,7 @@ const VARIABLES: [(&str, &str); 15] = [
     ),
 ];
 
-/// The page of a command.
+/// Renders the page of a command.
 pub(super) fn page(program: &Command, command: &Command) -> std::io::Result<Vec<u8>> {
     let examples = examples::of(command.get_name()).unwrap_or_default();
     let notes = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
@@ -37,7 +37,7 @@ pub(super) fn page(program: &Command, command: &Command) -> std::io::Result<Vec<
     let version = program.get_version().unwrap_or_default();
     let man = Man::new(command.clone().after_help(None::<&str>).after_long_help(None::<&str>));
     let title = man.get_filename();
-    // Without a date, so that the same program writes the same pages.
+    // The page has no date, so that the output is reproducible.
     let title = text(title.trim_end_matches(".1"));
     let source = format!("{} {version}", program.get_name());
     let mut page = format!(".TH \"{title}\" 1 \"\" \"{source}\" \"General Commands Manual\"\n").into_bytes();
@@ -69,7 +69,7 @@ pub(super) fn page(program: &Command, command: &Command) -> std::io::Result<Vec<
     Ok(page)
 }
 
-/// The names of pages about the program and about commands of the same role.
+/// The names of related pages: those of the program and of commands with the same role.
 fn related(program: &Command, command: &Command) -> Vec<String> {
     let name = program.get_name();
     let page = |command: &str| format!("{name}-{command}");
@@ -78,7 +78,7 @@ fn related(program: &Command, command: &Command) -> Vec<String> {
         return shown.map(|command| page(command.get_name())).collect();
     }
     let own = command.get_name();
-    // A command below another one has no role of its own.
+    // A subcommand has no role of its own.
     let above = program.get_subcommands().find(|other| other.find_subcommand(own).is_some());
     let others: Vec<String> = match above {
         Some(above) => vec![page(above.get_name())],
@@ -89,7 +89,7 @@ fn related(program: &Command, command: &Command) -> Vec<String> {
     std::iter::once(name.to_owned()).chain(below).chain(others).collect()
 }
 
-/// The command lines of a command, and of those below it.
+/// The synopsis of a command and its subcommands.
 fn synopsis(command: &Command) -> String {
     let below = command.get_subcommands().filter(|below| !below.is_hide_set());
     let mut out = ".SH SYNOPSIS\n".to_owned();
@@ -105,25 +105,25 @@ fn synopsis(command: &Command) -> String {
     out
 }
 
-/// The section about exit codes.
+/// The section with the exit codes.
 fn exit_status() -> String {
     let codes = help::EXIT_CODES.iter().map(|(code, meaning)| format!(".TP\n{code}\n{}\n", marked(meaning)));
     std::iter::once(".SH \"EXIT STATUS\"\n".to_owned()).chain(codes).collect()
 }
 
-/// Lines as they are.
+/// Renders lines verbatim.
 fn literal(lines: &str) -> String {
     let lines: String = lines.lines().map(|line| text(line) + "\n").collect();
     format!(".PP\n.RS 4\n.nf\n{lines}.fi\n.RE\n")
 }
 
-/// A line without signs that mean something to roff. A bare minus may become another sign, which cannot be copied.
+/// Escapes a line for roff. A plain hyphen could be typeset as another character, and would then break copied commands.
 fn text(line: &str) -> String {
     let line = line.replace('\\', "\\e").replace('-', "\\-");
     if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line }
 }
 
-/// A line whose commands, which stand between backticks, are bold.
+/// Escapes a line, and sets text between backticks in bold.
 fn marked(line: &str) -> String {
     let parts = line.split('`').enumerate();
     let shown = parts.map(|(at, part)| if at % 2 == 1 { format!("\\fB{}\\fR", text(part)) } else { text(part) });

@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if session.platform().is_some_and(|platform| Some(platform) != Platform::host()) {
         return Err(Failure::usage("an agent for another platform cannot be run here"));
     }
-    // Twice: between the look and the mark, another process may have removed the version.
+    // Tried twice: another process may remove the version after it was found and before it is marked as running.
     for _ in 0..2 {
         let version = match session.find_version(&args.agent, args.dist)? {
             Some(version) if version.is_whole() => version,
@@ -83,10 +83,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Err(Failure::unable(format!("{} is being removed by another process", quote(&args.agent.id))))
 }
 
-/// Installs what is to be run: the same again where there is something, whatever the index has now.
+/// Installs the version to run. A damaged version is reinstalled, even if the index has a newer one.
 fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Result<Version, Failure> {
     let done = signals::run_with_threads(1, async {
-        // A version that is asked for by name changes nothing for those who ask for none.
+        // A version that is requested by name does not become the current version.
         let start = if args.agent.has_version() { Start::Earlier } else { Start::This };
         let again = damaged.map(|version| session.plan_again(version)).transpose()?.flatten();
         let (plan, index) = if let Some(plan) = again {
@@ -95,7 +95,7 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
             let index = session.index().await?;
             (plan(&args.agent, args.dist, &index, session)?, Some(index))
         };
-        // What is there, is not installed.
+        // An installed version is not installed again.
         if let Some(version) = session.store.installed(&plan)? {
             session.store.refuse_changed(&plan)?;
             return Ok(version);
@@ -121,7 +121,7 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
 
 fn start(args: &Args, version: &Version, mark: Option<std::fs::File>, session: &Session<'_>) -> Result<Exit, Failure> {
     let id = &args.agent.id;
-    // With arguments of a person's own, the agent may do something else than speak the protocol.
+    // With arguments from the user, the agent may do something else than speak the protocol.
     if args.arguments.is_empty() && std::io::stdin().is_terminal() {
         session.ui().note(&format!(
             "{id} speaks the Agent Client Protocol on stdin; an editor starts it: `acp-registry config CLIENT {id}`"

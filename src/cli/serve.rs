@@ -23,7 +23,7 @@ use super::signals;
 use super::ui::Ui;
 use super::value;
 
-/// How often the registry is looked at.
+/// The interval at which the registry is checked for changes.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let preview = Arc::new(Preview::default());
     let (stop, stopped) = channel::<()>();
     std::thread::scope(|scope| {
-        // The sender is dropped at the end of the server, whatever ends it, and the watcher with it.
+        // The sender is dropped when the server ends for whatever reason, which ends the watcher, too.
         let server = async {
             let _stop = stop;
             let listener =
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             axum::serve(listener, router(Arc::clone(&preview))).await.map_err(Failure::unable)
         };
         match signals::run(server) {
-            // That is how it ends.
+            // An interruption is the normal way to end the server.
             Err(Failure { exit: Exit::Interrupted(_), .. }) => Ok(()),
             done => done?,
         }
@@ -98,7 +98,7 @@ fn busy(port: u16, error: &std::io::Error) -> Failure {
     Failure::unable(format!("cannot listen on port {port} of 127.0.0.1: {error}")).help("name another with --port")
 }
 
-/// Builds the tree in memory and serves it from now on. Returns how many agents it has.
+/// Builds the tree in memory, and serves it from now on. Returns the number of its agents.
 fn update(
     preview: &Preview,
     directory: &Path,
@@ -124,7 +124,7 @@ fn update(
         ui.show(&errors);
     }
     let built = result.map_err(|error| {
-        // Nothing is published here, and no earlier form could be kept.
+        // The preview has no previous tree that agents with errors could be kept from.
         let Error::Tree(BuildError::Findings { agents }) = &error else { return Failure::from(error) };
         let place = if agents.is_empty() { "the registry".to_owned() } else { tree::brief_list(agents) };
         Failure::findings(format!("errors in {place}")).help(remedy::ERRORS)

@@ -1,4 +1,4 @@
-//! Work that a signal stops.
+//! Runs work until it is complete or a signal interrupts it.
 
 use std::io;
 
@@ -9,23 +9,23 @@ use super::exit::Failure;
 /// The number of the signal that Ctrl-C sends.
 pub(super) const INTERRUPT: u8 = 2;
 
-/// Runs the work to its end, or drops it when the person presses Ctrl-C or the system asks this program to end.
+/// Runs `work` to completion, or drops it on Ctrl-C (SIGINT), SIGTERM or SIGHUP.
 pub(super) fn run<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     run_on(&mut Builder::new_current_thread(), drop, work)
 }
 
-/// The same for work that consists of this many jobs. When it is dropped, so are they, before this returns.
+/// Like [`run`], for work that consists of several jobs. If the work is dropped, its jobs have ended when this returns.
 pub(super) fn run_with_threads<T>(jobs: usize, work: impl Future<Output = T>) -> Result<T, Failure> {
-    // One more than can be busy with removing files, for time to go on.
+    // All jobs may be busy removing files; one more thread keeps timers running.
     run_on(Builder::new_multi_thread().worker_threads(jobs + 1), drop, work)
 }
 
-/// The same for work that nothing is left of when it is dropped: threads that are still busy with it are not waited for.
+/// Like [`run`], for work that leaves nothing to clean up: blocked threads are not waited for.
 pub(super) fn run_and_forget<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     run_on(&mut Builder::new_multi_thread(), Runtime::shutdown_background, work)
 }
 
-/// Runs work that leaves the terminal to a program of the person's, whose affair Ctrl-C is then.
+/// Runs work while a child process uses the terminal. Ctrl-C is left to the child.
 pub(super) fn run_beside_program<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::unable)?;
     runtime.block_on(async {
@@ -55,7 +55,7 @@ fn run_on<T>(builder: &mut Builder, end: fn(Runtime), work: impl Future<Output =
     done
 }
 
-/// Begins to listen at once, and waits for the number of the first signal that asks for the end.
+/// Registers the signal handlers immediately; the future resolves to the number of the first signal.
 #[cfg(unix)]
 fn signalled() -> io::Result<impl Future<Output = u8>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -72,7 +72,7 @@ fn signalled() -> io::Result<impl Future<Output = u8>> {
     })
 }
 
-/// The same, where there is only Ctrl-C.
+/// Like the function above, on systems that only have Ctrl-C.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "it can fail on other systems")]
 fn signalled() -> io::Result<impl Future<Output = u8>> {

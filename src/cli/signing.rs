@@ -1,4 +1,4 @@
-//! An installed agent that a person signs in to or out of.
+//! Signs in to and out of an installed agent.
 
 use std::env;
 use std::ffi::OsString;
@@ -22,30 +22,30 @@ use super::relay::Relay;
 use super::signals;
 use super::ui::Ui;
 
-/// How long a person may take to sign in.
+/// The default time limit for signing in or out.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// How it goes on.
+/// The next step of an attempt.
 pub(super) enum Step {
-    /// It is over.
+    /// The attempt has ended.
     Done(Box<Attempt>),
-    /// There are several methods.
+    /// A method must be chosen.
     Ask(Vec<AuthMethod>),
-    /// The agent's program goes on in the terminal.
+    /// The agent's program must run in the terminal.
     Terminal(Box<AuthMethod>, Launch),
 }
 
-/// An agent that is signed in to.
+/// An agent to sign in to or out of.
 pub(super) struct Work<'a> {
     version: Version,
-    /// As long as it is open, the version is not removed.
+    /// Marks the version as running, so that it is not removed.
     _mark: Option<File>,
     launch: Launch,
-    /// The variables of its manifest that it gets.
+    /// The variables of the manifest that are passed to the agent.
     variables: Vec<(OsString, OsString)>,
     options: Options,
     pub(super) limit: Duration,
-    /// Between the agent and the person.
+    /// Relays between the agent and the user.
     relay: Relay,
     ui: &'a Ui,
 }
@@ -67,7 +67,7 @@ impl<'a> Work<'a> {
         Attempt::new(&self.version.receipt.id, &self.version.receipt.version)
     }
 
-    /// What the agent gets when `run` starts it.
+    /// The environment that `run` would start the agent with.
     fn environment(&self) -> Environment {
         let mut environment = Environment::of_person(env::vars_os());
         for (name, value) in &self.variables {
@@ -76,7 +76,7 @@ impl<'a> Work<'a> {
         environment
     }
 
-    /// Starts the agent as `run` does, but for its place. `None` when it cannot be spoken to.
+    /// Starts the agent as `run` does, except for its working directory. `None` if no connection could be opened.
     pub(super) async fn open(&self, attempt: &mut Attempt) -> Result<Option<Conversation>, Failure> {
         let launch = process::Launch {
             program: self.launch.program.clone().into(),
@@ -85,7 +85,7 @@ impl<'a> Work<'a> {
             environment: self.environment(),
             isolation: Isolation::Environment,
             readable: Vec::new(),
-            // What works in the person's home is not limited.
+            // Resource limits do not apply in the user's home directory.
             launcher: None,
         };
         self.ui.detail(&format!("starting {}", self.version.receipt.id));
@@ -114,7 +114,7 @@ impl<'a> Work<'a> {
         attempt.stderr_tail = outcome.stderr_tail;
     }
 
-    /// Finds the method, and carries it out as far as that needs no terminal.
+    /// Chooses the method, and carries it out unless it needs a terminal.
     pub(super) async fn begin(&self, wanted: Option<&str>) -> Result<Step, Failure> {
         let mut attempt = self.attempt();
         let Some(mut conversation) = self.open(&mut attempt).await? else { return Ok(Step::Done(attempt.into())) };
@@ -180,7 +180,7 @@ impl<'a> Work<'a> {
         Ok(Step::Done(attempt.into()))
     }
 
-    /// Lets the agent's program sign the person in, and asks it for a session afterwards.
+    /// Runs the agent's program in the terminal to sign in, then opens a session to check the result.
     pub(super) fn in_terminal(&self, method: AuthMethod, launch: Launch, is_json: bool) -> Result<Attempt, Failure> {
         let mut attempt = self.attempt();
         if !io::stdin().is_terminal() {
@@ -197,7 +197,7 @@ impl<'a> Work<'a> {
             arguments: launch.args.into_iter().map(Into::into).collect(),
             keep_open: None,
         };
-        // stdout is for the result.
+        // stdout is reserved for the result.
         let is_shown = !is_json && io::stdout().is_terminal();
         let stdout = if is_shown { Stdio::inherit() } else { io::stderr().into() };
         self.ui.note(&format!("{} has the terminal now", quote(&attempt.id)));
@@ -229,7 +229,7 @@ enum Picked {
     None,
 }
 
-/// The ids of methods, as far as they are shown.
+/// The ids of methods, up to the number that is shown.
 fn names(methods: &[AuthMethod]) -> impl Iterator<Item = &str> {
     methods.iter().take(METHODS).map(|method| method.id.as_str())
 }

@@ -1,4 +1,4 @@
-//! The checks of `validate` that need more than the registry's own files.
+//! The checks of `validate` that need the network or start agents.
 
 use acp_registry::check::Selection;
 use acp_registry::config::Config;
@@ -54,7 +54,7 @@ impl SurveyArgs {
     }
 }
 
-/// Asks the world outside about the selected agents, if a flag wants that.
+/// Gathers data about the selected agents from outside the registry, if a flag requests it.
 pub(super) fn run(
     args: &SurveyArgs,
     registry: &Registry,

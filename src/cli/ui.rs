@@ -1,4 +1,4 @@
-//! Everything that is printed: stdout is data, stderr is talk.
+//! All output: results go to stdout, messages to stderr.
 
 use std::borrow::Cow;
 use std::env;
@@ -13,13 +13,13 @@ use terminal_size::{Width, terminal_size_of};
 use super::exit::Failure;
 use super::global::{ColorChoice, Global, ProgressChoice};
 
-/// Writes results and notes, and knows what the caller wants to see.
+/// Writes results and messages, as far as the flags allow.
 pub(super) struct Ui {
     quiet: bool,
     verbose: bool,
     color: ColorChoice,
     progress: ProgressChoice,
-    /// What is drawn on stderr while work is going on. Everything else that is written goes above it.
+    /// The progress display on stderr. Other output is written above it.
     bars: MultiProgress,
 }
 
@@ -34,60 +34,60 @@ impl Ui {
         ui
     }
 
-    /// Whether the result may have colours.
+    /// Whether results may have colours.
     pub(super) fn color_stdout(&self) -> bool {
         self.may_color(io::stdout().is_terminal())
     }
 
-    /// How a result is shown to people.
+    /// Colours and width of results.
     pub(super) fn look(&self) -> Look {
         let width = terminal_size_of(io::stdout()).map(|(Width(columns), _)| usize::from(columns));
         Look { color: self.color_stdout(), width }
     }
 
-    /// How long notes are shown to people.
+    /// Colours and width of messages.
     pub(super) fn look_of_notes(&self) -> Look {
         let width = terminal_size_of(io::stderr()).map(|(Width(columns), _)| usize::from(columns));
         Look { color: self.color_stderr(), width }
     }
 
-    /// Whether notes may have colours.
+    /// Whether messages may have colours.
     pub(super) fn color_stderr(&self) -> bool {
         self.may_color(io::stderr().is_terminal())
     }
 
-    /// Whether a person watches the progress.
+    /// Whether progress is displayed.
     pub(super) fn may_show_progress(&self) -> bool {
         let is_wanted = self.progress == ProgressChoice::Auto && !self.quiet && !self.verbose;
         is_wanted && io::stderr().is_terminal() && env::var_os("CI").is_none()
     }
 
-    /// Shows a bar until it is cleared.
+    /// Adds a bar to the display until it is cleared.
     pub(super) fn bar(&self, bar: ProgressBar) -> ProgressBar {
         self.bars.add(bar)
     }
 
-    /// What is drawn.
+    /// The progress display.
     pub(super) fn bars(&self) -> MultiProgress {
         self.bars.clone()
     }
 
-    /// Whether the terminal is too narrow for a bar and its numbers.
+    /// Whether the terminal is too narrow for a bar with its numbers.
     pub(super) fn is_narrow() -> bool {
         terminal_size_of(io::stderr()).is_some_and(|(Width(columns), _)| columns < 100)
     }
 
-    /// Writes to stderr, above what is drawn there.
+    /// Writes to stderr, above the progress display.
     fn write(&self, text: &str) {
         self.bars.suspend(|| write_stderr(text));
     }
 
-    /// Whether notes are read by a person at a terminal.
+    /// Whether messages are shown on a terminal.
     pub(super) fn is_watched(&self) -> bool {
         !self.quiet && !self.sends_events() && io::stderr().is_terminal()
     }
 
-    /// Whether a program reads how far the work is: stderr then holds one JSON object a line.
+    /// Whether progress is sent as events, so that stderr has one JSON object per line.
     pub(super) fn sends_events(&self) -> bool {
         self.progress == ProgressChoice::Json
     }
@@ -108,25 +108,25 @@ impl Ui {
 
     /// Writes a result.
     pub(super) fn result(&self, text: &str) -> Result<(), Failure> {
-        // Results are often printed to the log of a CI job.
+        // Results are often printed to the log of a CI job, where some texts would be commands.
         let text = if text.starts_with('{') { json_for_log(text) } else { Cow::Borrowed(text) };
         let write = || io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
         match self.bars.suspend(write) {
-            // The reader has closed the pipe.
+            // The reader closed the pipe.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             Err(error) => Err(Failure::unable(format!("cannot write the result: {error}"))),
             Ok(()) => Ok(()),
         }
     }
 
-    /// Writes the JSON document of a command that failed.
+    /// Writes the JSON document of a failed command.
     pub(super) fn failure_as_json(&self, command: &str, failure: &Failure) {
         let document = Document::of_failure(Some(command), failure.document());
-        // What failed is said on stderr as well; a failure of this cannot be reported.
+        // The failure is also written to stderr; an error of this write cannot be reported.
         let _ = self.result(&document.to_text());
     }
 
-    /// Says something that the caller may want to know.
+    /// Prints an informational message.
     pub(super) fn note(&self, text: &str) {
         if self.sends_events() {
             send_event(&Event::Note { message: text });
@@ -135,21 +135,21 @@ impl Ui {
         }
     }
 
-    /// Says that a part of long work is done, and how it ended.
+    /// Prints the result of one step of a long operation.
     pub(super) fn step(&self, text: &str) {
         if !self.quiet && !self.sends_events() {
             self.write(&format!("{}\n", clean(text)));
         }
     }
 
-    /// Says what is being done, to those who asked.
+    /// Prints what is being done, with `--verbose`.
     pub(super) fn detail(&self, text: &str) {
         if self.verbose && !self.sends_events() {
             self.write(&format!("{}\n", clean(text)));
         }
     }
 
-    /// Says what the caller should know although the command succeeds.
+    /// Prints a warning. The command can still succeed.
     pub(super) fn warning(&self, text: &str) {
         if self.sends_events() {
             send_event(&Event::Warning { message: text });
@@ -158,7 +158,7 @@ impl Ui {
         }
     }
 
-    /// Says why the command failed.
+    /// Prints an error without help.
     pub(super) fn error(&self, text: &str) {
         if self.sends_events() {
             return send_event(&Event::Error { message: text });
@@ -166,7 +166,7 @@ impl Ui {
         self.write(&format!("{} {}\n", self.head("error:", "31"), clean(text)));
     }
 
-    /// Says why the command failed, and what to do.
+    /// Prints the failure of the command, with its help.
     pub(super) fn failure(&self, failure: &Failure) {
         if self.sends_events() {
             return send_event(&Event::Failed(failure.document()));
@@ -175,8 +175,8 @@ impl Ui {
         self.help(failure);
     }
 
-    /// Says that something has failed without which the command goes on, and what to do. `before` stands before the message,
-    /// and names the agent.
+    /// Prints a failure that does not stop the command as a warning, with its help. `before` precedes the message, and
+    /// names the agent.
     pub(super) fn warning_of(&self, before: &str, failure: &Failure) {
         let message = if before.is_empty() { failure.to_string() } else { format!("{before}: {}", failure.reason()) };
         if self.sends_events() {
@@ -194,12 +194,12 @@ impl Ui {
         }
     }
 
-    /// Says why agents failed, with what to do; what is the same for many of them once.
+    /// Prints the failures of agents, with their help. Similar failures of many agents are printed once.
     pub(super) fn failures(&self, failures: &[(&str, &Failure)]) {
         self.failures_in(failures, |_, failure| failure.to_string());
     }
 
-    /// The same with the id before each message, for agents that are installed already.
+    /// Like [`Self::failures`], with the id before each message.
     pub(super) fn failures_by_id(&self, failures: &[(&str, &Failure)]) {
         self.failures_in(failures, |id, failure| format!("{id}: {}", failure.reason()));
     }
@@ -219,7 +219,7 @@ impl Ui {
         }
     }
 
-    /// Shows a text that is printable already.
+    /// Prints a text, which must be printable.
     pub(super) fn show(&self, text: &str) {
         if self.sends_events() {
             return send_event(&Event::Text { message: text });
@@ -227,7 +227,7 @@ impl Ui {
         self.write(text);
     }
 
-    /// Shows a line of another program.
+    /// Prints a line of another program's output.
     pub(super) fn said(line: &str) {
         write_stderr(&format!("  | {}\n", printable(line)));
     }
@@ -237,23 +237,23 @@ impl Ui {
     }
 }
 
-/// Writes an event as one line.
+/// Writes an event as one line of JSON.
 pub(super) fn send_event(event: &Event<'_>) {
     let event = serde_json::to_value(event).unwrap_or_default();
     write_stderr(&format!("{}\n", json_for_log(&acp_registry::json::to_line(&event))));
 }
 
-/// Paths and messages of the system go through here: line by line without control characters.
+/// Escapes control characters, and keeps line breaks. For paths and for messages of the system.
 fn clean(text: &str) -> String {
     text.lines().map(printable).collect::<Vec<_>>().join("\n")
 }
 
 pub(super) fn write_stderr(text: &str) {
-    // Without stderr there is nowhere to complain.
+    // An error of stderr cannot be reported.
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Writes to stdout before there is a [`Ui`].
+/// Writes to stdout before [`Ui`] exists.
 pub(super) fn write_stdout(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
 }

@@ -15,7 +15,7 @@ use super::signals;
 use super::ui::Ui;
 use super::versions;
 
-/// How many bytes npm and uv may keep before `gc` removes them.
+/// The size of the caches of npm and uv above which `gc` removes them, in bytes.
 const PACKAGES_LIMIT: u64 = 8 << 30;
 
 #[derive(Debug, clap::Args)]
@@ -154,7 +154,7 @@ fn removal<'a>(freed: &'a Freed, failed: &[(String, Failure)], is_dry_run: bool)
     Removal::of(freed, is_dry_run, failed.iter().map(|(id, failure)| failure.of_agent(id)).collect())
 }
 
-/// Says what stays, and why.
+/// Reports which versions are kept, and why.
 fn end(
     freed: &Freed,
     failed: &[(String, Failure)],

@@ -31,7 +31,7 @@ use super::repair::{Need, repair};
 use super::signals;
 use super::ui::Ui;
 
-/// How many agents are updated at once.
+/// The most agents that are updated at once.
 const JOBS: usize = 4;
 
 #[derive(Debug, clap::Args)]
@@ -66,19 +66,19 @@ pub(super) struct Args {
     pub(super) format: FormatArgs,
 }
 
-/// What is to be told of all agents.
+/// The results for all agents.
 #[derive(Default)]
 struct Report {
     updates: Vec<Update>,
     held: Vec<Held>,
     pinned: Vec<Pinned>,
     up_to_date: Vec<AgentId>,
-    /// Agents that stay at their version and are damaged, or are to be started by something else.
+    /// Agents without an update that need a repair.
     repairs: Vec<(Version, Need)>,
     repaired: Vec<(AgentId, Need)>,
     gone: Vec<AgentId>,
     errors: Vec<(AgentId, Failure)>,
-    /// The index, where one was needed.
+    /// The index, if one was needed.
     index: Option<IndexOrigin>,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let allowed = global.allowed_hosts()?;
     let session = Session::with_packages(&args.place, args.packages, allowed.clone(), ui)?;
     let (mut installed, damaged) = chosen(&ids, &session)?;
-    // Before any child, and ended after all: what hides from its tree comes here.
+    // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
     let orphans = if args.dry_run || args.no_check { None } else { process::adopt_orphans() };
     let report = signals::run_with_threads(JOBS, async {
         if args.unpin {
@@ -111,7 +111,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             }
         }
         if installed.is_empty() && damaged.is_empty() {
-            // There is nothing to compare, so that no index is needed.
+            // No agent is left to compare, so that the index is not fetched.
             let index = session.index_at_hand().map(|index| IndexOrigin::of(&index));
             return Ok(Report { index, ..Report::default() });
         }
@@ -127,13 +127,13 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
         Ok::<_, Failure>(report)
     });
-    // The number of hidden processes is of no use here.
+    // How many processes had detached from their tree is not reported here.
     let _ = orphans.map(Orphans::end);
     let report = report??;
     show(&report, args, ui)
 }
 
-/// The agents that are to be updated, and why some cannot be.
+/// The agents to update, and the failures of those that cannot be read.
 fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap<AgentId, Failure>), Failure> {
     let (mut installed, mut damaged) = agents(&session.store)?;
     if ids.is_empty() {
@@ -150,7 +150,7 @@ fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap
     Ok((chosen, damaged))
 }
 
-/// Compares every agent with the index. What is wrong with one never stops the others.
+/// Compares every agent with the index. The failure of one does not stop the others.
 fn sort(installed: &[Agent], index: &Index, session: &Session<'_>) -> Report {
     let mut report = Report { index: Some(IndexOrigin::of(index)), ..Report::default() };
     let host = host();
@@ -195,7 +195,7 @@ fn sort(installed: &[Agent], index: &Index, session: &Session<'_>) -> Report {
     report
 }
 
-/// What is to be repaired of an agent that stays at its version.
+/// The version that needs a repair, and which, for an agent that is not updated.
 fn needed(agent: &Agent) -> Option<(Version, Need)> {
     Some((agent.current.clone(), Need::at_a_glance(&agent.current)?))
 }
@@ -207,7 +207,7 @@ fn needs(report: &Report) -> Needs {
     Needs { npm: has(Kind::Npx), pypi: has(Kind::Uvx) }
 }
 
-/// Takes out what is too young, or of unknown age.
+/// Holds back updates that are too young, or whose release date is unknown.
 async fn hold(report: &mut Report, age: Duration, client: &Client, sources: &Sources) {
     for update in std::mem::take(&mut report.updates) {
         let until = published(&update.plan, client, sources).await.and_then(|time| time.checked_add(age));

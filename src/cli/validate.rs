@@ -89,7 +89,7 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     let directory = global.registry_dir();
     let registry = select::load(&directory)?;
     let selection = agents(args).select(&registry)?;
-    // Findings about the list are among those of the whole registry only.
+    // Findings about the quarantine list are only reported for the whole registry.
     if !args.survey.starts_agents()
         && let (Selection::Agents(_), Some(problem)) = (&selection, select::quarantine_problem(&registry))
     {
@@ -155,12 +155,12 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     } else {
         Exit::Success
     };
-    // The process ends: giving back a large registry piece by piece would be a tenth of its work.
+    // The process is about to exit: freeing a large registry would take a tenth of the run time.
     std::mem::forget(registry);
     Ok(exit)
 }
 
-/// Flags count in the order in which they were given: the later one wins.
+/// Applies the flags in the order in which they were given: the last one wins.
 fn set_levels(levels: &mut Levels, matches: &ArgMatches) -> Result<(), Failure> {
     let mut flags = Vec::new();
     for (name, setting) in [("deny", LevelSetting::Deny), ("warn", LevelSetting::Warn), ("allow", LevelSetting::Allow)]
@@ -177,7 +177,7 @@ fn set_levels(levels: &mut Levels, matches: &ArgMatches) -> Result<(), Failure> 
 
 /// The agents that the arguments name.
 fn agents(args: &Args) -> Agents {
-    // Shells complete folders and files: `registry/someagent/` and `someagent/agent.json` mean `someagent`.
+    // Shells complete paths: `registry/someagent/` and `someagent/agent.json` mean `someagent`.
     let name = |text: &String| {
         let path = text.trim_end_matches('/');
         let folder = path.strip_suffix("/agent.json").or_else(|| path.strip_suffix("/icon.svg")).unwrap_or(path);
@@ -187,10 +187,10 @@ fn agents(args: &Args) -> Agents {
     Agents::new(ids, args.changed_since.clone())
 }
 
-/// Splits `FORMAT=FILE`; a file without a format takes the result itself.
+/// Splits `FORMAT=FILE`. A file without a format gets the format of the result.
 fn outputs(texts: &[String]) -> Result<Vec<(Option<Format>, PathBuf)>, Failure> {
     let outputs = texts.iter().map(|text| match text.split_once('=') {
-        // A path before the sign is part of a file's name; a word is meant for a format.
+        // A path before `=` is part of the file name; a word must be a format.
         Some((word, file)) if word.bytes().all(|b| b.is_ascii_alphabetic()) => {
             let format = word.parse().map_err(|error| Failure::usage(format!("--output {word}=…: {error}")))?;
             Ok((Some(format), PathBuf::from(file)))
@@ -208,7 +208,8 @@ fn outputs(texts: &[String]) -> Result<Vec<(Option<Format>, PathBuf)>, Failure> 
     Ok(outputs)
 }
 
-/// The registry directory relative to the working directory, which on a CI runner is the checkout.
+/// The registry directory relative to the working directory, which is the checkout on a CI runner. Empty if it is
+/// elsewhere.
 pub(super) fn prefix(root: &Path) -> String {
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
     let Ok(relative) = root.strip_prefix(&here) else { return String::new() };

@@ -1,4 +1,4 @@
-//! Values of flags that are no plain text: what is wrong with them, and how they are written.
+//! Parsers of flag values, with messages that show the expected form.
 
 use std::ops::RangeInclusive;
 
@@ -6,41 +6,41 @@ use acp_registry::manifest::{NpmSpec, PypiSpec};
 use acp_registry::propose::Slug;
 use acp_registry::scaffold::GithubSpec;
 
-/// An error of a value, with what to write; the parser of arguments shows the latter as a tip.
+/// Formats an error with the expected form, which clap shows as a tip.
 pub(super) fn wrong(what: impl std::fmt::Display, tip: &str) -> String {
     format!("{what}\n\n  tip: {tip}")
 }
 
-/// A package of the npm registry.
+/// Parses a package of the npm registry.
 pub(super) fn npm(text: &str) -> Result<NpmSpec, String> {
     let tip = "write the name of a package, `NAME` or `@SCOPE/NAME`, with `@VERSION` behind it for one version";
     text.parse().map_err(|error| wrong(error, tip))
 }
 
-/// A project of the Python package index.
+/// Parses a project of the Python package index.
 pub(super) fn pypi(text: &str) -> Result<PypiSpec, String> {
     let tip = "write the name of a package, `NAME`, with `==VERSION` behind it for one version";
     text.parse().map_err(|error| wrong(error, tip))
 }
 
-/// A repository on GitHub, perhaps with a tag.
+/// Parses a repository on GitHub, with an optional tag.
 pub(super) fn github(text: &str) -> Result<GithubSpec, String> {
     let tip = "write a repository as `OWNER/REPO`, with `@TAG` behind it for one release";
     text.parse().map_err(|error| wrong(error, tip))
 }
 
-/// A repository on GitHub, without a tag.
+/// Parses a repository on GitHub without a tag.
 pub(super) fn repository(text: &str) -> Result<GithubSpec, String> {
     let spec = github(text).ok().filter(|spec| spec.tag.is_none());
     spec.ok_or_else(|| wrong("is not the name of a repository", "write a repository as `OWNER/REPO`, without a tag"))
 }
 
-/// The same, as the interface for programs names it.
+/// Parses a repository on GitHub as a [`Slug`], the form that the GitHub API uses.
 pub(super) fn slug(text: &str) -> Result<Slug, String> {
     text.parse().map_err(|error| wrong(error, "write a repository as `OWNER/NAME`"))
 }
 
-/// A whole number within bounds.
+/// Parses an integer in a range.
 pub(super) fn number(range: RangeInclusive<u16>) -> impl Fn(&str) -> Result<u16, String> + Clone {
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));

@@ -179,7 +179,7 @@ fn order(args: &Args) -> Order {
     }
 }
 
-/// Merges the parts into `out`.
+/// Merges the snapshots of parts into `out`.
 fn merge(args: &Args, out: &Path, registry: &Registry, selection: &Selection, ui: &Ui) -> Result<Exit, Failure> {
     let missing = |part: &PartFile| {
         ui.warning(&format!("part {} has no file {}", part.shard, part.path.display()));

@@ -1,4 +1,4 @@
-//! Which installed version `ID@VERSION` means.
+//! Finds the installed version that `ID@VERSION` means.
 
 use acp_registry::session::{Named, is_same};
 use acp_registry::store::Version;
@@ -8,7 +8,8 @@ use super::code::Code;
 use super::exit::Failure;
 use super::place::Session;
 
-/// The installed version that is named, which must be there and whole; and whether the agent is pinned to it.
+/// Returns the requested installed version, and whether the agent is pinned to it. The version must exist and be
+/// undamaged.
 pub(super) fn whole(named: &Named, session: &Session<'_>) -> Result<(Version, bool), Failure> {
     let agent = session.agent(&named.id)?;
     let Some(wanted) = wanted(named, session) else { return Ok((agent.current, agent.is_pinned)) };
@@ -19,7 +20,8 @@ pub(super) fn whole(named: &Named, session: &Session<'_>) -> Result<(Version, bo
     Ok((version, is_pinned))
 }
 
-/// The ids of agents that a command works on in the version that is started: a version that is named must be this one.
+/// Returns the ids of the agents. If a version is given, it must be the current one, since the command affects the
+/// version that is started.
 pub(super) fn started(named: &[Named], session: &Session<'_>) -> Result<Vec<String>, Failure> {
     for one in named.iter().filter(|one| one.has_version()) {
         let Some(agent) = session.store.agent(&one.id)? else { continue };
@@ -34,7 +36,7 @@ pub(super) fn started(named: &[Named], session: &Session<'_>) -> Result<Vec<Stri
     Ok(named.iter().map(|one| one.id.clone()).collect())
 }
 
-/// The ids of agents that a command removes as a whole: a version that is named must be the only one.
+/// Returns the ids of the agents. If a version is given, it must be the only one, since the command removes all versions.
 pub(super) fn only(named: &[Named], session: &Session<'_>) -> Result<Vec<String>, Failure> {
     for one in named {
         let Some(wanted) = wanted(one, session) else { continue };
@@ -56,7 +58,7 @@ pub(super) fn only(named: &[Named], session: &Session<'_>) -> Result<Vec<String>
     Ok(named.iter().map(|one| one.id.clone()).collect())
 }
 
-/// The version that is named; `ID@latest` is that of the last copy of the index, if there is one.
+/// The requested version. `ID@latest` is the version in the cached index, if there is one.
 fn wanted(named: &Named, session: &Session<'_>) -> Option<String> {
     let of_index = || session.index_at_hand()?.agent(&named.id).ok()?.map(|agent| agent.version);
     if named.is_latest { of_index() } else { named.version.clone() }
