@@ -1,10 +1,10 @@
-//! The edges between modules: data flows one way.
+//! Checks which modules use which: data flows in one direction.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules of each crate, and which modules each may use. The edges between crates are those of their `Cargo.toml`.
+/// The modules of each crate, and the modules that each may use. Dependencies between crates are in their `Cargo.toml`.
 const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("core", "text", &[]),
     ("core", "cause", &["text"]),
@@ -128,7 +128,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files.chain(folders.iter().flat_map(|folder| sources(folder))).collect()
 }
 
-/// The folder of a crate's sources.
+/// The source directory of a crate.
 fn sources_of(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     if name == "root" { root.join("src") } else { root.join("crates").join(name).join("src") }
@@ -138,13 +138,13 @@ fn crates() -> BTreeSet<&'static str> {
     ALLOWED.iter().map(|(name, _, _)| *name).collect()
 }
 
-/// The first part of a path below `src`, without its ending.
+/// The first component of a path below `src`, without its extension.
 fn module_of(path: &Path, root: &Path) -> String {
     let first = path.strip_prefix(root).unwrap().components().next().unwrap();
     Path::new(&first).file_stem().unwrap().to_str().unwrap().to_owned()
 }
 
-/// The modules of the crates that a text names: `crate::module` and `acp_registry_name::module`.
+/// The modules that a source text refers to: `crate::module` and `acp_registry_name::module`.
 fn named(text: &str) -> BTreeSet<String> {
     // Examples in comments are programs of their own.
     let is_of_example = |line: &str| ["//! use ", "/// use "].iter().any(|start| line.trim_start().starts_with(start));

@@ -1,4 +1,4 @@
-//! `validate --archives` against archives built here and served on loopback.
+//! `validate --archives` with generated archives, served on loopback.
 
 use std::fs;
 use std::io::{Cursor, Write as _};
@@ -12,12 +12,12 @@ use crate::support::{Env, ICON, Run, wait_until};
 
 const SCRIPT: &[u8] = b"#!/bin/sh\nexit 0\n";
 
-/// A tar with these files, each executable.
+/// A tar archive with these files, all executable.
 pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, content) in files {
         let mut header = tar::Header::new_ustar();
-        // By hand: the library writes no name that leads out.
+        // Written by hand, since the library refuses names that lead out of the archive.
         header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_size(content.len() as u64);
         header.set_mode(0o755);
@@ -27,7 +27,7 @@ pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-/// A tar with one link.
+/// A tar archive with one link.
 pub(crate) fn link(kind: tar::EntryType, name: &str, target: &str) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     let mut header = tar::Header::new_ustar();
@@ -65,8 +65,8 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A registry with one agent, whose Linux target has this file name, program and, if given, digest; and a server that has
-/// the archive below `/1.0.0/` and, for the other systems, one that is in order.
+/// A registry with one agent, whose Linux target has this archive name, program and optional digest. A server has that
+/// archive below `/1.0.0/`, and a valid archive for the other systems.
 struct Case {
     env: Env,
     server: Server,
@@ -123,7 +123,7 @@ impl Case {
         command
     }
 
-    /// Exit code, and rules and messages of all findings.
+    /// Returns the exit code, and the rule and message of each finding.
     fn validate(&self, arguments: &[&str]) -> (i32, Vec<(String, String)>) {
         let run = Run::of(&mut self.command(arguments));
         assert_eq!(fs::read_dir(self.env.path("tmp")).unwrap().count(), 0, "temporary files are left");
@@ -155,7 +155,7 @@ fn archives_of_every_format_are_in_order() {
         ("agent", SCRIPT.to_vec()),
     ] {
         let digest = sha256(&bytes).to_ascii_uppercase();
-        // What is no archive gets the name that the manifest gives it.
+        // A file that is not an archive is installed under the name in the manifest.
         let cmds = if name == "agent" {
             ["./agent", "agent", ".\\other"]
         } else {
@@ -270,7 +270,7 @@ fn a_file_that_nobody_should_vouch_for_gets_no_digest() {
     assert_eq!(case.env.read("r/a/agent.json"), before);
 }
 
-/// A release on GitHub with one file, whose digest GitHub gives as this.
+/// A GitHub release with one file, and the digest that GitHub reports for it.
 fn release(bytes: Vec<u8>, digest: &str) -> impl Fn(&Asked) -> crate::server::Answer + Send + Sync + 'static {
     let release =
         json!({ "assets": [{ "name": "a.tar.gz", "digest": format!("sha256:{digest}"), "state": "uploaded" }] });
@@ -292,7 +292,7 @@ fn github_vouches_for_its_files() {
     let digest = sha256(&bytes);
     let case = Case::answering("a.tar.gz", "./agent", Some(&digest), release(bytes.clone(), &digest));
     on_github(&case);
-    // What GitHub vouches for is fetched once, and taken from the disk after that.
+    // A file whose digest GitHub reports is downloaded once, then read from the cache.
     for downloads in [1, 1] {
         assert_eq!(case.validate(&[]), (0, vec![]));
         assert_eq!(case.downloads("/download/1.0.0/a.tar.gz"), downloads);
@@ -349,7 +349,7 @@ fn a_file_that_cannot_be_changed_keeps_its_finding_and_stops_no_other() {
 
     let case = Case::new("a.zip", "./a", None, zip(&[("a", SCRIPT)]));
     let manifest = case.env.read("r/a/agent.json");
-    // Two names of one file, and a third agent behind them.
+    // `b` and `c` link to one manifest; `d` has a file of its own.
     for id in ["b", "c"] {
         case.env.write(&format!("r/{id}/icon.svg"), ICON);
         symlink("../shared.json", case.env.path(&format!("r/{id}/agent.json"))).unwrap();
@@ -372,7 +372,7 @@ fn an_interrupted_download_leaves_nothing() {
 
     let server = Server::raw(|_, stream| {
         stream.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 100000000\r\n\r\n\x1f\x8b\x08")?;
-        // Until the program has gone away.
+        // Keeps the connection open until the program closes it.
         std::io::copy(stream, &mut std::io::sink()).map(drop)
     });
     let case = Case::new("a.tar.gz", "./agent", None, Vec::new());

@@ -1,4 +1,4 @@
-//! Several processes at work on the same agent, and those that are killed.
+//! Several processes that change the same agent, and processes that are killed.
 #![cfg(unix)]
 
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ use crate::archives::{gz, sha256, tar};
 use crate::people::{People, archive};
 use crate::support::wait_until;
 
-/// Ends a test that hangs.
+/// The limit after which a test counts as hanging.
 const LONG: Duration = Duration::from_mins(2);
 
 #[test]
@@ -44,7 +44,7 @@ fn a_running_agent_is_left_alone() {
     assert!(!people.root().exists());
 }
 
-/// A server whose archive at this path waits for leave, how to hear that it was asked for, and how to give leave.
+/// A server that holds back the archive at this path. The receiver reports the request; the sender releases the archive.
 fn held(path: &'static str) -> (People, mpsc::Receiver<()>, mpsc::Sender<()>) {
     let ((reached, waiting), (allow, allowed)) = (mpsc::channel(), mpsc::channel());
     let allowed = Mutex::new(allowed);
@@ -99,7 +99,7 @@ fn a_process_that_holds_the_lock_for_ever_is_named() {
     assert_eq!(people.run(&["install", "a"]).code, 0);
 }
 
-/// What is in a directory: each path, with its length and when it was changed. What goes away meanwhile is left out.
+/// Lists a directory: each path with its length and modification time. Files that vanish during the listing are left out.
 fn listing(directory: &Path) -> Vec<(PathBuf, u64, Option<SystemTime>)> {
     let mut found = Vec::new();
     for path in fs::read_dir(directory).into_iter().flatten().flatten().map(|item| item.path()) {
@@ -113,7 +113,7 @@ fn listing(directory: &Path) -> Vec<(PathBuf, u64, Option<SystemTime>)> {
     found
 }
 
-/// Kills a program once it has been seen to change a directory this often. Returns whether it has ended before.
+/// Kills a process after this many observed changes of a directory. Returns whether it ended before that.
 fn kill_at_change(child: &mut Child, directory: &Path, changes: usize) -> bool {
     let (mut last, mut seen) = (listing(directory), 0);
     while seen < changes {
@@ -136,10 +136,10 @@ fn an_interrupted_installation_leaves_the_old_state_or_the_new_one() {
     assert_eq!(people.run(&["install", "a"]).code, 0);
     people.publish(&[people.agent("a", "1.1.0")]);
     assert_eq!(people.run(&["list", "--refresh"]).code, 0);
-    // Each change is where it is killed several times, as not every one is seen.
+    // Each point is tried several times, since not every change is observed.
     for _ in 0..3 {
         for changes in 0.. {
-            // Back to the old version, as if the new one had never been there.
+            // Returns to the old version, as if the new one had never been installed.
             let run = people.run(&["install", "a@1.0.0"]);
             assert_eq!(run.code, 0, "{changes} changes: {}", run.stderr);
             people.run(&["gc"]);
@@ -185,7 +185,7 @@ fn a_first_installation_that_is_interrupted_leaves_nothing() {
             write!(stream, "HTTP/1.1 200 X\r\nContent-Length: 1000000\r\n\r\n")?;
             stream.write_all(&[0; 1000])?;
             let _ = reached.send(());
-            // Until the program has gone away.
+            // Keeps the connection open until the program closes it.
             let _ = stream.read(&mut [0]);
             Ok(true)
         });

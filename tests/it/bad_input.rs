@@ -1,4 +1,4 @@
-//! What strangers and disks do: each ends in a finding or an error with the right exit code, and nothing is lost.
+//! Hostile input and failing disks: each results in a finding or an error with the right exit code, and no data is lost.
 
 #[cfg(unix)]
 use crate::support::{Env, ICON, manifest, tree};
@@ -13,7 +13,7 @@ fn found(rule: &str, file: &str) -> (i32, Vec<(String, String)>) {
     (1, vec![(rule.to_owned(), file.to_owned())])
 }
 
-/// A faultless agent, and one with this manifest.
+/// A valid agent, and one with this manifest.
 fn with_manifest(content: impl AsRef<[u8]>) -> Env {
     Env::with(&["good"]).file("r/bad/agent.json", content).file("r/bad/icon.svg", ICON)
 }
@@ -22,7 +22,7 @@ fn with_icon(content: impl AsRef<[u8]>) -> Env {
     Env::with(&["good", "bad"]).file("r/bad/icon.svg", content)
 }
 
-/// A faultless agent, and one whose manifest a test puts there itself.
+/// A valid agent, and one whose manifest the test creates.
 fn with_folder() -> Env {
     Env::with(&["good"]).file("r/bad/icon.svg", ICON)
 }
@@ -86,7 +86,7 @@ fn symbolic_links_may_not_leave_the_registry() {
     symlink("/dev/zero", env.path("r/bad/agent.json")).unwrap();
     assert_eq!(env.findings(), found("registry/unreadable-file", "bad/agent.json"));
 
-    // Within the registry a link is as good as a file.
+    // A link within the registry is accepted.
     let env = Env::with(&["good", "same"]);
     fs::remove_file(env.path("r/same/icon.svg")).unwrap();
     symlink("../good/icon.svg", env.path("r/same/icon.svg")).unwrap();
@@ -101,7 +101,7 @@ fn a_fifo_does_not_make_it_wait() {
     assert_eq!(env.findings(), found("registry/unreadable-file", "bad/agent.json"));
 }
 
-/// Root may read and write everything, so that these tests run the program as nobody when they are run by root.
+/// Root can read and write everything. If the tests run as root, this runs the program as an unprivileged user.
 #[cfg(unix)]
 fn unprivileged(env: &Env, arguments: &[&str]) -> Option<Run> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -112,8 +112,8 @@ fn unprivileged(env: &Env, arguments: &[&str]) -> Option<Run> {
         return Some(env.run(arguments));
     }
     let program = env.path("program");
-    // By another process: a test that starts a program at this moment would hand on a copy that is open for writing here,
-    // and the system starts no such program.
+    // Copied by another process. If this process had the copy open for writing while another test forks, the child would
+    // inherit the descriptor, and the system would refuse to execute the file.
     assert!(Command::new("cp").arg(PROGRAM).arg(&program).status().unwrap().success());
     fs::set_permissions(env.path("."), fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(program);

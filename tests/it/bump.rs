@@ -1,4 +1,4 @@
-//! `bump` against package registries on loopback: which lines change, whose trouble counts, and what is passed over.
+//! `bump` with package registries on loopback: which lines change, which failures count, and which agents are skipped.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) fn command(env: &Env, server: &Server, arguments: &[&str]) -> Run {
     Run::of(&mut command)
 }
 
-/// The layouts that people write, with the same agent in each.
+/// Common layouts of manifests, with the same agent in each.
 const STYLES: &[(&str, &str)] = &[
     (
         "two spaces",
@@ -145,7 +145,7 @@ fn a_trouble_of_one_agent_is_no_concern_of_the_others() {
     );
     assert_eq!(report["quarantined"], json!(["quarantined"]));
     assert_eq!(run.code, 0);
-    // People read words, programs the kind.
+    // The text has words, the JSON document the kind of error.
     let run = command(&env, &server, &[]);
     for start in [
         "error   broken: the manifest cannot be changed: ",
@@ -157,7 +157,7 @@ fn a_trouble_of_one_agent_is_no_concern_of_the_others() {
     assert!(!run.stdout.contains("source_unavailable"), "{}", run.stdout);
     assert!(env.read("r/good/agent.json").contains("good@1.1.0"));
     assert!(env.read("r/down/agent.json").contains("down@1.0.0"));
-    // Named, an agent in quarantine is looked at.
+    // An agent in quarantine is checked if it is named.
     let run = command(&env, &server, &["quarantined", "--json"]);
     assert_eq!(run.code, 3, "{}", run.stdout);
     let run = command(&env, &server, &["godo"]);
@@ -218,7 +218,7 @@ fn lasting_trouble_is_counted_and_leads_to_quarantine_and_back() {
         assert_eq!(report["errors"][0]["runs"], runs, "{report:#}");
         assert_eq!(report["quarantine"], json!([]));
     }
-    // As if it had begun long ago.
+    // Moves the start of the failure into the past.
     let text = env.read("state.json");
     let since = text.split("\"since\": \"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     env.write("state.json", text.replace(&since, "2026-01-01T00:00:00Z"));
@@ -226,7 +226,7 @@ fn lasting_trouble_is_counted_and_leads_to_quarantine_and_back() {
     let reason = "updates have failed since 2026-01-01: not found";
     assert_eq!(report["quarantine"], json!([{ "id": "a", "reason": reason }]), "{report:#}");
 
-    // In quarantine it is looked at, but no error any more, until it works again.
+    // An agent in quarantine is still checked, but its failure is not an error.
     env.write("r/quarantine.json", json!({ "a": reason, "b": "a person has put it there" }).to_string());
     let report = run(&[]);
     assert_eq!((&report["errors"], &report["release"]), (&json!([]), &json!([])), "{report:#}");
@@ -248,7 +248,8 @@ fn a_source_that_hangs_delays_nobody_else() {
     } });
     let (tell, told) = std::sync::mpsc::channel();
     let told = std::sync::Mutex::new(told);
-    // It is asked first, and sends nothing: it breaks off once the others are done, or when the client has given up.
+    // This request comes first and is never answered; the server ends it once the others are complete or the client gives
+    // up.
     let server = Server::raw(move |asked, stream| {
         if asked.path == "/npm/a-hangs" {
             let others = told.lock().unwrap();

@@ -1,7 +1,7 @@
-//! `bump` against package registries and a GitHub on loopback, which scenario files describe.
+//! `bump` with package registries and GitHub on loopback, described by scenario files.
 //!
-//! Each file of `tests/fixtures/bump` has one agent, what its sources offer, and what must come of it. `{base}` in it is the
-//! address of the server.
+//! Each file in `tests/fixtures/bump` describes an agent, what its sources offer, and the expected result. `{base}` is
+//! replaced with the URL of the server.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,10 +26,10 @@ struct Scenario {
     repository: Option<String>,
     config: String,
     npm: BTreeMap<String, Package>,
-    /// Files by project; the value is the reason for which a file was yanked.
+    /// Files by project; the value is the reason why a file was yanked.
     pypi: BTreeMap<String, BTreeMap<String, Value>>,
     github: BTreeMap<String, Vec<Release>>,
-    /// Statuses and bodies of other paths.
+    /// Status and body for other paths.
     files: BTreeMap<String, Value>,
     arguments: Vec<String>,
     expected: Expected,
@@ -69,9 +69,9 @@ struct Release {
     tag: String,
     draft: bool,
     prerelease: bool,
-    /// Digests by name; empty for none.
+    /// Digests by file name; empty for none.
     assets: BTreeMap<String, String>,
-    /// Stands for so many releases, whose tags end in 1, 2, …
+    /// The number of releases to generate, whose tags end in 1, 2, …
     times: Option<usize>,
 }
 
@@ -82,14 +82,14 @@ struct Expected {
     /// `update`, `error`, `held`, `unlisted` or `up_to_date`.
     outcome: String,
     to: Option<String>,
-    /// New values by JSON pointer; `false` for a value that goes.
+    /// New values by JSON pointer; `false` for a removed value.
     edits: BTreeMap<String, Value>,
     reasons: Vec<String>,
-    /// Kind of an error, or reason of what is held.
+    /// The kind of the error, or the reason for holding an update back.
     kind: Option<String>,
-    /// Parts of the message.
+    /// Texts that the message must contain.
     message: Vec<String>,
-    /// Parts of the notes about sources.
+    /// Texts that the remarks about sources must contain.
     notes: Vec<String>,
 }
 
@@ -166,7 +166,7 @@ fn play(path: &Path) {
     let toml = |base: &str| -> Scenario {
         toml::from_str(&text.replace("{base}", base)).unwrap_or_else(|error| panic!("{name}: {error}"))
     };
-    // What the server offers names its own address.
+    // The offers contain the server's own URL, which is known only once it runs.
     let offered: Arc<OnceLock<Scenario>> = Arc::default();
     let offers = offered.clone();
     let server = Server::answering(move |asked| answer(offers.wait(), asked));
@@ -234,7 +234,7 @@ fn play(path: &Path) {
     }
     assert_eq!(env.read("r/a/agent.json"), before, "{name}: nothing is written without --apply");
 
-    // With --apply exactly these values change, and a second run has nothing more to do.
+    // With `--apply`, exactly these values change, and a second run changes nothing.
     if expected.outcome != "update" {
         return;
     }

@@ -1,4 +1,4 @@
-//! Completion in real shells: the words that a person is offered, without the network, and without a message.
+//! Completion in real shells: the candidates, without requests and without messages.
 #![cfg(unix)]
 
 use std::ffi::OsString;
@@ -12,11 +12,11 @@ use crate::support::{PROGRAM, Run, skipped};
 
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
-/// What a shell offers for the last of these words, a word each; `None` where the shell is not installed.
+/// Returns the candidates that a shell offers for the last word; `None` if the shell is not installed.
 fn offers(people: &People, shell: &str, words: &[&str]) -> Option<Vec<String>> {
     let script = people.run(&["completions", shell]).stdout;
     people.env.write("completions", &script);
-    // What the shell sets up when somebody presses the key.
+    // The variables that the shell sets when the completion key is pressed.
     let ask = match shell {
         "bash" => {
             "source ./completions\nf=$(complete -p acp-registry); f=${f##*-F }; f=${f%% *}\n\
@@ -54,7 +54,7 @@ fn sh(shell: &str, ask: &str, words: &[&str]) -> Command {
 
 fn fish(ask: &str, words: &[&str]) -> Command {
     let mut command = Command::new("fish");
-    // As one line, as it is typed.
+    // Passed as one command line.
     command.env_clear().args(["--no-config", "-c", ask, "--", "fish", &words.join(" ")]);
     command
 }
@@ -73,7 +73,7 @@ fn agents_are_those_of_the_index_and_those_that_are_installed() {
     let people = people();
     assert_eq!(people.run(&["install", "someagent"]).code, 0);
     let asked = people.server.asked().len();
-    // A pull request may hold folders of any name.
+    // A pull request may contain folders with any name.
     people.env.write("registry/mine/agent.json", "{}");
     people.env.write("registry/m$(touch pwned)/agent.json", "{}");
     for shell in SHELLS {
@@ -137,7 +137,7 @@ fn scripts_are_for_known_shells_and_belong_to_this_program() {
     }
     let run = people.run(&["completions", "csh"]);
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
-    // The variable alone, from whereever it comes, with a shell that nobody knows: not a word.
+    // With the variable alone, and an unknown shell, nothing is printed.
     let run = Run::of(people.command(&["list"]).env("ACP_REGISTRY_COMPLETE", "tcsh"));
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (3, "", ""));
 }

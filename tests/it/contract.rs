@@ -1,4 +1,4 @@
-//! The command-line contract: codes, streams and the shapes of documents.
+//! The command-line contract: exit codes, streams and the form of documents.
 
 use std::process::Stdio;
 

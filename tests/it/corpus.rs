@@ -1,4 +1,4 @@
-//! Real registries, where they are at hand: `ACP_REGISTRY_CORPUS`, or `../shared/corpus` beside the checkout.
+//! Tests with real registries, if available: in `ACP_REGISTRY_CORPUS`, or `../shared/corpus` beside the checkout.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ fn the_public_registry_can_move() {
     for schema in ["agent.schema.json", "registry.schema.json"] {
         assert_eq!(env.read(&format!("dist/{schema}")), env.read(&format!("r/{schema}")), "{schema}");
     }
-    // Only the one agent may lack the address.
+    // Only one agent may lack the URL.
     let goose = env.read("r/goose/agent.json");
     let lacking = goose.lines().filter(|line| !line.contains("\"license_url\"")).collect::<Vec<_>>().join("\n");
     env.write("r/goose/agent.json", lacking);

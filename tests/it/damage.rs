@@ -1,4 +1,4 @@
-//! Agents that are not what was installed any more, and directories that hold more than that.
+//! Damaged installations, and agent directories with foreign files.
 #![cfg(unix)]
 
 use std::fs;
@@ -13,7 +13,7 @@ use crate::archives::{gz, sha256, tar};
 use crate::people::{People, archive, host};
 use crate::support::wait_until;
 
-/// Agent `a` in version 1.0.0, installed, and the folder of the version.
+/// Installs agent `a` 1.0.0; also returns the directory of the version.
 fn installed() -> (People, PathBuf) {
     let people = People::new();
     people.publish(&[people.agent("a", "1.0.0")]);
@@ -98,7 +98,7 @@ fn a_damaged_version_is_repaired_as_it_was_and_stays_pinned() {
         let which = people.run(&["which", "a"]);
         assert_eq!(which.code, 3, "{}", which.stdout);
         assert!(which.stderr.contains("`acp-registry doctor --fix a` repairs it"), "{}", which.stderr);
-        // Nothing is announced that cannot begin.
+        // An installation that cannot begin is not announced.
         let offline = people.run(&["run", "a", "--offline"]);
         let told = "error: a 1.0.0 is damaged, and repairing it needs the network (--offline)\n";
         assert!(offline.code == 3 && offline.stderr.starts_with(told), "{}", offline.stderr);
@@ -106,7 +106,7 @@ fn a_damaged_version_is_repaired_as_it_was_and_stays_pinned() {
         assert_eq!(run.stdout, "a-1.0.0 acp\n", "{}", run.stderr);
         assert!(run.stderr.starts_with("warning: a is damaged, and will be installed again\n"), "{}", run.stderr);
     }
-    // What helps is true whatever the index has.
+    // The help does not depend on the index.
     people.publish(&[people.agent("b", "1.0.0")]);
     assert_eq!(people.run(&["list", "--refresh"]).code, 0);
     fs::write(program(&folder), "short").unwrap();
@@ -122,7 +122,7 @@ fn bytes_that_somebody_has_changed_are_installed_again() {
     let (people, folder) = installed();
     assert_eq!(people.run(&["install", "a", "--lock", "some.lock"]).code, 0);
     for arguments in [["install", "a"].as_slice(), &["install", "--locked", "--lock", "some.lock"]] {
-        // As many bytes as before.
+        // The size does not change.
         let good = fs::read_to_string(program(&folder)).unwrap();
         fs::write(program(&folder), good.replace("a-1.0.0", "evil   ")).unwrap();
         assert_ne!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
@@ -130,7 +130,7 @@ fn bytes_that_somebody_has_changed_are_installed_again() {
         assert_eq!(offline.code, 3, "{}", offline.stdout);
         let told = "a 1.0.0 is damaged, and repairing it needs the network (--offline)\nhelp: run it again without";
         assert!(offline.stderr.contains(told), "{}", offline.stderr);
-        // A repair that has failed is not what helps.
+        // After a failed repair, another repair is not the help.
         let doctor = people.run(&["doctor", "--fix", "--offline"]);
         assert!(
             doctor.code == 1 && doctor.stderr.contains("a was not repaired: a 1.0.0 is damaged"),
@@ -152,7 +152,7 @@ fn bytes_that_somebody_has_changed_are_installed_again() {
 fn a_damaged_agent_whose_archive_was_replaced_has_a_remedy_that_is_true() {
     let (people, folder) = installed();
     fs::write(program(&folder), "broken").unwrap();
-    // The index says so: `install a` would refuse it.
+    // The index has other bytes: `install a` would be refused.
     let other = archive("other");
     people.publish(&[people.agent_of("a", "1.0.0", &other, Some(&sha256(&other)))]);
     assert_eq!(people.run(&["install", "a", "--refresh"]).code, 4);
@@ -164,7 +164,7 @@ fn a_damaged_agent_whose_archive_was_replaced_has_a_remedy_that_is_true() {
         assert!(text.contains("`acp-registry uninstall a`"), "{text}");
     }
     assert!(people.run(&["install", "a"]).stderr.contains(refused));
-    // Where there is another version, that one helps.
+    // If there is another version, the help is to install it.
     people.publish(&[people.agent("a", "2.0.0")]);
     assert_eq!(people.run(&["list", "--refresh"]).code, 0);
     let doctor = people.run(&["doctor", "--fix"]);
@@ -340,7 +340,7 @@ fn a_receipt_that_this_program_would_not_write_is_damaged() {
         assert_eq!(serde_json::from_slice::<Value>(&fs::read(&path).unwrap()).unwrap()["env"], good["env"]);
         assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
     }
-    // Several lines are no harm.
+    // Line breaks in an argument are allowed.
     let mut receipt = good;
     receipt["args"] = json!(["one\n\ttwo"]);
     fs::write(&path, receipt.to_string()).unwrap();
@@ -369,7 +369,7 @@ fn installing_and_uninstalling_at_once_is_no_error() {
     let (people, _) = installed();
     for _ in 0..15 {
         let start = |arguments: &[&str]| people.command(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-        // An agent that is being asked whether it answers is running, and is not removed.
+        // An agent that is being checked is running, and is not removed.
         let install = ["install", "a", "--no-check"];
         let children = [start(&install), start(&["uninstall", "--all"]), start(&install), start(&["gc"])];
         for child in children {
@@ -387,7 +387,7 @@ fn what_an_interrupted_first_installation_leaves_goes_with_the_garbage() {
         if !asked.path.ends_with(".tar.gz") {
             return Ok(false);
         }
-        // Until the program has gone away.
+        // Keeps the connection open until the program closes it.
         let _ = stream.read(&mut [0]);
         Ok(true)
     });

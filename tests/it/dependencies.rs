@@ -1,4 +1,4 @@
-//! Files of packages that have gone or changed below an agent, and how that is found and put right.
+//! Missing or changed files of packages that an agent needs: how they are detected and repaired.
 #![cfg(unix)]
 
 use std::fs;
@@ -12,7 +12,7 @@ use crate::agents::text;
 use crate::people::{People, entry};
 use crate::support::Run;
 
-/// Installs an agent with a package that it needs.
+/// An `npm` that installs an agent and a package that it needs.
 const NPM: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo 11.0.0 && exit
 while [ $# -gt 0 ]; do
@@ -27,7 +27,7 @@ echo good > "$prefix/node_modules/dep/index.js"
 echo x > "$prefix/node_modules/dep/.cache/x"
 "#;
 
-/// The same, with a file that it takes from the cache, as uv does: it is one file with two names.
+/// A `uv` that does the same, and hard-links one file to the cache, as uv does.
 const UV: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo uv 0.9.0 && exit
 echo uv >> "${0%/*}/ran"
@@ -38,7 +38,7 @@ ln "$UV_CACHE_DIR/index.js" "$lib/index.js"
 printf '#!/bin/sh\nexec node "%s"\n' "$lib/../q.py" > "$UV_TOOL_BIN_DIR/q"; chmod +x "$UV_TOOL_BIN_DIR/q"
 "#;
 
-/// Starts the agent if what it needs is good.
+/// A `node` that starts the agent if the file that it needs is unchanged.
 const NODE: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo v22.0.0 && exit
 [ "$(cat "${1%/*}/../dep/index.js" "${1%/*}/dep/index.js" 2>&1 | grep -c '^good$')" = 1 ] && exec "AGENT" ok
@@ -77,7 +77,7 @@ impl Scene {
         serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}{}", run.stdout, run.stderr))
     }
 
-    /// The checks of `doctor` that are not in order.
+    /// The checks of `doctor` that did not pass.
     fn doctor(&self, arguments: &[&str]) -> Vec<(String, String)> {
         let document = self.json(&[&["doctor"], arguments].concat());
         let checks = document["agents"][0]["checks"].as_array().unwrap().iter();
@@ -85,7 +85,7 @@ impl Scene {
         bad.map(|check| (text(check, "name").to_owned(), text(check, "message").to_owned())).collect()
     }
 
-    /// The file of the package that the agent needs.
+    /// Path of the file in the required package.
     fn file(&self) -> PathBuf {
         let folder = PathBuf::from(text(&self.json(&["which", self.id]), "install_dir"));
         let below = ["node_modules/dep/index.js", "tools/q/lib/python3.12/site-packages/dep/index.js"];
@@ -123,7 +123,7 @@ fn a_file_that_an_agent_needs_is_missed_and_put_back() {
                 );
                 assert_eq!(fs::read_to_string(&file).unwrap(), "good\n", "{repair:?}");
                 assert_eq!((scene.doctor(&[id]), scene.installations()), (vec![], before + 1));
-                // Once is enough.
+                // A second repair installs nothing.
                 assert_eq!((scene.run(repair).code, scene.installations()), (0, before + 1));
             }
         }
@@ -134,7 +134,7 @@ fn a_file_that_an_agent_needs_is_missed_and_put_back() {
 fn an_agent_that_does_not_answer_is_installed_again() {
     for id in ["p", "q"] {
         let scene = Scene::new(id);
-        // As many bytes as before.
+        // The size does not change.
         fs::write(scene.file(), "evil\n").unwrap();
         assert_eq!(scene.doctor(&[]), []);
         let bad = scene.doctor(&[id]);
@@ -176,7 +176,7 @@ fn an_agent_of_which_no_version_is_started_is_started_again() {
         assert_eq!(scene.json(&["which", "p"])["pinned"], is_pinned);
         assert_eq!(scene.installations(), 1);
     }
-    // Without any version, the one of the index is installed.
+    // Without an installed version, the one in the index is installed.
     fs::remove_dir_all(&folder).unwrap();
     let run = scene.run(&["doctor", "--fix"]);
     assert!(run.code == 0 && run.stderr.contains("repaired p: 1.0.0 is started"), "{}", run.stderr);

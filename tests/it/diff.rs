@@ -1,9 +1,9 @@
-//! `diff`: what has changed from one published tree to another.
+//! `diff`: the changes between two published trees.
 
 use crate::server::{Server, not_found, ok};
 use crate::support::{Env, ICON, manifest, tree};
 
-/// Two published trees: `a` stays, `b` goes, `c` is edited, `d` has a new version, `e` comes.
+/// Two published trees: `a` is unchanged, `b` removed, `c` edited, `d` updated, `e` added.
 fn env() -> Env {
     let env = Env::with(&["a", "b", "c", "d"]);
     assert_eq!(env.run(&["build", "--out", "old", "--no-site"]).code, 0);

@@ -1,4 +1,4 @@
-//! Documents say what is so.
+//! The documentation matches the program.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn text(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
-/// The fenced blocks of a kind in a Markdown document.
+/// The fenced code blocks of a kind in a Markdown document.
 fn blocks<'a>(document: &'a str, kind: &str) -> Vec<&'a str> {
     let start = format!("```{kind}\n");
     document.split(&start).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
@@ -138,7 +138,7 @@ fn every_variable_that_is_named_is_read() {
         {
             let is_variable = name.starts_with(|c: char| c.is_ascii_uppercase())
                 && name.split('_').filter(|part| !part.is_empty()).count() > 1;
-            // Of the source of the manual pages, only the names in that list count.
+            // In the source of the manual pages, only the names in that list count.
             if !is_variable || (file == manual && !text.contains(&format!("(\"{name}\""))) {
                 continue;
             }
@@ -212,7 +212,7 @@ fn the_configuration_in_the_documentation_obeys_its_schema() {
         assert_eq!(errors, [] as [String; 0], "{example}");
         assert!(!config.views.is_empty());
     }
-    // What the program refuses, the schema refuses too.
+    // The schema refuses what the program refuses.
     for wrong in [
         "colour = 1",
         "bump.x.beta = {}",
@@ -248,7 +248,7 @@ fn the_bundled_registry_is_in_order() {
 #[test]
 fn no_host_of_a_package_registry_is_named() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // Put together here, so that this file does not name them either.
+    // Concatenated, so that this file does not contain the names either.
     let hosts = [
         ["npm", "js.org"],
         ["npm", "js.com"],

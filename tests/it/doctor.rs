@@ -1,4 +1,4 @@
-//! `doctor`: what is wrong with runtimes and installed agents, and what it says about it.
+//! `doctor`: which problems it finds in runtimes and installed agents, and what it reports.
 #![cfg(unix)]
 
 use std::fs;
@@ -12,7 +12,7 @@ use crate::agent::left_with;
 use crate::people::People;
 use crate::support::Run;
 
-/// A store with one agent, `a`, which is the fake agent in some case, and a `PATH` with runtimes that are made up.
+/// A store with agent `a`, which is the fake agent in some case, and a `PATH` with fake runtimes.
 struct Doctor {
     people: People,
     tag: String,
@@ -58,7 +58,7 @@ impl Doctor {
         (run.code, serde_json::from_str(&run.stdout).unwrap())
     }
 
-    /// The directory of the version.
+    /// The directory of the installed version.
     fn version(&self) -> PathBuf {
         let directory = self.people.root().join("agents/a");
         let mut folders = fs::read_dir(directory).unwrap().map(|item| item.unwrap().path());
@@ -70,7 +70,7 @@ impl Doctor {
     }
 }
 
-/// The checks of a list as name and status.
+/// The checks as pairs of name and status.
 fn names(checks: &Value) -> Vec<(&str, &str)> {
     let checks = checks.as_array().unwrap().iter();
     checks.map(|check| (check["name"].as_str().unwrap(), check["status"].as_str().unwrap())).collect()
@@ -112,7 +112,7 @@ fn a_missing_runtime_is_named_with_the_way_to_get_it() {
     assert_eq!((code, &document["checks"][0]["status"]), (1, &json!("error")));
     assert!(document["checks"][0]["message"].as_str().unwrap().contains("does not tell its version"));
 
-    // An agent that a runtime must start does not work without it.
+    // An agent that needs a runtime fails without it.
     let receipt = doctor.version().join("receipt.json");
     let mut content: Value = serde_json::from_slice(&fs::read(&receipt).unwrap()).unwrap();
     content["interpreter"] = json!({ "name": "node", "program": "/nowhere/node", "flags": [] });
@@ -161,7 +161,7 @@ fn what_is_damaged_is_named_with_what_helps() {
         assert!(check["message"].as_str().unwrap().contains(part), "{part}: {check}");
         assert!(!check["message"].as_str().unwrap().contains("`acp-registry"), "{check}");
         assert!(check["help"].as_str().unwrap().ends_with("`acp-registry doctor --fix a` repairs it"), "{check}");
-        // Nobody starts what is damaged, nor is it changed.
+        // A damaged agent is neither started nor changed.
         assert_eq!(
             (names(&agent["checks"]).last(), &agent["handshake"]),
             (Some(&("handshake", "error")), &Value::Null)
@@ -205,12 +205,12 @@ fn only_what_this_program_has_made_is_to_be_removed() {
         assert_eq!(checks[at]["message"], message);
         assert_eq!(checks[at]["help"], "nothing needs to be done: it is never started, and stays");
     }
-    // What it has made and does not need, it removes.
+    // `gc` removes unused versions that this program installed, and no foreign files.
     assert_eq!((code, &checks[3]["help"]), (1, &json!("`acp-registry gc` removes it: another version is started")));
     assert_eq!(doctor.people.run(&["gc"]).code, 0);
     assert_eq!(names(&doctor.json(&[]).1["agents"][0]["checks"]), [foreign, foreign, foreign, ("files", "ok")]);
     assert!(agent.join("mine/file").exists() && agent.join("0.8.0-0123456789ab/thesis.txt").exists());
-    // With something else beside it, its receipt is damaged, and it stays.
+    // If the receipt is damaged as well, the directory is kept.
     fs::write(agent.join("0.8.0-0123456789ab/receipt.json"), "{").unwrap();
     let (_, document) = doctor.json(&[]);
     let check = &document["agents"][0]["checks"][2];
@@ -305,7 +305,7 @@ fn an_agent_that_is_not_there_is_wrong_usage_and_a_store_that_cannot_be_read_is_
     fs::write(&file, "").unwrap();
     let run = doctor.run(&["--root", file.to_str().unwrap()]);
     assert_eq!(run.code, 3, "{}", run.stdout);
-    // Nobody may write there, not even root.
+    // Not even root can write there.
     #[cfg(target_os = "linux")]
     {
         let (code, document) = doctor.json(&["--root", "/proc/acp-registry"]);

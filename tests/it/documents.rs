@@ -1,4 +1,4 @@
-//! Documents and events have the form that their schemas describe. Every one that the program prints in a test is checked.
+//! Checks that documents and events match their schemas. Every document that the program prints in any test is checked.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::support::{Env, Run};
 
-/// The schemas that do not belong to one command.
+/// The schemas that do not belong to a single command.
 const SHARED: [&str; 3] = ["common", "error", "event"];
 
-/// The schemas as tests use them, each compiled once.
+/// The schemas in the strict form that tests use, each compiled once.
 static SCHEMAS: LazyLock<HashMap<String, Validator>> = LazyLock::new(|| {
     let mut texts = schemas();
     for (name, schema) in &mut texts {
@@ -33,7 +33,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/cli")
 }
 
-/// The schemas by name, as they are published.
+/// The published schemas by name.
 fn schemas() -> HashMap<String, Value> {
     let files = fs::read_dir(folder()).unwrap().map(|item| item.unwrap().path());
     let schema = |path: PathBuf| {
@@ -48,7 +48,7 @@ fn close(schema: &mut Value, is_common: bool) {
     match schema {
         Value::Object(members) => {
             for (name, member) in members.iter_mut() {
-                // These are extended where they are used.
+                // These definitions are extended where they are used.
                 if let (true, "$defs", Value::Object(parts)) = (is_common, name.as_str(), &mut *member) {
                     for part in parts.values_mut().filter_map(Value::as_object_mut) {
                         part.values_mut().for_each(|value| close(value, false));
@@ -74,7 +74,7 @@ fn assert_valid(name: &str, document: &Value) {
     assert!(errors.is_empty(), "not as schemas/cli/{name}.schema.json says: {}\n{document:#}", errors.join("\n"));
 }
 
-/// Checks the document and the events of a run, if it has printed any.
+/// Checks the document and the events that a run printed, if any.
 pub(crate) fn check(run: &Run) {
     if run.stdout.starts_with('{')
         && let Ok(document) = serde_json::from_str::<Value>(&run.stdout)
@@ -98,7 +98,7 @@ fn every_command_with_json_has_a_schema_and_every_schema_a_command() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/commands");
     let mut commands = BTreeSet::new();
     for path in fs::read_dir(docs).unwrap().map(|item| item.unwrap().path()) {
-        // The pages are made from the help, which another test holds.
+        // The pages are generated from the help, which another test checks.
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         if let (Some(command), true) =
             (name.strip_prefix("acp-registry-"), fs::read_to_string(&path).unwrap().contains("`--json`"))

@@ -1,4 +1,4 @@
-//! Runs that change nothing, and say what would change; and failures that many agents share.
+//! Dry runs, and failures that are common to many agents.
 #![cfg(unix)]
 
 use serde_json::json;
@@ -51,7 +51,7 @@ fn what_fails_alike_for_many_agents_is_said_once() {
     let run = people.run(&arguments);
     assert_eq!((run.code, run.stderr.matches("error: ").count()), (3, 1), "{}", run.stderr);
     assert!(run.stderr.contains("  and 5 more: agent-1, agent-2, agent-3, agent-4, agent-5\n"), "{}", run.stderr);
-    // A program is told of each.
+    // The JSON document has each failure.
     let (_, document) = people.json(&arguments);
     assert_eq!(document["errors"].as_array().unwrap().len(), 6);
 }

@@ -1,4 +1,4 @@
-//! Examinations of agents that keep to the protocol, and of agents that break it in one point.
+//! Examinations of agents that follow the protocol, and of agents that violate it in one point.
 
 use std::sync::Mutex;
 use std::thread;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::agent::{fake_agent, left_with, tag};
 use crate::support::PROGRAM;
 
-/// Examines the fake agent in this case, and makes sure that nothing is left of it.
+/// Examines the fake agent in this case, and asserts that none of its processes is left.
 fn examined_within(case: &[&str], patience: Duration, limit: Duration) -> Examination {
     let temporary = tempfile::tempdir().unwrap();
     let tag = tag();
@@ -50,7 +50,7 @@ fn examined(case: &[&str]) -> Examination {
     examined_within(case, Duration::from_secs(2), LIMIT)
 }
 
-/// The checks that ended in one of these ways, with their messages.
+/// The checks with one of these verdicts, with their messages.
 fn with<'a>(examination: &'a Examination, verdicts: &[Verdict]) -> Vec<(&'a str, &'a str)> {
     let wanted = examination.checks.iter().filter(|examined| verdicts.contains(&examined.verdict));
     wanted.map(|examined| (examined.check.id, examined.message.as_deref().unwrap_or_default())).collect()
@@ -60,7 +60,7 @@ fn not_passed(examination: &Examination) -> Vec<(&str, &str)> {
     with(examination, &[Verdict::Fail, Verdict::Warning])
 }
 
-/// Runs a test of each, some at once, and tells all that went wrong.
+/// Runs a test for each item, several at once, and panics with all failures.
 fn for_each<T: Sync>(items: &[T], test: impl Fn(&T) -> Result<(), String> + Sync) {
     let (next, wrong) = (Mutex::new(items.iter()), Mutex::new(Vec::new()));
     thread::scope(|scope| {
@@ -114,7 +114,7 @@ const PING: &str = r#"{"id":2,"method":"_acp-registry/ping","params":{}}"#;
 const NEW: &str = r#"{"id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}"#;
 const NOT_FOUND: &str = r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#;
 
-/// The result of `initialize` with a member in the place of another.
+/// A valid result of `initialize` with one member replaced.
 fn good_but(name: &str, value: Value) -> String {
     let mut result = json!({
         "protocolVersion": 1, "agentCapabilities": { "loadSession": true },
@@ -124,7 +124,7 @@ fn good_but(name: &str, value: Value) -> String {
     format!("agent {}", json!({ "jsonrpc": "2.0", "id": 1, "result": result }))
 }
 
-/// Further ways to break a check: its name, the exchange, and a part of the message.
+/// More violations: the check's name, the exchange, and a part of the message.
 fn breaks() -> Vec<(&'static str, String, &'static str)> {
     let to = |said: &str, reply: &str| format!("client {said}\n{reply}");
     let answer = |rest: &str| format!("agent {{\"jsonrpc\":\"2.0\",\"id\":2,{rest}}}");

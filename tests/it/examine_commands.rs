@@ -1,4 +1,4 @@
-//! `--level` and `--require` of `probe` and `verify`, `rules --examination` and `explain` of a check.
+//! `--level` and `--require` of `probe` and `verify`, `rules --examination`, and `explain` for checks.
 #![cfg(unix)]
 
 use acp_registry::examination::CHECKS;
@@ -8,7 +8,7 @@ use crate::agent::fake_agent;
 use crate::support::Env;
 use crate::verify::Verify;
 
-/// An exchange in which the agent repeats the version of the client.
+/// An exchange in which the agent returns the protocol version of the client.
 const ECHO: &str = "client {\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":65535}}\n\
                     agent {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":65535}}";
 
@@ -18,7 +18,7 @@ fn probe(flags: &[&str], exchange: &str) -> (i32, Value) {
     document(&arguments)
 }
 
-/// The document of a command that ends with the words of an agent.
+/// The document of a command whose last arguments are the command line of an agent.
 fn document(arguments: &[&str]) -> (i32, Value) {
     let run = Env::empty().run(arguments);
     (run.code, serde_json::from_str(&run.stdout).unwrap())

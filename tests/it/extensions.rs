@@ -1,4 +1,4 @@
-//! Members of packages beyond the public form: which command is started, and as of which day uv installs.
+//! Extensions of package distributions: which command is started, and the date up to which uv considers releases.
 #![cfg(unix)]
 
 use std::fs;
@@ -12,7 +12,7 @@ use crate::agents::text;
 use crate::people::{People, entry};
 use crate::support::{ICON, Run};
 
-/// Puts a package below its prefix that has two commands, none of its own name. Only one of them is an agent.
+/// An `npm` that installs a package with two commands, neither named like the package. Only one is an agent.
 const NPM: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo 11.0.0 && exit
 while [ $# -gt 0 ]; do
@@ -26,7 +26,7 @@ printf '#!/bin/sh\nexit 3\n' > help.sh; printf '#!/bin/sh\nexec "AGENT" ok\n' > 
 echo '{"packages":{"node_modules/p":{"integrity":"sha512-x"}}}' > "$prefix/package-lock.json"
 "#;
 
-/// The same for Python. Notes what it was asked, and as of which day.
+/// A `uv` that does the same, and records its arguments and the date.
 const UV: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo uv 0.9.0 && exit
 echo "$1 $2 $UV_EXCLUDE_NEWER" >> "${0%/*}/asked"
@@ -98,13 +98,13 @@ fn the_named_command_is_installed_and_started_as_of_the_named_day() {
         assert!(agent["answers"] == true && text(agent, "program").ends_with(program), "{agent:#}");
     }
     assert_eq!(scene.0.env.read("bin/asked"), "tool install 2026-02-28T23:59:59Z\n");
-    // Both are known to be installed, and installed so again.
+    // Both installations are recorded, and repeated without a change.
     assert_eq!(scene.run(&["install", "p", "q", "--offline"]).code, 0);
     assert_eq!(scene.0.env.read("bin/asked").lines().count(), 1);
     let run = scene.run(&["info", "q"]);
     assert!(run.stdout.contains("q==1.0.0, command q-acp, as of 2026-02-28"), "{}", run.stdout);
 
-    // A day that the person has set counts.
+    // A date in the environment takes precedence.
     let mut command = scene.command(&["install", "q", "--root", scene.0.env.path("other").to_str().unwrap()]);
     assert_eq!(Run::of(command.env("UV_EXCLUDE_NEWER", "2020-01-01")).code, 0);
     assert!(scene.0.env.read("bin/asked").ends_with("tool install 2020-01-01\n"));

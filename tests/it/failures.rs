@@ -1,13 +1,13 @@
-//! What a path may be that a person names, and what each command says of it: once, by that name, and with what helps.
+//! Unusable paths in arguments: each command reports the path once, as it was given, with help.
 
 use std::fs;
 
 use crate::support::Env;
 
-/// Paths that lead nowhere useful, as they are named in the folder of a test.
+/// Paths that cannot be used, relative to the directory of a test.
 const PATHS: [&str; 5] = ["nothing", "file/below", "place", "empty.json", "list.json"];
 
-/// Command lines that read or write a path, `@`, with the paths for which they do their work after all.
+/// Command lines that read or write a path, `@`, with the paths that they accept nevertheless.
 const LINES: [(&str, &[&str]); 24] = [
     ("--registry-dir @ validate", &[]),
     ("--registry-dir @ build --out out", &[]),
@@ -35,7 +35,7 @@ const LINES: [(&str, &[&str]); 24] = [
     ("man --out @", &["nothing", "place"]),
 ];
 
-/// A part of a message that it has twice.
+/// Returns a part of a message that occurs twice in it.
 fn said_twice(message: &str, path: &str) -> Option<String> {
     let parts: Vec<&str> = message.split([':', ';']).map(str::trim).collect();
     let same = parts.iter().enumerate().find(|(at, part)| !part.is_empty() && parts[..*at].contains(part));

@@ -1,4 +1,4 @@
-//! Git, asked about checkouts that strangers have filled.
+//! Git in checkouts with hostile content.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,8 +11,8 @@ use acp_registry::sys::git::{Remote, Repository, changed_paths};
 
 use crate::support::{Env, ICON, Run, manifest, skipped};
 
-/// A checkout whose `registry/` looks like a bare repository, whose configuration runs a program for everything that git
-/// can be made to run one for. The program leaves a file behind.
+/// A checkout whose `registry/` looks like a bare repository. Its configuration runs a program wherever git can be made
+/// to run one; the program creates a marker file.
 struct Hostile {
     env: Env,
 }
@@ -34,7 +34,7 @@ impl Hostile {
         hostile
     }
 
-    /// What the branch adds.
+    /// The files that the branch adds.
     fn add(&self) {
         let registry = self.env.path("r/registry");
         let run = format!("touch {}; cat", self.marker().display());
@@ -80,7 +80,7 @@ fn commit(env: &Env, message: &str) {
     env.git(&["commit", "-qm", message]);
 }
 
-/// Git in a folder, as a person would start it there.
+/// Runs git in a directory, as a user would.
 fn git_in(folder: &Path, arguments: &[&str]) -> Run {
     let mut command = Command::new("git");
     command.args(["-c", "user.name=P", "-c", "user.email=p@example.com"]).args(arguments).current_dir(folder);
@@ -94,7 +94,7 @@ fn changed(folder: &Path, revision: &str) -> Vec<String> {
 #[test]
 fn a_checkout_that_looks_like_a_repository_runs_nothing() {
     let hostile = Hostile::new();
-    // Were git started there, it would run what the checkout names.
+    // If git is started there, it runs the program.
     git_in(&hostile.registry(), &["-c", "safe.bareRepository=all", "add", "-A", "."]);
     assert!(hostile.marker().exists(), "the attack does not work, so this test proves nothing");
     fs::remove_file(hostile.marker()).unwrap();
@@ -143,12 +143,12 @@ fn files_of_git_are_errors() {
     let found = report["findings"].as_array().unwrap().iter().filter(|finding| finding["rule"] == "registry/git-files");
     let files: Vec<&str> = found.map(|finding| finding["file"].as_str().unwrap()).collect();
     assert_eq!((code, files), (1, vec!["HEAD", "a/HEAD", "a/refs", "config", "objects", "refs"]));
-    // A gate that looks at what has changed sees them, too.
+    // `--changed-since` finds them as well.
     let (code, report) = env.json(&["--registry-dir", "r/registry", "validate", "--changed-since", "HEAD^1"]);
     let count = report["findings"].as_array().unwrap().iter().filter(|one| one["rule"] == "registry/git-files").count();
     assert_eq!((code, count), (1, 6), "{report:#}");
 
-    // An agent may have such a name, and a registry may be the top of its checkout.
+    // An agent may have such an id, and a registry may be the root of its checkout.
     let env = Env::with(&["refs", "objects", "config"]);
     env.git(&["init", "-q"]);
     assert_eq!(env.findings(), (0, Vec::new()));
@@ -165,7 +165,7 @@ fn filters_and_hooks_of_the_repository_do_not_answer() {
     for key in ["filter.x.clean", "filter.x.process", "diff.x.textconv", "diff.external", "core.fsmonitor"] {
         env.git(&["config", key, &run]);
     }
-    // Its time differs from that in the index, so that git reads it.
+    // The modification time differs from that in the index, so that git reads the file.
     env.write("r/a/agent.json", manifest("a"));
     git_in(&env.path("r"), &["diff", "HEAD"]);
     assert!(marker.exists(), "the attack does not work, so this test proves nothing");
@@ -220,11 +220,12 @@ fn what_has_changed_is_what_git_says() {
     };
     let mut expected = ask(&["diff", "--no-renames", "--name-only", "--relative", "-z", "HEAD", "--", "."]);
     expected.extend(ask(&["ls-files", "--others", "--exclude-standard", "-z", "--", "."]));
-    // The index has something else, though the file is that of the commit: too much is looked at rather than too little.
+    // The index differs although the file equals the commit. The agent is checked nevertheless: checking too much is
+    // safe.
     expected.insert("back/agent.json".to_owned());
     assert_eq!(changed_paths(&folder, "HEAD").unwrap(), expected);
     assert_eq!(expected.len(), 11, "{expected:?}");
-    // Line ends as git writes them on Windows are no change.
+    // CRLF line ends, as git writes them on Windows, are not a change.
     commit(&env, "two");
     assert_eq!(changed(&folder, "HEAD"), [] as [&str; 0]);
     env.git(&["config", "core.autocrlf", "true"]);
@@ -285,7 +286,7 @@ fn a_git_file_that_leads_into_the_checkout_is_refused() {
     fs::remove_file(env.path("r/registry/a/.git")).unwrap();
     symlink("..", env.path("r/registry/a/.git")).unwrap();
     assert!(Repository::around(&env.path("r/registry/a")).is_err());
-    // An empty folder of that name is none.
+    // An empty directory named `.git` is not a repository.
     fs::remove_file(env.path("r/registry/a/.git")).unwrap();
     fs::create_dir(env.path("r/registry/a/.git")).unwrap();
     assert!(Repository::around(&env.path("r/registry/a")).is_ok());
@@ -306,7 +307,7 @@ fn a_remote_runs_no_command_and_is_no_folder_of_the_checkout() {
     let remote = Remote::new(&env.path("r"), "origin").unwrap();
     let error = remote.branches("x").unwrap_err().to_string();
     assert!(error.contains("'ext' not allowed") && !marker.exists(), "{error}");
-    // Nor by another name.
+    // Another transport is refused as well.
     let other = format!("ext::sh -c 'touch {}' %S", marker.display());
     assert!(Remote::new(&env.path("r"), &other).unwrap().branches("x").is_err() && !marker.exists());
     for (address, word) in [("inside", "inside the checkout"), ("../r/inside", "inside the checkout")] {
@@ -336,7 +337,7 @@ fn a_repository_of_another_user_is_not_trusted() {
     };
     let refused = run("nowhere");
     assert!(refused.code == 2 && refused.stderr.contains("dubious ownership"), "{} {}", refused.code, refused.stderr);
-    // As in containers, whose checkout belongs to the host's user.
+    // As in containers, where the checkout belongs to a user of the host.
     env.write(
         "home/.gitconfig",
         format!("[safe]\n\tdirectory = {}\n", env.path("r").canonicalize().unwrap().display()),

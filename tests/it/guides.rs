@@ -1,8 +1,8 @@
-//! Everything in the README and the guides that is a command is run, and does what is said there.
+//! Runs every command in the README and the guides, and checks that it does what the text says.
 //!
-//! A document is one scenario: its blocks of the kinds `sh` and `console` run in their order, in one shell as it seems, with
-//! an index, package registries and GitHub on loopback. A word behind the kind of a block is a file to write (`toml
-//! registry.toml`), or the exit code of the last command (`sh exit-1`). On Linux only, for `timeout` ends what would not.
+//! Each document is one scenario. Its `sh` and `console` blocks run in order, as in one shell, with an index, package
+//! registries and GitHub on loopback. The words after the kind of a block are a file to write (`toml registry.toml`) or
+//! the exit code of the last command (`sh exit-1`). Linux only, since `timeout` ends commands that would not end.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +20,7 @@ const GUIDES: [&str; 5] = [
     "docs/guides/client-author.md",
 ];
 
-/// The reference, which is one scenario.
+/// The reference pages, which form one scenario.
 const REFERENCE: [&str; 7] = [
     "docs/registries.md", "docs/checking.md", "docs/publishing.md", "docs/verifying.md", "docs/installing.md",
     "docs/bumping.md", "docs/configuration.md",
@@ -30,14 +30,14 @@ pub(crate) fn documents() -> impl Iterator<Item = &'static str> {
     GUIDES.into_iter().chain(REFERENCE)
 }
 
-/// How lines begin that nobody runs here, and why.
+/// Prefixes of lines that are not run, with the reason.
 pub(crate) const NOT_RUN: [(&str, &str); 3] = [
     ("make ", "recipes of this repository: another test looks for them, and CI runs them"),
     ("gh release download ", "there is no release, and no GitHub, here"),
     ("cargo install ", "compiles the program"),
 ];
 
-/// An icon with a fault of its own.
+/// An icon with a finding.
 fn orange() -> String {
     ICON.replace("currentColor", "#f50")
 }
@@ -48,7 +48,7 @@ fn the_guide_for_users_is_true() {
     world.follow("docs/guides/user.md", |world, block| {
         if block.section == "Update or pin" && block.exit() == 1 {
             world.publish("1.3.0");
-            // The copy of the index is fresh for five minutes.
+            // The cached index would count as fresh for five minutes.
             let _ = fs::remove_dir_all(world.people.env.path("home/.cache"));
         }
     });
@@ -133,7 +133,7 @@ fn what_is_not_run_stands_in_a_document() {
     }
 }
 
-/// The words of code in the text, and in tables.
+/// The code spans of the text and of tables.
 fn spans(path: &str) -> Vec<String> {
     let text = document(path);
     let spans = Parser::new_ext(&text, Options::ENABLE_TABLES).filter_map(|event| match event {
@@ -161,7 +161,7 @@ fn every_command_in_a_sentence_is_one() {
             let is_part = COMMANDS.contains(&first) && span.contains(" --");
             if span.starts_with("acp-registry ") || is_part {
                 let command = span.strip_prefix("acp-registry ").unwrap_or(&span);
-                // The words as a shell makes them; help comes after whatever is wrong with those before it.
+                // The arguments are split by the shell; `--help` comes last, after any invalid argument.
                 let (own, _) = command.split_once(" -- ").unwrap_or((command, ""));
                 let script = format!("\"$PROGRAM\" {} --help", own.replace("$(", "\\$("));
                 let mut bash = Command::new("bash");

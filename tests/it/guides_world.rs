@@ -1,4 +1,5 @@
-//! What the commands of the guides find: an index, package registries, package managers, GitHub and a bucket, all on loopback.
+//! The environment of the guides' commands: an index, package registries, package managers, GitHub and a bucket, all on
+//! loopback.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,7 +19,7 @@ use crate::publish_s3::{Moto, bucket};
 use crate::server::{not_found, ok, write};
 use crate::support::{PROGRAM, Run, missing};
 
-/// Documents that show what real agents print, which are not here.
+/// Documents that show the output of real agents, which are not available here.
 const OTHERS: [&str; 3] = ["docs/verifying.md", "docs/installing.md", "docs/bumping.md"];
 
 const NPM: &str = r#"#!/bin/sh
@@ -46,10 +47,10 @@ chmod +x "$UV_TOOL_BIN_DIR/$name"
 
 const NODE: &str = "#!/bin/sh\n[ \"$1\" = --version ] && echo v22.0.0 && exit\nexec \"AGENT\" ok\n";
 
-/// Signs, as far as anybody here looks.
+/// A `gpg` that writes a fixed signature.
 const GPG: &str = "#!/bin/sh\n[ \"$1\" = --detach-sign ] && echo signed > \"$2.sig\"\n";
 
-/// Sends no requests, but knows which ones documents make.
+/// A `gh` that sends no requests, but knows those in the documents.
 const GH: &str = r#"#!/bin/sh
 case "$*" in
   "api --method POST repos/example/registry/pages --raw-field build_type=workflow") ;;
@@ -60,10 +61,10 @@ case "$*" in
 esac
 "#;
 
-/// Where a document's commands run.
+/// The environment in which a document's commands run.
 pub(crate) struct World {
     pub(crate) people: People,
-    /// What stands in documents, and what is meant by it here.
+    /// Texts of documents, and their replacements in tests.
     meant: Vec<(String, String)>,
     npm: Vec<&'static str>,
     moto: Option<Arc<Moto>>,
@@ -95,7 +96,7 @@ impl World {
             ("s3://BUCKET", format!("s3://{bucket_name}")),
             ("/srv/registry", at("srv/registry")),
             (" /opt/acp", format!(" {}", at("opt/acp"))),
-            // It would go on for ever; and others may have the port.
+            // The server would not end by itself, and the port may be in use.
             ("acp-registry serve", "timeout --preserve-status --signal INT 3 acp-registry serve --port 0".to_owned()),
             ("…", "x".to_owned()),
         ];
@@ -104,7 +105,7 @@ impl World {
         for (name, script) in [("npm", NPM), ("uv", UV), ("node", NODE), ("gpg", GPG), ("gh", GH)] {
             world.program(name, &script.replace("AGENT", fake_agent().to_str().unwrap()));
         }
-        // In documents, addresses are public and have https.
+        // Documents use public URLs with https.
         world.program("acp-registry", &format!("#!/bin/sh\nexec '{PROGRAM}' --allow-host 127.0.0.1 \"$@\"\n"));
         for folder in ["work", "home/.local/bin"] {
             fs::create_dir_all(world.people.env.path(folder)).unwrap();
@@ -119,7 +120,7 @@ impl World {
         fs::set_permissions(self.people.env.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// What the world outside has: packages, a release, and an index with two agents.
+    /// Serves packages, a release, and an index with two agents.
     fn answer(&self) {
         let people = &self.people;
         let serve = |path: &str, body: &Value| {
@@ -158,7 +159,7 @@ impl World {
         self.publish("1.2.0");
     }
 
-    /// What npm's registry says of a package.
+    /// Serves a package as npm's registry does.
     fn answer_as_npm(&self, package: &str, serve: &dyn Fn(&str, &Value)) {
         let path = format!("/npm/{}", package.replace('/', "%2F"));
         let version = |version: &&str| {
@@ -171,7 +172,7 @@ impl World {
         serve(&path, &json!({ "name": package, "dist-tags": { "latest": self.npm.last() }, "versions": versions }));
     }
 
-    /// Publishes an index with this version of an agent, and with another agent.
+    /// Publishes an index with this version of one agent, and with another agent.
     pub(crate) fn publish(&self, version: &str) {
         let methods = json!([{ "id": "login", "name": "Log in" }]);
         let result = json!({ "protocolVersion": 1, "agentInfo": { "name": "x", "version": "1" }, "authMethods": methods,
@@ -193,13 +194,13 @@ impl World {
         self.people.serve("/index/registry.json", index.to_string());
     }
 
-    /// Lets npm have one more version.
+    /// Adds a version to npm's registry.
     pub(crate) fn release(&mut self, version: &'static str) {
         self.npm.push(version);
         self.answer();
     }
 
-    /// Where the shell is.
+    /// The working directory of the shell.
     pub(crate) fn folder(&self) -> PathBuf {
         let state = fs::read_to_string(self.people.env.path("state")).unwrap_or_default();
         let last = state.lines().last().and_then(|line| line.strip_prefix("cd "));
@@ -212,7 +213,7 @@ impl World {
         fs::write(path, content).unwrap();
     }
 
-    /// Runs lines by a shell that goes on where the last one ended.
+    /// Runs lines in a shell that continues in the state of the last one.
     fn shell(&self, lines: &str) -> Run {
         let env = &self.people.env;
         let lines = self.meant.iter().fold(lines.to_owned(), |lines, (word, meaning)| lines.replace(word, meaning));
@@ -235,13 +236,13 @@ impl World {
         Run::of(&mut command)
     }
 
-    /// Does what the reader of a document would have done meanwhile.
+    /// Performs steps that the reader of a document does between its commands.
     pub(crate) fn prepare(&self, lines: &str) {
         let run = self.shell(lines);
         assert_eq!(run.code, 0, "{lines}: {}", run.stderr);
     }
 
-    /// Runs a document. `before` is asked before each block with commands.
+    /// Runs a document. `before` is called before each block with commands.
     pub(crate) fn follow(&mut self, path: &str, before: impl Fn(&mut Self, &Block)) {
         let seen = self.run_blocks(path, &before);
         assert!(seen >= 8 || path == "README.md", "{path}: only {seen} blocks");
@@ -283,7 +284,7 @@ impl World {
     }
 }
 
-/// A program for Windows, as far as its header says.
+/// A file with the header of a Windows program.
 fn pe() -> Vec<u8> {
     let mut bytes = vec![0; 512];
     bytes[..2].copy_from_slice(b"MZ");
@@ -297,7 +298,7 @@ pub(crate) struct Block {
     /// The heading above it.
     pub(crate) section: String,
     pub(crate) kind: String,
-    /// The words behind the kind.
+    /// The words after the kind.
     words: Vec<String>,
     pub(crate) text: String,
 }
@@ -333,7 +334,7 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
 }
 
 impl Block {
-    /// The lines that are commands, or parts of them.
+    /// The lines that are commands or parts of commands.
     pub(crate) fn commands(&self) -> Vec<&str> {
         let lines = self.text.lines();
         let lines: Vec<&str> = match self.kind.as_str() {
@@ -349,7 +350,7 @@ impl Block {
         self.commands().into_iter().filter(is_run).collect::<Vec<_>>().join("\n")
     }
 
-    /// What is shown of the output; a line with an ellipsis stands for any.
+    /// The lines of output that the document shows. A line with an ellipsis stands for any number of lines.
     pub(crate) fn shown(&self) -> impl Iterator<Item = &str> {
         let lines = self.text.lines().filter(|_| self.kind == "console");
         lines.filter(|line| !line.starts_with("$ ") && !line.is_empty() && !line.contains('…'))
@@ -364,7 +365,8 @@ impl Block {
     }
 }
 
-/// What a document shows is what is printed: the same members, of the same types where they are not null.
+/// Asserts that the JSON in a document has members of the same names and types as the printed JSON. Null matches any
+/// type.
 pub(crate) fn assert_members(shown: &Value, printed: &Value, place: &str) {
     match (shown, printed) {
         (Value::Object(shown), Value::Object(printed)) => {

@@ -1,4 +1,4 @@
-//! Agents that behave in all ways that there are, and what is said of each.
+//! The behaviours of the fake agent, and the outcome of each.
 
 #[cfg(target_os = "linux")]
 use std::path::Path;
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 use crate::agent::{check_case, check_with};
 
-/// A response to `initialize` with this result, as a line.
+/// A line with a response to `initialize` that has this result.
 fn response(result: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{result}}}\n")
 }
 
-/// A row of the matrix: the case with its arguments, the reason (`None`: it passes), and a part of the message or,
-/// when it passes, of a warning (an empty text: there is none).
+/// A case with its arguments, the expected reason (`None` if it passes), and a part of the message or, if it passes, of a
+/// warning (empty if there is none).
 type Row = (Vec<String>, Option<Reason>, &'static str);
 
 fn rows() -> Vec<Row> {
@@ -36,7 +36,7 @@ fn rows() -> Vec<Row> {
 
     let deep = response(&format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000)));
     vec![
-        // Whatever the pipe does to an answer.
+        // Answers in any pieces.
         row(&["ok"], None, ""),
         row(&["bytewise", "$OK\n"], None, ""),
         reply("{\"jsonrpc\":\"2.0\",\"method\":\"_x\"}\n$OK\n", None, ""),
@@ -75,7 +75,7 @@ fn rows() -> Vec<Row> {
         row(&["closes-stdout"], Some(InvalidResponse), "closed its stdout without an answer, and went on running"),
         row(&["orphan", "sleep"], Some(Exited), "(exit code 0)"),
         row(&["orphan", "setsid"], Some(Exited), "(exit code 0)"),
-        // Too much.
+        // Too much output.
         row(&["flood", "x", "20000"], Some(InvalidResponse), "more than 1 MiB to stdout without a line end"),
         row(&["flood", "x\\n", "20000"], Some(InvalidResponse), "more than 16 MiB to stdout without an answer"),
         row(
@@ -86,7 +86,7 @@ fn rows() -> Vec<Row> {
         row(&["reply", &deep], Some(InvalidResponse), "nested more than 128 levels deep"),
         result(json!({ "protocolVersion": 1, "authMethods": method, "x": "$LARGE" }), None, ""),
         result(json!({ "x": "$LARGE$LARGE" }), Some(InvalidResponse), "more than 1 MiB"),
-        // Answers that are none.
+        // Invalid answers.
         reply(
             "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}\n",
             Some(InvalidResponse),
@@ -130,7 +130,7 @@ fn rows() -> Vec<Row> {
             "of type `env_var`; a registry requires at least one",
         ),
         result(methods(json!([{ "id": "t", "name": "T", "type": "terminal" }])), None, ""),
-        // Ends.
+        // How the agent ends.
         row(&["ignores-term"], Some(Timeout), "within 1 s"),
         row(&["parent", "sleep"], None, "left 1 process behind"),
         row(&["parent", "setsid"], None, "left 1 process behind"),
@@ -141,15 +141,15 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Whether a row asks for a program of this system that other systems do not have.
+/// Whether a case needs features of Unix.
 fn is_for_unix(row: &Row) -> bool {
     ["closes-stdout", "orphan", "parent", "crowd", "ignores-term", "crash"].contains(&row.0[0].as_str())
 }
 
 fn judge((case, reason, text): &Row) -> Result<(), String> {
     let case: Vec<&str> = case.iter().map(String::as_str).collect();
-    // Agents that answer need not hurry on a busy machine; those that do not are not waited for.
-    // What is said of those that wrote something has to be there before, and a stranger's answer is waited for until the end.
+    // A long limit for agents that answer, in case the machine is busy; a short one for agents that do not answer. Agents
+    // whose output the message quotes need time to write it; for an answer with an unknown id, the full limit passes.
     let is_waited_for = *reason == Some(Reason::Timeout) || text.starts_with("has the id `999`");
     let timeout = match text {
         _ if text.contains("within 1 s") => 1,
@@ -182,7 +182,7 @@ fn judge((case, reason, text): &Row) -> Result<(), String> {
     if outcome.message.iter().chain(warnings).any(|text| text.contains(char::is_control)) {
         return Err("control characters in a message".to_owned());
     }
-    // Its own time, that of the probes, and that of the end, and two minutes for a machine that is busy.
+    // The limit, the probes, the end of the agent, and two minutes for a busy machine.
     let most = Duration::from_secs(timeout + 1 + 9 + 120);
     if checked.time > most { Err(format!("took {:?}", checked.time)) } else { Ok(()) }
 }
@@ -220,7 +220,7 @@ fn the_end_is_told_as_it_was() {
     assert_eq!((end.how, end.code, end.signal), (How::Signaled, None, Some(6)));
     let end = exit_within(&["deaf"], 1);
     assert_eq!((end.how, end.signal), (How::Terminated, Some(15)));
-    // Long enough for it to have begun to ignore the signal.
+    // The limit leaves time for the agent to ignore the signal.
     let end = exit_within(&["ignores-term"], 10);
     assert_eq!((end.how, end.signal), (How::Killed, Some(9)));
 }
@@ -273,7 +273,7 @@ fn an_agent_that_must_be_set_up_first_passes_and_is_told_apart() {
     assert_eq!((outcome.verdict, outcome.handshake.probes.get("session/new")), (Verdict::Pass, Some(Probe::Error)));
     let words = "Internal error: The program pi was not found. Install it via `npm install -g pi`";
     assert_eq!(outcome.handshake.setup_required.as_deref(), Some(words));
-    // Signing in is not setting up.
+    // Signing in does not count as setup.
     let outcome = check_case(&["ok"], Duration::from_secs(30)).outcome;
     assert_eq!((outcome.handshake.setup_required, outcome.handshake.session), (None, None));
 }
@@ -302,7 +302,7 @@ fn the_end_of_stderr_is_kept() {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_agent_has_limits_and_a_session_of_its_own() {
-    // As a shell or a runner of CI leaves files open for all that they start.
+    // Shells and CI runners may leave descriptors open in their children.
     let _open = nix::unistd::dup(std::fs::File::open("/dev/null").unwrap()).unwrap();
     let info = check_case(&["environment"], Duration::from_secs(30)).outcome.handshake.agent_info;
     let text = |name: &str| info[name].as_str().unwrap().to_owned();
@@ -321,7 +321,7 @@ fn an_agent_has_limits_and_a_session_of_its_own() {
     let status = text("status");
     let of = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
     assert_eq!((of("NoNewPrivs:"), of("Umask:")), ("1", "0077"));
-    // Process, parent, group, session.
+    // Fields: process, parent, group, session.
     let stat: Vec<String> = text("stat").split(' ').map(ToOwned::to_owned).collect();
     assert_eq!((&stat[4], &stat[5]), (&stat[0], &stat[0]));
     assert!(
@@ -353,7 +353,7 @@ fn a_dropped_check_leaves_nothing() {
     runtime.block_on(async {
         let started = async {
             let until = Instant::now() + Duration::from_mins(2);
-            // Other systems do not tell what they run.
+            // Other systems do not reveal the environment of processes.
             while cfg!(target_os = "linux") && crate::agent::left_with("environ", &tag).is_empty() {
                 assert!(Instant::now() < until, "the agent was not started");
                 tokio::time::sleep(Duration::from_millis(5)).await;

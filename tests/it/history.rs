@@ -1,4 +1,4 @@
-//! The history of a registry, from git and from a file, and what a site makes of it.
+//! The history of a registry, from git and from a file, and how a site shows it.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Env, manifest, tree};
 
-/// A registry whose agents came, changed and went, a day each.
+/// A registry whose agents were added, changed and removed, one event per day.
 fn env() -> Env {
     let env = Env::with(&["a", "b"]);
     env.git(&["init", "-q"]);
@@ -45,7 +45,7 @@ fn commits_tell_what_came_changed_and_went() {
         "2026-01-01 added b 1.0.0",
     ];
     assert_eq!(events(&env.path("r")), (expected.map(String::from).to_vec(), Extent::Whole));
-    // What is not committed has no date.
+    // Uncommitted changes have no date.
     env.write("r/a/agent.json", manifest("a").replace("1.0.0", "1.2.0"));
     env.write("r/c/agent.json", manifest("c"));
     env.write("r/c/icon.svg", crate::support::ICON);
@@ -61,7 +61,7 @@ fn commits_tell_what_came_changed_and_went() {
     assert!(
         changes.contains("Withdrawn</span> <span><bdi>An agent</bdi>") && changes.contains("datetime=\"2026-01-04\"")
     );
-    // The published history says the same.
+    // The published history is equal.
     let again = History::parse(env.read("out/history.json").as_bytes()).unwrap();
     assert_eq!(again, History::of_registry(&env.path("r")));
 }

@@ -1,4 +1,4 @@
-//! Where people find agents: indexes, and copies of them.
+//! Indexes and their cached copies.
 #![cfg(unix)]
 
 use std::fs;
@@ -53,7 +53,7 @@ fn a_search_finds_words_anywhere_and_names_first() {
     assert_eq!(ids(&["apple"]), ["apple", "zebra"]);
     assert_eq!(ids(&["APPLE", "eats"]), ["zebra"]);
     assert_eq!(ids(&["nothing"]), [] as [&str; 0]);
-    // All agents of the test have this licence, and a whole word comes before a part of one.
+    // All agents of the test have this licence. A match of a whole word ranks first.
     assert_eq!(ids(&["mit"]).len(), 3);
     let mut one = people.agent("one", "1.0.0");
     one["authors"] = serde_json::json!(["Émile", 7]);
@@ -89,7 +89,7 @@ fn a_copy_of_the_index_serves_while_it_is_fresh_and_when_the_host_is_gone() {
     assert_eq!(people.server.asked().len(), before);
 }
 
-/// Somebody whose host has this index, and says so when it is asked whether it has changed.
+/// An index whose server answers conditional requests with "not modified".
 fn unchanging(body: String) -> People {
     People::with_root("data", move |asked, stream| {
         if asked.path != "/registry.json" {
@@ -134,7 +134,7 @@ fn a_damaged_copy_is_fetched_anew() {
             assert_eq!(fs::read_to_string(&copy).unwrap(), whole);
         }
     }
-    // What is in its place makes no command wait, and is not written through.
+    // A foreign file in place of the copy blocks no command, and is not written through.
     people.env.write("victim", "mine");
     let victim = people.env.path("victim");
     for make in [&["mkfifo"][..], &["ln", "-s", victim.to_str().unwrap()]] {

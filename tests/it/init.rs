@@ -40,7 +40,7 @@ fn a_new_registry_is_in_order_before_and_after_its_first_agent() {
         let run = env.run(&[command]);
         assert_eq!(run.code, 0, "{command}: {}", run.stderr);
     }
-    // Nobody publishes a registry of nothing.
+    // A registry without agents cannot be published.
     assert_eq!(env.run(&["build", "--out", "dist"]).code, 2);
     let env = env.file("r/first/agent.json", manifest("first")).file("r/first/icon.svg", ICON);
     let (code, report) = env.json(&["validate", "--deny", "warnings"]);
@@ -69,7 +69,7 @@ fn github_pages_give_the_address_of_the_registry() {
     assert!(env.read("dist/index.html").contains("https://github.com/Someone/agents"));
     let (_, document) = env.json(&arguments);
     assert!(!document["left_to_do"].to_string().contains("base-url"), "{document}");
-    // A configuration that exists stays, and its address is left to the person.
+    // An existing configuration is kept, and the user has to set its `base-url`.
     env.write("r/registry.toml", "base-url = \"https://other.example\"\n");
     let (_, document) = env.json(&arguments);
     assert!(document["left_to_do"].to_string().contains("https://someone.github.io/agents/latest"), "{document}");
@@ -103,7 +103,7 @@ fn files_that_are_there_are_named_and_stay() {
         assert!(run.code == 2 && run.stderr.contains("is not the tag of a release"), "{tag}: {}", run.stderr);
     }
     assert!(!env.path("other").exists());
-    // A folder that holds something else is no obstacle, and is made if it is not there.
+    // Existing directories with other files are accepted, and missing ones are created.
     let env = Env::empty().file("r/LICENSE", "mine");
     assert_eq!(env.run(&["init", "r"]).code, 0);
     assert_eq!(env.run(&["init", "a/new/one"]).code, 0);
@@ -153,7 +153,7 @@ fn every_command_in_the_texts_is_one() {
     let env = Env::empty();
     assert_eq!(env.run(&["init", "r"]).code, 0);
     let mut seen = 0;
-    // The action speaks of the program, and of the words that it is given.
+    // The action refers to the program and its arguments.
     for file in FILES.iter().filter(|file| !file.contains("actions/")) {
         let text = env.read(&format!("r/{file}"));
         let text = text.replace("<!-- acp-registry report -->", "");

@@ -1,4 +1,4 @@
-//! Hostile agents: what they can do to the host, to other agents, and to the program that has started them.
+//! Hostile agents: what they can do to the host, to other agents, and to the program that started them.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -18,17 +18,18 @@ use crate::server::{Server, ok};
 use crate::support::{Env, Run, skipped};
 use crate::verify::{Verify, row, rows};
 
-/// Where the numbers begin that no account has.
+/// The first of the user ids that agents get; no account has them.
 const FIRST_OWN_USER: u64 = 61_184;
 
-/// A user without an account, below those that the attacker takes for its own, or it would end the program under test.
+/// A user id without an account. It is below the range that the attacker may kill, so that the program under test
+/// survives.
 const USER: u32 = 54_321;
 
-/// A registry whose agents every user can reach, installed from archives: one that attacks, and others beside it.
+/// A registry with archives that every user can read: one agent attacks, the others are its targets.
 struct Attack {
     verify: Verify,
     server: Server,
-    /// A variable's value that no agent may learn.
+    /// The value of a variable that no agent may learn.
     secret: String,
 }
 
@@ -52,7 +53,7 @@ impl Attack {
         Self { verify, server, secret }
     }
 
-    /// The document of `verify` with these flags, where all agents pass, and what the attacker tells.
+    /// Returns the document of `verify` with these flags, and the attacker's report. Asserts that all agents pass.
     fn run(&self, flags: &[&str]) -> (Value, Value) {
         let arguments = [&["--allow-host", &self.server.host, "--jobs", "4", "--timeout", "120", "--json"], flags];
         let run = Run::of(self.verify.command(&arguments.concat()).env("NPM_TOKEN", &self.secret));
@@ -92,7 +93,7 @@ fn agents_of_root_are_users_of_their_own_and_cannot_touch_each_other() {
     }
     assert_powerless(&told);
     assert_eq!(told["groups"], "", "{told:#}");
-    // It met this test and the program, at the least.
+    // It has seen at least this test and the program.
     assert!(told["user"].as_u64().unwrap() >= FIRST_OWN_USER && told["seen"].as_u64().unwrap() > 2, "{told:#}");
     let run = attack.verify.run(&["--allow-host", &attack.server.host]);
     assert!(run.stdout.contains("isolation: own user, environment, home and session"), "{}", run.stdout);
@@ -138,7 +139,7 @@ fn in_bubblewrap_an_agent_has_no_rights_even_where_root_starts_it() {
         return skipped(TEST, "bwrap is not installed, or does not work here");
     }
     let attack = Attack::new();
-    // The directories above the sandbox need not be open to its user.
+    // The sandbox must work even if its user cannot read the directories above.
     open(&attack.verify.env.path(""), 0o700);
     let (document, told) = attack.run(&["--sandbox", "bwrap"]);
     assert_eq!(row(&document, "attack")["isolation"], "bwrap");
@@ -177,8 +178,8 @@ fn an_agent_of_the_same_user_cannot_read_the_environment_of_the_program() {
     assert_eq!(document["handshake"]["agent_info"]["learned"], json!([]), "{document:#}");
 }
 
-/// Runs a command as [`USER`] where the caller is root, who can read everything; `None`, which is said, where that user
-/// cannot reach the program.
+/// Runs a command as [`USER`] if the caller is root, since root can read everything. `None`, with a message, if that user
+/// cannot execute the program.
 fn run_as_user(command: &mut Command, test: &str) -> Option<Run> {
     if geteuid().is_root() {
         command.uid(USER).gid(USER);

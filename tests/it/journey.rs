@@ -1,4 +1,4 @@
-//! From an empty folder to an agent that was installed from where the registry is published, with real packages.
+//! From an empty directory to an agent that was installed from the published registry, with real packages.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use crate::real::{is_there, people};
 use crate::server::Server;
 use crate::support::{Env, PROGRAM, Run, missing};
 
-/// The program in the folder of the new registry.
+/// The program, run in the directory of the new registry.
 fn maintainer(env: &Env, arguments: &[&str]) -> Command {
     let mut command = people(env, &[&["--registry-dir", "registry"], arguments].concat());
     command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret").env_remove("ACP_REGISTRY_INDEX");
@@ -30,7 +30,7 @@ fn an_empty_folder_becomes_a_registry_from_which_agents_are_installed() {
     }
     let Some(moto) = Moto::shared(TEST) else { return };
     bucket(&moto, "journey");
-    // The bucket is private: people fetch from a host before it.
+    // The bucket is private: readers fetch from a server in front of it.
     let store = moto.host.clone();
     let front = Server::answering(move |asked| {
         let (status, headers, body) = ask(&store, "GET", &asked.path).unwrap();
@@ -53,7 +53,7 @@ fn an_empty_folder_becomes_a_registry_from_which_agents_are_installed() {
         }
         assert_eq!(run.code, 0, "{}", run.stderr);
         assert!(run.stdout.contains("it answers, and people sign in by"), "{}", run.stdout);
-        // What is left to a person; and no address that would lead this test to other hosts.
+        // Completes the manual steps, with URLs that lead to no other host.
         let path = format!("registry/{id}/agent.json");
         let mut manifest: Value = serde_json::from_str(&env.read(&path)).unwrap();
         manifest["description"] = "Made for a test".into();

@@ -1,4 +1,4 @@
-//! The library as other programs use it: the example, run from beginning to end.
+//! The library as other programs use it: runs the example.
 #![cfg(unix)]
 
 use std::process::Command;
@@ -10,9 +10,9 @@ use crate::support::{Run, scrub};
 
 use serde_json::json;
 
-/// The example on an index with the fake agent, whose archive has this digest, and with hosts that are allowed.
+/// Runs the example with an index that has the fake agent with this digest, and with these allowed hosts.
 fn use_agents(people: &People, digest: Option<&str>, id: &str, hosts: &[&str]) -> Run {
-    // It needs both what the manifest says: the argument and the variable.
+    // The program needs the argument and the variable from the manifest.
     let script = format!("#!/bin/sh\n[ \"$EXAMPLE\" = manifest ] && exec '{}' \"$@\"\n", fake_agent().display());
     let bytes = gz(&tar(&[("bin/agent", script.as_bytes())]));
     people.serve("/fake.tar.gz", bytes.clone());

@@ -1,4 +1,4 @@
-//! Lock files: the same bytes elsewhere, or nothing.
+//! Lock files: the same bytes are installed elsewhere, or none.
 #![cfg(unix)]
 
 use std::fs;
@@ -10,12 +10,13 @@ use crate::people::{People, archive, entry, host};
 use crate::server::status;
 use crate::support::Run;
 
-/// A platform that is not this machine's.
+/// A platform other than this machine's.
 fn foreign() -> &'static str {
     if host() == "linux-aarch64" { "darwin-x86_64" } else { "linux-aarch64" }
 }
 
-/// An agent with an archive for this platform, whose digest the index has, and one for another, whose digest nobody has.
+/// An agent with an archive for this platform, whose digest is in the index, and one for another platform without a
+/// digest.
 fn people() -> People {
     let people = People::new();
     let mut agent = people.agent("a", "1.0.0");
@@ -34,7 +35,7 @@ fn locked() -> (People, String) {
     (people, text)
 }
 
-/// Installs by the lock file into a place where nothing is yet, while the index is gone.
+/// Installs from the lock file into an empty store, while the index is unavailable.
 fn elsewhere(people: &People, arguments: &[&str]) -> (Run, Value) {
     people.answer("/registry.json", status(500));
     let root = people.env.path("elsewhere");
@@ -53,7 +54,7 @@ fn a_lock_file_knows_every_platform_and_stays_the_same() {
     assert_eq!(binary[host()]["verified"].as_str(), Some("manifest"));
     assert_eq!(binary[foreign()]["sha256"].as_str(), Some(sha256(&archive("foreign")).as_str()));
     assert_eq!(binary[foreign()]["verified"].as_str(), Some("none"));
-    // Written again, also for some only, it is the same: what it knows it keeps.
+    // Writing the file again, even for one agent only, keeps the entries that it has.
     people.serve("/1.0.0/foreign.tar.gz", "something else");
     assert_eq!(people.run(&["install", "--lock", "x.lock", "a"]).code, 0);
     assert_eq!(people.env.read("x.lock"), text);
@@ -70,7 +71,7 @@ fn the_same_bytes_come_elsewhere_without_an_index() {
     let root = people.env.path("elsewhere");
     let run = Run::of(people.command(&["run", "a"]).env("ACP_REGISTRY_ROOT", &root));
     assert_eq!(run.stdout, "a-1.0.0 acp\n");
-    // For an image of another platform, into a place of its own.
+    // For an image of another platform, with a store of its own.
     let (run, document) = elsewhere(&people, &["a", "--platform", foreign(), "--root", "image"]);
     assert_eq!((run.code, &document["platform"]), (0, &json!(foreign())), "{}", run.stderr);
     let program = fs::read_to_string(document["program"].as_str().unwrap()).unwrap();
@@ -90,9 +91,9 @@ fn other_bytes_and_other_names_are_refused() {
     people.serve("/1.0.0/a.tar.gz", archive("evil"));
     let (run, document) = elsewhere(&people, &[]);
     assert!(run.code == 4 && run.stderr.contains("but the lock file says"), "{}", run.stderr);
-    // The other agent is as it should be.
+    // The other agent is unchanged.
     assert_eq!((document["agents"][0]["id"].as_str(), &document["errors"][0]["id"]), (Some("b"), &json!("a")));
-    // What is installed already is compared, too.
+    // Installed versions are compared as well.
     let other = text.replace(&sha256(&archive("b-2.0.0")), &"0".repeat(64));
     people.env.write("x.lock", other);
     let run = people.run(&["install", "--locked", "--lock", "x.lock", "b"]);

@@ -1,4 +1,4 @@
-//! `login` and `logout`: what each type of method asks for, and what comes of it.
+//! `login` and `logout`: the steps of each type of method, and their results.
 
 use std::fs::{self, File};
 use std::io::{Read, Write as _};
@@ -12,13 +12,13 @@ use crate::login_terminal::read_until;
 use crate::people::People;
 use crate::support::Run;
 
-/// The agent `a`, installed, with a home of its person.
+/// The installed agent `a`, and a home directory for its user.
 pub(crate) struct Person {
     pub(crate) people: People,
     pub(crate) tag: String,
 }
 
-/// One way to sign in: by the agent itself.
+/// One authentication method, which the agent carries out itself.
 pub(crate) fn login() -> Value {
     json!([{ "id": "login", "name": "Log in" }])
 }
@@ -29,9 +29,9 @@ pub(crate) fn offering(methods: &Value) -> Value {
 }
 
 impl Person {
-    /// An agent that answers `authenticate` in some way.
+    /// An agent that answers `authenticate` in the way `how`.
     pub(crate) fn of(how: &str, result: &Value) -> Self {
-        // Escaped throughout, as no manifest can have control characters in its arguments.
+        // Fully escaped, since arguments in manifests cannot have control characters.
         Self::with(&["account", how, &acp_registry::json::to_string(result)])
     }
 
@@ -57,7 +57,7 @@ impl Person {
     fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Run {
         let run = Run::of(self.people.command(arguments).envs(variables.iter().copied()));
         self.assert_clean();
-        // Whatever the agent says is shown as text.
+        // The agent's output is shown as text.
         assert!(!run.stdout.contains('\u{1b}') && !run.stderr.contains('\u{1b}'), "{}{}", run.stdout, run.stderr);
         run
     }
@@ -73,12 +73,12 @@ impl Person {
         assert_eq!(fs::read_dir(self.people.env.path("tmp")).unwrap().count(), 0);
     }
 
-    /// Runs on a terminal, at which somebody types a text; returns the exit code and what the terminal shows.
+    /// Runs on a terminal with typed input; returns the exit code and the contents of the terminal.
     pub(crate) fn at_terminal(&self, arguments: &[&str], typed: &str) -> (i32, String) {
         self.at_terminal_to(None, arguments, "", typed)
     }
 
-    /// The same, with stdout going to a file, and with somebody who waits for a question.
+    /// Like `at_terminal`, with stdout redirected to a file, and input that is typed once a question appears.
     pub(crate) fn at_terminal_to(
         &self,
         file: Option<File>,
@@ -96,7 +96,7 @@ impl Person {
         let mut shown = read_until(&mut screen, question).into_bytes();
         screen.write_all(typed.as_bytes()).unwrap();
         drop(pty.slave);
-        // Linux reports an error where the other end is closed.
+        // Linux reports an error if the other end is closed.
         let _ = screen.read_to_end(&mut shown);
         let code = child.wait().unwrap().code().unwrap_or(-1);
         self.assert_clean();
@@ -133,7 +133,7 @@ fn a_question_of_the_agent_reaches_the_person_and_the_answer_reaches_the_agent()
         let person = Person::of("ask", &offering(&login()));
         let (code, shown) = person.at_terminal_to(None, &["login", "a"], "  | code?", typed);
         assert_eq!((code, person.is_signed_in()), (expected, expected == 0), "{shown}");
-        // What it writes to stderr, to stdout, and without a line end.
+        // Output on stderr, on stdout, and without a newline.
         for line in ["open https://h.example/device\\u{1b}[31m", "Visit https://h.example/code\\u{1b}[31m", "code?"] {
             assert!(shown.contains(&format!("  | {line}\n")), "{line} in {shown}");
         }
@@ -178,7 +178,7 @@ fn what_keeps_a_person_from_signing_in_is_told_with_what_helps() {
         let is_told = run.stdout.contains("    | open https://h.example/device\\u{1b}[31m\n");
         assert_eq!(is_told, how != "missing", "{}", run.stdout);
     }
-    // An agent that does without the request is no worse for it.
+    // An agent that does not implement `authenticate` can still be signed in.
     let person = Person::of("missing", &offering(&login()));
     let run = person.run_with(&["login", "a"], &[("FAKE_AGENT_KEY", "x")]);
     assert_eq!(run.code, 0, "{}", run.stdout);
@@ -228,14 +228,14 @@ fn variables_are_named_and_their_values_never() {
     let region =
         json!({ "name": "FAKE_AGENT_REGION", "label": "Region", "secret": false, "optional": true, "set": false });
     assert_eq!((&document["variables"][1], &document["link"]), (&region, &json!("https://h.example/keys")));
-    // An empty one is none.
+    // An empty variable does not count.
     assert_eq!(person.run_with(&["login", "a"], &[("FAKE_AGENT_KEY", "")]).code, 1);
 
     for how in ["ok", "missing"] {
         let person = Person::of(how, &offering(&method("http://h.example/keys")));
         let run = person.run_with(&["login", "a", "-v"], &[("FAKE_AGENT_KEY", "top-secret")]);
         assert_eq!(run.code, 0, "{}", run.stdout);
-        // Any value opens a session.
+        // The agent accepts any value.
         let said = "not confirmed: a 1.0.0: it opens a session, which does not show that it accepts the values\n";
         assert!(run.stdout.starts_with(said), "{}", run.stdout);
         assert!(run.stdout.contains("  set       FAKE_AGENT_KEY (secret)"), "{}", run.stdout);
@@ -356,7 +356,7 @@ fn a_person_signs_out_where_the_agent_offers_it() {
         run.stderr
     );
     assert!(!person.is_signed_in());
-    // A key in the environment is nothing that an agent can forget.
+    // An agent cannot remove a key from the environment.
     let run = person.run_with(&["logout", "a"], &[("FAKE_AGENT_KEY", "x")]);
     assert!(run.code == 0 && run.stdout.contains("but goes on opening sessions\n  help      it may"), "{}", run.stdout);
     let (code, document) = Person::of("refuse", &result).json(&["logout", "a"]);

@@ -1,4 +1,4 @@
-//! `login` in a terminal: the agent's own program, signals, and what is left behind.
+//! `login` in a terminal: the agent's own program, signals, and leftovers.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -40,13 +40,13 @@ fn a_terminal_is_handed_to_the_agents_own_program() {
     let (code, shown) = Person::of("ok", &offering(&method("interrupt"))).at_terminal(&["login", "a"], "please\n");
     assert_eq!(code, 130, "{shown}");
 
-    // A program that says it has done it, and an agent that knows better.
+    // A program that reports success, while the agent is still signed out.
     let person = Person::of("ok", &offering(&method("nothing")));
     let (code, shown) = person.at_terminal(&["login", "a"], "please\n");
     assert_eq!(code, 1, "{shown}");
     assert!(shown.contains("it still wants you to sign in before it opens a session"), "{shown}");
 
-    // Data and nothing else on stdout, also where a program has the terminal.
+    // stdout has only the result, even if a program uses the terminal.
     let path = person.people.env.path("result.json");
     let result = File::create(&path).unwrap();
     let (code, shown) = person.at_terminal_to(Some(result), &["login", "a", "--json"], "", "please\n");
@@ -126,7 +126,7 @@ fn a_signal_ends_the_question_for_a_method_at_once() {
         let mut screen = File::from(pty.master);
         read_until(&mut screen, "1 to 2, or a name: ");
         kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
-        // The other end stays open: nothing but the signal ends it.
+        // The other end stays open: only the signal ends the program.
         assert_eq!(child.wait().unwrap().code(), Some(code));
         drop((command, pty.slave));
         read_until(&mut screen, "error: interrupted; the agent has been ended, but not what it has opened for you");
@@ -135,7 +135,7 @@ fn a_signal_ends_the_question_for_a_method_at_once() {
     }
 }
 
-/// Reads until a text has come.
+/// Reads until a text was read.
 pub(crate) fn read_until(source: &mut impl Read, text: &str) -> String {
     let (mut told, mut buffer) = (Vec::new(), [0; 1000]);
     loop {
@@ -158,7 +158,7 @@ fn ctrl_c_ends_the_agent_while_the_person_is_in_the_browser() {
     read_until(&mut stderr, "open https");
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    // A browser would be left, so that nobody says that nothing is.
+    // The message does not claim that nothing is left, since a browser may be.
     let told = io::read_to_string(stderr).unwrap();
     assert!(told.contains("but not what it has opened for you") && !told.contains("everything"), "{told}");
     person.assert_clean();

@@ -1,4 +1,4 @@
-//! The program from outside: what it prints, what it writes, and how it ends.
+//! Runs the program from outside: what it prints, what it writes, and how it exits.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stderr,

@@ -1,5 +1,5 @@
-//! What foreign documents cost in memory: as much as their text and a bounded part more, whatever is in them. The same bytes
-//! as trees of values would take twenty to seventy times their size.
+//! The memory used for foreign documents: at most their size and a bounded part more, whatever they contain. As trees of
+//! values, the same bytes would take twenty to seventy times their size.
 
 use std::env;
 use std::process::Command;
@@ -13,13 +13,14 @@ use crate::support::{Env, ICON};
 /// The size of the documents, in bytes.
 const SIZE: usize = 6 << 20;
 
-/// What the program may take at its peak, in KiB: it takes some 50 MiB for itself in a debug build.
+/// The peak memory that the program may use, in KiB. A debug build needs about 50 MiB for itself.
 const BOUND: i64 = 144 << 10;
 
-/// Set for the process that measures one command: resource usage is known for all children of a process together.
+/// Set for the process that measures one command, since resource usage is only known for all children of a process
+/// together.
 const MEASURE: &str = "ACP_REGISTRY_TEST_MEASURE";
 
-/// The exit code and the peak memory, in KiB, of a command, which another process of this test starts.
+/// Runs a command in another process of this test; returns the exit code and the peak memory in KiB.
 fn measured(test: &str, command: &Command) -> (i32, i64) {
     let mut arguments = vec![command.get_program().to_str().unwrap()];
     arguments.extend(command.get_args().map(|argument| argument.to_str().unwrap()));
@@ -37,7 +38,7 @@ fn measured(test: &str, command: &Command) -> (i32, i64) {
     (code.parse().unwrap(), peak.parse().unwrap())
 }
 
-/// Runs the command that this process is to measure, if it is that process.
+/// In the measuring process, runs the command and returns true.
 fn measures() -> bool {
     let Ok(arguments) = env::var(MEASURE) else { return false };
     let arguments: Vec<String> = serde_json::from_str(&arguments).unwrap();
@@ -51,13 +52,13 @@ fn repeated(before: &str, piece: &str, behind: &str) -> String {
     format!("{before}{}{behind}", piece.repeat(SIZE / piece.len()))
 }
 
-/// The size of documents of which only a part is held, in bytes.
+/// The size of documents that are only held in part, in bytes.
 const LARGE: usize = 24 << 20;
 
-/// What no document may cost, in KiB.
+/// The peak memory that no document may exceed, in KiB.
 const MOST: i64 = 256 << 10;
 
-/// A document of many pieces that differ in a number.
+/// A document of many parts that differ in a number.
 fn numbered(before: &str, piece: &str, behind: &str) -> String {
     let mut text = before.to_owned();
     for number in 0.. {
@@ -69,7 +70,7 @@ fn numbered(before: &str, piece: &str, behind: &str) -> String {
     text + behind
 }
 
-/// Which file has which text, beside which other one, and what reads it.
+/// The file, its text, another file beside it, and the commands that read it.
 type Case<'a> = (&'a str, String, Option<(&'a str, &'a str)>, &'a [&'a str]);
 
 #[test]
@@ -120,7 +121,7 @@ fn no_file_of_a_target_or_of_the_store_takes_many_times_its_size() {
 
 #[test]
 fn lists_of_old_snapshots_are_not_in_memory_together() {
-    // In bytes, for each snapshot.
+    // In bytes per snapshot.
     const LIST: usize = 1280 << 10;
     if measures() {
         return;
@@ -139,7 +140,7 @@ fn lists_of_old_snapshots_are_not_in_memory_together() {
         peak
     };
     let (few, many) = (peak(1), peak(12));
-    // Some are read at once.
+    // Several snapshots are read at once.
     assert!(many - few < 5 * i64::try_from(LIST >> 10).unwrap(), "{few} KiB, {many} KiB");
 }
 
@@ -154,7 +155,7 @@ fn no_answer_of_a_source_takes_many_times_its_size() {
     let feed = "[bump.a.stable]\nurl = '{base}/feed'\nversion = '/v'\narchive = '/{platform}'\n";
     let of_document = format!("{feed}records = '/x'\n");
     let versions = "\"versions\":{\"1.0.0\":{";
-    // What the agent names, what its source answers, as what, and the configuration.
+    // The case, the distribution, the response of the source, its type, and the configuration.
     let cases: Vec<(&str, &Value, String, &str, &str)> = vec![
         ("npm, commands as a list", &npx, repeated(&format!("{{{versions}\"bin\":["), "0,", "0]}}}"), "json", ""),
         (

@@ -1,4 +1,4 @@
-//! `verify --merge`: a snapshot from parts, any of which a hostile agent may have written.
+//! `verify --merge`: merges snapshots of parts, any of which a hostile agent may have written.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn row(id: &str) -> Value {
     })
 }
 
-/// A registry with four agents, which two machines check: `a` and `c`, `b` and `d`.
+/// A registry with four agents, checked by two machines: `a` and `c`, `b` and `d`.
 fn env() -> Env {
     let env = Env::with(&["a", "b", "c", "d"]);
     part(&env, 1, &[row("a"), row("c")]);
@@ -94,7 +94,7 @@ fn an_outage_says_nothing_of_an_agent() {
     let expected = json!([unknown("b", "install_failed", false), unknown("d", "no_row", false)]);
     assert_eq!((&report["merged"]["unknown"], ids(&env)), (&expected, vec!["a".to_owned(), "c".to_owned()]));
 
-    // What was known before stays, also of an earlier version; an agent that has left goes.
+    // Earlier rows are kept, even of an earlier version; rows of removed agents are dropped.
     let mut earlier = row("b");
     earlier["version"] = json!("0.9.0");
     env.write("out.json", json!({ "schema": 1, "agents": [earlier, row("d"), row("gone")] }).to_string());
@@ -106,7 +106,7 @@ fn an_outage_says_nothing_of_an_agent() {
     assert_eq!(ids(&env), ["a", "b", "c", "d"]);
     assert!(env.read("out.json").contains("0.9.0"));
 
-    // A machine that has left nothing is one of which nothing is known.
+    // A missing part counts as having no results.
     std::fs::remove_file(env.path("1.json")).unwrap();
     let run = env.run(&MERGE);
     assert!(run.code == 0 && run.stderr.contains("part 1/2 has no file"), "{}", run.stderr);

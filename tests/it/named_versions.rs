@@ -1,4 +1,4 @@
-//! `ID@VERSION` and `ID@latest`, which every command for people takes where it takes an id.
+//! `ID@VERSION` and `ID@latest`, in every command that takes an id.
 #![cfg(unix)]
 
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::people::{People, archive, entry, host};
 use crate::support::Run;
 
-/// `a` 1.0.0 and then 1.1.0 are installed; 1.1.0 is current, and the index has 1.2.0.
+/// 1.0.0 and 1.1.0 of `a` are installed; 1.1.0 is current, and the index has 1.2.0.
 fn people() -> People {
     let people = People::new();
     for version in ["1.0.0", "1.1.0"] {
@@ -30,7 +30,7 @@ fn run_starts_the_version_that_is_named_and_changes_nothing_else() {
     let run = people.run(&["run", "a@latest"]);
     assert_eq!((run.stdout.as_str(), run.code), ("a-1.2.0 acp\n", 0), "{}", run.stderr);
     assert!(run.stderr.contains("installing a 1.2.0"), "{}", run.stderr);
-    // The second time it is there.
+    // The second run finds it installed.
     let run = people.run(&["run", "a@latest", "--offline"]);
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("a-1.2.0 acp\n", ""));
     assert_eq!(
@@ -39,7 +39,7 @@ fn run_starts_the_version_that_is_named_and_changes_nothing_else() {
     );
     let run = people.run(&["run", "a@9.0.0"]);
     assert!(run.code == 2 && run.stderr.contains("version `9.0.0` of `a` is not known"), "{}", run.stderr);
-    // Without anything to leave as it is, the version is the one that is started.
+    // If no other version is installed, the version becomes current.
     assert_eq!(people.run(&["uninstall", "a"]).code, 0);
     assert_eq!(people.run(&["run", "a@1.2.0"]).stdout, "a-1.2.0 acp\n");
     assert_eq!(people.json(&["which", "a"]).1["version"], "1.2.0");
@@ -66,7 +66,7 @@ fn latest_is_the_version_in_the_index_everywhere() {
         "{}",
         run.stderr
     );
-    // Asking for the newest one takes a pin back.
+    // `ID@latest` removes the pin.
     assert_eq!(people.run(&["install", "a@1.0.0"]).code, 0);
     assert_eq!(people.json(&["which", "a"]).1["pinned"], true);
     let (code, document) = people.json(&["install", "a@latest"]);
@@ -141,7 +141,7 @@ fn settings_of_a_version_start_that_version() {
     }
     let (_, document) = people.json(&["config", "cli", "a@latest"]);
     assert_eq!((&document["version"], &document["installed"]), (&"1.2.0".into(), &true.into()));
-    // What settings name survives the garbage.
+    // `gc` keeps versions that settings name.
     assert_eq!(people.run(&["gc"]).code, 0);
     assert_eq!(people.run(&["run", "a@1.0.0", "--offline"]).stdout, "a-1.0.0 acp\n");
     let direct = people.json(&["config", "cli", "a@1.0.0", "--direct"]).1;

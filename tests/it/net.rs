@@ -1,4 +1,4 @@
-//! The HTTP client against servers that behave as badly as real ones.
+//! The HTTP client with servers that misbehave like real ones.
 
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::server::{Answer, Asked, Server, ok, redirect, status, write};
 
-/// Settings under which no test waits for long, and no answer of a busy machine comes too late.
+/// Settings with short waits, and limits that a busy machine keeps.
 fn settings(servers: &[&Server]) -> Settings {
     Settings {
         allowed: AllowedHosts::parse(servers.iter().map(|server| &server.host)).unwrap(),
@@ -45,7 +45,7 @@ fn problem_of(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Prob
     get(&client(&[&server]), &server.url("/")).unwrap_err().problem
 }
 
-/// Keeps what it is given.
+/// A sink in memory.
 #[derive(Default)]
 struct Memory {
     announced: Option<u64>,
@@ -85,7 +85,7 @@ fn statuses_are_told_apart() {
         assert_eq!(error.problem, Problem::Status(expected));
         assert_eq!(error.problem.may_pass(), expected >= 500);
     }
-    // Only what may pass is tried again.
+    // Only temporary errors are retried.
     let count = |path: &str| server.asked().iter().filter(|asked| *asked == path).count();
     assert_eq!((count("/403"), count("/500"), count("/503")), (1, 3, 3));
 }
@@ -110,7 +110,7 @@ fn retry_after_is_obeyed_up_to_a_limit() {
         let error = get(&client, &server.url(path)).unwrap_err();
         assert!(matches!(error.problem, Problem::RateLimited { wait } if wait.as_secs() > 3000), "{error}");
     }
-    // After several refusals in a row, the next address is not asked for any more.
+    // After several refused connections, the next URL is not requested any more.
     assert_eq!(server.asked(), ["/a", "/b", "/c"]);
 }
 
@@ -143,7 +143,7 @@ fn redirects_are_followed_to_their_end() {
         Ok(0) => ok("end"),
         Ok(left) => {
             let (_, headers, body) = redirect(format!("/{}", left - 1));
-            // Every status that redirects.
+            // All statuses for redirects.
             ([301, 302, 303, 307, 308][left % 5], headers, body)
         }
         Err(_) => redirect("/loop"),
@@ -186,11 +186,11 @@ fn a_token_is_sent_to_its_host_and_not_behind_a_redirect() {
     for path in ["/elsewhere", "/self", "/direct"] {
         run(client.document(&url(&server.url(path)), "*/*", 100)).unwrap();
     }
-    // What a manifest names gets no secret, also not below the address of a source.
+    // URLs from manifests get no credentials, even below the URL of a source.
     get(&client, &server.url("/manifest")).unwrap();
     run(client.probe(&url(&server.url("/probe")))).unwrap();
     run(client.download(&url(&server.url("/download")), 100, &mut Memory::default())).unwrap();
-    // User info in an address is no reason to send it anywhere.
+    // User info in a URL is not sent.
     get(&client, &format!("http://user:password@{}/user", target.host)).unwrap();
     let sent = |server: &Server| -> Vec<(String, String)> {
         server.requests().iter().map(|asked| (asked.path.clone(), asked.header("authorization").to_owned())).collect()
@@ -231,7 +231,7 @@ fn a_download_drop_by_drop_is_given_up() {
             thread::sleep(Duration::from_millis(20));
         }
     });
-    // However long this waits for the next byte, one byte is too little for that time.
+    // Each byte arrives in time, but too few bytes per time do.
     let settings = Settings { slow_timeout: Duration::from_millis(1), ..settings(&[&server]) };
     let client = Client::new(settings).unwrap();
     let error = run(client.download(&url(&server.url("/")), 1 << 30, &mut Memory::default())).unwrap_err();
@@ -288,7 +288,7 @@ fn bodies_are_bounded_whatever_is_announced() {
     assert_eq!(download(&server, 1000).0.unwrap_err().problem, Problem::TooLarge { limit: 1000 });
     assert_eq!(download(&server, 2000).0.unwrap().length, 2000);
 
-    // Without an announced length, and for ever.
+    // Without a length, and without an end.
     let endless = Server::raw(|_, stream| {
         stream.write_all(b"HTTP/1.1 200 X\r\nConnection: close\r\n\r\n")?;
         loop {
@@ -298,7 +298,7 @@ fn bodies_are_bounded_whatever_is_announced() {
     assert_eq!(get(&client(&[&endless]), &endless.url("/")).unwrap_err().problem, Problem::TooLarge { limit: 1000 });
     assert_eq!(download(&endless, 100_000).0.unwrap_err().problem, Problem::TooLarge { limit: 100_000 });
 
-    // More than announced belongs to nothing.
+    // Bytes beyond the announced length are ignored.
     let generous = Server::raw(|_, stream| stream.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 2\r\n\r\nbody"));
     let (result, memory) = download(&generous, 1000);
     assert_eq!((result.unwrap().length, memory.bytes.as_slice()), (2, &b"bo"[..]));
@@ -341,7 +341,7 @@ fn a_download_goes_on_where_it_broke_off() {
     assert!(memory.bytes == expected);
     assert!(server.requests()[1..].iter().all(|asked| asked.header("if-range") == "\"1\""));
 
-    // Without proof that it is the same file, what came before cannot be kept.
+    // Without proof that the file is unchanged, the earlier part is discarded.
     let server = Server::raw(move |asked, stream| flaky("", asked, stream));
     let problem = download(&server, 1 << 20).0.unwrap_err().problem;
     assert!(problem.may_pass(), "{problem}");
@@ -360,12 +360,12 @@ fn a_file_that_has_changed_is_not_put_together_with_the_old_one() {
 
 #[test]
 fn tls_that_proves_nothing_is_told_from_a_host_that_is_down() {
-    // A host that speaks no TLS.
+    // A server without TLS.
     let plain = Server::answering(|_| ok("x"));
     let error = get(&client(&[&plain]), &format!("https://{}/", plain.host)).unwrap_err();
     assert!(matches!(error.problem, Problem::Tls(_) | Problem::Connection(_)), "{error}");
 
-    // A certificate that nobody vouches for.
+    // A certificate that no authority has signed.
     let host = self_signed();
     let allowed = AllowedHosts::parse([&host]).unwrap();
     let client = Client::new(Settings { allowed, ..Settings::default() }).unwrap();
@@ -374,7 +374,7 @@ fn tls_that_proves_nothing_is_told_from_a_host_that_is_down() {
     assert!(!error.problem.may_pass());
 }
 
-/// A host whose certificate it has signed itself.
+/// A server with a self-signed certificate.
 fn self_signed() -> String {
     let certificate = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let key = rustls::pki_types::PrivatePkcs8KeyDer::from(certificate.signing_key.serialize_der());
@@ -391,7 +391,7 @@ fn self_signed() -> String {
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let mut connection = rustls::ServerConnection::new(config.clone()).unwrap();
-            // The client breaks off.
+            // The client closes the connection.
             let _ = connection.complete_io(&mut stream);
         }
     });
@@ -419,7 +419,7 @@ fn a_name_that_nobody_has_is_told_from_a_host_that_is_down() {
 
 #[test]
 fn a_host_that_is_down_costs_its_time_once() {
-    // A port that was free a moment ago.
+    // A port that was free just now.
     let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let allowed = AllowedHosts::parse([&host]).unwrap();
     let backoff = Duration::from_millis(300);
@@ -429,7 +429,7 @@ fn a_host_that_is_down_costs_its_time_once() {
         let error = get(&client, &format!("http://{host}/{path}")).unwrap_err();
         assert!(matches!(error.problem, Problem::Connection(_)), "{error}");
     }
-    // One series of attempts waits for 0.5 s at least, all of them for more than four minutes.
+    // One series of attempts waits at least 0.5 s; all of them would wait more than four minutes.
     assert!(before.elapsed() < Duration::from_mins(2));
 }
 
@@ -449,7 +449,7 @@ fn a_document_is_read_once_a_run() {
         assert!(client.understand(&none, "*/*", 100, read).await.unwrap().is_none());
     });
     assert_eq!((server.asked().len(), readings.into_inner()), (2, 1));
-    // Something else of the same address is another question.
+    // Another type of response is another request.
     let wrong = run(client.understand(&address, "*/*", 100, |_| Err::<String, _>("no text".to_owned())));
     assert_eq!(wrong.unwrap().unwrap().unwrap_err(), "no text");
     assert_eq!(server.asked().len(), 3);
@@ -479,7 +479,7 @@ fn the_cache_asks_only_whether_something_has_changed() {
     };
     assert_eq!(fetch(None), "");
     assert_eq!(fetch(None), "\"1\"");
-    // What one person may see is not shown to another.
+    // A response for one user is not shown to another.
     assert_eq!(fetch(Some("me")), "");
     assert_eq!(fetch(Some("me")), "\"1\"");
     assert_eq!(fetch(Some("you")), "");

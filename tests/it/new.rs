@@ -1,4 +1,4 @@
-//! `acp-registry new` with sources on loopback, package managers that are scripts here, and the fake agent as all agents.
+//! `acp-registry new` with sources on loopback, scripts as package managers, and the fake agent.
 #![cfg(unix)]
 
 use std::fs;
@@ -14,7 +14,7 @@ use crate::server::{Answer, Server, ok, status};
 use crate::support::{Run, tree, wait_until};
 use crate::verify::Verify;
 
-/// Puts a package below its prefix; its program is an agent when it is told so in the way that its name says.
+/// An `npm` that installs a package whose program is an agent if it gets the arguments that its name describes.
 const NPM: &str = r#"#!/bin/sh
 while [ $# -gt 0 ]; do
   case "$1" in --prefix) prefix=$2; shift ;; --) spec=$2 ;; esac
@@ -47,7 +47,7 @@ mkdir -p "$UV_TOOL_BIN_DIR"
 printf '#!/bin/sh\n[ "$1" = acp ] && exec "AGENT" ok\nexit 2\n' > "$UV_TOOL_BIN_DIR/$name"; chmod +x "$UV_TOOL_BIN_DIR/$name"
 "#;
 
-/// A registry, package managers, and a server that stands for every source.
+/// A registry, package managers, and a server that acts as every source.
 pub(crate) struct Place {
     pub(crate) verify: Verify,
     pub(crate) server: Server,
@@ -90,7 +90,7 @@ impl Place {
         serde_json::from_str(&self.verify.env.read(&format!("r/{id}/agent.json"))).unwrap()
     }
 
-    /// What stands in the registry.
+    /// The files of the registry.
     fn files(&self) -> Vec<String> {
         tree(&self.verify.env.path("r")).into_iter().map(|(name, _)| name).collect()
     }
@@ -104,7 +104,7 @@ pub(crate) fn body(value: &Value) -> Answer {
     (200, vec![("Content-Type", "application/json".to_owned())], value.to_string().into_bytes())
 }
 
-/// A package with one version, and what its publisher says.
+/// A package with one version, and metadata from its publisher.
 pub(crate) fn package(about: &Value) -> Answer {
     let mut version = json!({ "bin": "cli.js", "dist": { "integrity": "sha512-x" } });
     version.as_object_mut().unwrap().extend(about.as_object().unwrap().clone());
@@ -289,7 +289,7 @@ fn ids_obey_the_rules_and_nothing_is_asked_for_a_wrong_one() {
         assert_eq!(run.code, 2, "{id}: {}", run.stderr);
         assert_eq!(run.stderr.contains("help: did you mean `upper`?"), id == "Upper", "{id}: {}", run.stderr);
     }
-    // Whatever a configuration switches off, an id is the name of a folder.
+    // An id must be a valid folder name, whatever the configuration allows.
     new.verify.env.write("r/registry.toml", "[rules]\n\"manifest/*\" = \"allow\"\n");
     assert_eq!(new.run(&["--npm", "flag", "--no-probe", "--", "../x"]).code, 2);
     assert!(new.server.asked().is_empty());

@@ -1,4 +1,4 @@
-//! `acp-registry new` from the Python package index, and from releases on GitHub.
+//! `acp-registry new` from the Python package index, and from GitHub releases.
 #![cfg(unix)]
 
 use serde_json::{Value, json};
@@ -27,16 +27,16 @@ fn a_python_package_becomes_an_agent() {
         "authors": ["K"], "license": "Apache-2.0",
         "distribution": { "uvx": { "package": "Kit==1.10", "args": ["acp"] } },
     });
-    // The name is written as the person writes it; the script of the package is called so, too.
+    // The package name is written as given; its script has the same name.
     assert_eq!(new.manifest("kit"), expected);
     let (code, report) = new.verify.env.json(&["validate"]);
     assert_eq!((code, &report["findings"]), (0, &json!([])));
     let (code, _) = new.json(&["kit-two", "--pypi", "kit==2.0rc1", "--no-probe"]);
     let latest = new.json(&["kit-three", "--pypi", "kit@latest", "--no-probe", "--dry-run"]);
     assert_eq!((latest.0, &latest.1["version"]), (0, &json!("1.10.0")), "{}", latest.1);
-    // A preview was asked for by name; it does not belong into the stable channel.
+    // A preview was requested by name; it does not belong in the stable channel.
     assert_eq!((code, &new.manifest("kit-two")["version"]), (1, &json!("2.0.0-preview.1")));
-    // Nobody has told more of that version.
+    // There is no metadata for that version.
     assert!(new.manifest("kit-two")["description"].as_str().unwrap().starts_with("TODO"));
     let (code, report) = new.verify.env.json(&["validate", "kit-two"]);
     let errors: Vec<_> =
@@ -44,13 +44,13 @@ fn a_python_package_becomes_an_agent() {
     assert_eq!((code, errors.len(), &errors[0]["rule"]), (1, 1, &json!("manifest/prerelease-in-stable")));
 }
 
-/// A release on GitHub with these files, and digests where they are given.
+/// A GitHub release with these files, and digests where given.
 fn release(tag: &str, assets: &[(&str, Option<&str>)]) -> Value {
     let asset = |(name, digest): &(&str, Option<&str>)| json!({ "name": name, "state": "uploaded", "digest": digest });
     json!({ "tag_name": tag, "assets": assets.iter().map(asset).collect::<Vec<_>>() })
 }
 
-/// An archive whose program is an agent when it is told `acp`.
+/// An archive whose program is an agent if its argument is `acp`.
 pub(crate) fn program(name: &str) -> Vec<u8> {
     let script = format!("#!/bin/sh\n[ \"$1\" = acp ] && exec \"{}\" ok\nexit 2\n", fake_agent().display());
     gz(&tar(&[(name, script.as_bytes()), ("pkg/README.md", b"text")]))
@@ -120,12 +120,12 @@ fn releases_on_github_become_an_agent() {
     assert!(left.contains("there are also `agent-darwin-x64-debug.zip`"), "{left}");
     let (code, report) = new.verify.env.json(&["validate", "--allow-host", &host]);
     assert_eq!((code, &report["summary"]["errors"]), (0, &json!(0)), "{report}");
-    // The program of the third platform is said by name.
+    // The program of the third platform is given with `--cmd`.
     let run = new.run(&["--allow-host", &host, "with-cmd", "--github", "o/agent", "--cmd", "b", "--no-probe"]);
     assert_eq!(run.code, 1, "there is no build for the other systems: {}", run.stdout);
     let binary = &new.manifest("with-cmd")["distribution"]["binary"];
     assert_eq!(binary["darwin-x86_64"]["cmd"], json!("./b"));
-    // The others have no such program, and no other is taken in its place.
+    // The other platforms have no such program, and no other program is used instead.
     assert_eq!(binary.as_object().map(serde_json::Map::len), Some(1), "{binary}");
     assert!(run.stdout.contains("`agent-linux-x64.tar.gz` has no program `b`, only `pkg/agent`"), "{}", run.stdout);
     for name in ["nosuch", "bin/nosuch"] {
@@ -137,7 +137,7 @@ fn releases_on_github_become_an_agent() {
     }
 }
 
-/// What GitHub answers where its rate limit is used up.
+/// GitHub's response if the rate limit is exceeded.
 fn limited() -> Answer {
     (403, vec![("Retry-After", "1799".to_owned())], b"{}".to_vec())
 }
@@ -182,7 +182,7 @@ fn what_a_repository_does_not_offer_is_said() {
     ] {
         let run = new.run(&["--allow-host", &host, "agent-x", "--no-probe", "--github", spec]);
         assert!(run.code == code && run.stderr.contains(message), "{spec}: {} {}", run.code, run.stderr);
-        // Nothing is said to be fetched before GitHub was asked, and nothing to be asked of a wrong name.
+        // No download is reported before GitHub was asked, and an invalid name causes no request.
         let notes: Vec<&str> = run.stderr.lines().filter(|line| line.contains("archives")).collect();
         let is_asked = code != 2 || spec != "o";
         assert!(

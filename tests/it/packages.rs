@@ -1,4 +1,4 @@
-//! Agents that a package manager installs.
+//! Agents installed by a package manager.
 #![cfg(unix)]
 
 use std::fs;
@@ -12,7 +12,7 @@ use crate::agents::text;
 use crate::people::{People, entry, host};
 use crate::support::{Run, wait_until};
 
-/// Puts a package below its prefix after a while, or never.
+/// An `npm` that installs a package after a delay, or never ends.
 const NPM: &str = r#"#!/bin/sh
 words="$*"
 while [ $# -gt 0 ]; do
@@ -47,7 +47,7 @@ echo '{"bin":"cli.js"}' > "$prefix/node_modules/p/package.json"
 printf '#!/usr/bin/env -S node --flag\n' > "$prefix/node_modules/p/cli.js"
 "#;
 
-/// A store, and an agent that a script in the place of npm installs.
+/// A store, and an agent that a script in place of npm installs.
 pub(crate) fn with_npm() -> People {
     let people = People::new();
     for (name, script) in [("npm", NPM), ("node", "#!/bin/sh\necho node \"$@\"\n")] {
@@ -76,11 +76,11 @@ fn a_script_is_run_by_the_node_that_was_found_or_by_another_one() {
     assert_eq!(text(&installed, "program"), node.to_str().unwrap());
     assert_eq!(installed["args"], json!(["--flag", file, "acp"]));
     assert_eq!((&installed["env"], text(&installed, "distribution")), (&json!({ "EXAMPLE": "1" }), "npx"));
-    // PATH has no node there, and needs none.
+    // `PATH` has no node, and does not need one.
     let empty = people.env.path("empty");
     let run = Run::of(people.command(&["run", "p", "--", "x"]).env("PATH", &empty));
     assert_eq!(run.stdout, format!("node --flag {file} acp x\n"), "{}", run.stderr);
-    // It has moved.
+    // Node.js has moved.
     fs::create_dir(people.env.path("moved")).unwrap();
     fs::rename(&node, people.env.path("moved/node")).unwrap();
     let run = Run::of(people.command(&["run", "p"]).env("PATH", &empty));
@@ -128,7 +128,7 @@ fn no_package_manager_survives_its_installation() {
         let folder = people.env.path("").canonicalize().unwrap();
         let running = || crate::agent::left_with("environ", folder.to_str().unwrap());
         if signal == nix::sys::signal::Signal::SIGKILL {
-            // It goes on, until the next one comes.
+            // The installation continues until the next command.
             let run = people.run(&["uninstall", "--all"]);
             assert_eq!(run.code, 0, "{}", run.stderr);
             assert_eq!(running(), [] as [u32; 0]);
@@ -137,7 +137,7 @@ fn no_package_manager_survives_its_installation() {
         fs::remove_file(people.env.path("bin/slow")).unwrap();
         let run = Run::of(&mut npm_command(&people, &["install", "p"]));
         assert_eq!(run.code, 0, "{}", run.stderr);
-        // Nothing is left that could write into the new installation.
+        // No process is left that could write into the new installation.
         assert_eq!(running(), [] as [u32; 0]);
         let left = people.left();
         assert!(left.iter().all(|name| !name.contains("late") && !name.contains("/.")), "{left:?}");
@@ -148,19 +148,19 @@ fn no_package_manager_survives_its_installation() {
 fn a_version_that_npm_lacks_is_told_with_the_newest() {
     let people = with_npm();
     let run = Run::of(&mut npm_command(&people, &["install", "p@9.9.9"]));
-    // As any other version that is not there.
+    // Like any other missing version.
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
     assert!(run.stderr.contains("npm has no version 9.9.9 of `p`; newest 1.2.3\n"), "{}", run.stderr);
     assert!(run.stderr.ends_with("help: did you mean `1.2.3`?\n"), "{}", run.stderr);
     assert_eq!(Run::of(&mut npm_command(&people, &["run", "p@9.9.9"])).code, 2);
     assert_eq!(people.left(), [] as [&str; 0]);
-    // The version of the index is nothing that the person could correct.
+    // The user cannot correct the version in the index.
     people.publish(&[entry("p", "9.9.9", &json!({ "npx": { "package": "p@9.9.9" } }))]);
     let run = Run::of(&mut npm_command(&people, &["install", "p", "--refresh"]));
     assert!(run.code == 3 && !run.stderr.contains("did you mean"), "{} {}", run.code, run.stderr);
 }
 
-/// Knows no package `nothing`, and of others only the version 1.4.5.
+/// A `uv` that has no package `nothing`, and only version 1.4.5 of others.
 const UV: &str = r#"#!/bin/sh
 case "$*" in
   *compile*) cat wanted.txt | sed s/$/==1.4.5/; exit ;;
@@ -237,7 +237,7 @@ fn an_archive_that_cannot_be_installed_leads_to_the_package() {
     assert!(run.code == 3 && run.stderr.ends_with(help), "{} {}", run.code, run.stderr);
     let run = Run::of(&mut npm_command(&people, &["run", "a"]));
     assert!(run.stderr.ends_with("help: take its package: `acp-registry run a --dist npx`\n"), "{}", run.stderr);
-    // Also where the host of the archive is not there, for which there is other help.
+    // Also if the host of the archive is missing, for which the help differs.
     let mut dead = people.agent_of("b", "1.0.0", b"no archive", None);
     dead["distribution"]["binary"][host()]["archive"] = "https://no-such-host.invalid/b.tar.gz".into();
     dead["distribution"]["npx"] = json!({ "package": "p@1.0.0" });

@@ -1,4 +1,4 @@
-//! What tests of the commands for people share: an index and archives on loopback, and a store of their own.
+//! Shared by tests of the commands that use agents: an index and archives on loopback, and a store.
 #![cfg(unix)]
 
 use std::collections::HashMap;
@@ -15,10 +15,10 @@ use crate::archives::{gz, sha256, tar};
 use crate::server::{Answer, Asked, Server, not_found, ok, write};
 use crate::support::{Env, Run};
 
-/// Answers of the server by path.
+/// Responses of the server by path.
 type Answers = Arc<Mutex<HashMap<String, Answer>>>;
 
-/// A registry index and archives on loopback, and a directory for everything that the program writes.
+/// A registry index and archives on loopback, and a directory for all files that the program writes.
 pub(crate) struct People {
     pub(crate) env: Env,
     pub(crate) server: Server,
@@ -31,7 +31,7 @@ pub(crate) fn host() -> &'static str {
     Platform::host().unwrap().as_str()
 }
 
-/// An archive with a program that says who it is, and what it was given.
+/// An archive with a program that prints a word and its arguments.
 pub(crate) fn archive(word: &str) -> Vec<u8> {
     let script = format!(
         "#!/bin/sh\necho {word} \"$@\"\n[ \"$1\" = env ] && env\n[ \"$1\" = fail ] && exit 7\n[ \"$1\" = cat ] && cat\nexit 0\n"
@@ -44,7 +44,7 @@ impl People {
         Self::with_root("data", |_, _| Ok(false))
     }
 
-    /// The same, with an own place for agents, and with somebody who may answer requests before the server does.
+    /// Like `new`, with another store, and a function that may handle requests before the server does.
     pub(crate) fn with_root(
         root: &str,
         first: impl Fn(&Asked, &mut std::net::TcpStream) -> std::io::Result<bool> + Send + Sync + 'static,
@@ -71,12 +71,12 @@ impl People {
         self.answer(path, ok(body));
     }
 
-    /// Publishes an index with these agents.
+    /// Publishes an index of these agents.
     pub(crate) fn publish(&self, agents: &[Value]) {
         self.serve("/registry.json", json!({ "version": "1.0.0", "agents": agents }).to_string());
     }
 
-    /// An agent whose archive is served; `sha256` is that of its bytes.
+    /// An agent whose archive is served; `sha256` is its digest.
     pub(crate) fn agent(&self, id: &str, version: &str) -> Value {
         let bytes = archive(&format!("{id}-{version}"));
         self.agent_of(id, version, &bytes, Some(&sha256(&bytes)))
@@ -94,13 +94,13 @@ impl People {
         entry(id, version, &json!({ "binary": { host(): target } }))
     }
 
-    /// Installs the agent `a` 1.0.0, whose program is the fake agent in a case. Returns a value that all its processes
-    /// have in their environment.
+    /// Installs agent `a` 1.0.0, whose program is the fake agent in a case. Returns a value that all its processes have
+    /// in their environment.
     pub(crate) fn install_fake(&self, case: &[&str]) -> String {
         self.install_script(&format!("#!/bin/sh\nexec '{}' \"$@\"\n", fake_agent().display()), case)
     }
 
-    /// The same with another program, and arguments of the manifest.
+    /// Like `install_fake`, with another program, and arguments in the manifest.
     pub(crate) fn install_script(&self, script: &str, args: &[&str]) -> String {
         let tag = tag();
         let mut agent = self.agent_of("a", "1.0.0", &gz(&tar(&[("bin/agent", script.as_bytes())])), None);
@@ -108,7 +108,7 @@ impl People {
         target["args"] = json!(args);
         target["env"]["FAKE_AGENT_TAG"] = tag.as_str().into();
         self.publish(&[agent]);
-        // It may never answer, which others test.
+        // It may never answer, which other tests check.
         assert_eq!(self.run(&["install", "a", "--no-check"]).code, 0);
         tag
     }
@@ -117,7 +117,7 @@ impl People {
         self.env.path(&self.root)
     }
 
-    /// The program, with its store, its cache and its temporary files in the folder.
+    /// The program, with its store, cache and temporary files in the test's directory.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.env.command(&[&["--allow-host", &self.server.host], arguments].concat());
         command.env("ACP_REGISTRY_INDEX", self.server.url("/registry.json")).env("ACP_REGISTRY_ROOT", self.root());
@@ -138,7 +138,7 @@ impl People {
         (run.code, document.unwrap_or_else(|error| panic!("{error}: {}{}", run.stdout, run.stderr)))
     }
 
-    /// Everything in the store but locks.
+    /// All files in the store except locks.
     pub(crate) fn left(&self) -> Vec<String> {
         let mut names: Vec<String> = files(&self.root());
         names.retain(|name| !name.ends_with("lock"));

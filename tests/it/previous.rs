@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::server::Server;
 use crate::support::{Env, ICON, manifest, tree};
 
-/// A registry whose agent `a` has an error now, and the files of the tree that was published before.
+/// A registry whose agent `a` now has an error, and the files of the previous tree.
 fn failing() -> (Env, Vec<(String, Vec<u8>)>) {
     let env = Env::with(&["a", "b"]);
     env.run(&["build", "--out", "old", "--no-site"]);
@@ -81,7 +81,7 @@ fn a_host_that_fails_is_told_from_one_that_has_nothing() {
         assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
         assert!(!env.path("new").exists());
     }
-    // A port that nobody listens on.
+    // A port that no server uses.
     let run = env.run(&["--allow-host", "127.0.0.1:1", "build", "--out", "new", "--previous", "http://127.0.0.1:1/r"]);
     assert_eq!(run.code, 3);
     assert!(run.stderr.contains("cannot be reached"), "{}", run.stderr);
@@ -91,7 +91,7 @@ fn a_host_that_fails_is_told_from_one_that_has_nothing() {
     }
 }
 
-/// The events of a tree: day, what happened, and to which agent.
+/// The events of a tree: day, event and agent.
 fn events(env: &Env, folder: &str) -> Vec<String> {
     let history: Value = serde_json::from_str(&env.read(&format!("{folder}/history.json"))).unwrap();
     let text = |event: &Value, key: &str| event[key].as_str().unwrap().to_owned();
@@ -117,19 +117,19 @@ fn the_history_of_a_registry_without_git_is_that_of_its_publications() {
     assert_eq!(events(&env, "two"), ["2001-09-09T01:46:40Z updated a 1.1.0"]);
     assert!(env.read("two/updated.atom").contains("2001-09-09T01:46:40Z"));
     assert!(env.read("two/changes/index.html").contains("The history does not go back to the beginning."));
-    // What is built again from what it has led to is the same.
+    // A build on top of its own result changes nothing.
     build("again", "two", "1700000000");
     assert!(tree(&env.path("again")) == tree(&env.path("two")));
     std::fs::remove_dir_all(env.path("r/b")).unwrap();
     build("three", "two", "1000086400");
     let expected = ["2001-09-10T01:46:40Z withdrawn b 1.0.0", "2001-09-09T01:46:40Z updated a 1.1.0"];
     assert_eq!(events(&env, "three"), expected);
-    // Who has written a history down means it.
+    // A history file in the registry takes precedence.
     env.write("r/history.json", r#"{"schema":1,"events":[]}"#);
     build("own", "two", "1000086400");
     assert_eq!(events(&env, "own"), [] as [String; 0]);
     std::fs::remove_file(env.path("r/history.json")).unwrap();
-    // Without a word, what was published would be forgotten.
+    // Continuing would silently lose the published history.
     env.write("two/history.json", "{");
     let run = env.run(&["build", "--out", "four", "--previous", "two"]);
     assert!(run.code == 3 && run.stderr.contains("history.json of the previous tree is not JSON"), "{}", run.stderr);
@@ -206,16 +206,16 @@ fn a_new_agent_with_errors_holds_up_nobody() {
     );
     assert!(run.stderr.contains("b keeps its last published form: it has errors\n"), "{}", run.stderr);
     assert!(run.stdout.contains("wrote new (2 agents, "), "{}", run.stdout);
-    // Where these count, they are errors, and stay in a quiet run.
+    // With `--strict` these are errors, which a quiet run also prints.
     let run = env.run(&["-q", "build", "--out", "new", "--no-site", "--previous", "old", "--strict"]);
     let reasons = ["error: b keeps its last published form", "error: new is left out"];
     assert!(run.code == 1 && reasons.iter().all(|reason| run.stderr.contains(reason)), "{}", run.stderr);
-    // A script that wants to know by the exit code can; the tree is the same.
+    // `--strict` changes the exit code, but not the tree.
     std::fs::remove_dir_all(env.path("new")).unwrap();
     assert_eq!(env.json(&["build", "--out", "new", "--no-site", "--previous", "old", "--strict"]).0, 1);
     assert_eq!(published(&env), ["a 1.1.0", "b 1.0.0"]);
     assert_eq!(env.run(&["build", "--out", "new", "--strict"]).code, 2);
-    // Without an earlier tree, it is not known whether an agent was published: a wrong address must withdraw none.
+    // Without a previous tree, it is not known whether an agent was published: a wrong URL must not withdraw any.
     for previous in [&[][..], &["--previous", "r"]] {
         let run = env.run(&[&["build", "--out", "other", "--no-site"], previous].concat());
         assert!(run.code == 1 && run.stderr.contains("nothing is published\nhelp: "), "{previous:?}: {}", run.stderr);
@@ -241,7 +241,7 @@ fn an_unsafe_earlier_form_is_left_out_and_named() {
 #[test]
 fn a_manifest_that_is_lost_or_renamed_withdraws_nothing() {
     let env = with_old(&["a", "b", "c", "d", "e", "f"]);
-    // Lost; under another name; a folder with another name; another id in the same folder; a whole folder that goes.
+    // Deleted; under another name; a renamed folder; another id in the same folder; a removed folder.
     std::fs::remove_file(env.path("r/a/agent.json")).unwrap();
     std::fs::rename(env.path("r/b/agent.json"), env.path("r/b/agents.json")).unwrap();
     std::fs::rename(env.path("r/c"), env.path("r/c-renamed")).unwrap();
@@ -265,7 +265,7 @@ fn a_manifest_that_is_lost_or_renamed_withdraws_nothing() {
     ] {
         assert!(run.stderr.contains(why), "{}", run.stderr);
     }
-    // Nor does a place that holds no tree: a folder is refused, and what is not published yet is named.
+    // Nor does a place without a tree: a directory is refused, and the message names it.
     std::fs::rename(env.path("r/d"), env.path("d")).unwrap();
     std::fs::rename(env.path("r/c-renamed"), env.path("c")).unwrap();
     env.write("else/old/registry.json", env.read("old/registry.json"));
@@ -282,13 +282,13 @@ fn a_manifest_that_is_lost_or_renamed_withdraws_nothing() {
     assert!(run.code == 1 && run.stderr.contains(&format!("error: {warned}")), "{}", run.stderr);
     std::fs::rename(env.path("d"), env.path("r/d")).unwrap();
     std::fs::rename(env.path("c"), env.path("r/c-renamed")).unwrap();
-    // Nor does a registry of which only folders are left.
+    // Nor does a registry that has only folders left.
     for id in ["c-renamed", "d", "f", "notes"] {
         std::fs::remove_dir_all(env.path(&format!("r/{id}"))).unwrap();
     }
     build(&env, &[]);
     assert_eq!(published(&env), ["a 1.0.0", "b 1.0.0"]);
-    // A rule that is an error in this registry changes nothing.
+    // A rule that this registry turns into an error changes nothing.
     env.write("r/registry.toml", "[rules]\n\"registry/stray-entry\" = \"deny\"\n");
     build(&env, &[]);
     assert_eq!(env.run(&["build", "--out", "new", "--no-site"]).code, 1);
@@ -305,7 +305,7 @@ fn an_agent_is_withdrawn_by_its_folder_or_by_the_configuration() {
     assert_eq!((&report["kept"], &report["left_out"]), (&json!([]), &json!(["e"])));
     assert_eq!(published(&env), ["a 1.0.0"]);
     assert!(!env.path("new/c.svg").exists());
-    // A broken agent that is withdrawn stops no build, and one that passes is not published either.
+    // A withdrawn agent with errors does not stop the build, and a valid one is not published either.
     std::fs::remove_dir_all(env.path("r/e")).unwrap();
     let run = env.run(&["build", "--out", "new", "--no-site"]);
     assert!(
@@ -313,7 +313,7 @@ fn an_agent_is_withdrawn_by_its_folder_or_by_the_configuration() {
         "{}",
         run.stderr
     );
-    // A check of the whole registry passes over its errors; a check by its id reports them.
+    // A check of the whole registry skips it; a check by its id reports its errors.
     let (code, report) = env.json(&["validate"]);
     assert_eq!((code, &report["notes"]), (0, &json!(["not checked because they are withdrawn: 1 (`c`)"])));
     assert_eq!(report["agents"][1], json!({ "id": "c", "status": "skipped" }));
@@ -321,7 +321,7 @@ fn an_agent_is_withdrawn_by_its_folder_or_by_the_configuration() {
     env.write("r/c/agent.json", manifest("c"));
     assert_eq!(env.json(&["build", "--out", "new", "--no-site"]).1["agents"][1]["status"], "withdrawn");
     assert_eq!(published(&env), ["a 1.0.0"]);
-    // Nothing is left to publish.
+    // No agent is left to publish.
     env.write("r/registry.toml", "[withdrawn]\na = \"x\"\nb = \"x\"\nc = \"x\"\n");
     let run = env.run(&["build", "--out", "new", "--no-site"]);
     assert!(run.code == 2 && run.stderr.contains("are withdrawn; nothing is published"), "{}", run.stderr);
@@ -343,17 +343,17 @@ fn a_lost_icon_keeps_the_earlier_one() {
     assert_eq!(published(&env)[0], "a 1.1.0");
     let index: Value = serde_json::from_str(&env.read("new/registry.json")).unwrap();
     assert!(index["agents"][0]["icon"].as_str().unwrap().ends_with("/a.svg"));
-    // Where an icon is a must, that of the earlier tree is one, and an agent that never had one is left out.
+    // If an icon is required, the previous icon counts, and an agent that never had one is left out.
     env.write("r/registry.toml", "[rules]\n\"icon/missing\" = \"deny\"\n");
     let report = build(&env, &[]);
     assert_eq!((&report["kept_icons"], &report["left_out"]), (&json!(["a"]), &json!(["newer"])));
     assert_eq!(published(&env), ["a 1.1.0", "b 1.0.0", "c 1.0.0"]);
-    // An earlier icon obeys the rules of today, and an index says whether there is one.
+    // A previous icon must follow the current rules, and the index tells whether there is one.
     env.write("r/registry.toml", "");
     env.write("old/a.svg", ICON.replace("<path", "<script/><path"));
     assert_eq!(build(&env, &[])["kept_icons"], json!([]));
     assert!(!env.path("new/a.svg").exists());
-    // An icon is optional: that none can be looked for is said, and holds up nothing.
+    // An icon is optional: if none can be looked up, a note is printed, and the build continues.
     let server = Server::start([("/r/registry.json".to_owned(), (403, Vec::new(), Vec::new()))]);
     let address = format!("http://{}/r", server.host);
     let run = env.run(&["--allow-host", &server.host, "build", "--out", "new", "--no-site", "--previous", &address]);
@@ -371,7 +371,7 @@ fn only_icons_that_an_index_names_are_asked_for() {
     env.run(&["build", "--out", "old", "--no-site"]);
     env.write("r/a/agent.json", "{");
     let files = tree(&env.path("old")).into_iter().map(|(name, body)| (format!("/r/{name}"), (200, Vec::new(), body)));
-    // As of a store that answers 403 for what it does not have.
+    // Like a store that answers 403 for missing files.
     let files = files.chain([("/r/a.svg".to_owned(), (403, Vec::new(), Vec::new()))]);
     let server = Server::start(files);
     let address = format!("http://{}/r", server.host);
@@ -388,7 +388,7 @@ fn an_unreadable_quarantine_list_stops_no_publication() {
     assert_eq!(published(&env), ["a 1.1.0"]);
     let run = env.run(&["build", "--out", "new", "--no-site", "--previous", "old"]);
     assert!(run.stderr.contains("error[registry/quarantine]"), "{}", run.stderr);
-    // It lets no agent loose either.
+    // It does not release any agent either.
     for command in [&["build", "--out", "new", "--no-site"][..], &["validate"], &["verify"], &["bump"]] {
         assert_ne!(env.run(command).code, 0, "{command:?}");
     }
@@ -400,7 +400,7 @@ fn the_published_tree_is_found_by_the_address_of_the_registry() {
     let server = Server::with_files(files);
     let address = format!("http://{}/r", server.host);
     let arguments = ["--allow-host", &server.host, "build", "--out", "new", "--no-site", "--previous"];
-    // Without an address there is no earlier tree, least of all that of the public registry.
+    // Without a URL there is no previous tree, and the public registry's is not used.
     let run = env.run(&arguments);
     assert!(run.code == 1 && run.stderr.contains("no `base-url`"), "{}", run.stderr);
     env.write("r/registry.toml", format!("base-url = \"{address}\"\n"));

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::agent::{bwrap_works, fake_agent, left_with, tag};
 use crate::support::{Env, Run, wait_until};
 
-/// The program on the fake agent in a case, with a temporary directory of its own, which must be empty afterwards.
+/// Runs `probe` with the fake agent in a case. The temporary directory must be empty afterwards.
 struct Probe {
     env: Env,
     tag: String,
@@ -170,7 +170,7 @@ fn wrong_usage_is_told() {
     ] {
         assert_eq!(env.run(arguments).code, 2, "{arguments:?}");
     }
-    // The agent's own flags are not the program's.
+    // The flags of the agent are not flags of the program.
     let run = env.run(&["probe", "--timeout", "0", "--", "agent", "--json"]);
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
 }
@@ -216,7 +216,7 @@ fn bwrap_hides_the_files_of_the_host() {
     fs::write(&secret, "x").unwrap();
     let (code, document) = probe.json(&["--sandbox", "bwrap"], &["ok"]);
     assert_eq!((code, &document["isolation"]), (0, &"bwrap".into()), "{document}");
-    // The folder of the agent can be read, and the working directory; the rest of the host cannot.
+    // The directory of the agent and the working directory are readable; the rest of the host is not.
     let (_, document) =
         probe.json(&["--sandbox", "bwrap", "--timeout", "20"], &["exit-if-there", secret.to_str().unwrap()]);
     assert_eq!(document["exit"]["code"], 5, "{document}");
@@ -226,7 +226,7 @@ fn bwrap_hides_the_files_of_the_host() {
     assert_eq!(document["exit"]["code"], 6, "{document}");
 }
 
-/// A descendant that has left everything behind by which it could be found but its parent.
+/// A descendant that can only be found by its parent.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_descendant_that_hides_is_found() {
@@ -241,7 +241,7 @@ fn a_descendant_that_hides_is_found() {
 #[test]
 fn processes_that_follow_each_other_are_caught_or_at_least_not_waited_for() {
     let probe = Probe::new();
-    // Its end is the proof: there is always a next process.
+    // The test passes if this ends: there is always a next process.
     let run = Run::of(&mut probe.command(&[], &["parent", "hop"]));
     assert_eq!(run.code, 0, "{}", run.stderr);
     probe.assert_clean();

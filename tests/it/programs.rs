@@ -1,4 +1,4 @@
-//! What programs read: codes of failures, the origin of an index, one shape for lists, and events.
+//! What programs read: error codes, the origin of an index, the form of lists, and events.
 #![cfg(unix)]
 
 use serde_json::{Value, json};
@@ -88,7 +88,7 @@ fn what_an_installation_refuses_is_told_apart() {
     }
 }
 
-/// As `distribution/archive-format` does, whatever is at the address.
+/// Refused like in `distribution/archive-format`, whatever the URL serves.
 #[test]
 fn an_archive_with_the_ending_of_an_installer_is_refused() {
     let people = People::new();
@@ -121,7 +121,7 @@ fn the_index_says_where_it_came_from_and_whether_it_may_be_old() {
         let (code, document) = people.json(command);
         assert_eq!((code, &document["index"]["sha256"]), (0, &index["sha256"]), "{document}");
     }
-    // The copy is taken when the host fails, and says so.
+    // If the server fails, the copy is used, and the document says so.
     people.answer("/registry.json", status(500));
     let (code, old) = people.json(&["list", "--refresh"]);
     assert_eq!((code, &old["index"]["stale"]), (0, &json!(true)), "{old}");
@@ -153,13 +153,13 @@ fn lists_have_one_shape() {
     for (name, value) in a.as_object().unwrap() {
         assert_eq!(installed["agents"][0][name], *value, "{name}");
     }
-    // Without an index at hand, what it would say is null.
+    // Without an index, its members are null.
     let (code, alone) = people.json(&["list", "--installed", "--index", "nothing.json"]);
     assert_eq!((code, &alone["agents"][0]["license"], &alone["index"]), (0, &Value::Null, &Value::Null));
     assert_eq!(alone["agents"][0]["installed_version"], "1.0.0");
 }
 
-/// The events that a run writes to stderr, which holds nothing else.
+/// The events that a run wrote to stderr, which must contain nothing else.
 fn events(text: &str) -> Vec<Value> {
     assert!(text.is_ascii());
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()

@@ -1,4 +1,4 @@
-//! `bump --pull-requests` against a bare git repository and a GitHub on loopback that keeps what it is told.
+//! `bump --pull-requests` with a bare git repository, and a GitHub on loopback that keeps its state.
 
 use std::fs;
 use std::process::Command;
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use crate::server::{Answer, Asked, Server, not_found, ok};
 use crate::support::{Env, Run};
 
-/// What GitHub and npm know.
+/// The state of GitHub and npm.
 struct World {
     newest: String,
     pulls: Vec<Value>,
-    /// Whether requests to open something fail.
+    /// Whether requests to open a pull request fail.
     is_down: bool,
 }
 
@@ -45,7 +45,7 @@ fn answer(world: &Mutex<World>, asked: &Asked) -> Answer {
         }
         ("POST", "/api/repos/o/r/pulls") if world.is_down => (502, vec![], vec![]),
         ("POST", "/api/repos/o/r/pulls") => {
-            // As GitHub does it: one open request for a branch.
+            // Like GitHub: one open pull request per branch.
             if world.pulls.iter().any(|pull| pull["state"] == "open" && pull["head"]["ref"] == body["head"]) {
                 return (422, vec![], br#"{"message":"Validation Failed"}"#.to_vec());
             }
@@ -108,7 +108,7 @@ impl Scene {
         (run.code, report)
     }
 
-    /// What was done for each agent.
+    /// The action for each agent.
     fn done(&self) -> Vec<(String, String)> {
         let (code, report) = self.run(&[]);
         assert_eq!(code, 0, "{report:#}");
@@ -150,7 +150,7 @@ fn one_request_an_agent_however_often_it_runs() {
     assert_eq!(pulls[0]["labels"], json!([{ "name": "bot" }]));
     let body = pulls[0]["body"].as_str().unwrap();
     assert!(body.contains("straightforward") && body.contains("`a@1.1.0`"), "{body}");
-    // The checkout is as it was.
+    // The checkout is unchanged.
     assert!(scene.env.read("r/a/agent.json").contains("a@1.0.0"));
 
     assert_eq!(scene.done(), both("unchanged"));
@@ -194,7 +194,7 @@ fn what_a_person_has_done_stays() {
     assert_eq!(scene.done(), [("a".to_owned(), "left_alone".to_owned()), ("b".to_owned(), "updated".to_owned())]);
     assert_eq!(scene.in_remote(&["rev-parse", "bump/a"]), tip);
     assert_eq!(scene.pulls()[0]["title"], "Update a to 1.1.0");
-    // Nor does it go when it is obsolete.
+    // Nor is it closed when it becomes obsolete.
     scene.world.lock().unwrap().newest = "1.0.0".to_owned();
     assert_eq!(scene.done(), [("a".to_owned(), "left_alone".to_owned()), ("b".to_owned(), "closed".to_owned())]);
     assert_eq!(scene.pulls()[0]["state"], "open");
@@ -224,7 +224,7 @@ fn what_a_person_has_closed_is_not_opened_again() {
     assert_eq!(scene.pulls().len(), 2);
     scene.world.lock().unwrap().newest = "1.2.0".to_owned();
     assert_eq!(scene.done(), [("a".to_owned(), "opened".to_owned()), ("b".to_owned(), "updated".to_owned())]);
-    // Closed by the program itself, a request is no decision.
+    // A pull request that the program closed itself does not count as declined.
     scene.world.lock().unwrap().newest = "1.0.0".to_owned();
     assert_eq!(scene.done(), both("closed"));
     scene.world.lock().unwrap().newest = "1.2.0".to_owned();
@@ -262,7 +262,7 @@ fn runs_at_the_same_time_open_nothing_twice() {
                 scope.spawn(|| scene.run(&[]));
             }
         });
-        // Whoever came too late was told so, and leaves nothing to clear up.
+        // The run that came too late was told so, and leaves nothing to clean up.
         assert!(scene.done().iter().all(|(_, done)| done == "unchanged" || done == "updated"));
         assert_eq!(scene.done(), both("unchanged"));
         let pulls = scene.pulls();

@@ -1,4 +1,4 @@
-//! Requests through the proxies of the environment.
+//! Requests through proxies from the environment.
 #![cfg(unix)]
 
 use std::process::Command;
@@ -78,7 +78,7 @@ fn what_a_proxy_answers_is_not_said_of_the_host() {
         let told = format!("cannot be reached through the proxy {}: {expected}\n", proxy.url("").trim_end_matches('/'));
         assert!(run.code == 3 && run.stderr.contains(&told), "{status}: {}", run.stderr);
     }
-    // By plain http, the proxy's answer looks like the host's.
+    // With plain http, the proxy's response cannot be told from the host's.
     let proxy = Server::answering(|_| crate::server::status(407));
     let mut command = people.command(&["list", "--index", "http://h.example/r.json", "--allow-host", "h.example"]);
     let run = Run::of(command.env("http_proxy", proxy.url("/")));

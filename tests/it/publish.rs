@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::{Env, ICON, Run, manifest, tree};
 
-/// Builds the registry as it is now.
+/// Builds the registry in its current state.
 pub(crate) fn build(env: &Env, out: &str) {
     let run = env.run(&["build", "--out", out, "--base-url", "https://h.example/latest"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
@@ -32,7 +32,7 @@ pub(crate) fn publish(env: &Env, arguments: &[&str]) -> Run {
     env.run(&[&["publish", "--to", "pub"], arguments].concat())
 }
 
-/// What was done with each file below `latest/`, without those that stayed.
+/// The actions for files below `latest/`, without unchanged files.
 pub(crate) fn changed(report: &Value) -> Vec<String> {
     let files = report["files"].as_array().unwrap().iter();
     let changed = files.filter(|one| one["action"] != "keep" && one["file"].as_str().unwrap().starts_with("latest/"));
@@ -48,7 +48,7 @@ pub(crate) fn report(env: &Env, arguments: &[&str]) -> Value {
     report
 }
 
-/// Makes the state remember that everything stale has been so for a day longer.
+/// Moves the times of outdated files in the state a day into the past.
 fn a_day_passes(env: &Env) {
     let mut state: Value = serde_json::from_str(&env.read("pub/.acp-registry/state.json")).unwrap();
     for file in state["files"].as_object_mut().unwrap().values_mut() {
@@ -71,7 +71,7 @@ fn a_snapshot_and_the_newest_tree_hold_the_same() {
     for folder in ["latest", &name] {
         assert!(tree(&env.path(&format!("pub/{folder}"))) == dist, "{folder}");
     }
-    // Nothing but the three is there, and nothing half-made.
+    // There are only these three, and no partial files.
     let names: BTreeSet<String> = tree(&env.path("pub")).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names.len(), 2 * dist.len() + 1);
     assert!(names.contains(".acp-registry/state.json"));
@@ -80,14 +80,14 @@ fn a_snapshot_and_the_newest_tree_hold_the_same() {
     assert_eq!((again["snapshot"].as_str(), &again["is_new_snapshot"]), (Some(&*name), &false.into()));
     assert_eq!((changed(&again), &again["summary"]["sent"]), (Vec::new(), &0.into()));
 
-    // Only what has changed is sent again.
+    // Only changed files are sent again.
     env.write("r/b/icon.svg", ICON.replace("M2 2h12v12H2z", "M3 3h9v9H3z"));
     build(&env, "dist");
     let third = report(&env, &["--revision", "def"]);
     assert_eq!(changed(&third), ["send latest/SHA256SUMS", "send latest/b.svg"]);
     assert!(tree(&env.path("pub/latest")) == tree(&env.path("dist")));
     assert!(tree(&env.path(&format!("pub/{name}"))) == dist, "a snapshot has changed");
-    // The same revision with another tree has another name.
+    // The same revision with another tree gets another name.
     env.write("r/b/icon.svg", ICON);
     build(&env, "dist");
     env.write("r/c/icon.svg", ICON.replace("M2 2h12v12H2z", "M3 3h9v9H3z"));
@@ -105,14 +105,14 @@ fn snapshots_are_named_after_the_commit_or_the_content() {
     env.git(&["init", "-q"]);
     env.git(&["add", "-A"]);
     env.git(&["commit", "-q", "-m", "x"]);
-    // The tree is the same, and so is its snapshot.
+    // The tree is unchanged, and so is its snapshot.
     assert_eq!(report(&env, &[])["snapshot"], first);
     build(&env, "dist");
     let second = report(&env, &[])["snapshot"].as_str().unwrap().to_owned();
     let output = std::process::Command::new("git").args(["rev-parse", "HEAD"]).current_dir(env.path("r")).output();
     let head = String::from_utf8(output.unwrap().stdout).unwrap();
     assert!(second.ends_with(&format!("-{}", &head[..12])), "{second} {head}");
-    // A person's own name is made, whatever is known.
+    // A name that the user gives is used, even if the tree is known.
     assert!(report(&env, &["--revision", "mine"])["snapshot"].as_str().unwrap().ends_with("-mine"));
     for wrong in ["", "../x", "a/b", "-x", "a b"] {
         let run = publish(&env, &[&format!("--revision={wrong}")]);
@@ -135,7 +135,7 @@ fn what_nothing_names_any_more_stays_for_a_while() {
     let stale: Vec<String> = changed(&gone).into_iter().filter(|one| one.starts_with("stale")).collect();
     assert!(stale.contains(&"stale latest/b.svg".to_owned()) && stale.len() > 3, "{stale:?}");
     assert!(env.path("pub/latest/b.svg").exists() && env.path("pub/latest/agents/b/index.html").exists());
-    // Nothing is stale for longer because it is published once more.
+    // Publishing again does not extend the time.
     assert_eq!(changed(&report(&env, &["--grace", "2h"])), stale);
     a_day_passes(&env);
     assert_eq!(changed(&report(&env, &["--grace", "25h"])), stale);
@@ -150,7 +150,7 @@ fn what_nothing_names_any_more_stays_for_a_while() {
     assert!(!env.path("pub/latest/agents/b").exists(), "an empty folder is left");
     assert_eq!(changed(&report(&env, &[])), [] as [String; 0]);
 
-    // What comes back in time is not removed, nor sent again.
+    // Files that come back in time are neither removed nor sent again.
     fs::remove_dir_all(env.path("r/c")).unwrap();
     build(&env, "dist");
     report(&env, &[]);
@@ -161,7 +161,7 @@ fn what_nothing_names_any_more_stays_for_a_while() {
     a_day_passes(&env);
     report(&env, &["--grace", "0"]);
     assert!(tree(&env.path("pub/latest")) == tree(&env.path("dist")));
-    // Without grace it goes at once.
+    // Without `--grace` it is removed at once.
     fs::remove_dir_all(env.path("r/c")).unwrap();
     build(&env, "dist");
     assert!(changed(&report(&env, &["--grace", "0"])).contains(&"remove latest/c.svg".to_owned()));
@@ -204,7 +204,7 @@ fn what_others_have_changed_is_mended_also_in_the_snapshot() {
     for folder in ["latest", &snapshot] {
         assert!(tree(&env.path(&format!("pub/{folder}"))) == dist, "{folder}");
     }
-    // The same where nothing is known but what is there.
+    // Also if only the files are known.
     fs::remove_file(env.path("pub/.acp-registry/state.json")).unwrap();
     damage();
     assert_eq!(report(&env, &["--recheck"])["summary"]["sent"], 3);
@@ -220,7 +220,7 @@ fn a_disk_that_is_full_stops_it_and_the_next_run_finishes() {
     env.write("r/a/agent.json", manifest("a").replace("Made for", &"Made for ".repeat(20)));
     add(&env, "d");
     build(&env, "dist");
-    // No file may have more than 512 bytes; icons still fit.
+    // Files are limited to 512 bytes, enough for icons.
     let script = "ulimit -f 1; trap '' XFSZ; exec \"$0\" --registry-dir r publish --to pub";
     let mut command = std::process::Command::new("sh");
     command.args(["-c", script, crate::support::PROGRAM]).current_dir(env.path(""));
@@ -257,7 +257,7 @@ fn another_publisher_is_waited_for_and_named() {
     assert!(line.contains("waiting for another publisher (process 7"), "{line}");
     drop(lock);
     assert!(waiting.wait().unwrap().success());
-    // Two at once end with one tree or the other, whole.
+    // Two publishers at once leave one of the two trees, complete.
     build(&env, "one");
     add(&env, "d");
     build(&env, "two");
@@ -285,7 +285,7 @@ fn the_list_of_digests_can_be_signed() {
     for folder in ["latest", snapshot] {
         assert_eq!(env.read(&format!("pub/{folder}/SHA256SUMS.sig")), signature);
     }
-    // The signature of what is published already is not made again.
+    // A published signature is not created again.
     script("exit 7");
     assert_eq!(changed(&report(&env, &["--sign", "./sign.sh"])), [] as [String; 0]);
     add(&env, "d");

@@ -1,4 +1,4 @@
-//! Lists of objects that never end, or that cannot be believed: a store is a stranger.
+//! Hostile listings of objects: a store is not trusted.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::support::{Env, Run};
 
 const STATE: &str = r#"{"schema":1,"latest":null,"files":{},"snapshots":{}}"#;
 
-/// A bucket in which something was published, but for its lists.
+/// A published bucket, except for its listings.
 fn object(asked: &Asked) -> Answer {
     if asked.path.ends_with("/.acp-registry/state.json") {
         let time = "Thu, 01 Jan 2026 00:00:00 GMT".to_owned();
@@ -35,7 +35,7 @@ fn is_list(asked: &Asked) -> bool {
     asked.path.contains("list-type=2")
 }
 
-/// A bucket whose lists are those of a function, which gets how often there was one before.
+/// A bucket whose listings come from a function, which gets the number of earlier ones.
 fn listing(page: impl Fn(usize) -> String + Send + Sync + 'static) -> Server {
     let count = AtomicUsize::new(0);
     Server::answering(move |asked| {
@@ -59,7 +59,7 @@ fn a_page_without_end_is_not_read_on() {
             return write(stream, asked, &object(asked));
         }
         stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")?;
-        // More than anybody would read, should nobody stop.
+        // More than can be read, if reading does not stop.
         for _ in 0..1000 {
             stream.write_all(format!("100000\r\n{}\r\n", " ".repeat(1 << 20)).as_bytes())?;
             count.fetch_add(1, Ordering::Relaxed);
@@ -68,7 +68,7 @@ fn a_page_without_end_is_not_read_on() {
     });
     refused(&server, &["s3://bucket/reg/", "its response is larger than 16777216 bytes"]);
     assert!(sent.load(Ordering::Relaxed) < 100, "{sent:?} MiB");
-    // Nor is the explanation of an error.
+    // Nor is the body of an error.
     let server =
         Server::answering(|asked| if is_list(asked) { (403, vec![], vec![b'x'; 3 << 20]) } else { object(asked) });
     let run = prune(&server);
@@ -88,7 +88,7 @@ fn pages_without_end_are_not_asked_for() {
     let half = listing(|_| "<IsTruncated>true</IsTruncated>".to_owned());
     refused(&half, &["its list is truncated"]);
     assert_eq!(lists(&half), 1);
-    // One that ends is read to its end.
+    // A listing that ends is read to its end.
     let fine = listing(move |number| {
         let folder = |name: &str| format!("<CommonPrefixes><Prefix>reg/{name}/</Prefix></CommonPrefixes>");
         if number == 0 { more("next") + &folder("other") } else { folder("another") }

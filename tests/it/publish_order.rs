@@ -1,5 +1,5 @@
-//! In which order `publish` writes: after every single change, nothing that can be read names what is not there. A store
-//! in memory looks each time.
+//! The order in which `publish` writes: after every change, no readable file refers to a missing one. A store in memory
+//! checks this at every change.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -12,14 +12,14 @@ use crate::support::{Env, Run};
 pub(crate) struct Object {
     pub(crate) body: Vec<u8>,
     tag: String,
-    /// Those that a reader gets, too.
+    /// The headers that readers get as well.
     headers: Vec<(&'static str, String)>,
 }
 
-/// The headers of an object that a store gives back.
+/// The headers that a store returns with an object.
 const HEADERS: [&str; 4] = ["content-type", "cache-control", "content-encoding", "x-amz-meta-acp-registry-form"];
 
-/// The objects of a bucket, with what was missing after any change.
+/// The objects of a bucket, and what was missing after any change.
 #[derive(Default)]
 pub(crate) struct Bucket {
     pub(crate) objects: BTreeMap<String, Object>,
@@ -28,7 +28,7 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// Puts an object there, without a look at what is missing.
+    /// Adds an object without a check.
     pub(crate) fn insert(&mut self, key: &str, body: Vec<u8>, headers: &[(&'static str, &str)]) {
         let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         self.objects.insert(key.to_owned(), Object { body, tag: "\"old\"".to_owned(), headers });
@@ -105,7 +105,7 @@ fn after_every_change_all_that_is_named_is_there() {
         assert_eq!((run.code, run.stderr.as_str()), (0, ""));
         assert_eq!(bucket.lock().unwrap().missing, [] as [String; 0], "{from}");
     };
-    // From nothing to a tree, from each to the next, and with what is stale removed at the end of each.
+    // From an empty bucket to a tree, then to each next tree; outdated files are removed at the end of each.
     for from in [&trees[..], &trees[..2]].concat() {
         publish(&from, "1h");
     }
@@ -126,7 +126,7 @@ fn a_lost_answer_is_not_taken_for_another_publisher() {
     let bucket = Mutex::new(Bucket::default());
     let server = Server::raw(move |asked, stream| {
         let answer = bucket.lock().unwrap().answer(asked);
-        // The first answer about the lease never arrives.
+        // The first response about the lease is lost.
         let is_lost = asked.method == "PUT" && asked.path.ends_with("lease.json") && asked.before == 0;
         if is_lost { Ok(()) } else { crate::server::write(stream, asked, &answer) }
     });

@@ -1,4 +1,4 @@
-//! Removing old snapshots from where trees are published.
+//! Removes old snapshots.
 
 use std::fs;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::publish::{acp_registry_digest, env, report};
 use crate::support::{Env, tree};
 
-/// A snapshot of one file, whose list has that.
+/// A snapshot of one file with its list of digests.
 fn snapshot(env: &Env, name: &str) {
     env.write(&format!("pub/{name}/registry.json"), name);
     let digest = acp_registry_digest(&env.path(&format!("pub/{name}/registry.json")));
@@ -34,7 +34,7 @@ fn old_snapshots_are_removed_but_never_the_newest_or_the_one_in_use() {
     let newest = report(&env, &["--revision", "new"])["snapshot"].as_str().unwrap().to_owned();
     snapshot(&env, "v2020-01-01-a");
     snapshot(&env, "v2020-01-02-b");
-    // One that was begun, and one of which nobody knows anything.
+    // An incomplete snapshot, and an unknown one.
     env.write("pub/v2020-01-03-half/agents/x/agent.json", "{}");
     let digest = "0".repeat(64);
     record(&env, "v2020-01-03-half", |it| {
@@ -53,13 +53,13 @@ fn old_snapshots_are_removed_but_never_the_newest_or_the_one_in_use() {
     for kept in ["other", "v2020-1-1-x", "v2020-01-04-data", "latest", &newest] {
         assert!(env.path(&format!("pub/{kept}/registry.json")).exists(), "{kept}");
     }
-    // All are old, and two stay: the one that latest is made from, and the newest, which is another one.
+    // All are old, and two are kept: the one that `latest/` was made from, and the newest.
     record(&env, &newest, |it| it["created"] = 1.into());
     snapshot(&env, "v2020-02-02-later");
     assert_eq!(prune(&env, &["--keep", "0"]), [] as [String; 0]);
     let run = env.run(&["publish", "prune", "--to", "pub", "--keep", "0"]);
     assert!(run.code == 0 && run.stdout == "0 snapshots removed, 2 kept\n", "{}", run.stdout);
-    // The same without a state: the list of digests tells.
+    // Also without a state: the list of digests is used.
     fs::remove_file(env.path("pub/.acp-registry/state.json")).unwrap();
     fs::rename(env.path(&format!("pub/{newest}")), env.path("pub/v2019-01-01-moved")).unwrap();
     snapshot(&env, "v2019-01-02-old");
@@ -70,7 +70,7 @@ fn old_snapshots_are_removed_but_never_the_newest_or_the_one_in_use() {
 #[test]
 fn what_is_no_part_of_a_snapshot_is_not_pruned() {
     let env = env();
-    // Neither what was never published to, nor what is not there.
+    // Neither a directory that was never published to, nor a missing one.
     env.write("back/v2024-01-01-alpha/data.db", "mine");
     for to in ["back", "nowhere"] {
         for arguments in [&["--dry-run"][..], &[]] {
@@ -114,14 +114,14 @@ fn what_is_no_part_of_a_snapshot_is_not_pruned() {
 fn the_newest_snapshot_is_told_by_when_it_was_made() {
     let env = env();
     report(&env, &[]);
-    // Of the same day, and known by their times alone.
+    // Two of the same day, distinguished by their times.
     for (name, seconds) in [("v2020-01-01-a", 1_577_880_000), ("v2020-01-01-b", 1_577_870_000)] {
         snapshot(&env, name);
         let time = std::time::UNIX_EPOCH + Duration::from_secs(seconds);
         let list = fs::File::options().write(true).open(env.path(&format!("pub/{name}/SHA256SUMS"))).unwrap();
         list.set_modified(time).unwrap();
     }
-    // One from the future is not the newest for ever.
+    // A snapshot from the future does not stay the newest for ever.
     snapshot(&env, "v9999-01-01-x");
     let latest = fs::read_dir(env.path("pub")).unwrap().map(|item| item.unwrap().file_name().into_string().unwrap());
     let latest = latest.into_iter().find(|name| name.starts_with("v20") && !name.starts_with("v2020")).unwrap();

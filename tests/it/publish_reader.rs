@@ -1,4 +1,4 @@
-//! What readers of a published tree see while it is published.
+//! What readers see while a tree is being published.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,20 +20,20 @@ use crate::publish::{add, build};
 use crate::support::tree;
 use crate::support::{Env, manifest};
 
-/// The address of the trees that tests publish.
+/// The base URL of the trees in tests.
 const BASE: &str = "https://h.example/latest/";
 
-/// Reads what is published as people and programs do, and returns the names that lead nowhere.
+/// Reads the published tree as people and programs do, and returns names that refer to missing files.
 pub(crate) fn dangling(read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
     dangling_from(BASE, &["registry.json"], read)
 }
 
-/// The same from these indexes, in a tree with this address.
+/// Like [`dangling`], from these indexes, with this base URL.
 pub(crate) fn dangling_from(base: &str, indexes: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
     let mut missing = Vec::new();
     let mut seen = BTreeSet::new();
     let mut queue: Vec<(String, String)> = Vec::new();
-    // Where nothing is published yet, nothing is missing; without a home page there is no site yet.
+    // If nothing is published yet, nothing is missing; without a home page there is no site yet.
     let lists: &[&str] =
         if read("index.html").is_some() { &["index.html", "SHA256SUMS", "sitemap.xml", "history.json"] } else { &[] };
     for start in indexes.iter().chain(lists).copied() {
@@ -65,11 +65,11 @@ pub(crate) fn ending(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, ending)| ending)
 }
 
-/// The published files that a published text names.
+/// The published files that a text refers to.
 fn names(at: &str, text: &str, base: &str) -> Vec<String> {
     let here = url::Url::parse(base).unwrap().join(at).unwrap();
     let is_page = ending(at) == "html";
-    // Splits at texts, not at characters: tests read every page after every change.
+    // Searches for strings, not characters, since tests read every page after every change.
     let until =
         |rest: &'static str| move |text: &str| text[..text.find(|c| rest.contains(c)).unwrap_or(text.len())].to_owned();
     let urls: Vec<url::Url> = if is_page {
@@ -86,7 +86,7 @@ fn names(at: &str, text: &str, base: &str) -> Vec<String> {
     names.collect()
 }
 
-/// Six trees with agents that come, change and go, in `tree-0` to `tree-5`.
+/// Six trees, in `tree-0` to `tree-5`, between which agents are added, changed and removed.
 pub(crate) fn trees(env: &Env) -> Vec<String> {
     let trees = (0..6).map(|number| {
         for id in ["a", "b", "c", "d", "e"] {
@@ -105,21 +105,21 @@ pub(crate) fn trees(env: &Env) -> Vec<String> {
     trees.collect()
 }
 
-/// How often a reader has looked.
+/// Counts the passes of a reader.
 #[cfg(unix)]
 #[derive(Default)]
 pub(crate) struct Passes {
-    /// The number of whole passes, and whether the reader has ended.
+    /// The number of complete passes, and whether the reader has ended.
     state: Mutex<(usize, bool)>,
     changed: Condvar,
 }
 
 #[cfg(unix)]
 impl Passes {
-    /// Waits for the end of a pass that has not begun yet, unless the reader has ended.
+    /// Waits for a complete pass that begins after this call, unless the reader has ended.
     pub(crate) fn next(&self) {
         let mut state = self.state.lock().unwrap();
-        // The pass of now has begun before.
+        // The current pass began earlier.
         let wanted = state.0 + 2;
         while state.0 < wanted && !state.1 {
             state = self.changed.wait(state).unwrap();
@@ -133,7 +133,7 @@ impl Passes {
     }
 }
 
-/// The reader has ended, however.
+/// Marks the reader as ended when dropped.
 #[cfg(unix)]
 struct Ended<'a>(&'a Passes);
 
@@ -144,7 +144,7 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// What a reader finds missing who looks again and again while something is done.
+/// Runs `work` while a reader checks the tree repeatedly. Returns what the reader missed.
 #[cfg(unix)]
 pub(crate) fn missed_during(look: &(dyn Fn() -> Vec<String> + Sync), work: impl FnOnce(&Passes)) -> Vec<String> {
     let (is_over, passes) = (AtomicBool::new(false), Passes::default());
@@ -160,7 +160,7 @@ pub(crate) fn missed_during(look: &(dyn Fn() -> Vec<String> + Sync), work: impl 
             }
             Vec::new()
         });
-        // The reader has to end, also when the work has failed.
+        // The reader must end even if the work fails.
         let outcome = catch_unwind(AssertUnwindSafe(|| work(&passes)));
         is_over.store(true, Ordering::Relaxed);
         let seen = reader.join().unwrap();
@@ -169,11 +169,12 @@ pub(crate) fn missed_during(look: &(dyn Fn() -> Vec<String> + Sync), work: impl 
     })
 }
 
-/// Variables of a process that publishes for a test: after how many events it kills itself, from where, and to where.
+/// Variables of the publishing process: the number of events after which it kills itself, the source and the target.
 #[cfg(unix)]
 const CHILD: [&str; 3] = ["ACP_TEST_PUBLISHER_EVENTS", "ACP_TEST_PUBLISHER_FROM", "ACP_TEST_PUBLISHER_TO"];
 
-/// Publishes in a process of its own that kills itself after so many events: a file was sent, or a number of them planned.
+/// Publishes in another process, which kills itself after this number of events: a file was sent, or a number of files
+/// planned.
 #[cfg(unix)]
 pub(crate) fn publish_and_die(from: &Path, to: &Path, events: usize) {
     use std::os::unix::process::ExitStatusExt as _;
@@ -187,7 +188,7 @@ pub(crate) fn publish_and_die(from: &Path, to: &Path, events: usize) {
     assert!(killed, "{events}: {:?} {}", output.status, String::from_utf8_lossy(&output.stdout));
 }
 
-/// What the process does for [`publish_and_die`].
+/// The code of the process for [`publish_and_die`].
 #[cfg(unix)]
 fn die_while_publishing(events: usize, from: &Path, to: &Path) {
     use acp_registry::upload::{Event, Options, Revision, Target, Tree, Turns, publish};
@@ -237,7 +238,7 @@ fn a_publisher_can_be_killed_at_a_counted_file() {
     let env = crate::publish::env();
     publish_and_die(&env.path("dist"), &env.path("pub"), 1);
     assert!(!env.path("pub/latest").exists());
-    // The number of files is planned, and one of them is there.
+    // One event is the number of planned files, the other a sent file.
     publish_and_die(&env.path("dist"), &env.path("pub"), 2);
     let sent = tree(&env.path("pub")).into_iter().filter(|(name, _)| !name.starts_with(".acp-registry/"));
     assert_eq!(sent.count(), 1);
@@ -253,7 +254,7 @@ fn a_reader_never_misses_a_file_whatever_stops_publishers() {
     let look = || dangling(&read);
     let mut random = fastrand::Rng::with_seed(7);
     let missing = missed_during(&look, |passes| {
-        // Neighbours differ in many files.
+        // Successive trees differ in many files.
         for (round, from) in trees.iter().cycle().take(54).enumerate() {
             if round % 3 == 2 {
                 let run = env.run(&["publish", "--to", "pub", "--from", from]);
@@ -266,7 +267,7 @@ fn a_reader_never_misses_a_file_whatever_stops_publishers() {
         }
     });
     assert_eq!(missing, [] as [String; 0]);
-    // And in the end everything is as if nothing had happened.
+    // A final run leaves the tree as if nothing had happened.
     let run = env.run(&["publish", "--to", "pub", "--from", &trees[1], "--grace", "0"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(tree(&env.path("pub/latest")) == tree(&env.path(&trees[1])));

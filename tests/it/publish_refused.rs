@@ -90,7 +90,7 @@ fn a_target_that_cannot_be_one_is_named() {
     }
     assert_eq!(env.read("file"), "x");
     assert!(!env.path("r/latest").exists() && !env.path("r/new").exists());
-    // Something else stands where a file should be.
+    // Something else is in place of a file.
     fs::create_dir_all(env.path("pub/latest/a.svg/x")).unwrap();
     let run = publish(&env, &[]);
     assert!(run.code == 3 && run.stderr.contains("latest/a.svg"), "{}", run.stderr);
@@ -102,7 +102,7 @@ fn a_target_that_cannot_be_one_is_named() {
         assert!(run.code == 3 && run.stderr.contains("state.json cannot be used"), "{}", run.stderr);
         assert!(run.stderr.contains(why) && run.stderr.contains("remove it"), "{}", run.stderr);
     }
-    // What was lost is found again by looking.
+    // A lost state is restored from the files.
     fs::remove_file(env.path("pub/.acp-registry/state.json")).unwrap();
     assert!(!env.path("s3:").exists() && !env.path("-").exists());
     assert_eq!(changed(&report(&env, &[])), [] as [String; 0]);
@@ -160,7 +160,7 @@ fn a_state_names_nothing_outside_of_what_is_published() {
         refused(&state, name);
     }
     assert_eq!(env.read("vic/val"), "mine");
-    // A folder is no file that could be removed, and keeps nobody from publishing.
+    // A directory is not a file to remove, and does not prevent publishing.
     let mut state = good.clone();
     state["files"]["agents"] = serde_json::json!({ "form": digest, "stale_since": 1 });
     env.write("pub/.acp-registry/state.json", state.to_string());
@@ -201,7 +201,7 @@ fn nothing_is_written_or_removed_through_a_link() {
     refused("pub/latest/assets", "vic/assets");
     refused("pub/latest/agents", &format!("pub/{snapshot}/agents"));
     refused("pub/.acp-registry", "vic");
-    // What the state calls stale is not looked for behind a link either.
+    // Outdated files are not looked up through a link either.
     symlink(env.path("vic"), env.path("pub/latest/lnk")).unwrap();
     let good = env.read("pub/.acp-registry/state.json");
     let mut state: Value = serde_json::from_str(&good).unwrap();
@@ -212,7 +212,7 @@ fn nothing_is_written_or_removed_through_a_link() {
     assert_eq!(env.read("vic/val"), "mine");
     fs::remove_file(env.path("pub/latest/lnk")).unwrap();
     env.write("pub/.acp-registry/state.json", good);
-    // The target itself may be one, and a link in place of a file is replaced.
+    // The target itself may be a link, and a link in place of a file is replaced.
     symlink(env.path("pub"), env.path("link")).unwrap();
     fs::remove_file(env.path("pub/latest/a.svg")).unwrap();
     symlink(env.path("vic/val"), env.path("pub/latest/a.svg")).unwrap();
@@ -220,7 +220,7 @@ fn nothing_is_written_or_removed_through_a_link() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(!env.path("pub/latest/a.svg").is_symlink() && tree(&env.path("pub/latest")) == tree(&env.path("dist")));
     assert_eq!(env.read("vic/val"), "mine");
-    // A linked folder of the built tree may show any file of this machine to everybody.
+    // A linked folder in the built tree could publish any file of this machine.
     fs::rename(env.path("dist/assets"), env.path("elsewhere")).unwrap();
     symlink(env.path("elsewhere"), env.path("dist/assets")).unwrap();
     let run = env.run(&["publish", "--to", "other"]);
@@ -239,7 +239,7 @@ fn what_somebody_else_keeps_there_is_not_overwritten() {
         assert!(run.stderr.contains("move it away"), "{}", run.stderr);
     }
     assert_eq!(tree(&env.path("pub/latest")), [("registry.json".to_owned(), b"mine".to_vec())]);
-    // What a list of digests has is a published tree, but nothing beside it.
+    // A tree with a list of digests is a published one, but files that are not in the list are not part of it.
     env.write("pub/latest/SHA256SUMS", format!("{}  registry.json\n", "0".repeat(64)));
     env.write("pub/latest/robots.txt", "mine");
     env.write("pub/latest/other.txt", "mine");

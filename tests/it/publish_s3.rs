@@ -1,5 +1,5 @@
-//! `publish` to a real S3 server on this machine, moto's, which uv fetches from the Python package index. Skipped, with a
-//! word, where there is no uv or it reaches nothing.
+//! `publish` to a real S3 server on this machine, moto, which uv installs from the Python package index. Skipped with a
+//! message if uv is missing or cannot download it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read as _, Write as _};
@@ -18,7 +18,7 @@ use crate::publish_reader::ending;
 use crate::server::{Asked, Server, write};
 use crate::support::{Env, ICON, Run, manifest, missing, tree};
 
-/// The server, for as long as a test uses it.
+/// The server, while a test uses it.
 pub(crate) struct Moto {
     pub(crate) host: String,
     child: Child,
@@ -27,7 +27,7 @@ pub(crate) struct Moto {
 static SHARED: Mutex<Weak<Moto>> = Mutex::new(Weak::new());
 
 impl Moto {
-    /// The server that all tests share; `None` when there is none.
+    /// The server that all tests share; `None` if it is not available.
     pub(crate) fn shared(test: &str) -> Option<Arc<Self>> {
         let mut shared = SHARED.lock().unwrap();
         let moto = shared.upgrade().or_else(|| Self::start().map(Arc::new));
@@ -38,7 +38,7 @@ impl Moto {
         moto
     }
 
-    /// The port is free before the server takes it, and may be taken by another program meanwhile.
+    /// Tries several times, since another program may take the chosen port before the server does.
     fn start() -> Option<Self> {
         (0..3).find_map(|_| Self::try_start())
     }
@@ -49,7 +49,7 @@ impl Moto {
         let mut command = Command::new("uvx");
         command.args(["--quiet", "--from", "moto[server]>=5.1,<6", "moto_server", "-H", "127.0.0.1", "-p"]);
         command.arg(port.to_string()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // uv has children, which end with their group.
+        // uv has child processes, which are killed with their group.
         let child = command.process_group(0).spawn().ok()?;
         let mut moto = Self { host, child };
         let until = Instant::now() + Duration::from_mins(3);
@@ -71,7 +71,7 @@ impl Drop for Moto {
     }
 }
 
-/// Status, headers by lower-case name, and body.
+/// Status, headers by lower-case name, body.
 pub(crate) type Reply = (u16, HashMap<String, String>, Vec<u8>);
 
 /// Sends a request with full access.
@@ -79,7 +79,7 @@ pub(crate) fn ask(host: &str, method: &str, path: &str) -> Option<Reply> {
     send(host, method, path, &[])
 }
 
-/// The same with a body.
+/// Like [`ask`], with a body.
 pub(crate) fn send(host: &str, method: &str, path: &str, body: &[u8]) -> Option<Reply> {
     let mut stream = TcpStream::connect(host).ok()?;
     let key = "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
@@ -99,7 +99,7 @@ pub(crate) fn send(host: &str, method: &str, path: &str, body: &[u8]) -> Option<
     Some((status, headers, bytes[end + 4..].to_vec()))
 }
 
-/// The program, publishing to a bucket of a store.
+/// The program with the credentials of the store.
 pub(crate) fn publish(env: &Env, host: &str, arguments: &[&str]) -> Command {
     let mut command = env.command(&[&["publish"], arguments].concat());
     command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
@@ -113,14 +113,14 @@ pub(crate) fn report(env: &Env, host: &str, arguments: &[&str]) -> Value {
     serde_json::from_str(&run.stdout).unwrap()
 }
 
-/// What a proxy does with a request.
+/// How the proxy handles a request.
 pub(crate) enum Fate {
     Pass,
     Answer(u16),
     Drop,
 }
 
-/// A proxy before the server, which may keep requests from it.
+/// A proxy in front of the server that can block requests.
 pub(crate) fn proxy(moto: &str, decide: impl Fn(&Asked) -> Fate + Send + Sync + 'static) -> Server {
     let moto = moto.to_owned();
     Server::raw(move |asked, stream| match decide(asked) {
@@ -144,7 +144,7 @@ fn forward(host: &str, asked: &Asked, stream: &mut TcpStream) -> io::Result<()> 
     io::copy(&mut there, stream).map(drop)
 }
 
-/// The keys that were written below a folder of a bucket, in the order in which that was asked for.
+/// The keys written below a folder of a bucket, in the order of the requests.
 fn puts(server: &Server, below: &str) -> Vec<String> {
     let requests = server.requests().into_iter().filter(|asked| asked.method == "PUT");
     requests.filter_map(|asked| asked.path.strip_prefix(below).map(ToOwned::to_owned)).collect()
@@ -193,7 +193,7 @@ fn objects_have_their_headers_and_are_sent_once() {
             assert_eq!(headers["content-type"], kind, "{name}");
         }
     }
-    // Each once; the snapshot first, and in both the indexes in the end.
+    // Each key once; the snapshot comes first, and the indexes come last in both.
     let sent = puts(&server, "/headers/reg/v1/");
     let published: Vec<&String> = sent.iter().filter(|key| !key.starts_with(".acp-registry/")).collect();
     assert_eq!(published.len(), published.iter().collect::<BTreeSet<_>>().len());
@@ -215,7 +215,7 @@ fn objects_have_their_headers_and_are_sent_once() {
     report(&env, &server.host, &to);
     assert_eq!(puts(&server, "/headers/reg/v1/latest/"), ["b.svg", "SHA256SUMS"]);
 
-    // On demand, what pages load is stored compressed, and nothing else is.
+    // With the flag, the assets of pages are stored compressed, and no other files.
     let zipped = report(&env, &moto.host, &[&to[..], &["--gzip-assets"]].concat());
     assert!(changed(&zipped).iter().all(|one| one.contains("/assets/")) && !changed(&zipped).is_empty());
     for one in changed(&zipped) {
@@ -228,7 +228,7 @@ fn objects_have_their_headers_and_are_sent_once() {
             ("gzip", std::fs::read(env.path(&format!("dist/{name}"))).unwrap())
         );
     }
-    // What a lost state knew is found by looking, without anything being sent.
+    // A lost state is restored by reading, and nothing is sent.
     ask(&moto.host, "DELETE", "/headers/reg/v1/.acp-registry/state.json").unwrap();
     ask(&moto.host, "DELETE", "/headers/reg/v1/latest/a.svg").unwrap();
     let mended = report(&env, &moto.host, &[&to[..], &["--gzip-assets"]].concat());
@@ -258,7 +258,7 @@ fn what_is_stale_goes_after_the_grace_and_snapshots_by_their_age() {
     assert_eq!(found, expected);
 
     let kept = removed["snapshot"].as_str().unwrap();
-    // Without a list of digests it is nobody's; an empty one lists nothing.
+    // Without a list of digests, the owner is unknown; an empty one lists nothing.
     let keys_of_others = ["v2020-01-02-b/data.db", "other/x", "v2020-01-01-a/data.db"];
     for key in keys_of_others.into_iter().chain(["v2020-01-01-a/SHA256SUMS"]) {
         assert_eq!(ask(&moto.host, "PUT", &format!("/stale/{key}")).unwrap().0, 200);
@@ -347,7 +347,7 @@ fn publishers_take_turns_and_a_dead_one_is_not_waited_for_long() {
     env.write("r/c/agent.json", manifest("c"));
     env.write("r/c/icon.svg", ICON);
     build(&env, "two");
-    // One that hangs, since the store does not answer any more, holds its lease.
+    // A publisher that hangs because the store does not respond keeps its lease.
     let is_stuck = Arc::new(AtomicBool::new(true));
     let stuck = is_stuck.clone();
     let server = proxy(&moto.host, move |asked| {
@@ -365,13 +365,13 @@ fn publishers_take_turns_and_a_dead_one_is_not_waited_for_long() {
     let run = Run::of(&mut publish(&env, &moto.host, &["--to", "s3://turns", "--from", "two", "--wait", "3s"]));
     assert!(run.code == 3 && run.stderr.contains("another publisher is writing to s3://turns/"), "{}", run.stderr);
     assert!(run.stderr.contains(&format!("(process {})", child.id())), "{}", run.stderr);
-    // Dead, it is not waited for any longer than its lease lasts.
+    // A killed publisher is waited for only until its lease expires.
     child.kill().unwrap();
     child.wait().unwrap();
     is_stuck.store(false, Ordering::Relaxed);
     let done = report(&env, &moto.host, &["--to", "s3://turns", "--from", "two", "--grace", "0"]);
     assert!(done["summary"]["sent"].as_u64().unwrap() > 0);
-    // Two at once end with one tree or the other, whole.
+    // Two publishers at once leave one of the two trees, complete.
     thread::scope(|scope| {
         let both = ["one", "two"].map(|from| {
             scope.spawn(|| report(&env, &moto.host, &["--to", "s3://turns", "--from", from, "--grace", "0"]))
@@ -386,7 +386,7 @@ fn publishers_take_turns_and_a_dead_one_is_not_waited_for_long() {
     let mut latest: Vec<(String, Vec<u8>)> = found.map(|name| (name.clone(), read(&name).unwrap().2)).collect();
     latest.sort();
     assert!([tree(&env.path("one")), tree(&env.path("two"))].contains(&latest));
-    // One whose lease was taken stops.
+    // A publisher that lost its lease stops.
     let stuck = is_stuck;
     stuck.store(true, Ordering::Relaxed);
     env.write("r/b/icon.svg", ICON.replace("M2 2h12v12H2z", "M3 3h9v9H3z"));
@@ -395,7 +395,7 @@ fn publishers_take_turns_and_a_dead_one_is_not_waited_for_long() {
     let before = sent();
     let mut command = publish(&env, &server.host, &["--to", "s3://turns", "--from", "three", "--lease", "15s"]);
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    // The store has been asked for that, so that the lease is settled.
+    // Once the store gets the request, the lease is decided.
     while sent() == before {
         thread::sleep(Duration::from_millis(50));
     }

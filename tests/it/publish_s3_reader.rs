@@ -1,4 +1,4 @@
-//! What readers of a bucket see while publishers are stopped: with the S3 server of [`crate::publish_s3`].
+//! What readers of a bucket see when publishers are stopped, with the S3 server of [`crate::publish_s3`].
 
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
@@ -8,17 +8,17 @@ use crate::publish_reader::{dangling, missed_during, trees};
 use crate::publish_s3::{Fate, Moto, ask, bucket, keys, proxy, publish, report};
 use crate::support::{Env, tree};
 
-/// How far a publisher gets before it is stopped.
+/// How a publisher is stopped.
 #[derive(Clone, Copy, PartialEq)]
 enum Stop {
     Never,
-    /// The store refuses every write after so many.
+    /// The store refuses every write after this number.
     Refused(usize),
-    /// Every write after so many waits for the publisher to be killed.
+    /// Every write after this number waits until the publisher is killed.
     Held(usize),
 }
 
-/// What stops publishers, and whether a write waits.
+/// How publishers are stopped, and whether a write is being held.
 struct Gate {
     state: Mutex<(Stop, bool)>,
     changed: Condvar,
@@ -30,7 +30,7 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// What is done with a write.
+    /// Decides how a write is handled.
     fn pass(&self) -> Fate {
         let mut state = self.state.lock().unwrap();
         match &mut state.0 {
@@ -50,7 +50,7 @@ impl Gate {
         Fate::Drop
     }
 
-    /// Waits for a write that is held back, and fails when the publisher ends without.
+    /// Waits for a held write. Panics if the publisher ends before.
     fn wait(&self, child: &mut Child) {
         let mut state = self.state.lock().unwrap();
         while !state.1 {
@@ -81,7 +81,7 @@ fn a_reader_of_a_bucket_never_misses_an_object() {
     let look = || dangling(&read);
     let mut random = fastrand::Rng::with_seed(11);
     let missing = missed_during(&look, |passes| {
-        // Neighbours differ in many files, so that each run has more writes than any of these numbers.
+        // Successive trees differ in many files, so that each run has more writes than these numbers.
         for (round, from) in trees.iter().cycle().take(16).enumerate() {
             let writes = random.usize(..30);
             let (stop, code) = match round % 4 {
@@ -94,14 +94,14 @@ fn a_reader_of_a_bucket_never_misses_an_object() {
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
             if code.is_none() {
                 gate.wait(&mut child);
-                // The reader looks while the publisher is in the middle of it.
+                // The reader checks while the publisher is stopped midway.
                 passes.next();
                 child.kill().unwrap();
             }
             assert_eq!(child.wait().unwrap().code(), code, "round {round}");
             gate.set(Stop::Never);
             if code.is_none() {
-                // How long a dead one is waited for is tested elsewhere.
+                // The time until a lease expires is tested elsewhere.
                 ask(&moto.host, "DELETE", "/poll/.acp-registry/lease.json").unwrap();
             }
             assert_eq!(look(), [] as [String; 0], "round {round}");

@@ -1,5 +1,5 @@
-//! `publish` to a bucket whose `latest/` another tool has written, with a reader: an index for each kind of client, and icons,
-//! all in one folder, as the public registry has them. With the S3 server of [`crate::publish_s3`].
+//! `publish` to a bucket whose `latest/` was written by another tool, with a reader: several indexes and icons in one
+//! folder, like the public registry. With the S3 server of [`crate::publish_s3`].
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,7 +39,7 @@ fn a_bucket_with_several_indexes_is_taken_over_while_it_is_read() {
             assert_eq!(send(&moto.host, "PUT", &format!("/takeover/latest/{name}"), &bytes).unwrap().0, 200);
         }
     }
-    // Since then, one agent has gone, one has another icon, and one has come.
+    // Meanwhile one agent was removed, one got another icon, and one was added.
     fs::remove_dir_all(env.path("r/gone")).unwrap();
     env.write("r/b/icon.svg", ICON.replace("M2 2h12v12H2z", "M3 3h9v9H3z"));
     env.write("r/c/agent.json", manifest("c"));
@@ -54,7 +54,7 @@ fn a_bucket_with_several_indexes_is_taken_over_while_it_is_read() {
     };
     let look = || dangling_from(BASE, &INDEXES, &read);
     assert_eq!(look(), [] as [String; 0]);
-    // How many writes the store takes before it refuses all others.
+    // The number of writes after which the store refuses all others.
     let left = Arc::new(AtomicUsize::new(0));
     let taken = left.clone();
     let server = proxy(&moto.host, move |asked| {
@@ -87,7 +87,7 @@ fn a_bucket_with_several_indexes_is_taken_over_while_it_is_read() {
     let mut expected: BTreeMap<String, Vec<u8>> = tree(&env.path("dist")).into_iter().collect();
     expected.insert("gone.svg".to_owned(), ICON.into());
     assert!(latest() == expected, "{:?}", latest().keys());
-    // What no index names goes after the grace.
+    // Files that no index refers to are removed after the grace period.
     let removed = changed(&report(&env, &server.host, &["--to", "s3://takeover", "--grace", "0"]));
     assert_eq!(removed, ["remove latest/gone.svg"]);
     expected.remove("gone.svg");

@@ -1,4 +1,4 @@
-//! `publish` to a `latest/` that another tool has written.
+//! `publish` to a `latest/` that was written by another tool.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,8 @@ use crate::publish_order::Bucket;
 use crate::server::{Server, write};
 use crate::support::{Env, ICON, Run, manifest, tree};
 
-/// What another tool keeps in `latest/`, by name: an index, icons, a further index with an icon of its own, and other files.
+/// The files of another tool in `latest/`, by name: an index, icons, a second index with an icon of its own, and other
+/// files.
 fn foreign(env: &Env) -> BTreeMap<String, Vec<u8>> {
     for id in ["a", "b", "gone", "other"] {
         add(env, id);
@@ -24,7 +25,7 @@ fn foreign(env: &Env) -> BTreeMap<String, Vec<u8>> {
     {
         files.insert(name.to_owned(), text.into());
     }
-    // Only the further index names this one.
+    // Only the second index refers to this icon.
     let editor = r#"{ "version": "1.0.0", "agents": [{ "id": "x", "icon": "https://h.example/latest/other.svg" }] }"#;
     files.insert("registry-editor.json".to_owned(), editor.into());
     files
@@ -36,7 +37,7 @@ fn build(env: &Env, out: &str) {
     assert_eq!(run.code, 0, "{}", run.stderr);
 }
 
-/// The same registry later: `b` has another icon, `gone` and `other` have gone, and `c` has come.
+/// The registry later: `b` has another icon, `gone` and `other` were removed, and `c` was added.
 fn later(env: &Env) {
     for id in ["gone", "other"] {
         fs::remove_dir_all(env.path(&format!("r/{id}"))).unwrap();
@@ -46,13 +47,13 @@ fn later(env: &Env) {
     build(env, "dist");
 }
 
-/// What is done in `latest/` at first, but for what is kept.
+/// The first changes in `latest/`.
 const CHANGES: [&str; 8] = [
     "send latest/SHA256SUMS", "send latest/agent.schema.json", "send latest/b.svg", "send latest/c.svg",
     "send latest/registry.json", "stale latest/gone.svg", "stale latest/old.schema.json", "stale latest/orphan.svg",
 ];
 
-/// What this program has not published, and does not touch.
+/// Files that this program did not publish, and does not change.
 const UNTOUCHED: [&str; 4] = ["notes.txt", "other.svg", "registry-editor.json", "sub/x.svg"];
 
 fn assert_taken_over(env: &Env, latest: &BTreeMap<String, Vec<u8>>, foreign: &BTreeMap<String, Vec<u8>>) {
@@ -94,7 +95,7 @@ fn a_folder_of_another_tool_is_taken_over() {
         assert!(fs::read(env.path(&format!("pub/latest/{name}"))).unwrap() == foreign[name], "{name}");
     }
 
-    // After the grace, only what a registry has goes; nothing is said of the rest again.
+    // After the grace period, only files of the registry are removed; the others are not mentioned again.
     let run = env.run(&["publish", "--to", "pub", "--grace", "0"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     assert_taken_over(&env, &tree(&env.path("pub/latest")).into_iter().collect(), &foreign);
@@ -117,7 +118,7 @@ fn a_further_index_that_cannot_be_read_keeps_every_icon() {
     }
 }
 
-/// The bucket with what another tool has put there, before a proxy that lets so many writes through, but for the lease.
+/// A bucket with the files of another tool, behind a proxy that passes this number of writes, not counting the lease.
 struct Taken {
     bucket: Arc<Mutex<Bucket>>,
     server: Server,
@@ -128,7 +129,7 @@ impl Taken {
     fn new(foreign: &BTreeMap<String, Vec<u8>>) -> Self {
         let mut bucket = Bucket::default();
         for (name, bytes) in foreign {
-            // One has the headers that it should have; of the others, these are left to the store.
+            // One file has the right headers; the others have none.
             let headers = [("content-type", "image/svg+xml"), ("cache-control", "public, max-age=300")];
             bucket.insert(&format!("latest/{name}"), bytes.clone(), if name == "a.svg" { &headers } else { &[] });
         }
@@ -172,7 +173,7 @@ fn a_bucket_of_another_tool_is_taken_over_whatever_stops_it() {
     let env = Env::empty();
     let foreign = foreign(&env);
     later(&env);
-    // What is the same with the same headers stays; what only has the same bytes is sent with its headers.
+    // Files with the same bytes and headers are kept; those with only the same bytes are sent with their headers.
     let whole = Taken::new(&foreign);
     let run = whole.publish(&env, usize::MAX, &["--json"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
@@ -182,7 +183,7 @@ fn a_bucket_of_another_tool_is_taken_over_whatever_stops_it() {
     assert_eq!(changed(&serde_json::from_str(&run.stdout).unwrap()), expected);
     let writes = usize::MAX - *whole.left.lock().unwrap();
     assert!(writes > 10, "{writes}");
-    // Stopped after each write, a reader misses nothing then or later, and the next run does the rest.
+    // Stopped after any write, a reader misses nothing, and the next run completes the work.
     for stop in 0..writes {
         let taken = Taken::new(&foreign);
         let run = taken.publish(&env, stop, &[]);
@@ -204,7 +205,7 @@ fn what_is_not_a_registry_is_not_taken_over() {
         assert_eq!(tree(&env.path("pub")), [(format!("latest/{name}"), text.as_bytes().to_vec())]);
         fs::remove_dir_all(env.path("pub")).unwrap();
     }
-    // Beside a tree of this program whose state was lost, a file that no list has is a person's.
+    // Beside a tree of this program whose state was lost, a file that no list has belongs to the user.
     env.write("r/a/agent.json", manifest("a"));
     assert_eq!(env.run(&["publish", "--to", "pub"]).code, 0);
     fs::remove_file(env.path("pub/.acp-registry/state.json")).unwrap();
@@ -233,7 +234,7 @@ fn the_public_registry_publishes_over_its_own_latest() {
         env.write(&format!("pub/latest/{name}"), bytes);
     }
     let before: BTreeMap<String, Vec<u8>> = tree(&env.path("pub/latest")).into_iter().collect();
-    // One agent has gone since, and one has another icon.
+    // Meanwhile one agent was removed, and one got another icon.
     fs::remove_dir_all(env.path("r/goose")).unwrap();
     env.write("r/gemini/icon.svg", ICON);
     let run = env.run(&["--config", &crate::corpus::public_config(), "build", "--out", "dist"]);
@@ -244,7 +245,7 @@ fn the_public_registry_publishes_over_its_own_latest() {
     let look = || dangling_from(&base, &INDEXES, &read);
     assert_eq!(look(), [] as [String; 0]);
     let missing = missed_during(&look, |passes| {
-        // Killed on the way, twice each in the snapshot and in `latest/`, with a reader in between, and then finished.
+        // Killed twice each during the snapshot and `latest/`, with a reader in between, then completed.
         let files = tree(&env.path("dist")).len();
         for events in [1, files / 2, files + 20, files / 2] {
             publish_and_die(&env.path("dist"), &env.path("pub"), events);

@@ -1,4 +1,4 @@
-//! The published tree as a whole: what is in it, what is written again, and that no link in it is dead.
+//! The published tree as a whole: its files, which of them change, and that no link is broken.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,7 +29,7 @@ fn names(env: &Env) -> BTreeSet<String> {
     tree(&env.path("out")).into_iter().map(|(name, _)| name).collect()
 }
 
-/// Whether a name is of the kind that a path of the table describes.
+/// Whether a name matches a path of the table.
 fn is_of(pattern: &str, name: &str) -> bool {
     let (patterns, parts): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), name.split('/').collect());
     patterns.len() == parts.len() && patterns.iter().zip(parts).all(|(pattern, part)| is_part(pattern, part))
@@ -49,7 +49,7 @@ fn is_part(pattern: &str, part: &str) -> bool {
 
 #[test]
 fn the_table_of_files_and_the_tree_agree() {
-    // 101 agents fill more than one page of everything.
+    // 101 agents need more than one page of each list.
     let ids: Vec<String> = (0..100).map(|number| format!("x{number}")).chain(["a".to_owned()]).collect();
     let env = Env::with(&ids.iter().map(String::as_str).collect::<Vec<_>>()).file("r/history.json", told());
     let rows: Vec<String> = ids.iter().map(|id| format!(r#"{{ "id": "{id}", "protocol_version": 1 }}"#)).collect();
@@ -68,7 +68,7 @@ fn the_table_of_files_and_the_tree_agree() {
         assert!(CONTENTS.iter().any(|row| is_of(row.path, name)), "{name} is in the tree, but not in the table");
     }
     for row in CONTENTS {
-        // That needs 50,000 pages.
+        // A second sitemap needs 50,000 pages.
         let is_there = names.iter().any(|name| is_of(row.path, name)) || row.path == "sitemap-{N}.xml";
         assert!(is_there, "{} is in the table, but not in the tree", row.path);
     }
@@ -136,14 +136,14 @@ fn what_is_the_same_is_not_written_again() {
         ("a.svg", true),
         ("404.html", true),
     ] {
-        // The page of b has the address of the catalog nowhere, so that it stays.
+        // The page of `b` does not contain the catalog's URL, and so is unchanged.
         assert_eq!(is_old(name), expected, "{name}");
     }
     assert!(env.read("out/robots.txt").starts_with("User-agent"));
     assert_eq!(env.run(&["build", "--out", "out", "--check"]).code, 0);
     assert_eq!(fs::read_dir(env.path(".")).unwrap().count(), 2, "nothing is left beside the tree");
 
-    // One that went is gone, also when nothing else changes; a link is no file of the tree.
+    // A removed file is deleted even if nothing else changes; a link is not a file of the tree.
     #[cfg(unix)]
     {
         fs::rename(env.path("out/a.svg"), env.path("a.svg")).unwrap();

@@ -1,5 +1,5 @@
-//! Real packages, through the package managers of this machine. Skipped, with a word, where there are none or they reach
-//! nothing.
+//! Real packages, with the package managers of this machine. Skipped with a message if these are missing or cannot
+//! download.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::server::{Server, ok, status};
 use crate::support::{Env, ICON, Run, missing, skipped};
 
-/// Whether a program answers, as a sign that it is there.
+/// Whether a program is installed, tested with `--version`.
 pub(crate) fn is_there(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }
@@ -25,7 +25,7 @@ fn agent(env: &Env, id: &str, version: &str, distribution: &Value) {
     env.write(&format!("r/{id}/icon.svg"), ICON);
 }
 
-/// Rules and agents of the findings of `validate` with these flags; `None` when nothing could be reached.
+/// The rule and agent of each finding of `validate`; `None` if no host could be reached.
 fn validate(env: &Env, arguments: &[&str]) -> Option<Vec<(String, String)>> {
     let mut command = env.command(&[&["validate", "--json", "--no-cache"], arguments].concat());
     // The package managers need their own configuration.
@@ -95,7 +95,7 @@ fn a_real_program_from_npm_is_found_in_its_archive() {
     let Some(archive) = pack("@zed-industries/codex-acp-linux-x64@0.9.2", &env.path("")) else {
         return missing(TEST, "the npm registry cannot be reached");
     };
-    // A program for Linux on Intel, of 24 MB, whose archive does not mark it as executable.
+    // A Linux program for x86-64, of 24 MB, whose archive does not mark it as executable.
     let server = Server::answering(
         move |asked| if asked.path.starts_with("/0.9.2/") { ok(archive.clone()) } else { status(404) },
     );
@@ -109,7 +109,7 @@ fn a_real_program_from_npm_is_found_in_its_archive() {
     let findings = validate(&env, &arguments).unwrap();
     let expected = [("archive/wrong-platform", "wrong"), ("archive/cmd-not-found", "wrong")];
     let mut found: Vec<(&str, &str)> = findings.iter().map(|(rule, agent)| (rule.as_str(), agent.as_str())).collect();
-    // Whether its C library counts as common is not what this test is about.
+    // Whether its C library is common is not tested here.
     found.retain(|(rule, _)| *rule != "archive/needs-libc");
     found.sort_by_key(|(rule, _)| std::cmp::Reverse(*rule));
     assert_eq!(found, expected);
@@ -122,7 +122,7 @@ fn pack(package: &str, folder: &Path) -> Option<Vec<u8>> {
     fs::read(folder.join(name.trim())).ok().filter(|_| output.status.success())
 }
 
-/// The document of `verify`, which gets the configuration of the package managers but no token of CI.
+/// The document of `verify`, run with the configuration of the package managers but without a CI token.
 fn verify(env: &Env, global: &[&str], arguments: &[&str]) -> Value {
     let mut command = env.command(&[global, &["verify", "--json", "--timeout", "120"], arguments].concat());
     for (name, value) in std::env::vars().filter(|(name, _)| name != "GITHUB_TOKEN") {
@@ -231,12 +231,12 @@ fn the_agents_of_the_bundled_registry_answer() {
         let time = |name: &str| row["timing"][name].as_f64().map_or_else(String::new, |time| format!("{time:.1}"));
         let line = ["id", "version", "distribution", "verdict", "reason"].map(text).join("\t");
         let times = [time("install_seconds"), time("start_to_response_seconds")].join("\t");
-        // Past the test runner, for whoever reads the nightly log.
+        // Written past the test runner, for the nightly log.
         let _ = writeln!(errors, "{line}\t{times}\t{}", text("message"));
     }
     let passed: Vec<&Value> = rows.iter().filter(|row| row["verdict"] == "pass").collect();
     let of = |kind: &str| passed.iter().filter(|row| row["distribution"] == kind).count();
-    // A mirror may lack what another one has.
+    // A mirror may lack packages that others have.
     let not_had = |row: &Value| row["reason"] == "install_failed" || row["reason"] == "package_not_found";
     if passed.is_empty() && rows.iter().all(not_had) {
         return missing(TEST, "no package registry can be reached");
@@ -256,7 +256,7 @@ fn the_agents_of_the_bundled_registry_answer() {
     };
     assert!(signs_in("terminal") >= 1 && signs_in("agent") >= 1);
     assert!(passed.iter().any(|row| row["handshake"]["features"]["nes"] == true));
-    // A failure explains itself.
+    // Every failure has a message.
     for row in rows.iter().filter(|row| row["verdict"] != "pass") {
         assert!(!row["message"].as_str().unwrap().is_empty(), "{row}");
         let message = row["message"].as_str().unwrap();
@@ -267,7 +267,7 @@ fn the_agents_of_the_bundled_registry_answer() {
             "{row}"
         );
     }
-    // What is published says nothing of this machine.
+    // The snapshot reveals nothing about this machine.
     let snapshot = env.read("capabilities.json");
     for private in [std::env::temp_dir(), std::env::home_dir().unwrap(), env.path("")] {
         assert!(!snapshot.contains(&format!("{}/", private.display())), "{}", private.display());
@@ -281,7 +281,7 @@ fn real_agents_are_installed_and_answer() {
     let mut expected = Vec::new();
     if is_there("npm") {
         agent(&env, "pi-acp", "0.0.34", &json!({ "npx": { "package": "pi-acp@0.0.34" } }));
-        // A native program behind a script.
+        // A native program started by a script.
         agent(&env, "codex-acp", "0.9.2", &json!({ "npx": { "package": "@zed-industries/codex-acp@0.9.2" } }));
         expected.extend(["codex-acp", "pi-acp"]);
     }
@@ -323,7 +323,7 @@ fn a_real_native_program_is_installed_and_answers_through_run() {
     let root = env.path("root");
     let (program, root) = (crate::support::PROGRAM, root.to_str().unwrap());
     let run = ["run", "--allow-host", &server.host, "--index", "r", "--root", root, "codex-acp"];
-    // The first run installs it; whatever it says then is none of stdout's business.
+    // The first run installs it, and its output must not reach stdout.
     let probe = [&["probe", "--timeout", "120", "--json", "--", program][..], &run].concat();
     for _ in 0..2 {
         let run = Run::of(&mut people(&env, &probe));
@@ -333,7 +333,7 @@ fn a_real_native_program_is_installed_and_answers_through_run() {
     }
 }
 
-/// A program with the environment of the person, but for a token, and with a store of its own.
+/// Runs the program with the user's environment except for tokens, and with its own store.
 pub(crate) fn people(env: &Env, arguments: &[&str]) -> Command {
     let mut command = env.command(arguments);
     for (name, value) in std::env::vars().filter(|(name, _)| name != "GITHUB_TOKEN") {
@@ -366,7 +366,7 @@ fn real_agents_are_installed_locked_run_and_removed() {
         return missing(TEST, &format!("an agent could not be installed: {}", run.stderr));
     }
     assert_eq!((run.code, run.stderr.contains("warning:")), (0, false), "{}", run.stderr);
-    // The same from the lock file, in another place.
+    // The same from the lock file, in another store.
     let elsewhere = env.path("elsewhere");
     let run = Run::of(
         people(&env, &["install", "--locked", "--lock", "x.lock", "--json"]).env("ACP_REGISTRY_ROOT", &elsewhere),
@@ -383,7 +383,7 @@ fn real_agents_are_installed_locked_run_and_removed() {
             assert_eq!((run.code, &outcome["verdict"]), (0, &json!("pass")), "{id}: {outcome}");
         }
     }
-    // A digest that is not that of the bytes: the package manager refuses them.
+    // With a wrong digest, the package manager refuses the files.
     let text = env.read("x.lock");
     for (id, mark) in [("pi-acp", "\"sha512-"), ("minion-code", "--hash=sha256:")] {
         if !expected.contains(&id) {
@@ -405,7 +405,7 @@ fn real_agents_are_installed_locked_run_and_removed() {
     assert_eq!((run.code, env.path("root").exists()), (0, false), "{}", run.stderr);
 }
 
-/// Agents of the bundled registry, and older releases of theirs.
+/// Agents of the bundled registry, and an older release of each.
 const SET_BACK: [(&str, &str); 5] = [
     ("pi-acp", "0.0.24"),
     ("cline", "3.0.64"),
@@ -447,7 +447,7 @@ fn real_newer_versions_take_the_place_of_older_ones() {
         let update = report["updates"].as_array().unwrap().iter().find(|update| update["id"] == *id).unwrap();
         let (from, to) = (update["from"].as_str().unwrap(), update["to"].as_str().unwrap());
         assert_eq!((from, &update["straightforward"]), (*old, &json!(true)), "{update:#}");
-        // The version and the package's, and nothing else.
+        // The version of the agent and of its package, and no other change.
         assert_eq!(update["edits"].as_array().unwrap().len(), 2, "{update:#}");
         assert_eq!(env.read(&format!("r/{id}/agent.json")), before.replace(from, to));
     }

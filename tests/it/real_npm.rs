@@ -1,4 +1,4 @@
-//! Install scripts under the versions of npm that people have, against a registry on loopback.
+//! Install scripts with several versions of npm, and a registry on loopback.
 #![cfg(unix)]
 
 use std::process::Command;
@@ -11,10 +11,10 @@ use crate::real::{is_there, people};
 use crate::server::{Server, not_found, ok};
 use crate::support::{Env, ICON, Run, missing};
 
-/// Puts the agent in the place of the stub that the package comes with.
+/// Replaces the stub in the package with the agent.
 const SCRIPT: &str = "require('fs').writeFileSync('cli.sh', '#!/bin/sh\\nexec \"AGENT\" ok\\n');\n";
 
-/// A registry with a package whose install script makes it an agent, and a package below it that has a script, too.
+/// A registry with a package whose install script makes it an agent, and a dependency that also has a script.
 fn registry() -> Server {
     let agent = fake_agent();
     let script = SCRIPT.replace("AGENT", agent.to_str().unwrap());
@@ -120,7 +120,7 @@ fn the_install_script_of_an_agent_runs_under_every_npm() {
         let run = Run::of(&mut command);
         let document: Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!((run.code, &document["answers"]), (0, &json!(true)), "npm {version}: {document} {}", run.stderr);
-        // Scripts that the manifest says nothing of run only where npm runs all.
+        // Scripts that the manifest does not allow run only if npm runs all scripts.
         let expected = if version == "12" { json!(["deep@1.0.0"]) } else { json!([]) };
         assert_eq!(document["scripts_not_run"], expected, "npm {version}: {}", run.stderr);
         assert_eq!(document["scripts_ignored_by"], Value::Null);

@@ -1,4 +1,4 @@
-//! `report`: what untrusted jobs have found, rendered where it may be posted.
+//! `report`: renders the results of untrusted jobs for a comment.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn a_document_gives_the_report_of_the_command() {
         let run = env.run(&["report", "rules.json", "--format", format]);
         assert_eq!((run.code, run.stdout), (0, direct.stdout), "{}", run.stderr);
     }
-    // A command that could not do its work has said why.
+    // A failed command explains why.
     env.write("failed.json", env.run(&["verify", "nobody", "--json"]).stdout);
     let run = env.run(&["report", "failed.json", "rules.json"]);
     assert!(run.code == 0 && run.stdout.starts_with("**`verify` failed:** there is no agent"), "{}", run.stdout);
@@ -47,7 +47,7 @@ fn a_forged_document_is_refused() {
         (4, document("file", json!("../../etc/passwd")), "is not a file of a registry"),
         (4, document("file", json!("/etc/passwd")), "is not a file of a registry"),
         (4, document("file", json!("a\\b")), "is not a file of a registry"),
-        // What is no document of either command is a wrong argument.
+        // A file that is not a document of either command is a usage error.
         (2, document("line", json!(-1)), "invalid value"),
         (2, json!({ "schema": 1, "command": "publish" }), "it is one of `publish`"),
         (2, json!({ "schema": 2, "command": "validate" }), "`schema` is not 1"),
@@ -76,7 +76,7 @@ fn a_forged_document_is_refused() {
 /// Notes come after the findings, and take no more than is left.
 #[test]
 fn a_comment_has_room_for_findings_and_notes() {
-    // Equal ones would be one.
+    // Equal findings would be grouped.
     let finding = |number: usize| {
         json!({
             "rule": "icon/size", "level": "error", "agent": "a", "file": "a/icon.svg", "line": null, "column": null,
@@ -131,7 +131,7 @@ fn texts_of_strangers_are_quoted() {
     }
     let run = env.run(&["report", "0.json", "1.json", "2.json"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    // Indented lines are shown as they are.
+    // Indented lines are shown literally.
     for line in run.stdout.lines().filter(|line| !line.starts_with("    ")) {
         let line = crate::support::outside_code(line);
         for live in ["<img", "# Approved", "@someone", "](", "##[", "```"] {

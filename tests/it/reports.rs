@@ -1,10 +1,10 @@
-//! The forms of a report, as pictures, and SARIF against its own schema.
+//! Snapshots of the report formats, and SARIF checked with its schema.
 
 use serde_json::Value;
 
 use crate::support::{Env, ICON, manifest};
 
-/// A registry whose texts try to break out of every form.
+/// A registry with texts that try to break out of every format.
 fn hostile() -> Env {
     let text = manifest("a").replace("An agent", "x\\u001b[31m|@all `c` <b> %0A::error::y\\n\\u202e").replace(
         "\"license\": \"MIT\"",
@@ -104,7 +104,7 @@ fn sarif_obeys_its_schema() {
         .find(|path| path.extension().is_some_and(|e| e == "tgz"));
     let unpack = Command::new("tar").arg("-xzf").arg(archive.unwrap()).current_dir(env.path(".")).status().unwrap();
     assert!(unpack.success());
-    // The published schema has one pattern that is no regular expression, for a member that is not written here.
+    // The published schema has an invalid regular expression, for a member that is not written here.
     let schema = env.read("package/lib/schemas/sarif-2.1.0-rtm.5.json").replace("-[a-zA-Z]{2}]?$", "-[a-zA-Z]{2}?$");
     let schema: Value = serde_json::from_str(&schema).unwrap();
     let validator = jsonschema::draft7::options().should_validate_formats(true).build(&schema).unwrap();

@@ -1,10 +1,10 @@
-//! What occurs in reality, and what attackers have tried: each with the rule that must report it.
+//! Real mistakes and known attacks, each with the rule that must report it.
 
 use serde_json::{Value, json};
 
 use crate::support::{Env, ICON};
 
-/// The rules of the errors and warnings that a manifest or an icon gets.
+/// The rules of all findings for a manifest or an icon.
 fn rules(manifest: &Value, icon: &str) -> Vec<String> {
     let env = Env::empty().file("r/a/agent.json", manifest.to_string()).file("r/a/icon.svg", icon);
     let (_, report) = env.json(&["validate"]);
@@ -24,7 +24,7 @@ fn agent(version: &str, distribution: &Value) -> Value {
     })
 }
 
-/// A binary distribution for three systems whose Linux target has these members besides or instead.
+/// A binary distribution for three systems, whose Linux target has these members added or replaced.
 fn binary(members: &Value) -> Value {
     let mut targets = json!({});
     for (platform, program) in [("darwin-aarch64", "./a"), ("linux-x86_64", "./a"), ("windows-x86_64", "./a.exe")] {
@@ -38,7 +38,7 @@ fn binary(members: &Value) -> Value {
 
 fn of_distribution(version: &str, distribution: &Value) -> Vec<String> {
     let found = rules(&agent(version, distribution), ICON);
-    // The preview channel is judged alike.
+    // The preview channel follows the same rules.
     let mut with_preview = agent("0.9.0", &json!({ "npx": { "package": "a@0.9.0" } }));
     with_preview["preview"] = json!({ "version": version, "distribution": distribution });
     assert_eq!(rules(&with_preview, ICON), found, "{distribution}");
@@ -209,7 +209,7 @@ fn a_member_that_builds_set_is_an_error() {
     assert_eq!(levels(), ["error", "error"]);
 }
 
-/// An icon with this inside the root, or with these attributes on it.
+/// An icon with this content or these attributes in its root.
 fn icon(attributes: &str, body: &str) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" {attributes}>{body}</svg>\n"
