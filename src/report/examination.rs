@@ -1,4 +1,4 @@
-//! The results of an examination, for people.
+//! The results of an examination, for people: the checks that did not pass, and all counts.
 
 use acp_registry_core::text::printable;
 use acp_registry_examine::examination::{Examination, Summary, Verdict};
@@ -7,7 +7,7 @@ use super::layout::Look;
 use super::outcome::INDENT;
 use super::plural;
 
-/// A line with all counts, then the checks that failed or warned.
+/// A line with all counts, then the checks that did not pass.
 #[must_use]
 pub fn examination(examination: &Examination, look: Look) -> String {
     let mut lines = vec![format!("  examined  {}", summary(examination))];
@@ -26,7 +26,7 @@ fn summary(examination: &Examination) -> String {
     let (level, seconds) = (examination.level.as_str(), examination.duration.as_secs_f64());
     let why_none = examination.checks.iter().find_map(|examined| examined.message.as_deref()).unwrap_or_default();
     if passed + failed + warnings == 0 {
-        return format!("up to `{level}`: no check was made: {}", printable(why_none));
+        return format!("up to `{level}`: no check was run: {}", printable(why_none));
     }
     format!(
         "up to `{level}`: {passed} passed, {failed} failed, {}, {not_exercised} not exercised in {seconds:.1} s",

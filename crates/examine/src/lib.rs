@@ -1,7 +1,7 @@
-//! Examine how an agent keeps to the Agent Client Protocol.
+//! Examinations of an agent's conformance to the Agent Client Protocol.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`examination`] | EXAMINE: an agent is started and tried by checks, a file each, that rest on pages of the protocol; a command to results |
+//! | [`examination`] | EXAMINE: starts an agent and runs checks, each based on a page of the protocol |
 
 pub mod examination;

@@ -1,4 +1,4 @@
-//! What a check speaks to.
+//! A running agent, as checks use it.
 
 use std::time::Duration;
 
@@ -11,25 +11,26 @@ use tokio::time::{Instant, sleep};
 
 use super::messages::{Answer, Heard, Message, RpcError, Sent};
 
-/// A method that no agent has. The protocol reserves names that begin with an underscore, and requires an answer.
+/// A method that no agent implements. The protocol reserves names that begin with an underscore for extensions, and
+/// requires a response even to unknown ones.
 pub(super) const PING: &str = "_acp-registry/ping";
 
-/// A session that no agent has.
+/// The id of a session that no agent has.
 pub(super) const NO_SESSION: &str = "acp-registry-no-such-session";
 
-/// What a check does not pass with. Texts are sentences about the agent, and printable.
+/// Why a check did not pass. The texts are safe to print; those of `Fail` and `Silent` lack their subject, "the agent".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// The agent did what it should not.
+    /// The agent violated the protocol.
     Fail(String),
     /// The agent did not answer.
     Silent(String),
-    /// The check cannot be made with this agent, for this reason.
+    /// The check cannot run with this agent, for this reason.
     NotExercised(String),
 }
 
 impl Trouble {
-    /// The text, whatever the trouble is.
+    /// The text of any variant.
     pub(super) fn into_text(self) -> String {
         match self {
             Self::Fail(text) | Self::Silent(text) | Self::NotExercised(text) => text,
@@ -40,20 +41,20 @@ impl Trouble {
 /// A started agent.
 pub(super) struct Agent {
     peer: Peer,
-    /// How long an answer may take.
+    /// Time limit for a response.
     patience: Duration,
     next_id: u64,
     sent: Sent,
-    /// Answers that were not asked for yet.
+    /// Responses that no check has waited for yet.
     answers: Vec<(Value, Answer)>,
-    /// Methods of what the agent asked for.
+    /// Methods of the agent's requests.
     asked: Vec<String>,
-    /// How many requests after `initialize` it has answered.
+    /// Number of responses after the one to `initialize`.
     pub(super) answered: usize,
     pub(super) heard: Heard,
-    /// What it has answered to `initialize`; an error as a sentence. `null` before.
+    /// The result of `initialize`, or the description of its error. `null` before it was answered.
     pub(super) initialized: Result<Value, String>,
-    /// Whether a check has spoken to it.
+    /// Whether a check has used it.
     pub(super) is_used: bool,
 }
 
@@ -73,12 +74,12 @@ impl Agent {
         })
     }
 
-    /// The directory that was made for it, which has another name each time.
+    /// The directory that was created for the agent. Its name differs between runs.
     pub(super) fn directory(&self) -> &std::path::Path {
         self.peer.directory()
     }
 
-    /// Sends `initialize` as a client that can do everything, or nothing, and keeps the result.
+    /// Sends `initialize` and stores the result. With `is_bare`, the client advertises no capabilities; otherwise, all.
     pub(super) async fn initialize(&mut self, version: u16, is_bare: bool, limit: Duration) -> Result<(), Silence> {
         let mut params = initialize_params(version);
         if is_bare {
@@ -95,12 +96,12 @@ impl Agent {
         self.initialized.as_ref().unwrap_or(&Value::Null)
     }
 
-    /// The parameters of a session in an empty directory.
+    /// The parameters for a session in an empty directory.
     pub(super) fn session_params(&self) -> Value {
         json!({ "cwd": self.peer.work().to_string_lossy(), "mcpServers": [] })
     }
 
-    /// A request with an id of this conversation, which is returned.
+    /// Sends a request with the next id, and returns the id.
     pub(super) async fn request(&mut self, method: &str, params: &Value) -> Value {
         let id = Value::from(self.next_id);
         self.next_id += 1;
@@ -108,13 +109,13 @@ impl Agent {
         id
     }
 
-    /// A request with this id.
+    /// Sends a request with this id.
     pub(super) async fn request_as(&mut self, id: &Value, method: &str, params: &Value) {
         let line = self.line_of(id, method, params);
         self.write(&line).await;
     }
 
-    /// The line of a request that is then sent by [`write`](Self::write).
+    /// Builds the line of a request, to be sent with [`write`](Self::write).
     pub(super) fn line_of(&mut self, id: &Value, method: &str, params: &Value) -> String {
         self.sent.add(id, method);
         format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
@@ -124,12 +125,12 @@ impl Agent {
         self.write(&format!("{}\n", json!({ "jsonrpc": "2.0", "method": method, "params": params }))).await;
     }
 
-    /// Writes a text as it is. One that is not read goes unanswered.
+    /// Writes a text unchanged. Errors are ignored: they show as a missing response.
     pub(super) async fn write(&mut self, text: &str) {
         let _ = self.peer.send(text.as_bytes().to_vec(), Instant::now() + self.patience).await;
     }
 
-    /// Writes a text in single bytes, with time between them to be read one by one.
+    /// Writes a text one byte at a time, with pauses so that the agent receives the bytes separately.
     pub(super) async fn write_bytewise(&mut self, text: &str) {
         let until = Instant::now() + self.patience;
         for byte in text.bytes() {
@@ -140,13 +141,13 @@ impl Agent {
         }
     }
 
-    /// Sends a request and waits for its answer.
+    /// Sends a request and waits for its response.
     pub(super) async fn ask(&mut self, method: &str, params: &Value) -> Result<Answer, Trouble> {
         let id = self.request(method, params).await;
         self.answer(&id).await.map_err(|silence| silent(silence, method))
     }
 
-    /// Waits for the answer to a request of this id.
+    /// Waits for the response with this id.
     pub(super) async fn answer(&mut self, id: &Value) -> Result<Answer, Silence> {
         self.answer_until(id, Instant::now() + self.patience).await
     }
@@ -178,60 +179,60 @@ impl Agent {
         }
     }
 
-    /// Makes sure that the agent still answers, by a request of which it knows nothing.
+    /// Checks that the agent still answers, with a request for an unknown method.
     pub(super) async fn is_alive(&mut self, after: &str) -> Result<(), Trouble> {
         match self.ask(PING, &json!({})).await {
             Ok(_) => Ok(()),
-            Err(Trouble::Silent(_)) => Err(Trouble::Silent(format!("answers nothing any more after {after}"))),
+            Err(Trouble::Silent(_)) => Err(Trouble::Silent(format!("stops answering after {after}"))),
             Err(Trouble::Fail(text)) => Err(Trouble::Fail(format!("{text}, after {after}"))),
             Err(other) => Err(other),
         }
     }
 
-    /// An answer that names no request: what an agent sends that answers a notification. Taken only once.
+    /// Takes a response with the id `null`: the response of an agent that wrongly answers a notification.
     pub(super) fn nameless_answer(&mut self) -> Option<Answer> {
         let at = self.answers.iter().position(|(id, _)| id.is_null())?;
         Some(self.answers.swap_remove(at).1)
     }
 
-    /// The answers that have come so far and that nothing has waited for, by id.
+    /// The ids of responses that no check has waited for.
     pub(super) fn other_ids(&self) -> impl Iterator<Item = &Value> {
         self.answers.iter().map(|(id, _)| id)
     }
 
-    /// Methods of what the agent has asked for so far.
+    /// Methods of the agent's requests so far.
     pub(super) fn asked(&self) -> &[String] {
         &self.asked
     }
 
-    /// Closes its stdin, and waits for its end. It cannot be spoken to afterwards.
+    /// Closes the agent's stdin and waits for it to exit. Nothing can be sent afterwards.
     pub(super) async fn close_input(&mut self, limit: Duration) -> Option<Exit> {
         self.peer.close_input(Instant::now() + limit).await
     }
 
-    /// Asks it by a signal to end, and waits for its end. It cannot be spoken to afterwards.
+    /// Sends SIGTERM and waits for the agent to exit. Nothing can be sent afterwards.
     pub(super) async fn terminate(&mut self, limit: Duration) -> Option<Exit> {
         self.peer.terminate(Instant::now() + limit).await
     }
 
-    /// Ends it. Returns what was heard from it, and why what was made for it could not be removed.
+    /// Ends the agent. Returns the violations in its output, and why its directory could not be removed, if so.
     pub(super) async fn end(self) -> (Heard, Option<String>) {
         (self.heard, self.peer.end().await)
     }
 }
 
-/// That a request went unanswered.
+/// Describes a request without a response.
 pub(super) fn silent(silence: Silence, method: &str) -> Trouble {
     let method = quote(method);
     match silence {
         Silence::Timeout => Trouble::Silent(format!("does not answer {method}")),
         Silence::Exited(exit) => Trouble::Fail(format!("ends ({}) instead of answering {method}", exit.describe())),
         Silence::Closed => Trouble::Fail(format!("closes its stdout instead of answering {method}")),
-        Silence::Overflow(_) => Trouble::Fail(format!("writes more than is read instead of answering {method}")),
+        Silence::Overflow(_) => Trouble::Fail(format!("exceeds the output limit instead of answering {method}")),
     }
 }
 
-/// Whether an answer refuses: what an agent that wants to be signed in to first answers says nothing of the request.
+/// Checks that a response is an error. A request for authentication is inconclusive: it says nothing about the request.
 pub(super) fn refused(answer: &Answer, what: &str) -> Result<(), Trouble> {
     match answer {
         Err(error) if error.asks_for_sign_in() => Err(Trouble::NotExercised(needs_sign_in(error))),
@@ -240,12 +241,12 @@ pub(super) fn refused(answer: &Answer, what: &str) -> Result<(), Trouble> {
     }
 }
 
-/// Why a check cannot be made before signing in.
+/// Why a check cannot run before signing in.
 pub(super) fn needs_sign_in(error: &RpcError) -> String {
-    format!("needs a sign-in: {}", error.describe())
+    format!("the agent requires a sign-in: {}", error.describe())
 }
 
-/// Whether an answer is an error of this code.
+/// Checks that a response is an error with this code.
 pub(super) fn error_of_code(answer: &Answer, code: i64, what: &str) -> Result<(), Trouble> {
     match answer {
         Err(error) if error.code == Some(code) => Ok(()),

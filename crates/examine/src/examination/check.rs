@@ -1,4 +1,4 @@
-//! What a check is.
+//! Definition of a check.
 
 use std::pin::Pin;
 
@@ -8,44 +8,44 @@ use super::agent::{Agent, Trouble};
 use super::level::Level;
 use super::messages::Heard;
 
-/// A check: an id, the page of the protocol that it rests on, documentation, two exchanges, and the function that tries.
+/// A check: its id, the page of the protocol that it is based on, its documentation, two exchanges, and its function.
 #[derive(Debug)]
 pub struct Check {
-    /// Stable id, `level/what`.
+    /// Stable id, such as `protocol/ids`: the level, then a name.
     pub id: &'static str,
-    /// The level that it belongs to.
+    /// The level of the check.
     pub level: Level,
-    /// What the page says of it.
+    /// How strongly the page demands the behavior.
     pub force: Force,
-    /// The page of the protocol's documentation, below its address.
+    /// Path of the page on the protocol's documentation site.
     pub spec: &'static str,
-    /// What an agent does that passes, in one line.
+    /// What a passing agent does: one line without a subject or a full stop.
     pub summary: &'static str,
-    /// What the page says, and for whom it matters.
+    /// What the page says, and what a violation causes.
     pub why: &'static str,
-    /// What to do about a failure.
+    /// How to fix a failure.
     pub fix: &'static str,
     /// An exchange that fails the check.
     pub fails: &'static str,
-    /// The same with an agent that passes.
+    /// An exchange that passes the check.
     pub passes: &'static str,
     pub(super) run: Run,
 }
 
-/// How much the specification demands.
+/// How strongly the specification demands a behavior.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Force {
-    /// It requires it.
+    /// The specification requires it.
     Must,
-    /// It recommends it.
+    /// The specification recommends it.
     Should,
-    /// It says nothing of it, but clients meet it.
+    /// The specification does not mention it, but clients encounter it.
     Observed,
 }
 
 impl Force {
-    /// The name in reports.
+    /// The name used in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -56,29 +56,29 @@ impl Force {
     }
 }
 
-/// The work of a check with an agent.
+/// The function of a check that exchanges messages with an agent.
 pub(super) type Talk = for<'a> fn(&'a mut Agent) -> Pin<Box<dyn Future<Output = Result<(), Trouble>> + Send + 'a>>;
 
-/// How a check is made.
+/// How a check runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Run {
-    /// By speaking to an agent that is in this state.
+    /// Exchanges messages with an agent in this state.
     Talk(Setup, Talk),
-    /// By what was heard from all agents that the other checks have spoken to.
+    /// Judges the output that all instances wrote during the other checks.
     Heard(fn(&Heard) -> Result<(), Trouble>),
 }
 
-/// What has happened to an agent before a check speaks to it. Checks are made in this order.
+/// State of an agent when a check begins. Checks run in the order of the variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Setup {
-    /// It has answered `initialize`, and perhaps other checks. It goes on.
+    /// It has answered `initialize` and possibly other checks, and keeps running after this one.
     Shared,
-    /// The same, but the check ends it.
+    /// Like `Shared`, but the check ends the agent.
     Ending,
-    /// It was started for this check, and has answered `initialize`.
+    /// It was started for this check and has answered `initialize`.
     Own,
-    /// It was asked by a client that can do nothing for it, and has perhaps refused.
+    /// It received `initialize` from a client without capabilities, and may have answered with an error.
     Bare,
-    /// It was started for this check, and nothing was said yet.
+    /// It was started for this check, and nothing was sent yet.
     Silent,
 }

@@ -1,4 +1,4 @@
-//! What is wanted of an examination.
+//! The level that callers request and require.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::engine::{LIMIT, examine};
 use super::level::Level;
 use super::result::Examination;
 
-/// How far agents are examined, and how far they must keep to the protocol to pass.
+/// The level up to which agents are examined, and the level that they must meet to pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Demand {
     level: Level,
@@ -17,7 +17,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// What is required is examined, even where less was asked for.
+    /// `require` raises `level`: a required level is always examined.
     #[must_use]
     pub fn new(level: Option<Level>, require: Option<Level>) -> Self {
         let require = require.unwrap_or_default();
@@ -30,10 +30,11 @@ impl Demand {
         self.level > Level::Handshake
     }
 
-    /// Examines an agent after its handshake, and fails it where it does not meet what is required. `place` is a directory that
-    /// has another name in each run; messages have `$SANDBOX` for it. `None` where nothing is to be examined.
+    /// Examines an agent after its handshake, and turns `outcome` into a failure if the agent does not meet the
+    /// required level. `place` is a directory whose name differs between runs: messages contain `$SANDBOX` instead.
+    /// Returns `None` if only the handshake was requested.
     ///
-    /// Lasts up to [`LIMIT`].
+    /// Takes up to [`LIMIT`].
     pub async fn meet(
         self,
         launch: &Launch,

@@ -1,4 +1,4 @@
-//! From a level to results: agents are started as the checks need them, within limits.
+//! Runs the checks of a level: starts agents as the checks need them, within time limits.
 
 use std::time::Duration;
 
@@ -13,28 +13,28 @@ use super::level::Level;
 use super::messages::Heard;
 use super::result::{Examination, Examined, Verdict};
 
-/// How long an examination may take, unless something else is wanted.
+/// Default time limit of an examination.
 pub const LIMIT: Duration = Duration::from_mins(2);
 
-/// How long an answer may take where the agent starts fast.
+/// Time limit for a response of an agent that starts fast.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How many times that an agent gets that starts slowly, at most.
 const SLOWEST: u32 = 6;
 
-/// How many times longer, at least, when a check is repeated and the agent answers other requests.
+/// The least factor by which a repeated check waits longer, if the agent has answered other requests.
 const AGAIN: u32 = 3;
 
-/// How many times the patience an agent may take to answer `initialize` again.
+/// Time limit for the response of a restarted agent to `initialize`, as a multiple of the patience.
 const STARTS: u32 = 3;
 
-/// After so many silent checks, an agent that has answered nothing after `initialize` is not asked any more.
+/// Number of checks without a response after which an agent that has answered nothing after `initialize` is given up.
 const SILENT: usize = 2;
 
-/// Examines an agent after its handshake, which is `outcome`, up to a level. `limit` is for all of it.
+/// Examines an agent up to a level, after the handshake that ended with `outcome`.
 ///
-/// Lasts that long at the most, and then for the end of one agent. When the future is dropped, all processes are killed
-/// and all files removed before the drop returns. Needs a runtime of tokio with its IO and time drivers.
+/// Takes at most `limit`, plus the time to end one agent. When the future is dropped, all processes are killed and all
+/// files are removed before the drop returns. Requires a tokio runtime with the IO and time drivers.
 pub async fn examine(
     launch: &Launch,
     options: &Options,
@@ -60,7 +60,7 @@ pub async fn examine(
         silences: 0,
     };
     let mut checks: Vec<&'static Check> = CHECKS.iter().copied().filter(|check| check.level <= level).collect();
-    // One after another on the same agent, as long as that is possible, and at the end what all agents have said.
+    // Checks that share an instance run in succession; those that judge the output of all instances run last.
     checks.sort_by_key(|check| if let Run::Talk(setup, _) = check.run { (false, Some(setup)) } else { (true, None) });
     let obstacle = obstacle(outcome);
     let mut results = Vec::with_capacity(checks.len());
@@ -93,7 +93,7 @@ fn obstacle(outcome: &Outcome) -> Option<String> {
         None => Some("needs the level `handshake`: the agent did not answer `initialize`".to_owned()),
         Some(1) => None,
         Some(version) => {
-            Some(format!("the agent speaks version {version} of the protocol; the check is for version 1"))
+            Some(format!("the agent uses version {version} of the protocol; the check applies to version 1"))
         }
     }
 }
@@ -110,16 +110,16 @@ fn judge(check: &'static Check, result: Result<(), Trouble>, duration: Duration)
     Examined { check, verdict, message, duration }
 }
 
-/// An examination under way.
+/// State of a running examination.
 struct Engine<'a> {
     launch: &'a Launch,
     options: &'a Options,
     patience: Duration,
-    /// The patience with an agent that answers other requests, when a check is repeated.
+    /// Time limit for a response in a repeated check, if the agent has answered other requests.
     again: Duration,
     limit: Duration,
     until: Instant,
-    /// An agent that has answered all checks so far, and how it was set up.
+    /// An agent that no check has failed on, and how it was set up.
     waiting: Option<(Setup, Agent)>,
     heard: Heard,
     left: Vec<String>,
@@ -127,7 +127,7 @@ struct Engine<'a> {
     silences: usize,
 }
 
-/// The result of one attempt, and whether it was not the first on its agent.
+/// The result of one attempt, and whether another check had used the agent before.
 struct Attempt {
     result: Result<(), Trouble>,
     was_used: bool,
@@ -149,13 +149,13 @@ impl Engine<'_> {
         let first = self.attempt(setup, talk, self.patience).await;
         let is_silent = matches!(first.result, Err(Trouble::Silent(_)));
         let is_failure = is_silent || matches!(first.result, Err(Trouble::Fail(_)));
-        // What other checks have done to the agent, or a busy machine, must not be why it fails.
+        // Repeated, because the effects of other checks or a busy machine may have caused the failure.
         let patience = if self.has_answered { self.again } else { self.patience };
         let may_differ = first.was_used || (is_silent && patience > self.patience);
         let result = if is_failure && may_differ {
             self.rest().await;
             match self.attempt(setup, talk, patience).await.result {
-                // Without a second attempt, the first counts, unless it was not the agent's first.
+                // If the repetition could not run, the first result counts, unless the agent was shared.
                 Err(Trouble::NotExercised(_)) if !first.was_used => first.result,
                 again => again,
             }
@@ -189,7 +189,7 @@ impl Engine<'_> {
         Attempt { result, was_used }
     }
 
-    /// An agent in this state.
+    /// Returns an agent in this state, and starts one if needed.
     async fn agent(&mut self, setup: Setup, patience: Duration) -> Result<Agent, Trouble> {
         let wanted = if setup == Setup::Ending { Setup::Shared } else { setup };
         if let Some((_, agent)) = self.waiting.take_if(|(of, _)| *of == wanted) {
@@ -208,7 +208,7 @@ impl Engine<'_> {
         if setup == Setup::Silent {
             return Ok(agent);
         }
-        // It has answered before: what it took then is part of the patience.
+        // The patience already reflects how long the agent took in the handshake.
         let limit =
             (patience * STARTS).min(self.options.timeout).min(self.until.saturating_duration_since(Instant::now()));
         let answer = agent.initialize(1, setup == Setup::Bare, limit).await;
@@ -223,7 +223,7 @@ impl Engine<'_> {
                     Some(again(&format!("it {text}")))
                 }
             }
-            // What the agent does then is for the checks to judge.
+            // With `Bare`, a refusal is judged by the checks.
             (Ok(()), Err(text)) if setup != Setup::Bare => Some(again(&format!("it {text}"))),
             (Ok(()), _) => None,
         };
@@ -238,10 +238,10 @@ impl Engine<'_> {
     }
 
     fn out_of_time(&self) -> Trouble {
-        Trouble::NotExercised(format!("the time limit of {} s for the examination was used up", self.limit.as_secs()))
+        Trouble::NotExercised(format!("the examination exceeded its time limit of {} s", self.limit.as_secs()))
     }
 
-    /// Ends the agent that waits for the next check.
+    /// Ends the agent that is kept for the next check.
     async fn rest(&mut self) {
         if let Some((_, agent)) = self.waiting.take() {
             self.end(agent).await;
@@ -255,7 +255,7 @@ impl Engine<'_> {
     }
 }
 
-/// Puts `$SANDBOX` in the place of a path that is another in each run.
+/// Replaces a path that differs between runs with `$SANDBOX`.
 fn hide(trouble: Trouble, agent: &Agent) -> Trouble {
     let path = agent.directory().to_string_lossy();
     let hide = |text: String| text.replace(&*path, "$SANDBOX");

@@ -1,23 +1,23 @@
-//! How far an examination goes.
+//! Levels of an examination.
 
 use serde::{Deserialize, Serialize};
 
-/// How far an examination goes. A level includes those before it.
+/// Level of an examination. Each level includes the previous ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// The agent answers `initialize`.
     #[default]
     Handshake,
-    /// It keeps to the protocol as far as that shows without a session.
+    /// It follows the protocol, as far as this can be checked without opening a session.
     Protocol,
 }
 
 impl Level {
-    /// All levels, from the first to the last.
+    /// All levels, in ascending order.
     pub const ALL: [Self; 2] = [Self::Handshake, Self::Protocol];
 
-    /// Its name in flags and reports.
+    /// The name used in flags and reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

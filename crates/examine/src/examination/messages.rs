@@ -1,4 +1,4 @@
-//! Lines to messages, and what is wrong with either.
+//! Parses lines into messages, and records invalid ones.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use serde_json::Value;
 
 use super::shape;
 
-/// How much of a line is quoted, in bytes.
+/// Maximum length of a quoted line, in bytes.
 const QUOTED: usize = 1000;
 
-/// What a line holds.
+/// A parsed line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Message {
-    /// An answer, with the id as the agent wrote it.
+    /// A response, with the id as the agent wrote it.
     Answer(Value, Answer),
-    /// The agent asks for something.
+    /// A request by the agent.
     Request { id: Value, method: String },
-    /// The agent tells something.
+    /// A notification by the agent.
     Notification,
 }
 
-/// What an answer says.
+/// The content of a response.
 pub(super) type Answer = Result<Value, RpcError>;
 
 /// A JSON-RPC error.
@@ -32,22 +32,22 @@ pub(super) struct RpcError {
 }
 
 impl RpcError {
-    /// The code that asks for signing in.
+    /// The code for requests that need authentication first.
     pub(super) const AUTH_REQUIRED: i64 = -32_000;
 
-    /// Whether signing in is asked for.
+    /// Whether the error requests authentication.
     pub(super) fn asks_for_sign_in(&self) -> bool {
         self.code == Some(Self::AUTH_REQUIRED)
     }
 
-    /// The error in a few words. Printable.
+    /// A short description, safe to print.
     pub(super) fn describe(&self) -> String {
         let code = self.code.map_or_else(|| "without a code".to_owned(), |code| code.to_string());
         format!("error {code}: {}", quote(&self.message))
     }
 }
 
-/// Something that may be wrong many times: how often, and the first time in words.
+/// Violations of one kind: how many there were, and the text of the first.
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
     count: u64,
@@ -69,7 +69,7 @@ impl Remarks {
         self.count += other.count;
     }
 
-    /// The first as a sentence that goes on with how many more there were; `None` without any.
+    /// The first violation, followed by the number of further ones; `None` if there was none.
     pub(super) fn text(&self) -> Option<String> {
         match self.count {
             0 => None,
@@ -79,19 +79,19 @@ impl Remarks {
     }
 }
 
-/// What is wrong with the output of an agent, whichever check has caused it.
+/// Violations in the output of an agent, during any check.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     /// Lines that are not messages.
     pub(super) noise: Remarks,
-    /// Messages that are not of the form that the protocol gives them.
+    /// Messages that do not match the schema.
     pub(super) invalid: Remarks,
-    /// Whether there was any line.
+    /// Whether the agent wrote any line.
     pub(super) is_any: bool,
 }
 
 impl Heard {
-    /// Reads a line. `method_of` tells the method of the request that an answer of this id belongs to.
+    /// Parses a line. `method_of` returns the method of the request with a given id, to check its response.
     pub(super) fn read(&mut self, line: &[u8], method_of: impl Fn(&Value) -> Option<String>) -> Option<Message> {
         if line.trim_ascii().is_empty() {
             return None;
@@ -116,7 +116,7 @@ impl Heard {
         Some(message)
     }
 
-    /// Adds what was heard from another agent.
+    /// Adds the violations of another instance.
     pub(super) fn merge(&mut self, other: Self) {
         self.noise.merge(other.noise);
         self.invalid.merge(other.invalid);
@@ -124,7 +124,7 @@ impl Heard {
     }
 }
 
-/// A message, however bad its form; `None` for an object that is none.
+/// Parses a message leniently; `None` if the object is not a message.
 fn message(value: Value) -> Option<(Message, Value)> {
     let member = |name: &str| value.get(name).cloned();
     let message = if let Some(method) = value.get("method") {
@@ -150,7 +150,7 @@ fn message(value: Value) -> Option<(Message, Value)> {
     Some((message, value))
 }
 
-/// The requests that were sent: the method of each, by its id as JSON.
+/// The methods of the requests that were sent, by id as JSON.
 #[derive(Debug, Default)]
 pub(super) struct Sent(BTreeMap<String, String>);
 

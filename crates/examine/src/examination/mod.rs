@@ -1,17 +1,17 @@
-//! EXAMINE: an agent is tried by checks that each rest on a page of the protocol.
+//! EXAMINE: runs checks against an agent, each based on a page of the protocol's documentation.
 //!
 //! ```text
 //! level ─→ checks ─→ engine ─→ agent (connection, messages, shape) ─→ results
 //! ```
 //!
-//! * [`examine`]: the whole of it, from the outcome of the handshake to an [`Examination`]
-//! * [`Demand`]: how far agents are examined, and how far they must pass
-//! * [`Level`]: how far an examination goes; each above `handshake` is a folder of checks
-//! * [`Check`], [`CHECKS`], [`find`]: what is examined, with its documentation
-//! * [`Examination`], [`Examined`], [`Verdict`]: what was found, with its JSON form
+//! * [`examine`]: the entry point, from the outcome of the handshake to an [`Examination`]
+//! * [`Demand`]: the level up to which agents are examined, and the level that they must pass
+//! * [`Level`]: the levels; each above `handshake` is a folder of checks
+//! * [`Check`], [`CHECKS`], [`find`]: the checks, with their documentation
+//! * [`Examination`], [`Examined`], [`Verdict`]: the results, with their JSON form
 //!
-//! A check speaks to an agent of its own, or to one that other checks have spoken to before and that has answered them all.
-//! One that fails there is repeated alone, so that no check makes another fail.
+//! A check uses its own instance of the agent, or one that has answered all earlier checks. If it fails on a shared
+//! instance, it is repeated on its own, so that no check makes another fail.
 
 mod agent;
 mod check;

@@ -1,4 +1,4 @@
-//! What an examination has found.
+//! Results of an examination.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,18 +14,18 @@ use super::level::Level;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The agent did as it should.
+    /// The agent behaved as expected.
     Pass,
-    /// It did not, and the protocol requires it.
+    /// It violated a requirement of the protocol.
     Fail,
-    /// It did not, and the protocol recommends it, or says nothing of it.
+    /// It violated a recommendation, or an expectation that the protocol does not mention.
     Warning,
-    /// The check could not be made with this agent.
+    /// The check could not run with this agent.
     NotExercised,
 }
 
 impl Verdict {
-    /// The name in reports.
+    /// The name used in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -40,11 +40,11 @@ impl Verdict {
 /// The result of one check.
 #[derive(Debug, Clone)]
 pub struct Examined {
-    /// Which check.
+    /// The check.
     pub check: &'static Check,
     /// How it ended.
     pub verdict: Verdict,
-    /// What the agent did, or why the check was not made. Printable.
+    /// The violation, or the reason why the check did not run. Safe to print.
     pub message: Option<String>,
     /// How long it took.
     pub duration: Duration,
@@ -63,34 +63,33 @@ impl Serialize for Examined {
     }
 }
 
-/// How many checks ended in each way; they add up to the number of checks.
+/// Numbers of checks by verdict. Their sum is the number of checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// Checks that passed.
     pub passed: usize,
-    /// Checks of requirements that did not.
+    /// Failed checks of requirements.
     pub failed: usize,
-    /// Other checks that did not.
+    /// Other failed checks.
     pub warnings: usize,
-    /// Checks that could not be made.
+    /// Checks that could not run.
     pub not_exercised: usize,
 }
 
-/// What an examination has found. Serialises as the command-line contract wants it.
+/// Results of an examination. Serializes to the JSON of the command line's contract.
 #[derive(Debug, Clone)]
 pub struct Examination {
-    /// How far it was to go.
+    /// The requested level.
     pub level: Level,
-    /// The last level of which a check was made; `None` for an agent that does not answer.
+    /// The highest level of which a check ran; `None` if the agent did not answer `initialize`.
     pub reached: Option<Level>,
-    /// Whether the agent could reach the host's network.
+    /// Whether the agent shared the host's network.
     pub has_network: bool,
     /// The results, ordered by check.
     pub checks: Vec<Examined>,
     /// How long it took.
     pub duration: Duration,
-    /// Directories that could not be removed, with the reason. They say nothing of the agent, and are no part of what
-    /// serialises.
+    /// Directories that could not be removed, with the reason. Not serialized, because they do not concern the agent.
     pub left: Vec<String>,
 }
 
@@ -110,7 +109,7 @@ impl Examination {
         summary
     }
 
-    /// Puts `$SANDBOX` in the place of a path that is another in each run.
+    /// Replaces a path that differs between runs with `$SANDBOX`.
     pub(super) fn hide_path(&mut self, path: &Path) {
         let path = path.to_string_lossy();
         for message in self.checks.iter_mut().filter_map(|examined| examined.message.as_mut()) {
@@ -118,7 +117,8 @@ impl Examination {
         }
     }
 
-    /// Why an agent does not meet a level: the requirements that it does not keep, or that there is nothing to judge it by.
+    /// Why the agent does not meet `level`: the requirements that it violates, or that no check of the level could run.
+    /// `None` if it does.
     #[must_use]
     pub fn shortfall(&self, level: Level) -> Option<String> {
         let failed = |examined: &&Examined| {
@@ -139,7 +139,7 @@ impl Serialize for Examination {
         let mut document = serializer.serialize_struct("Examination", 6)?;
         document.serialize_field("level", &self.level)?;
         document.serialize_field("reached", &self.reached)?;
-        // No check so far needs a model.
+        // No current check needs a model.
         document.serialize_field("model", &json!(null))?;
         document.serialize_field("network", if self.has_network { "shared" } else { "none" })?;
         document.serialize_field("checks", &self.checks)?;

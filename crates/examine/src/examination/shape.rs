@@ -1,19 +1,19 @@
-//! The form of messages: which members are required, and of which types, by the published schema of version 1. Members
-//! that it does not know are allowed, and `_meta` is everywhere.
+//! Validates messages against the published schema of version 1: required members and their types. Unknown members are
+//! allowed, and every object may have `_meta`.
 
 use acp_registry_core::text::quote;
 use serde_json::Value;
 
-/// What a value may be.
+/// Type of a value.
 #[derive(Clone, Copy)]
 enum Kind {
     Bool,
     Text,
-    /// A text or `null`.
+    /// A string or `null`.
     Note,
     Version,
     Object(&'static [Member]),
-    /// The same, or `null`.
+    /// An object or `null`.
     Maybe(&'static [Member]),
     List(&'static Kind),
 }
@@ -82,7 +82,7 @@ const SESSION: Member = wanted("sessionId", Text);
 
 const TERMINAL: Kind = Object(&[SESSION, wanted("terminalId", Text)]);
 
-/// The parameters of what agents ask for and tell, by method.
+/// The parameters of agents' requests and notifications, by method.
 const PARAMS: &[(&str, Kind)] = &[
     ("session/update", Object(&[SESSION, wanted("update", Object(&[wanted("sessionUpdate", Text)]))])),
     (
@@ -106,13 +106,13 @@ fn find(table: &[(&str, Kind)], method: &str) -> Option<Kind> {
     table.iter().find(|(name, _)| *name == method).map(|(_, kind)| *kind)
 }
 
-/// What is wrong with the result of `initialize`, as a sentence about it.
+/// The first violation in the result of `initialize`, if any.
 pub(super) fn initialize(result: &Value) -> Option<String> {
     problem(result, INITIALIZE, "result")
 }
 
-/// What is wrong with a message, as a sentence about the agent. `method` is that of the request which it answers; the result
-/// of `initialize` is left to [`initialize`].
+/// The first violation in a message, if any. `method` is the method of the request that it answers. The result of
+/// `initialize` is not checked here: see [`initialize`].
 pub(super) fn message(message: &Value, method: Option<&str>) -> Option<String> {
     let own = message.get("method").and_then(Value::as_str);
     let what = match own.or(method) {
@@ -140,7 +140,7 @@ fn params(message: &Value, method: &str) -> Option<String> {
 
 fn answer(message: &Value, method: Option<&str>) -> Option<String> {
     if message.get("id").is_none() {
-        return Some("it has no `id`, which is `null` where there is none".to_owned());
+        return Some("it has no `id`, which must be `null` if the request is unknown".to_owned());
     }
     let error = message.get("error");
     match (message.get("result"), error) {
@@ -167,7 +167,7 @@ fn is_id(id: &Value) -> bool {
     id.is_string() || id.is_i64() || id.is_null()
 }
 
-/// What is wrong with a value, as a sentence that names its place.
+/// The first violation in a value, if any, with its place.
 fn problem(value: &Value, kind: Kind, place: &str) -> Option<String> {
     let not = |what: &str| Some(format!("{} is not {what}", quote(place)));
     match kind {
@@ -256,7 +256,7 @@ mod tests {
             (
                 r#"{"jsonrpc":"2.0","error":{"code":-1,"message":""}}"#,
                 None,
-                Some("an answer: it has no `id`, which is `null` where there is none"),
+                Some("an answer: it has no `id`, which must be `null` if the request is unknown"),
             ),
             (r#"{"jsonrpc":"2.0","id":1}"#, None, Some("an answer: it has neither `result` nor `error`")),
             (

@@ -1,4 +1,4 @@
-//! The checks: one file a check, in a folder a level. A check is registered in its folder's `mod.rs` and nowhere else.
+//! The checks: one file per check, one folder per level. A new check is registered only in the `mod.rs` of its folder.
 
 mod protocol;
 
@@ -7,7 +7,7 @@ use super::check::Check;
 /// Every check, ordered by id.
 pub static CHECKS: &[&Check] = &protocol::CHECKS;
 
-/// The check of this id.
+/// Finds a check by its id.
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Check> {
     CHECKS.iter().copied().find(|check| check.id == id)

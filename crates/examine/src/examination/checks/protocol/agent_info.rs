@@ -9,9 +9,10 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Should,
     spec: "protocol/v1/initialization",
-    summary: "tells its name and version in `agentInfo`",
-    why: "Agents should tell their name and version in the answer to `initialize`; people see them in logs and reports. A later version of the protocol will require them.",
-    fix: "Put `agentInfo` with `name` and `version` into the result of `initialize`.",
+    summary: "states its name and version in `agentInfo`",
+    why: "The name and version in the answer to `initialize` appear in clients' logs and in bug reports. The page \
+          recommends them, and a later version of the protocol will require them.",
+    fix: "Add `agentInfo` with `name` and `version` to the result of `initialize`.",
     fails: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}}}
 agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"authMethods":[{"id":"login","name":"Log in"}]}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}}}
@@ -22,6 +23,6 @@ agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":
 fn run(agent: &Agent) -> Result<(), Trouble> {
     match agent.result().get("agentInfo") {
         Some(info) if info.is_object() => Ok(()),
-        _ => Err(Trouble::Fail("tells neither its name nor its version".to_owned())),
+        _ => Err(Trouble::Fail("states neither its name nor its version".to_owned())),
     }
 }

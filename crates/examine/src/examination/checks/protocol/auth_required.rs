@@ -7,9 +7,10 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Observed,
     spec: "protocol/v1/schema",
-    summary: "asks for a sign-in with the code -32000",
-    why: "The schema has a code for what needs a sign-in first. Clients offer the ways to sign in when they see it; another code is shown as an error.",
-    fix: "Answer `session/new` with the code -32000 until a person has signed in.",
+    summary: "requests authentication with the code -32000",
+    why: "The schema reserves a code for requests that need authentication first. Clients that receive it offer the \
+          agent's authentication methods; any other code is shown as an error.",
+    fix: "Answer `session/new` with the code -32000 until the user has signed in.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
 agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"You are not logged in"}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
@@ -23,15 +24,15 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         Ok(_) => Err(Trouble::NotExercised("the agent opens a session without a sign-in".to_owned())),
         Err(error) if error.asks_for_sign_in() => Ok(()),
         Err(error) if speaks_of_sign_in(&error.message) => {
-            Err(Trouble::Fail(format!("asks for a sign-in with {}", error.describe())))
+            Err(Trouble::Fail(format!("requests authentication with {}", error.describe())))
         }
         Err(error) => {
-            Err(Trouble::NotExercised(format!("the agent opens no session for another reason: {}", error.describe())))
+            Err(Trouble::NotExercised(format!("the agent refuses a session for another reason: {}", error.describe())))
         }
     }
 }
 
-/// Whether an error is about signing in, by the words that agents use for it.
+/// Whether an error concerns authentication, judged by common words in its message.
 fn speaks_of_sign_in(message: &str) -> bool {
     let message = message.to_lowercase();
     ["authenticat", "unauthorized", "not logged in", "log in", "login", "not signed in", "sign in"]

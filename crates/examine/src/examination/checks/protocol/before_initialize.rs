@@ -8,8 +8,9 @@ pub(super) static CHECK: Check = Check {
     force: Force::Observed,
     spec: "protocol/v1/initialization",
     summary: "refuses a session before `initialize`",
-    why: "A connection begins with `initialize`, by which both sides agree on a version and on what they can do. An agent that opens a session before knows neither.",
-    fix: "Answer everything but `initialize` with an error as long as `initialize` was not called.",
+    why: "A connection begins with `initialize`, in which both sides agree on a protocol version and on capabilities. \
+          An agent that opens a session earlier knows neither.",
+    fix: "Until `initialize` has been called, answer every other request with an error.",
     fails: r#"agent starts
 client {"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
 agent {"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}"#,

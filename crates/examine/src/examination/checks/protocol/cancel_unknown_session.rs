@@ -9,9 +9,10 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/overview",
-    summary: "goes on after `session/cancel` for a session that it does not have, and does not answer it",
-    why: "Notifications never receive responses, and a client may cancel a session that has just ended. An agent that ends then takes all other sessions with it.",
-    fix: "Ignore `session/cancel` for sessions that are not there.",
+    summary: "ignores `session/cancel` for an unknown session, and keeps running",
+    why: "Notifications never receive responses, and a client may cancel a session that has just ended. An agent that \
+          exits at that point also ends its other sessions.",
+    fix: "Ignore `session/cancel` for sessions that do not exist.",
     fails: r#"client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"acp-registry-no-such-session"}}
 agent ends"#,
     passes: r#"client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"acp-registry-no-such-session"}}
@@ -22,7 +23,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     agent.notify("session/cancel", &json!({ "sessionId": NO_SESSION })).await;
-    agent.is_alive("`session/cancel` for a session that it does not have").await?;
+    agent.is_alive("`session/cancel` for an unknown session").await?;
     match agent.nameless_answer() {
         Some(_) => Err(Trouble::Fail("answers `session/cancel`, which is a notification".to_owned())),
         None => Ok(()),

@@ -9,9 +9,10 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Should,
     spec: "protocol/v1/initialization",
-    summary: "answers a client without capabilities",
-    why: "All capabilities of a client are optional, and agents should support all combinations: some clients have no file system and no terminal.",
-    fix: "Do without what the client does not have, or tell it later, when it is needed.",
+    summary: "accepts a client without capabilities",
+    why: "All capabilities of a client are optional, and agents should support every combination: some clients offer \
+          no file system and no terminal.",
+    fix: "Work without the missing capabilities, or report an error only when one is needed.",
     fails: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
 agent {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"fs is required"}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
@@ -22,6 +23,6 @@ agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":
 fn run(agent: &Agent) -> Result<(), Trouble> {
     match &agent.initialized {
         Ok(_) => Ok(()),
-        Err(text) => Err(Trouble::Fail(format!("{text} where the client has no capabilities"))),
+        Err(text) => Err(Trouble::Fail(format!("{text} if the client has no capabilities"))),
     }
 }

@@ -9,9 +9,10 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Observed,
     spec: "protocol/v1/transports",
-    summary: "ends within 5 seconds after its stdin is closed",
-    why: "A client closes the stdin of an agent, and ends the process. An agent that goes on stays behind when its client has crashed.",
-    fix: "End when stdin ends.",
+    summary: "exits within 5 seconds after its stdin is closed",
+    why: "A client stops an agent by closing its stdin and ending the process. An agent that keeps running is left \
+          behind when its client crashes.",
+    fix: "Exit when stdin is closed.",
     fails: "client closes stdin\nagent goes on",
     passes: "client closes stdin\nagent ends",
     run: Run::Talk(Setup::Ending, |agent| Box::pin(run(agent))),
@@ -20,6 +21,6 @@ pub(super) static CHECK: Check = Check {
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     match agent.close_input(Duration::from_secs(5)).await {
         Some(_) => Ok(()),
-        None => Err(Trouble::Fail("goes on for more than 5 s after its stdin was closed".to_owned())),
+        None => Err(Trouble::Fail("still runs 5 s after its stdin was closed".to_owned())),
     }
 }

@@ -10,9 +10,10 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/schema",
-    summary: "echoes the id of a request as it was sent",
-    why: "An answer has the id of its request, of the same type and value; clients find the request by it. Strings, 0 and integers up to 2^53-1 are in use.",
-    fix: "Keep the id as it was read, and write it unchanged.",
+    summary: "returns the id of a request unchanged",
+    why: "A response has the id of its request, with the same type and value; clients match responses to requests by \
+          it. Ids in use include strings, 0, and integers up to 2^53-1.",
+    fix: "Store the id as it was received, and write it back unchanged.",
     fails: r#"client {"jsonrpc":"2.0","id":"acp-registry","method":"_acp-registry/ping","params":{}}
 agent {"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":"acp-registry","method":"_acp-registry/ping","params":{}}
@@ -21,7 +22,7 @@ agent {"jsonrpc":"2.0","id":"acp-registry","error":{"code":-32601,"message":"Met
 };
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    // Each as many clients have it; the last is the largest integer that every reader of JSON knows exactly.
+    // Ids as clients use them. The last is the largest integer that every JSON parser represents exactly.
     for id in [
         json!("acp-registry"),
         json!("7"),
@@ -32,7 +33,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         agent.request_as(&id, PING, &json!({})).await;
         let Err(silence) = agent.answer(&id).await else { continue };
         let shown = quote(&id.to_string());
-        // What came instead belongs to no request of this check.
+        // A response with another id belongs to no earlier request, because all of those are answered.
         if let Some(other) = agent.other_ids().next() {
             return Err(Trouble::Fail(format!("answers the id {shown} with the id {}", quote(&other.to_string()))));
         }

@@ -10,9 +10,11 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/schema",
-    summary: "answers `initialize` as the schema says",
-    why: "The result of `initialize` has members of fixed types. Clients with typed readers refuse others, or take them for absent.",
-    fix: "Write the member with the type of the schema; what the schema does not have belongs below `_meta`.",
+    summary: "answers `initialize` with a result that matches the schema",
+    why: "The schema defines the types of the members of the result. Clients that parse the result into typed \
+          structures reject a wrong type, or treat the member as absent.",
+    fix: "Write the member with the type that the schema defines. Data that the schema does not define belongs in \
+          `_meta`.",
     fails: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}}}
 agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":"yes"},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}}}
@@ -23,7 +25,7 @@ agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":
 fn run(agent: &Agent) -> Result<(), Trouble> {
     match shape::initialize(agent.result()) {
         Some(problem) => {
-            Err(Trouble::Fail(format!("answers `initialize` with a result that is not of the schema: {problem}")))
+            Err(Trouble::Fail(format!("answers `initialize` with a result that does not match the schema: {problem}")))
         }
         None => Ok(()),
     }

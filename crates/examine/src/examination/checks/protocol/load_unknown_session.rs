@@ -9,8 +9,9 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Observed,
     spec: "protocol/v1/schema",
-    summary: "refuses to load a session that it does not have",
-    why: "The schema has a code for resources that are not found. A client that is told that a session was loaded shows an empty conversation for the one that is lost.",
+    summary: "refuses to load an unknown session",
+    why: "The schema defines a code for resources that are not found. A client that receives a success response shows \
+          an empty conversation instead of reporting that the session is lost.",
     fix: "Answer `session/load` for an unknown session with an error, such as -32002.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"acp-registry-no-such-session","cwd":"$WORK","mcpServers":[]}}
 agent {"jsonrpc":"2.0","id":2,"result":null}"#,
@@ -21,10 +22,10 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not fou
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     if agent.result().pointer("/agentCapabilities/loadSession") != Some(&json!(true)) {
-        return Err(Trouble::NotExercised("`loadSession` is not advertised".to_owned()));
+        return Err(Trouble::NotExercised("the agent does not advertise `loadSession`".to_owned()));
     }
     let mut params = agent.session_params();
     params["sessionId"] = NO_SESSION.into();
     let answer = agent.ask("session/load", &params).await?;
-    refused(&answer, "`session/load` for a session that it does not have")
+    refused(&answer, "`session/load` for an unknown session")
 }

@@ -10,8 +10,9 @@ pub(super) static CHECK: Check = Check {
     force: Force::Observed,
     spec: "protocol/v1/transports",
     summary: "reads a line of 1 MiB",
-    why: "Messages are lines, and the protocol sets no limit to them: a prompt with an embedded file is long.",
-    fix: "Read lines of any length, or answer those that are too long with an error.",
+    why: "A message is one line, and the protocol does not limit its length: a prompt with an embedded file can be \
+          long.",
+    fix: "Read lines of any length, or answer lines that are too long with an error.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{"text":"$LONG"}}
 agent ends"#,
     passes: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{"text":"$LONG"}}
@@ -19,7 +20,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 
-/// How long the line is, with its end, in bytes.
+/// Length of the line in bytes, with the line end.
 const LENGTH: usize = 1 << 20;
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
@@ -31,7 +32,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         Ok(_) => Ok(()),
         Err(silence) => Err(match silent(silence, PING) {
             Trouble::Silent(_) => Trouble::Silent("does not answer a request of 1 MiB".to_owned()),
-            Trouble::Fail(text) => Trouble::Fail(format!("{text} in a line of 1 MiB")),
+            Trouble::Fail(text) => Trouble::Fail(format!("{text}, which was sent in a line of 1 MiB")),
             other @ Trouble::NotExercised(_) => other,
         }),
     }

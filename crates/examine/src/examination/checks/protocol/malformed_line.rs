@@ -7,9 +7,10 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Observed,
     spec: "protocol/v1/transports",
-    summary: "survives a line that is not JSON",
-    why: "A client must not write such a line. When one does, because of a defect or a broken pipe, one message should be lost, and not all sessions.",
-    fix: "Ignore the line, or answer it with the code -32700 and the id `null`, and read on.",
+    summary: "keeps running after a line that is not JSON",
+    why: "Clients must not write such a line. If a client does so because of a bug or an interrupted write, only that \
+          message should be lost, not every session.",
+    fix: "Ignore the line, or answer it with the code -32700 and the id `null`, and continue reading.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":
 agent ends"#,
     passes: r#"client {"jsonrpc":"2.0","id":2,"method":

@@ -8,9 +8,10 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/transports",
-    summary: "writes messages of the form that the protocol gives them",
-    why: "What an agent writes to stdout must be valid messages: of JSON-RPC 2.0, and with the members that the schema requires.",
-    fix: "Write the message as the schema has it.",
+    summary: "writes messages that match the schema",
+    why: "Everything that an agent writes to stdout must be a valid message: valid JSON-RPC 2.0, with the members that \
+          the schema requires.",
+    fix: "Write the message as the schema defines it.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
 agent {"jsonrpc":"2.0","id":2,"error":{"code":"-32601","message":"Method not found"}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
@@ -20,7 +21,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found
 
 fn run(heard: &Heard) -> Result<(), Trouble> {
     match heard.invalid.text() {
-        Some(text) => Err(Trouble::Fail(format!("writes a message that is not valid: {text}"))),
+        Some(text) => Err(Trouble::Fail(format!("writes an invalid message: {text}"))),
         None => Ok(()),
     }
 }

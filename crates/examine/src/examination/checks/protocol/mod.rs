@@ -1,4 +1,4 @@
-//! Level `protocol`: what shows without a session.
+//! Level `protocol`: checks that need no session.
 
 mod agent_info;
 mod auth_required;
@@ -27,7 +27,7 @@ mod wrong_params;
 
 use crate::examination::check::Check;
 
-/// All checks of the level, ordered by id.
+/// All checks of the level, sorted by id.
 pub(super) static CHECKS: &[&Check] = &[
     &agent_info::CHECK,
     &auth_required::CHECK,

@@ -9,9 +9,10 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/extensibility",
-    summary: "answers all requests that come at once",
-    why: "A client need not wait for one answer before it sends the next request, and each request must be answered with its id.",
-    fix: "Read all lines of what arrives at once, and answer each.",
+    summary: "answers all requests that arrive at once",
+    why: "A client may send the next request before the previous one is answered, and every request must be answered \
+          with its own id.",
+    fix: "Split the input into lines, even if several arrive in one read, and answer each request.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{"number":1}}
 agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}
 client {"jsonrpc":"2.0","id":3,"method":"_acp-registry/ping","params":{"number":2}}"#,
@@ -22,7 +23,7 @@ agent {"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 
-/// How many requests are sent at once.
+/// Number of requests that are sent at once.
 const REQUESTS: usize = 20;
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
@@ -34,7 +35,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         let Err(silence) = agent.answer(id).await else { continue };
         return Err(match silent(silence, PING) {
             Trouble::Silent(_) if answered > 0 => {
-                Trouble::Fail(format!("does not answer all of {REQUESTS} requests at once"))
+                Trouble::Fail(format!("does not answer all of {REQUESTS} requests that arrive at once"))
             }
             other => other,
         });

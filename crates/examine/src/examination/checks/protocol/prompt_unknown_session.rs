@@ -9,9 +9,11 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Observed,
     spec: "protocol/v1/schema",
-    summary: "refuses a prompt for a session that it does not have",
-    why: "The schema has a code for resources that are not found. A client that is told that a turn has ended believes that the prompt was read.",
-    fix: "Answer `session/prompt` for an unknown session with an error, such as -32002, or end the turn with the stop reason `refusal`.",
+    summary: "refuses a prompt for an unknown session",
+    why: "The schema defines a code for resources that are not found. A client that receives the end of a turn assumes \
+          that the prompt was processed.",
+    fix: "Answer `session/prompt` for an unknown session with an error, such as -32002, or end the turn with the stop \
+          reason `refusal`.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"acp-registry-no-such-session","prompt":[{"type":"text","text":"Hello"}]}}
 agent {"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"acp-registry-no-such-session","prompt":[{"type":"text","text":"Hello"}]}}
@@ -22,9 +24,9 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not fou
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     let params = json!({ "sessionId": NO_SESSION, "prompt": [{ "type": "text", "text": "Hello" }] });
     let answer = agent.ask("session/prompt", &params).await?;
-    // A turn that ends with a refusal tells the client, too.
+    // A turn that ends with a refusal also informs the client.
     if matches!(&answer, Ok(result) if result["stopReason"] == "refusal") {
         return Ok(());
     }
-    refused(&answer, "`session/prompt` for a session that it does not have")
+    refused(&answer, "`session/prompt` for an unknown session")
 }

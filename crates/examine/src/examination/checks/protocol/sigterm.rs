@@ -9,9 +9,9 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Observed,
     spec: "protocol/v1/transports",
-    summary: "ends within 5 seconds after SIGTERM",
-    why: "A client ends the process of an agent. One that ignores SIGTERM has to be killed, and cannot clean up.",
-    fix: "End on SIGTERM, or do not handle it.",
+    summary: "exits within 5 seconds after SIGTERM",
+    why: "Clients stop agents with a signal. An agent that ignores SIGTERM has to be killed, and cannot clean up.",
+    fix: "Exit on SIGTERM, or do not handle the signal.",
     fails: "client sends SIGTERM\nagent goes on",
     passes: "client sends SIGTERM\nagent ends",
     run: Run::Talk(Setup::Own, |agent| Box::pin(run(agent))),
@@ -23,6 +23,6 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     }
     match agent.terminate(Duration::from_secs(5)).await {
         Some(_) => Ok(()),
-        None => Err(Trouble::Fail("goes on for more than 5 s after SIGTERM".to_owned())),
+        None => Err(Trouble::Fail("still runs 5 s after SIGTERM".to_owned())),
     }
 }

@@ -10,9 +10,10 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/transports",
-    summary: "reads a line that arrives in single bytes",
-    why: "Messages are delimited by line ends, not by how a pipe delivers them. A character of several bytes may arrive in parts, too.",
-    fix: "Gather bytes up to the line end before they are decoded as UTF-8 and read as JSON.",
+    summary: "reads a line that arrives one byte at a time",
+    why: "Messages are delimited by line ends, not by the chunks that a pipe delivers. A chunk can even end inside a \
+          multi-byte character.",
+    fix: "Collect bytes up to the line end, then decode them as UTF-8 and parse them as JSON.",
     fails: r#"client {"jsonrpc":"2.0","id":"zwölf 🦀","method":"_acp-registry/ping","params":{}}
 agent {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":"zwölf 🦀","method":"_acp-registry/ping","params":{}}
@@ -27,11 +28,11 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     let Err(silence) = agent.answer(&id).await else { return Ok(()) };
     if let Some(other) = agent.other_ids().next() {
         let (sent, other) = (quote(&id.to_string()), quote(&other.to_string()));
-        return Err(Trouble::Fail(format!("answers the id {sent}, sent in single bytes, with the id {other}")));
+        return Err(Trouble::Fail(format!("answers the id {sent}, sent one byte at a time, with the id {other}")));
     }
     Err(match silent(silence, PING) {
-        Trouble::Silent(_) => Trouble::Silent("does not answer a request that was sent in single bytes".to_owned()),
-        Trouble::Fail(text) => Trouble::Fail(format!("{text}, which was sent in single bytes")),
+        Trouble::Silent(_) => Trouble::Silent("does not answer a request that was sent one byte at a time".to_owned()),
+        Trouble::Fail(text) => Trouble::Fail(format!("{text}, which was sent one byte at a time")),
         other @ Trouble::NotExercised(_) => other,
     })
 }

@@ -8,9 +8,10 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/transports",
-    summary: "writes nothing but messages to stdout",
-    why: "An agent must not write anything to stdout that is not a message. Clients that read it strictly end the connection at the first line of prose.",
-    fix: "Write logs to stderr, also those of libraries.",
+    summary: "writes only messages to stdout",
+    why: "An agent must not write anything to stdout that is not a message. Strict clients close the connection at the \
+          first other line.",
+    fix: "Write logs to stderr, including the logs of libraries.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
 agent Handling a request
 agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,

@@ -9,9 +9,9 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/initialization",
-    summary: "asks for no file and no terminal that the client does not have",
-    why: "An agent must treat all capabilities that a client leaves out as unsupported, and must not call their methods.",
-    fix: "Look at `clientCapabilities` before `fs/*` and `terminal/*` are called.",
+    summary: "calls only methods of capabilities that the client has advertised",
+    why: "An agent must treat every capability that a client omits as unsupported, and must not call its methods.",
+    fix: "Check `clientCapabilities` before calling `fs/*` or `terminal/*`.",
     fails: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
 agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}
 client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
@@ -26,14 +26,14 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication r
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     if let Err(text) = &agent.initialized {
-        return Err(Trouble::NotExercised(format!("the agent {text} where the client has no capabilities")));
+        return Err(Trouble::NotExercised(format!("the agent {text} if the client has no capabilities")));
     }
     let params = agent.session_params();
-    // What counts is what the agent asks for until it answers, not whether it opens a session.
+    // Only the agent's requests before its response count, not whether it opens a session.
     let answer = agent.ask("session/new", &params).await;
     let has_capability = |method: &&String| !method.starts_with("fs/") && !method.starts_with("terminal/");
     if let Some(method) = agent.asked().iter().find(|method| !has_capability(method)) {
-        return Err(Trouble::Fail(format!("calls {}, which the client does not have", quote(method))));
+        return Err(Trouble::Fail(format!("calls {}, which the client has not advertised", quote(method))));
     }
     answer.map(|_| ())
 }

@@ -9,9 +9,10 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Observed,
     spec: "protocol/v1/authentication",
-    summary: "refuses a way to sign in that it does not have",
-    why: "The id that a client passes to `authenticate` is one of those that the agent has advertised. One that accepts another tells the client that a person has signed in.",
-    fix: "Answer `authenticate` with an unknown `methodId` with an error, such as -32602.",
+    summary: "refuses an unknown authentication method",
+    why: "The `methodId` that a client passes to `authenticate` must be one that the agent has advertised. If the \
+          agent accepts another one, the client assumes that the user has signed in.",
+    fix: "Answer `authenticate` with an error, such as -32602, if the `methodId` is unknown.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":"authenticate","params":{"methodId":"acp-registry-no-such-method"}}
 agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":2,"method":"authenticate","params":{"methodId":"acp-registry-no-such-method"}}
@@ -21,7 +22,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params"}
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     if agent.result().get("authMethods").and_then(Value::as_array).is_none_or(Vec::is_empty) {
-        return Err(Trouble::NotExercised("no `authMethods` are advertised".to_owned()));
+        return Err(Trouble::NotExercised("the agent advertises no `authMethods`".to_owned()));
     }
     match agent.ask("authenticate", &json!({ "methodId": "acp-registry-no-such-method" })).await? {
         Ok(_) => Err(Trouble::Fail("accepts a `methodId` that it has not advertised".to_owned())),

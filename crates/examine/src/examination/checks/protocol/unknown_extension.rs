@@ -10,8 +10,9 @@ pub(super) static CHECK: Check = Check {
     force: Force::Should,
     spec: "protocol/v1/extensibility",
     summary: "answers an unknown extension with the code -32601",
-    why: "A custom request must be answered, and one that is not recognized should be answered with the error for unknown methods. Clients find out by it what an agent has.",
-    fix: "Answer every request of an unknown method with the code -32601.",
+    why: "A custom request must be answered, and an unrecognized one should be answered with the code for unknown \
+          methods. Clients use that code to detect which extensions an agent supports.",
+    fix: "Answer every request with an unknown method with the code -32601.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/unknown","params":{}}
 agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/unknown","params":{}}

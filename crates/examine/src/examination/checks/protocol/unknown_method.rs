@@ -10,8 +10,9 @@ pub(super) static CHECK: Check = Check {
     force: Force::Must,
     spec: "protocol/v1/overview",
     summary: "answers an unknown method with the code -32601",
-    why: "All methods follow the error handling of JSON-RPC 2.0, which has a code for methods that are not there. By it, clients tell an older agent from a broken one.",
-    fix: "Answer every request of an unknown method with the code -32601.",
+    why: "All methods follow the error handling of JSON-RPC 2.0, which defines a code for unknown methods. Clients use \
+          that code to distinguish an older agent from a broken one.",
+    fix: "Answer every request with an unknown method with the code -32601.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":"acp-registry/unknown","params":{}}
 agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":2,"method":"acp-registry/unknown","params":{}}

@@ -10,8 +10,9 @@ pub(super) static CHECK: Check = Check {
     force: Force::Should,
     spec: "protocol/v1/extensibility",
     summary: "ignores unknown notifications",
-    why: "Implementations should ignore notifications that they do not recognize, and notifications never receive responses: newer clients send what older agents do not know.",
-    fix: "Ignore notifications of unknown methods.",
+    why: "Implementations should ignore notifications that they do not recognize, and notifications never receive \
+          responses: newer clients send notifications that older agents do not know.",
+    fix: "Ignore notifications with an unknown method.",
     fails: r#"client {"jsonrpc":"2.0","method":"_acp-registry/note","params":{}}
 agent {"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}"#,
     passes: r#"client {"jsonrpc":"2.0","method":"_acp-registry/note","params":{}}

@@ -9,9 +9,11 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/initialization",
-    summary: "answers an unknown version of the protocol with the latest one that it has",
-    why: "An agent that does not support the version of the client must answer with the latest that it supports. One that repeats the version of the client promises what it cannot keep.",
-    fix: "Answer with the version of the client only if it is supported, and else with your latest.",
+    summary: "answers an unknown protocol version with the latest version that it supports",
+    why: "An agent that does not support the client's version must answer with the latest version that it supports. An \
+          agent that repeats the client's version claims to support a version that it does not implement.",
+    fix: "Answer with the client's version only if the agent supports it; otherwise, answer with the latest version \
+          that it supports.",
     fails: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":65535}}
 agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":65535,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":65535}}
@@ -19,7 +21,7 @@ agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":
     run: Run::Talk(Setup::Silent, |agent| Box::pin(run(agent))),
 };
 
-/// A version that there will not be for a long time; the largest that the schema allows.
+/// The largest version that the schema allows, which no agent supports.
 const VERSION: u16 = u16::MAX;
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {

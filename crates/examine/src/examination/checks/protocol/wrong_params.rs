@@ -9,9 +9,10 @@ pub(super) static CHECK: Check = Check {
     level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/overview",
-    summary: "answers wrong parameters with the code -32602",
-    why: "All methods follow the error handling of JSON-RPC 2.0, which has a code for parameters of the wrong type. By it, developers of clients find their mistake.",
-    fix: "Check the types of parameters, and answer wrong ones with the code -32602.",
+    summary: "answers invalid parameters with the code -32602",
+    why: "All methods follow the error handling of JSON-RPC 2.0, which defines a code for invalid parameters. It shows \
+          developers of clients where their mistake is.",
+    fix: "Check the types of parameters, and answer invalid ones with the code -32602.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":7}}
 agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":7}}
