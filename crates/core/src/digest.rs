@@ -11,22 +11,22 @@ use sha2::Digest as _;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sha256([u8; 32]);
 
-/// A text that is not a SHA-256 digest.
+/// The text is not a SHA-256 digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a SHA-256 digest has 64 hexadecimal digits")]
 pub struct InvalidDigest;
 
 impl Sha256 {
-    /// The digest of bytes.
+    /// Computes the digest of bytes.
     #[must_use]
     pub fn of(bytes: impl AsRef<[u8]>) -> Self {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
-    /// The digest of a file, from its current position to its end.
+    /// Computes the digest of a file, from its current position to its end.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn of_file(mut file: &File) -> io::Result<Self> {
         let mut hasher = Hasher::default();
         let mut buffer = vec![0; 1 << 17];
@@ -38,7 +38,7 @@ impl Sha256 {
         }
     }
 
-    /// The first digits, for names that need not be longer: at most 64.
+    /// The first digits, at most 64, for short names.
     #[must_use]
     pub fn first(&self, digits: usize) -> String {
         let mut text = self.to_string();
@@ -47,12 +47,12 @@ impl Sha256 {
     }
 }
 
-/// Computes the digest of bytes that come piece by piece.
+/// Computes the digest of bytes that arrive in pieces.
 #[derive(Debug, Clone, Default)]
 pub struct Hasher(sha2::Sha256);
 
 impl Hasher {
-    /// Takes the next piece.
+    /// Adds the next piece.
     pub fn update(&mut self, piece: impl AsRef<[u8]>) {
         self.0.update(piece);
     }
@@ -67,7 +67,7 @@ impl Hasher {
 impl FromStr for Sha256 {
     type Err = InvalidDigest;
 
-    /// Digits of either case.
+    /// Accepts upper-case and lower-case digits.
     fn from_str(text: &str) -> Result<Self, InvalidDigest> {
         let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
         let (pairs, rest) = text.as_bytes().as_chunks();
@@ -89,7 +89,7 @@ impl fmt::Debug for Sha256 {
     }
 }
 
-/// Equal to a text in digits of either case.
+/// Compares with a text, ignoring the case of its digits.
 impl PartialEq<str> for Sha256 {
     fn eq(&self, text: &str) -> bool {
         text.parse() == Ok(*self)

@@ -1,8 +1,8 @@
-//! Places in a text file, as editors and code hosts count them.
+//! Positions in a text file, as editors and code hosts count them.
 
 use std::ops::Range;
 
-/// A stretch of a text file.
+/// A range of a text file.
 ///
 /// Lines and columns are 1-based; columns count Unicode scalar values; the end is exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,15 +11,15 @@ pub struct Span {
     pub line: usize,
     /// Column of the first character.
     pub column: usize,
-    /// Line on which the stretch ends.
+    /// Line of the end.
     pub end_line: usize,
-    /// Column just behind the last character.
+    /// Column after the last character.
     pub end_column: usize,
 }
 
 impl Span {
-    /// The place of a range of bytes. Offsets outside the text or inside a character are moved to the nearest
-    /// character boundary before them; an empty range covers the character that follows it, if the line has one.
+    /// Converts a range of bytes. Offsets outside the text or inside a character are moved back to the nearest
+    /// character boundary; an empty range covers the character after it, if the line has one.
     #[must_use]
     pub fn of(text: &str, range: Range<usize>) -> Self {
         let start = text.floor_char_boundary(range.start);
@@ -32,7 +32,7 @@ impl Span {
         Self { line, column, end_line, end_column }
     }
 
-    /// The range of bytes that this place covers in `text`.
+    /// The range of bytes in `text`.
     #[must_use]
     pub fn bytes(&self, text: &str) -> Range<usize> {
         let start = offset(text, self.line, self.column);
@@ -40,16 +40,16 @@ impl Span {
     }
 }
 
-/// A change to a text: this stretch of bytes becomes this text.
+/// An edit of a text: replaces a range of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// The bytes that go; empty where something is only put in.
+    /// The bytes to remove; empty for an insertion.
     pub range: Range<usize>,
-    /// What comes in their place.
+    /// The text to insert.
     pub text: String,
 }
 
-/// Carries out edits of one text, given in any order. Of edits that overlap the first is carried out.
+/// Applies edits to one text, in any order. Of overlapping edits, only the first is applied.
 #[must_use]
 pub fn apply(text: &str, edits: &[Edit]) -> String {
     let mut edits: Vec<&Edit> = edits.iter().collect();

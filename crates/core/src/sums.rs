@@ -1,42 +1,42 @@
-//! `SHA256SUMS`: what a published tree holds, in the form of `sha256sum`, and which names its files can have.
+//! `SHA256SUMS`: the files of a published tree, in the format of `sha256sum`, and the valid names of its files.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::text::quote;
 
-/// The name of the list.
+/// Name of the list.
 pub const SUMS: &str = "SHA256SUMS";
 
-/// The largest list that is read, in bytes: of some half a million files.
+/// Maximum size of a list, in bytes: about half a million files.
 pub const SUMS_LIMIT: u64 = 64 << 20;
 
-/// The largest signature that is read, in bytes.
+/// Maximum size of a signature, in bytes.
 pub const SIGNATURE_LIMIT: u64 = 1 << 20;
 
-/// The name of its signature.
+/// Name of the list's signature.
 pub const SIGNATURE: &str = "SHA256SUMS.sig";
 
-/// Reads a list: digests by the names of the files. These are names of a tree, and lead nowhere else.
+/// Parses a list: digests by file name. All names are below the tree.
 ///
 /// # Errors
-/// The first line that is none of a list, in words.
+/// Returns a message about the first invalid line.
 pub fn parse(list: &[u8]) -> Result<BTreeMap<String, String>, String> {
     let entries = text_of(list)?.lines().enumerate().map(entry);
     entries.map(|entry| entry.map(|(digest, name)| (name.to_owned(), digest.to_owned()))).collect()
 }
 
-/// The names in a list, as [`parse`] reads it: a list takes as little memory as it can.
+/// The names in a list that [`parse`] accepts, borrowed to save memory.
 ///
 /// # Errors
-/// As [`parse`].
+/// Returns the same errors as [`parse`].
 pub fn listed(list: &[u8]) -> Result<HashSet<&str>, String> {
     text_of(list)?.lines().enumerate().map(|line| Ok(entry(line)?.1)).collect()
 }
 
-/// Whether [`parse`] reads a list.
+/// Checks that [`parse`] accepts a list.
 ///
 /// # Errors
-/// As [`parse`].
+/// Returns the same errors as [`parse`].
 pub fn check(list: &[u8]) -> Result<(), String> {
     text_of(list)?.lines().enumerate().try_for_each(|line| entry(line).map(drop))
 }
@@ -51,14 +51,14 @@ fn entry((at, line): (usize, &str)) -> Result<(&str, &str), String> {
     entry.ok_or_else(|| format!("line {} of {SUMS} is not a digest and the name of a file: {}", at + 1, quote(line)))
 }
 
-/// The names in a list, whatever they are: only to tell whether what is there is what was listed.
+/// The names in a list, without validation. Use them only to compare a list with existing files.
 #[must_use]
 pub fn names(list: &[u8]) -> BTreeSet<String> {
     let list = String::from_utf8_lossy(list);
     list.lines().filter_map(|line| line.split_once("  ")).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// The first of some names that a list does not have: that of a file which was never part of the tree, and which must not be
+/// The first of some names that a list does not contain. Such a file was never part of the tree, and must not be
 /// overwritten or deleted.
 pub fn foreign<'a>(list: &[u8], found: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let listed = names(list);
@@ -73,7 +73,7 @@ fn is_listed(name: &str) -> bool {
     is_name(name) && ![SUMS, SIGNATURE].contains(&name)
 }
 
-/// Whether a text can be the name of a published file: plain characters, and no way out.
+/// Whether a text is a valid name of a published file: plain characters, and not outside the tree.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     let is_plain = |part: &str| {

@@ -1,4 +1,4 @@
-//! Times and dates as they are written in files and documents: RFC 3339, in UTC, to the second.
+//! Times and dates in files and documents: RFC 3339, in UTC, with a precision of one second.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,11 +11,11 @@ use time::{Date, OffsetDateTime, UtcDateTime};
 
 const DAY: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day]");
 
-/// A second, in UTC, between 1970 and the year 9999.
+/// A time in UTC, between 1970 and 9999, with a precision of one second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp(OffsetDateTime);
 
-/// A text that is not a time of the form of RFC 3339.
+/// The text is not a time in the format of RFC 3339.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a time has the form 2026-01-31T23:59:59Z")]
 pub struct InvalidTime;
@@ -24,20 +24,20 @@ impl Timestamp {
     /// The beginning of 1970.
     pub const EPOCH: Self = Self(OffsetDateTime::UNIX_EPOCH);
 
-    /// What the clock says.
+    /// The current time.
     #[must_use]
     pub fn now() -> Self {
         Self::of(SystemTime::now()).unwrap_or(Self::EPOCH)
     }
 
-    /// The second of a moment; `None` outside the years from 1970 to 9999.
+    /// Converts a time of the system's clock; `None` outside the years 1970 to 9999.
     #[must_use]
     pub fn of(time: SystemTime) -> Option<Self> {
         let seconds = time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
         Self::from_unix(seconds.try_into().ok()?)
     }
 
-    /// Seconds since 1970; `None` outside the years from 1970 to 9999.
+    /// Converts seconds since 1970; `None` outside the years 1970 to 9999.
     #[must_use]
     pub fn from_unix(seconds: i64) -> Option<Self> {
         let time = OffsetDateTime::from_unix_timestamp(seconds).ok()?;
@@ -50,7 +50,7 @@ impl Timestamp {
         self.0.unix_timestamp()
     }
 
-    /// `YYYY-MM-DD`.
+    /// The date, as `YYYY-MM-DD`.
     #[must_use]
     pub fn day(self) -> String {
         self.0.format(DAY).unwrap_or_default()
@@ -63,7 +63,7 @@ impl Timestamp {
     }
 }
 
-/// Fractions of a second are cut off.
+/// Fractions of a second are truncated.
 impl FromStr for Timestamp {
     type Err = InvalidTime;
 
@@ -86,15 +86,15 @@ impl From<Timestamp> for SystemTime {
     }
 }
 
-/// Reads a day of the calendar of the form `YYYY-MM-DD`.
+/// Parses a date of the form `YYYY-MM-DD`.
 #[must_use]
 pub fn date(text: &str) -> Option<Date> {
-    // The parser would take a sign, and more digits.
+    // The parser would accept a sign, and more digits.
     let has_form = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     Date::parse(text, DAY).ok().filter(|_| has_form)
 }
 
-/// The day of a moment, in UTC.
+/// The date of a time, in UTC.
 #[must_use]
 pub fn today(now: SystemTime) -> Date {
     UtcDateTime::from(now).date()

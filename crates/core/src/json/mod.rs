@@ -1,12 +1,11 @@
-//! JSON as this program writes it, two spaces of indentation, ASCII only, a line end at the end; and foreign JSON, read in
-//! parts.
+//! Writes JSON with two spaces of indentation, ASCII only, and a final line end; parses untrusted JSON in parts.
 //!
 //! * [`to_string`] writes
-//! * [`List`], [`Object`]: foreign documents whose parts stay text; [`object()`], [`text`], [`flag`] read one part
-//! * [`whole`]: a foreign document as a whole, if it has not too many values
-//! * [`members`]: the members of an object by their names, of equal ones the last
+//! * [`List`], [`Object`]: untrusted documents whose parts stay text; [`object()`], [`text`], [`flag`] parse one part
+//! * [`whole`]: parses an untrusted document as a whole, within a limit on the number of values
+//! * [`members`]: the members of an object by name; the last of equal keys counts
 //!
-//! Published indexes have had this form from the start, and clients compare them byte by byte. In reports it also keeps
+//! Published indexes have always had this format, and clients compare them byte by byte. In reports, it also keeps
 //! bidirectional and other hidden characters off the terminal.
 
 mod parts;
@@ -19,10 +18,10 @@ use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 
-/// Serialises a value.
+/// Serializes a value.
 ///
 /// # Panics
-/// When the value's `Serialize` fails, which those of this program do not.
+/// Panics if the value's `Serialize` fails, which never happens for the types of this program.
 #[must_use]
 pub fn to_string<T: Serialize>(value: &T) -> String {
     let mut bytes = Vec::with_capacity(4096);
@@ -33,16 +32,16 @@ pub fn to_string<T: Serialize>(value: &T) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Serialises a value to one line, without a line end.
+/// Serializes a value to one line, without a line end.
 #[must_use]
 pub fn to_line(value: &serde_json::Value) -> String {
     let mut bytes = Vec::with_capacity(256);
-    // Neither values nor memory can fail.
+    // Neither these values nor writing to memory can fail.
     let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, Ascii(CompactFormatter)));
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// The output of another formatter, with every character outside ASCII escaped.
+/// Wraps another formatter, and escapes every character outside ASCII.
 struct Ascii<F>(F);
 
 impl<F: Formatter> Formatter for Ascii<F> {

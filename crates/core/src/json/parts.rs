@@ -1,5 +1,5 @@
-//! Reads foreign JSON in parts. A [`serde_json::Value`] of a whole document takes up to fifty times the memory of its text;
-//! here each part stays text until it is asked for, and there is a limit to how many parts there are.
+//! Parses untrusted JSON in parts. A [`serde_json::Value`] of a whole document takes up to fifty times the memory of
+//! its text. Here, each part stays text until it is used, and the number of parts is limited.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,52 +9,52 @@ use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visi
 use serde_json::Error;
 use serde_json::value::RawValue;
 
-/// The first `MOST` items of a list, each as text.
+/// The first `MOST` items of an array, each as text.
 #[derive(Debug, Default)]
 pub struct List<'a, const MOST: usize> {
-    /// The items, in their order.
+    /// The items, in order.
     pub items: Vec<&'a RawValue>,
     /// Whether there are more.
     pub is_longer: bool,
 }
 
-/// The first `MOST` members of an object, each value as text. A key may occur several times.
+/// The first `MOST` members of an object, each value as text. Keys may be repeated.
 #[derive(Debug, Default)]
 pub struct Object<'a, const MOST: usize> {
-    /// The members, in their order.
+    /// The members, in order.
     pub members: Vec<(Cow<'a, str>, &'a RawValue)>,
     /// Whether there are more.
     pub is_longer: bool,
 }
 
-/// How many values a document may have that is read as a whole: each takes about a hundred bytes.
+/// Maximum number of values in a document that is parsed as a whole. Each takes about a hundred bytes.
 const VALUES: usize = 2_000_000;
 
-/// Reads a document as a whole, with at most two million values: as a [`serde_json::Value`], or as a type whose lists and maps
-/// have no limit of their own.
+/// Parses a whole document with at most two million values, as a [`serde_json::Value`] or as a type whose lists and
+/// maps are not limited otherwise.
 ///
 /// # Errors
-/// When it is not JSON, or not of this type, or has more values.
+/// Returns an error if the text is not JSON, does not match the type, or has more values.
 pub fn whole<'a, T: Deserialize<'a>>(text: &'a [u8]) -> serde_json::Result<T> {
     check_count(text)?;
     serde_json::from_slice(text)
 }
 
-/// Whether a document may be read as a whole.
+/// Checks that a document may be parsed as a whole.
 ///
 /// # Errors
-/// When it has more than two million values.
+/// Returns an error if it has more than two million values.
 pub fn check_count(text: &[u8]) -> serde_json::Result<()> {
     check_share(text, 1)
 }
 
-/// The least that each of several documents may have.
+/// Minimum share of one of several documents.
 const SHARE: usize = 20_000;
 
-/// The same for one of `shares` documents that are read together.
+/// Like [`check_count`], for one of `shares` documents that are kept in memory together.
 ///
 /// # Errors
-/// When it has more values than its share of two million.
+/// Returns an error if the document has more values than its share of two million, which is at least 20,000.
 pub fn check_share(text: &[u8], shares: usize) -> serde_json::Result<()> {
     let most = (VALUES / shares.max(1)).max(SHARE);
     if values(text) > most {
@@ -63,11 +63,11 @@ pub fn check_share(text: &[u8], shares: usize) -> serde_json::Result<()> {
     Ok(())
 }
 
-/// The members of an object that have these names, as text; all others are passed over. Of equal keys the last one counts, as
-/// for the JSON parsers of npm, Node.js and Python; a derived `Deserialize` refuses such an object.
+/// The members of an object with these names, as text; others are skipped. The last of several equal keys counts, as in
+/// the JSON parsers of npm, Node.js and Python; a derived `Deserialize` would reject the object.
 ///
 /// # Errors
-/// When it is not JSON, or not an object.
+/// Returns an error if the text is not a JSON object.
 pub fn members<'a, const COUNT: usize>(
     text: &'a [u8],
     names: [&'static str; COUNT],
@@ -97,7 +97,7 @@ pub fn members<'a, const COUNT: usize>(
     Ok(found)
 }
 
-/// The same of a part; `None` for each when the part is not there or is anything else.
+/// Like [`members`], for a part. Each member is `None` if the part is missing or is not an object.
 #[must_use]
 pub fn members_of<'a, const COUNT: usize>(
     part: Option<&'a RawValue>,
@@ -106,7 +106,7 @@ pub fn members_of<'a, const COUNT: usize>(
     part.and_then(|part| members(part.get().as_bytes(), names).ok()).unwrap_or([None; COUNT])
 }
 
-/// How many values a text has, at most: keys, items and objects, by the signs before them.
+/// An upper bound for the number of values in a text: counts the characters that precede keys, items and objects.
 fn values(text: &[u8]) -> usize {
     let (mut count, mut is_in_text, mut is_escaped) = (1, false, false);
     for &byte in text {
@@ -121,7 +121,7 @@ fn values(text: &[u8]) -> usize {
     count
 }
 
-/// A key, borrowed where it has no escapes in it.
+/// A key, borrowed unless it contains escapes.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -177,22 +177,22 @@ impl<'de: 'a, 'a, const MOST: usize> Deserialize<'de> for Object<'a, MOST> {
     }
 }
 
-/// A part as a type that is read from an object; `None` when the part is not there or is anything else.
+/// Parses a part as a type that is read from an object; `None` if the part is missing or has another type.
 #[must_use]
 pub fn object<'a, T: Deserialize<'a>>(part: Option<&'a RawValue>) -> Option<T> {
-    // A derived `Deserialize` takes a list for an object.
+    // A derived `Deserialize` also accepts an array.
     let text = part?.get();
     if text.starts_with('{') { serde_json::from_str(text).ok() } else { None }
 }
 
-/// A part as text; `None` when the part is not there or is anything else.
+/// A part as a string; `None` if the part is missing or has another type.
 #[must_use]
 pub fn text(part: Option<&RawValue>) -> Option<Cow<'_, str>> {
     let Key(text) = serde_json::from_str(part?.get()).ok()?;
     Some(text)
 }
 
-/// A part as a truth value; `None` when the part is not there or is anything else.
+/// A part as a boolean; `None` if the part is missing or has another type.
 #[must_use]
 pub fn flag(part: Option<&RawValue>) -> Option<bool> {
     serde_json::from_str(part?.get()).ok()

@@ -9,29 +9,29 @@ use super::{escape_segment, extension};
 
 /// One agent.
 ///
-/// Read leniently: a member that is absent or has the wrong type is empty here, so that every check can still look at
-/// everything else. Whether the document obeys the schema is a check of its own.
+/// Parsed leniently: a member that is missing or has the wrong type is empty here, so that every check can examine the
+/// other members. A separate check validates the document against the schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agent {
-    /// Unique identifier, also the name of the folder.
+    /// Unique id, also the name of the folder.
     pub id: String,
     /// Display name.
     pub name: String,
     /// Version of the stable channel.
     pub version: String,
-    /// What the agent is, in a sentence.
+    /// A description in one sentence.
     pub description: String,
-    /// Address of the source code.
+    /// URL of the source code.
     pub repository: Option<String>,
-    /// Address of the home page.
+    /// URL of the home page.
     pub website: Option<String>,
-    /// Persons and organisations.
+    /// People and organizations.
     pub authors: Vec<String>,
     /// SPDX expression, or `proprietary`.
     pub license: Option<String>,
-    /// Address of the licence's text.
+    /// URL of the license text.
     pub license_url: Option<String>,
-    /// Path or address of the icon.
+    /// Path or URL of the icon.
     pub icon: Option<String>,
     /// How to obtain and start the agent.
     pub distribution: Distribution,
@@ -51,7 +51,7 @@ pub struct Preview {
 /// How to obtain and start one version of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// One archive a platform, in the order of the manifest.
+    /// One archive per platform, in the order of the manifest.
     pub binary: Vec<BinaryTarget>,
     /// A package that `npx` starts.
     pub npx: Option<Package>,
@@ -62,9 +62,9 @@ pub struct Distribution {
 /// The archive of one platform.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BinaryTarget {
-    /// The platform as the manifest writes it; see [`Platform`] for the known ones.
+    /// The platform as written in the manifest; [`Platform`] has the known ones.
     pub platform: String,
-    /// Address of the archive.
+    /// URL of the archive.
     pub archive: String,
     /// Program to start, relative to the unpacked archive.
     pub cmd: String,
@@ -81,9 +81,9 @@ pub struct BinaryTarget {
 pub struct Package {
     /// Name and version of the package.
     pub package: String,
-    /// The command of the package that is started, for packages with several; an [extension].
+    /// The command of the package to start, for packages with several; an [extension].
     pub command: Option<String>,
-    /// The last day, `YYYY-MM-DD`, whose releases uv takes dependencies from; an [extension].
+    /// The last day, `YYYY-MM-DD`, whose releases uv uses for dependencies; an [extension].
     pub exclude_newer: Option<String>,
     /// Arguments of the program.
     pub args: Vec<String>,
@@ -101,7 +101,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// The word in reports and in the configuration.
+    /// The name used in reports and in the configuration.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -121,7 +121,7 @@ pub enum PackageKind {
 }
 
 impl PackageKind {
-    /// The key in the manifest, which is also the runner's name.
+    /// The key in the manifest, which is also the name of the runner.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -131,10 +131,10 @@ impl PackageKind {
     }
 }
 
-/// One channel of an agent: a version and the way to get it.
+/// One channel of an agent: a version and its distributions.
 #[derive(Debug, Clone, Copy)]
 pub struct Release<'a> {
-    /// Which channel.
+    /// The channel.
     pub channel: Channel,
     /// Its version.
     pub version: &'a str,
@@ -143,7 +143,7 @@ pub struct Release<'a> {
 }
 
 impl Release<'_> {
-    /// JSON pointer of the object that holds this channel's `version` and `distribution`.
+    /// JSON pointer of the object that contains this channel's `version` and `distribution`.
     #[must_use]
     pub fn pointer(&self) -> &'static str {
         match self.channel {
@@ -166,7 +166,7 @@ impl Release<'_> {
 }
 
 impl Distribution {
-    /// The packages that are declared, with their runners.
+    /// The declared packages, with their runners.
     pub fn packages(&self) -> impl Iterator<Item = (PackageKind, &Package)> {
         let npx = self.npx.iter().map(|package| (PackageKind::Npx, package));
         npx.chain(self.uvx.iter().map(|package| (PackageKind::Uvx, package)))
@@ -200,7 +200,7 @@ impl Distribution {
 }
 
 impl Agent {
-    /// Reads what there is of an agent in a JSON value.
+    /// Reads an agent from a JSON value, as far as its members are valid.
     #[must_use]
     pub fn from_json(value: &Value) -> Self {
         let Some(agent) = value.as_object() else { return Self::default() };
@@ -249,7 +249,7 @@ fn pairs(object: &Map<String, Value>, key: &str) -> Vec<(String, String)> {
     members.into_iter().flatten().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
 }
 
-/// A platform that a binary can be built for.
+/// A platform that binaries can be built for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Platform {
@@ -262,7 +262,7 @@ pub enum Platform {
 }
 
 impl Platform {
-    /// All platforms, in the order of their names.
+    /// All platforms, sorted by name.
     pub const ALL: [Self; 6] = [
         Self::DarwinAarch64,
         Self::DarwinX8664,
@@ -272,7 +272,7 @@ impl Platform {
         Self::WindowsX8664,
     ];
 
-    /// The name in manifests, `OS-ARCH`.
+    /// The name in manifests: `OS-ARCH`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -285,7 +285,7 @@ impl Platform {
         }
     }
 
-    /// The platform that this program was built for; `None` for one that manifests have no name for.
+    /// The platform that this program was built for; `None` if manifests have no name for it.
     #[must_use]
     pub fn host() -> Option<Self> {
         let os = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
@@ -309,7 +309,7 @@ impl fmt::Display for Platform {
     }
 }
 
-/// The text names no known platform.
+/// The text is not a known platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a platform; known are darwin, linux and windows, each with aarch64 and x86_64")]
 pub struct UnknownPlatform;

@@ -1,4 +1,4 @@
-//! From text to JSON value, strictly, keeping what JSON libraries usually throw away.
+//! Parses JSON strictly, and keeps details that JSON libraries usually discard.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde_json::{Map, Number, Value};
 use super::{Agent, Places};
 use crate::source::Span;
 
-/// One `agent.json`: its text, its value, its typed model, and the places of its values in the text.
+/// One `agent.json`: its text, its JSON value, its typed model, and the positions of its values in the text.
 #[derive(Debug)]
 pub struct Manifest {
     text: String,
@@ -21,28 +21,28 @@ pub struct Manifest {
     places: OnceLock<Places>,
 }
 
-/// Why a text is no JSON document.
+/// Why a text is not a JSON document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SyntaxError {
-    /// The text that was to be parsed.
+    /// The text that failed to parse.
     pub text: String,
     /// What is wrong.
     pub message: String,
-    /// What helps, where that is known.
+    /// How to fix it, if known.
     pub help: Option<&'static str>,
-    /// The place, in bytes of the text.
+    /// The position, in bytes of the text.
     pub range: Range<usize>,
 }
 
 impl Manifest {
     /// Parses a manifest.
     ///
-    /// Any JSON document is taken, whatever its members are: the model is lenient, judging is the task of the checks.
+    /// Accepts any JSON document, whatever its members: the model is lenient, and checks report what is wrong.
     ///
     /// # Errors
-    /// [`SyntaxError`] when the text is not JSON by RFC 8259, nests deeper than 127 levels, or holds a lone surrogate
-    /// or a number that no program can represent.
+    /// Returns [`SyntaxError`] if the text is not JSON by RFC 8259, is nested deeper than 127 levels, or contains a
+    /// lone surrogate or a number that cannot be represented.
     pub fn parse(text: String) -> Result<Self, SyntaxError> {
         let duplicate = Cell::new(false);
         let mut deserializer = serde_json::Deserializer::from_str(&text);
@@ -55,13 +55,13 @@ impl Manifest {
         Ok(Self { value, agent, has_duplicate_keys: duplicate.get(), places: OnceLock::new(), text })
     }
 
-    /// The text as it is in the file.
+    /// The text of the file.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The JSON value; of a repeated key it holds the last value.
+    /// The JSON value. For a repeated key, it contains the last value.
     #[must_use]
     pub fn value(&self) -> &Value {
         &self.value
@@ -73,13 +73,13 @@ impl Manifest {
         &self.agent
     }
 
-    /// Whether an object of the document has the same key twice.
+    /// Whether any object of the document has a repeated key.
     #[must_use]
     pub fn has_duplicate_keys(&self) -> bool {
         self.has_duplicate_keys
     }
 
-    /// Where the values stand in the text. Worked out on first use: most manifests have nothing to be pointed at.
+    /// The positions of the values in the text. Computed on first use, because most manifests need none.
     pub fn places(&self) -> &Places {
         self.places.get_or_init(|| Places::of(&self.text))
     }
@@ -91,7 +91,7 @@ impl Manifest {
     }
 }
 
-/// Builds a [`Value`] and notes repeated keys, which `serde_json` would drop in silence.
+/// Builds a [`Value`] and records repeated keys, which `serde_json` would silently drop.
 #[derive(Clone, Copy)]
 struct Strict<'a> {
     duplicate: &'a Cell<bool>,
@@ -162,8 +162,8 @@ impl<'de> Visitor<'de> for Strict<'_> {
 
 fn describe(text: String, error: &serde_json::Error) -> SyntaxError {
     let line_start = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
-    // serde_json counts the column in bytes, and points at the byte it stumbled over, or before the end of the line.
-    // A line break inside a string is reported as column 0 of the next line, and belongs to the line that it ends.
+    // serde_json counts columns in bytes, and reports the offending byte or the end of the line. It reports a line
+    // break inside a string as column 0 of the next line, although the break belongs to the previous one.
     let offset = if error.column() == 0 { line_start.saturating_sub(1) } else { line_start + error.column() - 1 };
     let mut start = text.floor_char_boundary(offset.min(text.len()));
     let mut message = error.to_string();
@@ -191,7 +191,7 @@ fn describe(text: String, error: &serde_json::Error) -> SyntaxError {
     SyntaxError { text, message, help, range: start..start }
 }
 
-/// What helps where the parser stopped before `rest`.
+/// How to fix an error at which the parser stopped before `rest`.
 fn remedy(rest: &str, message: &str) -> Option<&'static str> {
     match message {
         _ if rest.starts_with('\'') => Some("use double quotes: JSON has no other quotes"),

@@ -1,4 +1,4 @@
-//! Changes to a manifest that keep its author's layout.
+//! Edits of a manifest that preserve its layout.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use super::{Manifest, escape_segment};
 use crate::source::Edit;
 
 impl Manifest {
-    /// Puts a member with a text as its value behind the member at a JSON pointer, in the same layout: the white space
-    /// before the new key and around its colon is that of the other one.
+    /// Inserts a member with a string value after the member at a JSON pointer. The white space before the key and
+    /// around the colon is copied from that member.
     ///
-    /// `None` when there is no such member.
+    /// Returns `None` if there is no such member.
     #[must_use]
     fn insert_behind(&self, pointer: &str, key: &str, value: &str) -> Option<Edit> {
         let text = self.text();
@@ -22,18 +22,19 @@ impl Manifest {
         Some(Edit { range: old_value.end..old_value.end, text })
     }
 
-    /// Puts a member with a text as its value behind the last member of the object at a JSON pointer.
+    /// Inserts a member with a string value after the last member of the object at a JSON pointer.
     ///
-    /// `None` when there is no such object, or when it is empty.
+    /// Returns `None` if there is no such object, or if it is empty.
     #[must_use]
     pub fn insert_into(&self, object: &str, key: &str, value: &str) -> Option<Edit> {
         let last = self.value().pointer(object)?.as_object()?.keys().next_back()?;
         self.insert_behind(&format!("{object}/{}", escape_segment(last)), key, value)
     }
 
-    /// Replaces the text at a JSON pointer. What both texts begin and end with stays as it is written, escapes too.
+    /// Replaces the string at a JSON pointer. The common beginning and end of both strings stay as they are written,
+    /// including escapes.
     ///
-    /// `None` when there is no text there.
+    /// Returns `None` if there is no string.
     #[must_use]
     pub fn replace_text(&self, pointer: &str, new: &str) -> Option<Edit> {
         let place = self.places().value(pointer)?;
@@ -55,9 +56,9 @@ impl Manifest {
         Some(Edit { range, text })
     }
 
-    /// Takes out the member at a JSON pointer, with the comma and the white space that would be left over.
+    /// Removes the member at a JSON pointer, with its comma and white space.
     ///
-    /// `None` when there is no such member.
+    /// Returns `None` if there is no such member.
     #[must_use]
     pub fn remove(&self, pointer: &str) -> Option<Edit> {
         let text = self.text();
@@ -67,7 +68,8 @@ impl Manifest {
         let behind = &text[value.end..];
         let comma = behind.trim_start_matches(blank).strip_prefix(',');
         let range = match (before.ends_with(','), comma) {
-            // The white space before a member is its own, and that before the end of the object is the object's.
+            // White space before a member belongs to the member; white space before the closing brace belongs to the
+            // object.
             (true, _) => before.len() - 1..value.end,
             (false, Some(rest)) => key.start..text.len() - rest.trim_start_matches(blank).len(),
             (false, None) => key.start..value.end,
@@ -76,14 +78,14 @@ impl Manifest {
     }
 }
 
-/// The letters of a JSON text, and where each is written; `None` for another value.
+/// The characters of a JSON string, each with its position in the text; `None` for other values.
 fn letters(raw: &str, offset: usize) -> Option<Vec<(char, Range<usize>)>> {
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
     let mut letters = Vec::new();
     let mut at = 0;
     while let Some(first) = inner[at..].chars().next() {
         let length = match (first, inner.as_bytes().get(at + 1)) {
-            // A pair of surrogates is one letter.
+            // A surrogate pair is one character.
             ('\\', Some(b'u')) => match u16::from_str_radix(inner.get(at + 2..at + 6)?, 16).ok()? {
                 0xd800..=0xdbff => 12,
                 _ => 6,

@@ -1,6 +1,6 @@
-//! Names of environment variables: those that a manifest may set, and those that belong to others.
+//! Names of environment variables: which ones a manifest may set.
 
-/// Variables of the system, of shells and of the programs that load code.
+/// Variables of the system, of shells, and of programs that load code.
 const NAMES: &[&str] = &[
     "ALL_PROXY", "APPDATA", "BASHOPTS", "BASH_ENV", "BROWSER", "CDPATH", "CI", "CLASSPATH", "COMSPEC",
     "CURL_CA_BUNDLE", "CURL_HOME", "EDITOR", "ELECTRON_RUN_AS_NODE", "ENV", "FTP_PROXY", "GCONV_PATH",
@@ -13,8 +13,8 @@ const NAMES: &[&str] = &[
     "VISUAL", "WINDIR", "ZDOTDIR",
 ];
 
-/// Families of such variables: those of systems, of package managers, and of runtimes and libraries, which grow with each
-/// version (`LUA_INIT_5_4`).
+/// Prefixes of further such variables: of systems, package managers, runtimes and libraries. Prefixes also cover
+/// variables that new versions add, such as `LUA_INIT_5_4`.
 const PREFIXES: &[&str] = &[
     "ACP_REGISTRY_", "ACTIONS_", "BASH_FUNC_", "BUNDLE_", "BUN_", "CAML", "CARGO_", "CONDA_", "CORECLR_", "COREPACK_",
     "COR_", "DENO_", "DOCKER_", "DOTNET_", "DYLD_", "ELIXIR_", "ERL_", "GCONV_", "GDK_", "GEM_", "GIO_", "GIT_",
@@ -23,32 +23,30 @@ const PREFIXES: &[&str] = &[
     "RUNNER_", "RUSTC", "RUSTUP_", "SSH_", "SSL_CERT_", "TCL", "TS_NODE_", "UV_", "VK_", "XDG_", "YARN_",
 ];
 
-/// What variables end with that name code to be loaded, or options of the runtime that loads it, whatever program reads
-/// them.
+/// Suffixes of variables that name code to load, or options of the runtime that loads it, in any program.
 const SUFFIXES: &[&str] = &[
     "_AFLAGS", "_ASKPASS", "_ENGINES", "_ENV_OPTIONS", "_IM_MODULE", "_JAVA_OPTIONS", "_JAVA_OPTS", "_JVM_OPTIONS",
     "_LIBRARY_PATH", "_LOAD_PATH", "_MODULES", "_MODULE_PATH", "_NODE_OPTIONS", "_PLUGIN_DIR", "_PLUGIN_PATH",
     "_PRELOAD", "_VM_OPTIONS", "_ZFLAGS",
 ];
 
-/// What variables end with that name the address of a service.
+/// Suffixes of variables that contain the URL of a service.
 const SERVICES: &[&str] = &["_API_BASE", "_API_URL", "_BASE_URI", "_BASE_URL", "_ENDPOINT"];
 
-/// Families of variables with a person's accounts at services, which are the person's to set and nobody else's.
+/// Prefixes of variables with the user's accounts at services, which only the user may set.
 const ACCOUNTS: &[&str] = &["AWS_", "AZURE_", "GCLOUD_", "GITHUB_", "GOOGLE_"];
 
 const FOREIGN: &str = "belongs to the system or to another program";
 
-/// Why a manifest must not set a variable of this name, as the rest of a sentence that begins with the name; `None` when
-/// it may.
+/// Why a manifest must not set a variable with this name, worded to follow the name; `None` if it may.
 #[must_use]
 pub fn problem(name: &str) -> Option<&'static str> {
     let upper = name.trim().to_ascii_uppercase();
     if ACCOUNTS.iter().any(|prefix| upper.starts_with(prefix)) { Some(FOREIGN) } else { problem_for_person(name) }
 }
 
-/// Why nobody should be told to set a variable of this name, in the same words; `None` for an agent's own and for those
-/// with a person's accounts, which agents sign in with.
+/// Why users must not be asked to set a variable with this name, in the same words. `None` for an agent's own variables
+/// and for those with the user's accounts, which agents use to sign in.
 #[must_use]
 pub fn problem_for_person(name: &str) -> Option<&'static str> {
     let upper = name.trim().to_ascii_uppercase();
@@ -64,14 +62,14 @@ pub fn problem_for_person(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a variable of this name mostly holds the address of a service, to which prompts and keys are sent.
+/// Whether a variable with this name usually contains the URL of a service, to which prompts and keys are sent.
 #[must_use]
 pub fn is_service_address(name: &str) -> bool {
     let upper = name.trim().to_ascii_uppercase();
     SERVICES.iter().any(|suffix| upper.ends_with(suffix))
 }
 
-/// Whether every system and shell can set a variable of this name.
+/// Whether every system and shell can set a variable with this name.
 #[must_use]
 pub fn is_portable(name: &str) -> bool {
     !name.is_empty()

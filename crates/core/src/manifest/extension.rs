@@ -1,16 +1,17 @@
-//! Members of a package that go beyond the public form of a manifest. Clients that know only that form do not read them, so
-//! that a view publishes them only when its configuration says so.
+//! Members of a package beyond the public format of manifests. Clients that support only that format ignore them, so a
+//! view publishes them only if its configuration says so.
 
 use crate::timestamp::date;
 
-/// Names the command of a package that is started; without it, the package runner chooses.
+/// The command of the package to start. Without it, the package runner chooses.
 pub const COMMAND: &str = "command";
 
-/// Names the last day whose releases uv may take: what a package needs is installed as it was then. A pin whose
-/// dependencies have moved on works again with it.
+/// The last day whose releases uv may use: dependencies are installed as of that day. It repairs a pin whose
+/// dependencies have changed incompatibly since.
 pub const EXCLUDE_NEWER: &str = "exclude_newer";
 
-/// Whether a text can be the command of a package: no option, no path, nothing that a shell or a runner reads otherwise.
+/// Whether a text can be the command of a package: not an option or a path, and nothing that a shell or runner
+/// interprets.
 #[must_use]
 pub fn is_command(text: &str) -> bool {
     text.len() <= 214
@@ -18,8 +19,8 @@ pub fn is_command(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
 }
 
-/// The last second of a day, `YYYY-MM-DD`, as uv reads it: a day alone would end at another time in each time zone. `None`
-/// for a text that is not a day of the calendar.
+/// The last second of a day, `YYYY-MM-DD`, in the format of uv, since a day alone would end at another time in each
+/// time zone. `None` if the text is not a valid date.
 #[must_use]
 pub fn end_of_day(day: &str) -> Option<String> {
     date(day).map(|_| format!("{day}T23:59:59Z"))

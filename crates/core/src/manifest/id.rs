@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::quote;
 
-/// A valid id of an agent, as the schema defines it: it becomes a part of paths, addresses and file names.
+/// A valid id of an agent, as the schema defines it. Ids become parts of paths, URLs and file names.
 ///
-/// Lower-case letters, digits and hyphens, with a letter first.
+/// Consists of lower-case letters, digits and hyphens, and begins with a letter.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct AgentId(String);
@@ -22,7 +22,7 @@ pub struct AgentId(String);
 pub struct InvalidId(pub String);
 
 impl AgentId {
-    /// The longest id, in bytes: systems bound the names of files.
+    /// Maximum length of an id in bytes, because systems limit the length of file names.
     pub const LIMIT: usize = 100;
 
     /// Whether a text is a valid id.

@@ -1,13 +1,13 @@
-//! LOAD: the text of one `agent.json` as a typed value that knows where everything is.
+//! LOAD: parses one `agent.json` into a typed value that knows the positions of its members.
 //!
-//! * [`Manifest`]: text, JSON value, typed model and places of one file
+//! * [`Manifest`]: text, JSON value, typed model and positions of one file
 //! * [`Agent`] and its parts: the typed model
-//! * [`AgentId`]: which texts can be ids of agents
+//! * [`AgentId`]: valid ids of agents
 //! * [`Version`]: version numbers as registries use them
 //! * [`NpmSpec`], [`PypiSpec`]: package specifications
 //! * [`env_name`]: which environment variables a manifest may set
-//! * [`extension`]: members of packages beyond the public form
-//! * [`archive`]: what an archive URL says of its version and its format
+//! * [`extension`]: members of packages beyond the public format
+//! * [`archive`]: the version and the format in an archive's URL
 //!
 //! ```
 //! use acp_registry_core::manifest::Manifest;

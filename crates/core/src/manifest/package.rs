@@ -1,7 +1,7 @@
-//! Package specifications: what `npx` and `uvx` are told to fetch.
+//! Package specifications: what `npx` and `uvx` fetch.
 //!
-//! Package runners accept far more than a name and a version: options, addresses, paths, aliases. Only the plain form
-//! is safe to hand to a runner, so anything else is an error here.
+//! Package runners accept much more than a name and a version: options, URLs, paths, aliases. Only the plain form is
+//! safe to pass to a runner, so everything else is an error.
 
 use std::str::FromStr;
 
@@ -10,50 +10,50 @@ use pep440_rs::Version as PypiVersion;
 /// Why a specification is not a plain name with an optional version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// It starts with `-`, or has white space in it, and could become an option of the runner.
+    /// It starts with `-` or contains white space, so a runner could parse it as an option.
     #[error("begins with `-` or has white space in it, and could be read as options of the package runner")]
     Option,
-    /// It names an address, a repository, a path or an alias instead of a package.
+    /// It names a URL, a repository, a path or an alias instead of a package.
     #[error("names a place to load code from, not a package")]
     Source,
-    /// The name breaks the package registry's rules.
+    /// The name violates the package registry's rules.
     #[error("is not a valid package name")]
     Name,
-    /// What follows the name is not a version, range or tag.
+    /// The text after the name is not a version, range or tag.
     #[error("has something other than a version behind the package name")]
     Version,
 }
 
-/// How exactly a specification chooses a version.
+/// How precisely a specification selects a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pin {
-    /// One version and no other.
+    /// Exactly one version.
     Exact(String),
-    /// A distribution tag, such as `latest`, that moves from version to version.
+    /// A distribution tag, such as `latest`, which can move to another version.
     Tag(String),
     /// A range, or a wildcard.
     Range(String),
-    /// Nothing: the newest version.
+    /// No version: the newest one is used.
     None,
 }
 
-/// A package of the npm registry: `name`, `@scope/name`, and `@version` behind it.
+/// A package of the npm registry: `name` or `@scope/name`, optionally followed by `@version`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NpmSpec {
-    /// Name with scope.
+    /// The name, including the scope.
     pub name: String,
-    /// Which versions are meant.
+    /// The selected versions.
     pub pin: Pin,
 }
 
-/// A package of the Python package index: `name`, `name[extra]`, and `==version` or `@version` behind it.
+/// A package of the Python package index: `name` or `name[extra]`, optionally followed by `==version` or `@version`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PypiSpec {
-    /// Name as written, without extras.
+    /// The name as written, without extras.
     pub name: String,
-    /// Extras, without brackets.
+    /// The extras, without brackets.
     pub extras: Vec<String>,
-    /// Which versions are meant.
+    /// The selected versions.
     pub pin: Pin,
 }
 
@@ -160,10 +160,10 @@ fn pypi_pin(rest: &str) -> Result<Pin, SpecError> {
     }
 }
 
-/// Whether a version pinned for the Python package index is the version that a manifest states.
+/// Whether a version pinned for the Python package index equals the version in a manifest.
 ///
-/// By PEP 440 `1.0` is `1.0.0` and `1.0.0-preview.1` is `1.0.0rc1`; a post-release and a local version are builds of the
-/// version they extend, which a manifest has no words for.
+/// By PEP 440, `1.0` equals `1.0.0`, and `1.0.0-preview.1` equals `1.0.0rc1`. Post-releases and local versions count as
+/// builds of the version that they extend, because manifests cannot express them.
 #[must_use]
 pub fn pypi_version_matches(pinned: &str, stated: &str) -> bool {
     let (Ok(pinned), Ok(stated)) = (PypiVersion::from_str(pinned), PypiVersion::from_str(stated)) else {

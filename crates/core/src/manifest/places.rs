@@ -1,4 +1,4 @@
-//! Where each value of a JSON document is in its text.
+//! Positions of the values of a JSON document in its text.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -7,9 +7,9 @@ use jsonc_parser::ast::{ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-/// The places of all keys and values of one document, in bytes.
+/// The positions of all keys and values of one document, in bytes.
 ///
-/// A tree rather than a table of pointers: a hostile document could make such a table quadratically large.
+/// A tree instead of a table of pointers, because a malicious document could make such a table grow quadratically.
 #[derive(Debug, Default)]
 pub struct Places {
     root: Option<Node>,
@@ -30,7 +30,7 @@ enum Kind {
 }
 
 impl Places {
-    /// Finds the places in a text that `serde_json` has already accepted; of any other text nothing is found.
+    /// Finds the positions in a text that `serde_json` has already accepted. Any other text yields none.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let options = ParseOptions {
@@ -49,20 +49,19 @@ impl Places {
         Self { root: ast.ok().and_then(|ast| ast.value).map(|value| node(None, &value)) }
     }
 
-    /// The place of the value at a JSON pointer; of a repeated key, the last one, as JSON readers take it.
+    /// The position of the value at a JSON pointer. For a repeated key, that of the last value, which JSON parsers use.
     #[must_use]
     pub fn value(&self, pointer: &str) -> Option<Range<usize>> {
         self.find(pointer).map(|node| node.value.clone())
     }
 
-    /// The place of the key (with its quotes) of the member at a JSON pointer.
+    /// The position of the key, including its quotes, of the member at a JSON pointer.
     #[must_use]
     pub fn key(&self, pointer: &str) -> Option<Range<usize>> {
         self.find(pointer)?.key.as_ref().map(|(_, range)| range.clone())
     }
 
-    /// The first keys, at most `limit`, that their object already has: JSON pointer of the member and place of the
-    /// repeated key.
+    /// The first repeated keys, at most `limit`: the JSON pointer of each member and the position of its repeated key.
     #[must_use]
     pub fn repeated_keys(&self, limit: usize) -> Vec<(String, Range<usize>)> {
         let mut found = Vec::new();

@@ -1,19 +1,19 @@
-//! Platforms by other names than those of manifests: of archives, and of people who are used to another tool.
+//! Other names of platforms, as used in archive names and by other tools.
 
 use super::Platform;
 
-/// What operating systems are called.
+/// Names of operating systems.
 const OS: [(&str, &[&str]); 3] = [
     ("darwin", &["darwin", "macos", "mac", "osx", "apple"]),
     ("linux", &["linux"]),
     ("windows", &["windows", "win", "win32", "win64"]),
 ];
 
-/// What architectures are called.
+/// Names of architectures.
 const ARCHITECTURE: [(&str, &[&str]); 2] =
     [("aarch64", &["aarch64", "arm64"]), ("x86_64", &["x86_64", "x64", "amd64", "x86-64", "win64"])];
 
-/// The platform that a name tells, in the words of any tool, if it tells exactly one.
+/// The platform that a name contains, in the terms of any tool; `None` unless it is exactly one.
 #[must_use]
 pub fn platform_of(name: &str) -> Option<Platform> {
     let name = name.to_ascii_lowercase();

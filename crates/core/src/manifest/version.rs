@@ -5,9 +5,9 @@ use std::fmt;
 
 /// A version of an agent: numeric parts, an optional prerelease, and optional build metadata.
 ///
-/// Looser than Semantic Versioning, because real manifests are: a part may have leading zeros (`2026.07.01`) and there
-/// may be more than three parts. Ordered as Semantic Versioning says, by number; missing parts count as 0, and build
-/// metadata and leading zeros do not matter.
+/// Less strict than Semantic Versioning, because versions of real agents are: parts may have leading zeros
+/// (`2026.07.01`), and there may be more than three. The order follows Semantic Versioning. Missing parts count as 0;
+/// leading zeros and build metadata are ignored.
 #[derive(Debug, Clone)]
 pub struct Version {
     text: String,
@@ -15,7 +15,7 @@ pub struct Version {
     prerelease: Vec<Identifier>,
 }
 
-/// One part of a prerelease. Numbers come before words.
+/// One part of a prerelease. Numbers are ordered before words.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Identifier {
     Number(u64),
@@ -23,15 +23,15 @@ enum Identifier {
 }
 
 impl Version {
-    /// Parses a version with at least three parts, as a manifest must state it.
+    /// Parses a version with at least three parts, as manifests require.
     ///
-    /// `None` for anything else, also for a part above 2⁶⁴ − 1.
+    /// Returns `None` for anything else, including parts above 2⁶⁴ − 1.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::parse_loose(text).filter(|version| version.parts.len() >= 3)
     }
 
-    /// Its text with the three parts that a manifest wants: `1.10` is `1.10.0`.
+    /// The version with at least three parts, as manifests require: `1.10` becomes `1.10.0`.
     #[must_use]
     pub fn in_full(&self) -> String {
         let text = self.as_str();
@@ -40,7 +40,7 @@ impl Version {
         format!("{}{zeros}{}", &text[..end], &text[end..])
     }
 
-    /// Parses a version with one part or more, as tags and file names state it.
+    /// Parses a version with at least one part, as in tags and file names.
     #[must_use]
     pub fn parse_loose(text: &str) -> Option<Self> {
         let (rest, build) = text.split_once('+').map_or((text, None), |(rest, build)| (rest, Some(build)));
@@ -60,7 +60,7 @@ impl Version {
         Some(Self { text: text.to_owned(), parts, prerelease })
     }
 
-    /// The version as it was written.
+    /// The version as written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
@@ -78,7 +78,7 @@ impl Version {
         !self.prerelease.is_empty()
     }
 
-    /// Whether this is `X.Y.Z-preview.N`, the one form of prerelease that manifests know.
+    /// Whether this is `X.Y.Z-preview.N`, the only form of prerelease in manifests.
     #[must_use]
     pub fn is_numbered_preview(&self) -> bool {
         matches!(&self.prerelease[..], [Identifier::Word(word), Identifier::Number(_)] if word == "preview")

@@ -1,4 +1,4 @@
-//! From a directory to a [`Registry`].
+//! Loads a directory as a [`Registry`].
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,16 +9,16 @@ use super::{Quarantine, git_files};
 use crate::manifest::{Manifest, SyntaxError};
 use crate::sys::fs::{PathError, ReadError, read_bounded, resolve_below};
 
-/// Where the public registry is published, and the base address when nothing else is configured.
+/// URL of the public registry, which is the default base URL.
 pub const DEFAULT_BASE_URL: &str = "https://cdn.agentclientprotocol.com/registry/v1/latest";
 
-/// The largest manifest that is read, in bytes.
+/// Maximum size of a manifest, in bytes.
 pub const MANIFEST_LIMIT: u64 = 1 << 20;
 
-/// The largest icon that is read, in bytes.
+/// Maximum size of an icon, in bytes.
 pub const ICON_LIMIT: u64 = 1 << 20;
 
-/// Folders of a registry checkout that hold no agent, besides those whose names begin with a dot.
+/// Folders of a registry checkout that contain no agent, besides those whose names begin with a dot.
 const SKIPPED: &[&str] = &["__pycache__", "dist"];
 
 /// A registry directory, read into memory.
@@ -26,13 +26,13 @@ const SKIPPED: &[&str] = &["__pycache__", "dist"];
 pub struct Registry {
     /// The directory.
     pub root: PathBuf,
-    /// Its agents, ordered by folder name, byte by byte.
+    /// The agents, sorted by folder name in byte order.
     pub entries: Vec<Entry>,
-    /// Folders that hold no agent.
+    /// Folders that contain no agent.
     pub strays: Vec<Stray>,
     /// The quarantine list.
     pub quarantine: Loaded<Quarantine>,
-    /// Files and folders, relative to the directory, that make git take a folder for a repository.
+    /// Entries, relative to the directory, that make git treat a folder as a repository.
     pub git_files: Vec<String>,
 }
 
@@ -47,21 +47,21 @@ pub struct Entry {
     pub icon: Loaded<String>,
 }
 
-/// A file of a registry, or the reason why there is nothing to look at.
+/// A file of a registry, or the reason why it was not loaded.
 #[derive(Debug)]
 pub enum Loaded<T> {
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
-    /// It was not read.
+    /// The file could not be read.
     Unreadable(ReadError),
-    /// Its bytes are not UTF-8; the first wrong one is at this offset of the text, which holds replacement characters.
+    /// The file is not UTF-8.
     NotUtf8 {
-        /// The text with U+FFFD in place of what is not UTF-8.
+        /// The text, with U+FFFD in place of invalid bytes.
         text: String,
         /// Offset in `text` of the first replacement.
         offset: usize,
     },
-    /// It is not what it should be.
+    /// The file could not be parsed.
     Broken(SyntaxError),
     /// The file.
     Present(T),
@@ -87,12 +87,12 @@ impl<T> Loaded<T> {
     }
 }
 
-/// A folder that looks like an agent's and is not read as one.
+/// A folder that looks like an agent's but is not loaded as one.
 #[derive(Debug)]
 pub struct Stray {
     /// Name of the folder.
     pub name: String,
-    /// A file in it whose name is nearly `agent.json`.
+    /// A file in it whose name resembles `agent.json`.
     pub misnamed: Option<String>,
 }
 
@@ -114,7 +114,8 @@ impl Registry {
     /// Reads a registry directory: every `<id>/agent.json` with its icon, and `quarantine.json`.
     ///
     /// # Errors
-    /// Only when the directory itself cannot be listed. What is wrong with one entry stays with that entry.
+    /// Returns an error only if the directory itself cannot be listed. Errors of single entries are kept with the
+    /// entry.
     pub fn load(directory: &Path) -> Result<Self, LoadError> {
         let failed = |error| LoadError::Directory(PathError { path: directory.to_owned(), error });
         let root = directory.canonicalize().map_err(failed)?;
@@ -154,7 +155,7 @@ impl Registry {
             registry.git_files.extend(inside.into_iter().map(|name| format!("{folder}/{name}")));
             match item {
                 Found::Entry(entry) => registry.entries.push(entry),
-                // An agent may have such a name.
+                // An agent may have this name.
                 Found::Stray(stray) if git_files::is_name(&stray.name) => registry.git_files.push(stray.name),
                 Found::Stray(stray) => registry.strays.push(stray),
             }
@@ -164,7 +165,7 @@ impl Registry {
         Ok(registry)
     }
 
-    /// A registry with one agent, which need not be on the disk: for checks of an entry by itself.
+    /// A registry with one agent, which need not exist on disk, to check a single entry.
     #[must_use]
     pub fn of_one(root: &Path, entry: Entry) -> Self {
         Self {
@@ -176,7 +177,7 @@ impl Registry {
         }
     }
 
-    /// Whether a folder of this name is passed over when a registry is loaded.
+    /// Whether a folder with this name is skipped when a registry is loaded.
     #[must_use]
     pub fn passes_over(name: &str) -> bool {
         name.starts_with('.') || SKIPPED.contains(&name)
@@ -188,7 +189,7 @@ impl Registry {
         self.entries.iter().find(|entry| entry.id == id)
     }
 
-    /// The text of a file of the registry, by its path relative to the directory, as far as it was read.
+    /// The text of a file of the registry, by its path relative to the directory, if it was read.
     #[must_use]
     pub fn text(&self, file: &str) -> Option<&str> {
         fn text<'a, T>(loaded: &'a Loaded<T>, of: impl FnOnce(&'a T) -> &'a str) -> Option<&'a str> {

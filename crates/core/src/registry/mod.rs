@@ -1,6 +1,6 @@
 //! LOAD: a registry directory: its agents and its quarantine list.
 //!
-//! Loading never fails because of one entry: what cannot be read is kept with its reason, for the checks to report.
+//! Loading never fails because of one entry: unreadable entries are kept with the reason, which the checks report.
 
 mod git_files;
 mod load;

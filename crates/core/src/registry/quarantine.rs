@@ -11,18 +11,18 @@ use crate::timestamp::date;
 /// The quarantine list.
 #[derive(Debug)]
 pub struct Quarantine {
-    /// The document, for its places.
+    /// The document, for positions.
     pub document: Manifest,
-    /// The agents, by id. A member of any form keeps its agent from being started, also a wrong one.
+    /// The agents, by id. Any member prevents its agent from being started, even if it is malformed.
     pub holds: BTreeMap<String, Hold>,
 }
 
 /// Why an agent is in quarantine, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
-    /// The reason, as it was written.
+    /// The reason, as written.
     pub reason: String,
-    /// The last day, in UTC; `None` for no end.
+    /// The last day, in UTC; `None` if there is no end.
     pub until: Option<Date>,
 }
 
@@ -38,13 +38,13 @@ impl Hold {
     fn of(value: &Value) -> Self {
         let text = |name: &str| value.get(name).and_then(Value::as_str);
         let Some(reason) = value.as_str().or_else(|| text("reason")) else {
-            // What else in it is a mistake is not known.
+            // Without a reason, the entry is malformed, so its date is ignored too.
             return Self { reason: "no reason is given".to_owned(), until: None };
         };
         Self { reason: reason.to_owned(), until: text("until").and_then(date) }
     }
 
-    /// Whether the last day has passed, so that it is time to look at the agent again.
+    /// Whether the last day has passed, so that the agent should be reviewed.
     #[must_use]
     pub fn is_over(&self, today: Date) -> bool {
         self.until.is_some_and(|until| until < today)

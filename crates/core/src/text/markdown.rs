@@ -1,28 +1,28 @@
-//! Text from strangers as part of Markdown on GitHub.
+//! Untrusted text in Markdown on GitHub.
 //!
-//! Nothing in a code span has a meaning: no Markdown, no HTML, no mention, reference or automatic link. What is not
-//! plain prose therefore becomes one.
+//! In a code span, nothing is interpreted: no Markdown, HTML, mention, reference or automatic link. So everything
+//! except plain prose becomes a code span.
 
 use super::printable;
 
-/// An identifier, a path or a value as a code span; nothing for an empty text. What is hidden is shown as [`printable`]
-/// does.
+/// An identifier, a path or a value as a code span; nothing for an empty text. Hidden characters are escaped as by
+/// [`printable`].
 #[must_use]
 pub fn code_span(text: &str) -> String {
     let text = printable(text);
     if text.is_empty() {
         return String::new();
     }
-    // The fence is longer than any run of backticks inside.
+    // The fence is longer than any run of backticks in the text.
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest + 1);
-    // A space at both ends is not shown, and keeps backticks and spaces of the text from being taken away.
+    // Markdown removes one space at each end. Without it, backticks and spaces of the text would be lost.
     let edges = ['`', ' '];
     let pad = if text.starts_with(edges) || text.ends_with(edges) { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-/// A message: what it has between backticks stays a code span, and so does every word that could be more than a word.
+/// A message: quoted parts stay code spans, and so does every word that Markdown or GitHub might interpret.
 #[must_use]
 pub fn prose(text: &str) -> String {
     let text = printable(text);
@@ -34,14 +34,14 @@ pub fn prose(text: &str) -> String {
     parts.iter().enumerate().map(part).collect()
 }
 
-/// Markdown of [`code_span`] and [`prose`] as the cell of a table.
+/// Markdown from [`code_span`] and [`prose`] as a table cell.
 #[must_use]
 pub fn cell(markdown: &str) -> String {
     let mut out = String::with_capacity(markdown.len());
     let mut before = ' ';
     for c in markdown.chars() {
         match c {
-            // Of two backslashes, the second would not escape.
+            // After a backslash, another backslash would not escape the character.
             '|' if before == '\\' => out.push_str("\\u{7c}"),
             '|' => out.push_str("\\|"),
             c => out.push(c),
@@ -51,7 +51,7 @@ pub fn cell(markdown: &str) -> String {
     out
 }
 
-/// Words, of which those that are not plain become code spans, adjacent ones together.
+/// Formats words: those that are not plain become code spans, and adjacent ones share a span.
 fn words(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut odd: Vec<&str> = Vec::new();
@@ -79,11 +79,11 @@ fn words(text: &str) -> String {
     out
 }
 
-/// Whether a word has no meaning in Markdown, and GitHub makes no link of it.
+/// Whether a word has no meaning in Markdown and GitHub does not link it.
 fn is_plain(word: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || ".,;:'\"()?!-+/%=→…–’“”".contains(c);
     let inner = word.trim_end_matches(':');
-    // Emoji and addresses have a colon inside; commits are hexadecimal.
+    // Emoji and URLs contain a colon; commits are hexadecimal.
     let has_colon = inner.contains(':');
     let is_commit = inner.len() >= 7 && inner.bytes().all(|b| b.is_ascii_hexdigit());
     let lower = inner.to_ascii_lowercase();
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(cell(&code_span("a\\|b")), "`a\\\\u{7c}b`");
     }
 
-    /// What is outside code spans, read as GitHub does: a span ends at the next run of backticks of the same length.
+    /// The text outside code spans, as GitHub parses it: a span ends at the next run of backticks of the same length.
     fn outside(markdown: &str) -> String {
         let mut out = String::new();
         let mut rest = markdown;

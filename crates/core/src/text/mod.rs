@@ -1,4 +1,4 @@
-//! Text from strangers: what must not reach a terminal, a page or a reader's eye as it is.
+//! Untrusted text: escapes what must not be printed on a terminal or a page.
 
 mod markdown;
 mod secrets;
@@ -9,11 +9,12 @@ use std::fmt::Write as _;
 pub use self::markdown::{cell, code_span, prose};
 pub use self::secrets::without_secrets;
 
-/// The longest piece of a foreign text that a message quotes or that is compared, in Unicode scalar values.
+/// Maximum length of an untrusted text that a message quotes or that is compared, in Unicode scalar values.
 const QUOTE_LIMIT: usize = 120;
 
-/// Whether a character is invisible or changes how its neighbours are shown: control characters (line ends and tabs
-/// included), bidirectional controls, zero-width characters, line and paragraph separators, and tag characters.
+/// Whether a character is invisible or changes how adjacent characters are displayed: control characters, including
+/// line ends and tabs, bidirectional controls, zero-width characters, line and paragraph separators, and tag
+/// characters.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
     if c.is_ascii() {
@@ -26,18 +27,18 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
 }
 
-/// Whether a text begins with what runners of CI take for a command, wherever in a line of a log it is.
+/// Whether a text begins with a sequence that CI runners treat as a command anywhere in a log line.
 #[must_use]
 pub fn begins_command(text: &str) -> bool {
     let Some(behind) = text.strip_prefix("##") else { return false };
     behind.starts_with('[') || behind.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("vso["))
 }
 
-/// JSON with every [command](begins_command) of a runner in its strings written in another way, so that it can be printed
-/// to a log. The values stay the same.
+/// Rewrites every runner [command](begins_command) in the strings of a JSON text, so that it can be printed to a log.
+/// The values do not change.
 #[must_use]
 pub fn json_for_log(json: &str) -> Cow<'_, str> {
-    // Only strings have a `#`, and it is never part of an escape.
+    // `#` occurs only in strings, and is never part of an escape.
     escape_commands(json, "\\u0023")
 }
 
@@ -58,11 +59,11 @@ fn escape_commands<'t>(text: &'t str, number_sign: &str) -> Cow<'t, str> {
     Cow::Owned(out)
 }
 
-/// The text with every hidden character (see [`is_hidden`]) written as `\u{…}`, and so the sign with which a
-/// [command](begins_command) begins: safe to print on a terminal and to a log.
+/// The text with hidden characters (see [`is_hidden`]) and the first character of each [command](begins_command)
+/// written as `\u{…}`: safe to print to a terminal or a log.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
-    // Most texts have nothing else. Looking at all bytes is faster than stopping early.
+    // Most texts need no escapes. Checking all bytes is faster than stopping early.
     let is_plain = text.bytes().fold(true, |is_plain, byte| is_plain & matches!(byte, b' '..=b'~'));
     let text = escape_commands(text, "\\u{23}");
     if is_plain || !text.contains(is_hidden) {
@@ -80,15 +81,15 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The text without hidden characters, on one line, and of at most `limit` Unicode scalar values.
+/// The text on one line, without hidden characters, and with at most `limit` Unicode scalar values.
 #[must_use]
 pub fn shown(text: &str, limit: usize) -> String {
     let mut out = String::with_capacity(text.len().min(limit * 4));
     let mut count = 0;
     for c in text.trim().chars() {
-        // Line ends and tabs separate words; the other hidden characters have no place on a page.
+        // Line ends and tabs separate words; other hidden characters are dropped.
         let c = if c.is_whitespace() { ' ' } else { c };
-        // XML and HTML have no place for what is not a character.
+        // XML and HTML do not allow noncharacters.
         let is_character = u32::from(c) & 0xFFFE != 0xFFFE && !('\u{FDD0}'..='\u{FDEF}').contains(&c);
         if is_hidden(c) || !is_character || (c == ' ' && out.ends_with(' ')) {
             continue;
@@ -103,7 +104,7 @@ pub fn shown(text: &str, limit: usize) -> String {
     out
 }
 
-/// Foreign text as part of a message: printable, between backticks, and cut after 120 characters.
+/// Quotes untrusted text in a message: escaped, in backticks, and cut after 120 characters.
 #[must_use]
 pub fn quote(text: &str) -> String {
     let mut cut: String = text.chars().take(QUOTE_LIMIT).collect();
@@ -113,17 +114,17 @@ pub fn quote(text: &str) -> String {
     format!("`{}`", printable(&cut).replace('`', "'"))
 }
 
-/// The candidate that is spelled most like `word`, if any is near enough to be what was meant.
+/// The candidate that is spelled most like `word`, if any is close enough.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     suggestions(word, candidates).into_iter().next()
 }
 
-/// The candidates that were probably meant by a mistyped word, the nearest first; at most three.
+/// The candidates that a misspelled word probably means, the closest first; at most three.
 #[must_use]
 pub fn suggestions<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     const MOST: usize = 3;
-    // Comparing takes time with the square of the length, and no name is that long.
+    // The time to compare grows with the square of the length, and no name is that long.
     if word.len() > QUOTE_LIMIT {
         return Vec::new();
     }
@@ -133,8 +134,8 @@ pub fn suggestions<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>
     near.into_iter().take(MOST).map(|(_, candidate)| candidate).collect()
 }
 
-/// Whether one word is the other with one mistake: a letter more, less or other, or two that changed places. Names that differ
-/// in a digit are different names.
+/// Whether two words differ by one mistake: one letter added, missing or replaced, or two swapped. Names that differ in
+/// a digit are different names.
 #[must_use]
 pub fn is_mistyped(word: &str, candidate: &str) -> bool {
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();

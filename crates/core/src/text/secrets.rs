@@ -1,9 +1,9 @@
-//! Secrets in addresses that other programs write.
+//! Removes secrets from URLs in the output of other programs.
 
 use std::borrow::Cow;
 
-/// The text without what addresses in it may hold of secrets, as messages show addresses: names and passwords before a host
-/// go, and `…` takes the place of a query.
+/// The text without possible secrets in URLs: names and passwords before a host are removed, and queries are replaced
+/// by `…`, as messages show URLs.
 #[must_use]
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
     if !text.contains("://") {
@@ -15,7 +15,7 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
         let (before, behind) = rest.split_at(at + 3);
         out.push_str(before);
         let word = &behind[..behind.find(ends_word).unwrap_or(behind.len())];
-        // Another address may follow in the same word, such as that of a mirror.
+        // The same word may contain another URL, such as that of a mirror.
         let word = word.find("://").map_or(word, |inner| &word[..start_of_scheme(&word[..inner])]);
         let plain = &word[end_of_user_info(word)..];
         let query = plain.find('?').map(|at| (at, plain[at..].find(ends_query).map_or(plain.len(), |end| at + end)));
@@ -29,7 +29,7 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
     if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
 }
 
-/// Whether no address that is part of a text has this character, not even one with a password as it was typed.
+/// Whether a character ends a word: no URL in a text contains it, not even in an unencoded password.
 fn ends_word(c: char) -> bool {
     c.is_whitespace() || c.is_control() || "\"'`<>".contains(c)
 }
@@ -38,18 +38,18 @@ fn ends_query(c: char) -> bool {
     "()[]{}|\\,;".contains(c)
 }
 
-/// Where the scheme at the end of a text begins.
+/// The beginning of the scheme at the end of a text.
 fn start_of_scheme(text: &str) -> usize {
     text.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c)).len()
 }
 
-/// How long the user info of an address is, with the sign behind it.
+/// The length of a URL's user info, including the `@`.
 fn end_of_user_info(address: &str) -> usize {
     let authority = &address[..address.find(['/', '?', '#']).unwrap_or(address.len())];
     if let Some(at) = authority.rfind('@') {
         return at + 1;
     }
-    // A password as it was typed may have signs that end a host.
+    // An unencoded password may contain characters that end a host.
     let host = authority.rfind(']').map_or(0, |at| at + 1);
     let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     match authority[host..].split_once(':') {

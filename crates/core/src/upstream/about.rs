@@ -1,4 +1,4 @@
-//! What a publisher says of a package or a repository.
+//! What publishers state about packages and repositories.
 
 use std::borrow::Cow;
 
@@ -7,32 +7,32 @@ use serde_json::value::RawValue;
 
 use crate::json::{self, List, Object};
 
-/// What a publisher says, word for word: it may hold anything. Of long texts the beginning is kept.
+/// What a publisher states, unchanged and untrusted. Long texts are cut.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct About {
-    /// What it is called: a title, or the name of the package or the repository.
+    /// The name: a title, or the name of the package or the repository.
     pub name: Option<String>,
-    /// What it is.
+    /// The description.
     pub description: Option<String>,
-    /// Persons and organisations, perhaps with addresses behind their names; without those that are only a placeholder.
+    /// People and organizations, possibly with addresses after their names, without placeholders.
     pub authors: Vec<String>,
-    /// Its licence, or several texts of which the first that is a licence counts.
+    /// The license, or several texts, of which the first valid license counts.
     pub licenses: Vec<String>,
-    /// Where the licence can be read.
+    /// The URL of the license text.
     pub license_url: Option<String>,
-    /// Its home page.
+    /// The home page.
     pub website: Option<String>,
-    /// Where its source code is, in any of the many ways to write that.
+    /// The location of the source code, in any notation.
     pub repository: Option<String>,
 }
 
-/// How many people, licences or links are read.
+/// Maximum number of people, licenses or links.
 const MOST: usize = 100;
 
 type Part<'a> = Option<&'a RawValue>;
 
 impl About {
-    /// Reads a version as an npm registry describes it, which is its `package.json`.
+    /// Reads a version as npm registries describe it: its `package.json`.
     #[must_use]
     pub fn of_npm(version: &RawValue) -> Self {
         #[derive(Default, Deserialize)]
@@ -81,7 +81,7 @@ impl About {
             let words = words.strip_prefix("License :: ")?;
             Some(words.rsplit(" :: ").next().unwrap_or(words).to_owned())
         });
-        // One text may name several people.
+        // One text may list several people.
         let people =
             |key: &str| own(key).iter().flat_map(|all| all.split(',')).map(ToOwned::to_owned).take(MOST).collect();
         Self {
@@ -113,7 +113,7 @@ impl About {
             name: text(form.name),
             description: text(form.description),
             authors: text(member(form.owner, "login")).into_iter().collect(),
-            // What GitHub says of a licence that it does not know.
+            // GitHub's value for an unknown license.
             licenses: text(member(form.license, "spdx_id")).into_iter().filter(|id| id != "NOASSERTION").collect(),
             license_url: None,
             website: text(form.homepage),
@@ -122,12 +122,12 @@ impl About {
     }
 }
 
-/// The address of the page of a licence's file, as GitHub describes it.
+/// The URL of the page of a license file, as GitHub describes it.
 pub(super) fn license_url(license: &RawValue) -> Option<String> {
     text(member(Some(license), "html_url"))
 }
 
-/// The first list that names anybody.
+/// The first list with at least one name.
 fn first_named<const COUNT: usize>(lists: [Vec<String>; COUNT]) -> Vec<String> {
     let named = lists.into_iter().map(|mut list| {
         list.retain(|person| !is_placeholder(person));
@@ -136,7 +136,7 @@ fn first_named<const COUNT: usize>(lists: [Vec<String>; COUNT]) -> Vec<String> {
     named.into_iter().find(|list| !list.is_empty()).unwrap_or_default()
 }
 
-/// Whether tools write this for a person of whom they know nothing.
+/// Whether this is a placeholder that tools write for an unknown person.
 fn is_placeholder(person: &str) -> bool {
     const PLACEHOLDERS: [&str; 10] =
         ["user", "username", "author", "author name", "your name", "name", "unknown", "root", "admin", "n/a"];
@@ -153,7 +153,7 @@ fn member<'a>(part: Part<'a>, key: &str) -> Part<'a> {
     members(part).into_iter().find(|(name, _)| name == key).map(|(_, part)| part)
 }
 
-/// A text, or that of a member.
+/// A string, or the string in a member.
 fn named(part: Part<'_>, key: &str) -> Option<String> {
     text(part).or_else(|| text(member(part, key)))
 }

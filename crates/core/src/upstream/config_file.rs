@@ -1,4 +1,4 @@
-//! The lines of `.npmrc` and `pip.conf`.
+//! Parses the lines of `.npmrc` and `pip.conf`.
 
 /// A setting: its section, key and value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub(super) struct Setting {
     pub(super) value: String,
 }
 
-/// Reads `key = value` lines below `[section]` lines. Comments begin a line with `#` or `;`; values may be in quotes.
+/// Parses `key = value` lines below `[section]` lines. Comment lines begin with `#` or `;`; values may be quoted.
 pub(super) fn settings(text: &str) -> Vec<Setting> {
     let mut section = String::new();
     let mut settings = Vec::new();
@@ -33,7 +33,7 @@ fn unquoted(text: &str) -> &str {
     ['"', '\''].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(text)
 }
 
-/// Puts variables in the place of `${NAME}`; a name that is not set stays as it is, as npm does it.
+/// Replaces `${NAME}` with the variable's value. As in npm, unset variables are kept as written.
 pub(super) fn expanded(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -44,7 +44,7 @@ pub(super) fn expanded(text: &str, variable: &dyn Fn(&str) -> Option<String>) ->
             rest = from;
             continue;
         };
-        // `${NAME?}` is npm's word for a variable that may be missing.
+        // In npm, `${NAME?}` is a variable that may be unset.
         match variable(name.trim_end_matches('?')) {
             Some(value) => out.push_str(&value),
             None if name.ends_with('?') => {}

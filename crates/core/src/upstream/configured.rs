@@ -1,5 +1,5 @@
-//! The package registries that the person's configuration names, for messages: where nothing is named, package managers have
-//! their own.
+//! The package registries in the user's configuration, for messages. Without such configuration, package managers use
+//! their defaults.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use super::python_config;
 use super::surroundings::Surroundings;
 use crate::text::{printable, without_secrets};
 
-/// A package registry that is configured.
+/// A configured package registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedRegistry {
-    /// Its address, without secrets. Printable.
+    /// The URL, without secrets. Safe to print.
     pub address: String,
-    /// Where that stands: a variable, or a part of a file. Printable.
+    /// Where it is set: a variable, or a part of a file. Safe to print.
     pub setting: String,
 }
 
@@ -24,7 +24,7 @@ impl NamedRegistry {
     }
 }
 
-/// The package registries that are configured.
+/// The configured package registries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Registries {
     npm: Option<NamedRegistry>,
@@ -33,8 +33,8 @@ pub struct Registries {
 }
 
 impl Registries {
-    /// What variables and configuration files say, as [`npm_variables`](super::npm_variables) and
-    /// [`uv_variables`](super::uv_variables) hand it on.
+    /// The settings of variables and configuration files that [`npm_variables`](super::npm_variables) and
+    /// [`uv_variables`](super::uv_variables) pass on.
     #[must_use]
     pub fn configured(surroundings: &Surroundings<'_>) -> Self {
         let settings = npm_config::person_settings(surroundings);
@@ -48,14 +48,14 @@ impl Registries {
         }
     }
 
-    /// The one that npm is told to ask for a package.
+    /// The registry that npm is configured to use for a package.
     #[must_use]
     pub fn of_npm(&self, package: &str) -> Option<&NamedRegistry> {
         let scope = package.split_once('/').map_or("", |(scope, _)| scope);
         self.scopes.get(scope).or(self.npm.as_ref())
     }
 
-    /// The one that uv is told to ask.
+    /// The index that uv is configured to use.
     #[must_use]
     pub fn of_python(&self) -> Option<&NamedRegistry> {
         self.python.as_ref()

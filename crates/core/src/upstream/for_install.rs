@@ -1,10 +1,10 @@
-//! What a package manager that runs in a home of its own must be told, so that it installs from where the person's would.
+//! Variables that make a package manager with a home of its own use the user's registries.
 
 use super::npm_config::{self, OVERRIDE as NPM};
 use super::python_config;
 use super::surroundings::{Surroundings, read};
 
-/// Settings of npm's connection. Each may also be written in capital letters.
+/// Connection settings of npm. Each may also be written in upper case.
 const OF_NPM: &[&str] = &[
     "npm_config_registry", "npm_config_proxy", "npm_config_https_proxy", "npm_config_noproxy", "npm_config_cafile",
     "npm_config_ca", "npm_config_strict_ssl", "npm_config_before", "npm_config_min_release_age",
@@ -12,18 +12,18 @@ const OF_NPM: &[&str] = &[
     "npm_config_fetch_retry_factor", "npm_config_fetch_timeout", "npm_config_ignore_scripts",
 ];
 
-/// Settings of uv's connection, and of where it takes Python from.
+/// Settings of uv for connections and for the source of Python.
 const OF_UV: &[&str] = &[
     "UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_INDEX_STRATEGY", "UV_KEYRING_PROVIDER",
     "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", "UV_INSECURE_HOST", "UV_EXCLUDE_NEWER", "UV_HTTP_TIMEOUT", "UV_PYTHON",
     "UV_PYTHON_DOWNLOADS", "UV_PYTHON_INSTALL_MIRROR",
 ];
 
-/// The way to the network, passwords included.
+/// Proxy settings, including passwords.
 const PROXIES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 
-/// The variables by which an npm in another home uses the registries and secrets that the person has configured. They are
-/// for npm alone: no agent may see them.
+/// The variables that make an npm with another home use the registries and secrets that the user has configured. Pass
+/// them only to npm, never to an agent.
 #[must_use]
 pub fn npm_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
     let mut variables = proxies(surroundings);
@@ -44,8 +44,8 @@ pub fn npm_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
     variables
 }
 
-/// The variables by which a uv in another home uses the indexes and secrets that the person has configured. They are for
-/// uv alone: no agent may see them.
+/// The variables that make a uv with another home use the indexes and secrets that the user has configured. Pass them
+/// only to uv, never to an agent.
 #[must_use]
 pub fn uv_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
     let mut variables = proxies(surroundings);
@@ -54,12 +54,12 @@ pub fn uv_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
     }
     match python_config::uv_files(surroundings).into_iter().find(|path| path.is_file()) {
         Some(path) => variables.extend(path.to_str().map(|path| ("UV_CONFIG_FILE".to_owned(), path.to_owned()))),
-        // Otherwise it would look for one in the folders above.
+        // Otherwise, uv would search parent directories for one.
         None => variables.push(("UV_NO_CONFIG".to_owned(), "1".to_owned())),
     }
     let netrc = surroundings.set("NETRC").or_else(|| Some(surroundings.home()?.join(".netrc").to_str()?.to_owned()));
     variables.extend(netrc.map(|path| ("NETRC".to_owned(), path)));
-    // uv would use its own index where only pip, or this program, is configured with another.
+    // Otherwise, uv would use its default index if another one is configured only for pip or for this program.
     let index = python_config::configured(surroundings).map(|(address, _)| address);
     variables.extend(index.map(|address| ("UV_DEFAULT_INDEX".to_owned(), address)));
     variables

@@ -14,75 +14,75 @@ use crate::digest::Sha256;
 use crate::json::{self, List};
 use crate::net::{Client, Credentials, Document, FetchError, Problem, Secret};
 
-/// Where the public GitHub answers programs.
+/// URL of the public GitHub's API.
 const DEFAULT_API: &str = "https://api.github.com/";
 
 const ACCEPT: &str = "application/vnd.github+json";
 
-/// What a good answer is, for messages.
+/// The expected response, for messages.
 const EXPECTED: &str = "a release";
 
-/// What a good answer to a question for the repository is.
+/// The expected response for a repository.
 const EXPECTED_REPOSITORY: &str = "a repository";
 
-/// What a good answer to a question for all of them is.
+/// The expected response for a list of releases.
 const EXPECTED_LIST: &str = "a list of releases";
 
-/// How many releases one answer has, at most.
+/// Maximum number of releases in one response.
 const PER_PAGE: usize = 100;
 
-/// How many answers are asked for: a repository of many programs may have thousands of releases.
+/// Maximum number of responses: a repository of many programs may have thousands of releases.
 const PAGES: usize = 20;
 
-/// How many files of a release are read: as many as GitHub takes.
+/// Maximum number of files of a release; this is also GitHub's limit.
 const ASSETS: usize = 1000;
 
-/// How many files all releases of a repository may have together before no further answer is asked for.
+/// Number of files in all releases of a repository after which no further response is requested.
 const ASSETS_OF_ALL: usize = 200_000;
 
-/// The largest list of releases that is read, in bytes: notes of 100 releases, and their files.
+/// Maximum size of a list of releases, in bytes: the notes of 100 releases, and their files.
 const LIST_LIMIT: u64 = 32 << 20;
 
-/// The largest other answer that is read, in bytes.
+/// Maximum size of other responses, in bytes.
 const ANSWER_LIMIT: u64 = 8 << 20;
 
-/// The longest tag or name of a file that is looked at, in bytes.
+/// Maximum length of a tag or of the name of a file, in bytes.
 const NAME: usize = 255;
 
-/// A GitHub: the public one, or a company's own.
+/// A GitHub: the public one or an enterprise server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Github {
-    /// Base of its programming interface; its path ends with a slash.
+    /// Base URL of the API; its path ends with a slash.
     pub api: Url,
 }
 
-/// A release as an address names it.
+/// A release, as named in a URL.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReleaseId {
     /// Owner of the repository.
     pub owner: String,
     /// Name of the repository.
     pub repository: String,
-    /// The release's tag.
+    /// The tag of the release.
     pub tag: String,
 }
 
 /// A published release.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Release {
-    /// Its tag.
+    /// The tag.
     pub tag: String,
-    /// Whether only its authors see it yet.
+    /// Whether it is visible only to its authors so far.
     pub is_draft: bool,
-    /// Whether its authors call it a prerelease.
+    /// Whether its authors marked it as a prerelease.
     pub is_prerelease: bool,
-    /// When it came out.
+    /// When it was published.
     pub published: Option<OffsetDateTime>,
-    /// Its files.
+    /// The files.
     pub assets: Vec<Asset>,
 }
 
-/// The address of a file in another release of the repository in which a file of an address is.
+/// The URL of a file in another release of the same repository as `archive`.
 #[must_use]
 pub fn address_of(archive: &str, tag: &str, name: &str) -> Option<String> {
     const DOWNLOADS: &str = "/releases/download/";
@@ -94,16 +94,16 @@ pub fn address_of(archive: &str, tag: &str, name: &str) -> Option<String> {
 /// A file of a release.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asset {
-    /// Its name, the last part of its address.
+    /// The name, which is the last part of its URL.
     pub name: String,
-    /// Its SHA-256 as GitHub computed it when the file was uploaded, in lower-case hexadecimal.
+    /// The SHA-256 that GitHub computed at the upload, in lower-case hexadecimal.
     pub sha256: Option<Sha256>,
-    /// Whether it has been uploaded as a whole.
+    /// Whether the upload is complete.
     pub is_complete: bool,
 }
 
 impl Github {
-    /// What helps where this GitHub refuses requests: its rate limit is used up, or it does not take the token.
+    /// How to fix it if this GitHub refuses requests: the rate limit is exceeded, or the token is not accepted.
     #[must_use]
     pub fn remedy(&self, error: &FetchError) -> Option<String> {
         if !error.url.starts_with(self.api.as_str()) {
@@ -124,19 +124,19 @@ impl Github {
         }
     }
 
-    /// Reads the base address of a programming interface.
+    /// Parses the base URL of an API.
     #[must_use]
     pub fn new(api: &str) -> Option<Self> {
         let url = Url::parse(&format!("{}/", api.trim().trim_end_matches('/'))).ok()?;
         (["https", "http"].contains(&url.scheme()) && url.host_str().is_some()).then_some(Self { api: url })
     }
 
-    /// The GitHub that these variables name, else the public one; its token goes to the credentials.
+    /// The GitHub named by these variables, or the public one. The token is added to the credentials.
     ///
-    /// `GITHUB_API_URL` is the address of the programming interface, `GITHUB_TOKEN` a token for it.
+    /// `GITHUB_API_URL` is the URL of the API, `GITHUB_TOKEN` a token for it.
     ///
     /// # Errors
-    /// A sentence, when `GITHUB_API_URL` is not such an address.
+    /// Returns a message if `GITHUB_API_URL` is not a valid URL.
     pub fn configured(
         variable: &dyn Fn(&str) -> Option<String>,
         credentials: &mut Credentials,
@@ -150,7 +150,7 @@ impl Github {
         Ok(github)
     }
 
-    /// The release and the file's name, if an address is that of a release's file here or on the public GitHub.
+    /// The release and the name of the file, if a URL is that of a release's file on this or the public GitHub.
     #[must_use]
     pub fn asset_of(&self, url: &Url) -> Option<(ReleaseId, String)> {
         let host = url.host_str()?;
@@ -165,19 +165,19 @@ impl Github {
         if releases != "releases" || download != "download" || tag.is_empty() || file.is_empty() {
             return None;
         }
-        // Tags may have slashes in them.
+        // Tags may contain slashes.
         let id = ReleaseId { owner: owner.clone(), repository: repository.clone(), tag: tag.join("/") };
         Some((id, file.clone()))
     }
 
-    /// Whether an address is on this GitHub's pages, or those of the public one.
+    /// Whether a URL is a page of this or the public GitHub.
     #[must_use]
     pub fn is_page(&self, url: &Url) -> bool {
         let is_own = self.pages().is_some_and(|own| own.host_str() == url.host_str() && own.port() == url.port());
         is_own || ["github.com", "www.github.com"].contains(&url.host_str().unwrap_or_default())
     }
 
-    /// Address of a page, by the parts of its path.
+    /// URL of a page, from the segments of its path.
     #[must_use]
     pub fn page(&self, parts: &[&str]) -> Option<String> {
         let mut url = self.pages()?;
@@ -185,7 +185,7 @@ impl Github {
         Some(url.to_string())
     }
 
-    /// Where people read this GitHub: beside the programs' host `api.`, or on the same one.
+    /// URL of the website: the API has the same host, or that host with the prefix `api.`.
     fn pages(&self) -> Option<Url> {
         let mut url = self.api.clone();
         url.set_path("/");
@@ -195,10 +195,10 @@ impl Github {
         Some(url)
     }
 
-    /// Asks for a release; `None` when there is none with this tag.
+    /// Fetches a release; `None` if there is none with this tag.
     ///
     /// # Errors
-    /// [`SourceError`] when GitHub cannot be asked, or does not answer like itself.
+    /// Returns [`SourceError`] if the request fails or the response is not valid.
     pub async fn release(&self, client: &Client, id: &ReleaseId) -> Result<Option<Arc<Release>>, SourceError> {
         let tag = id.tag.split('/').map(segment).collect::<Vec<_>>().join("%2F");
         let path = format!("repos/{}/{}/releases/tags/{tag}", segment(&id.owner), segment(&id.repository));
@@ -209,10 +209,10 @@ impl Github {
 }
 
 impl Github {
-    /// Asks what a repository is about; `None` when there is no such repository.
+    /// Fetches the description of a repository; `None` if the repository does not exist.
     ///
     /// # Errors
-    /// [`SourceError`] when GitHub cannot be asked, or does not answer like itself.
+    /// Returns [`SourceError`] if the request fails or the response is not valid.
     pub async fn about(&self, client: &Client, owner: &str, name: &str) -> Result<Option<About>, SourceError> {
         let url = |path: &str| {
             let url = format!("{}repos/{}/{}{path}", self.api, segment(owner), segment(name));
@@ -235,11 +235,11 @@ impl Github {
         Ok(Some(About { license_url, ..About::clone(&about) }))
     }
 
-    /// Asks for the releases of a repository, the newest first, until `is_enough` is satisfied with those that have come, or
-    /// there are no more, or 2,000 have come. `None` when there is no such repository.
+    /// Fetches the releases of a repository, the newest first, until `is_enough` returns `true` for those received,
+    /// there are no more, or 2,000 were received. `None` if the repository does not exist.
     ///
     /// # Errors
-    /// [`SourceError`] when GitHub cannot be asked, or does not answer like itself.
+    /// Returns [`SourceError`] if the request fails or a response is not valid.
     pub async fn releases(
         &self,
         client: &Client,
@@ -266,10 +266,10 @@ impl Github {
 }
 
 impl Release {
-    /// Reads a release.
+    /// Parses a release.
     ///
     /// # Errors
-    /// What is missing.
+    /// Returns what is missing.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         Self::read(serde_json::from_slice(bytes).map_err(|error| error.to_string())?)
     }
@@ -296,7 +296,7 @@ impl Release {
         })
     }
 
-    /// The file of this name.
+    /// The file with this name.
     #[must_use]
     pub fn asset(&self, name: &str) -> Option<&Asset> {
         self.assets.iter().find(|asset| asset.name == name && asset.is_complete)
@@ -328,7 +328,7 @@ fn name(part: Option<&RawValue>) -> Option<String> {
     word(part).filter(|name| name.len() <= NAME)
 }
 
-/// Reads a page of releases.
+/// Parses a page of releases.
 fn list(bytes: &[u8]) -> Result<Vec<Arc<Release>>, String> {
     let list: List<'_, PER_PAGE> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     list.items.into_iter().map(|release| Release::read(release).map(Arc::new)).collect()

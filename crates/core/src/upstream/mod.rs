@@ -1,12 +1,12 @@
-//! Where agents are published: what the package registries and GitHub say of a package or a release.
+//! Sources of published agents: data of package registries and GitHub about packages and releases.
 //!
-//! * [`Surroundings`], [`npm_registry`], [`python_index`]: where the package registries are, by the package managers' own
-//!   configuration
+//! * [`Surroundings`], [`npm_registry`], [`python_index`]: the locations of the package registries, from the package
+//!   managers' own configuration
 //! * [`npm_variables`], [`uv_variables`]: the same configuration, for a package manager that runs in another home
-//! * [`npm`], [`pypi`], [`github`]: one source each: a question and its answer
+//! * [`npm`], [`pypi`], [`github`]: one source each, with its requests and responses
 //! * [`Sources`]: all of these
 //! * [`Registries`]: which of them are configured, and where, for messages
-//! * [`About`]: what a publisher says of what it publishes
+//! * [`About`]: what a publisher states about a package or a repository
 
 mod about;
 mod config_file;
@@ -41,21 +41,21 @@ use url::Url;
 use crate::json;
 use crate::net::{Client, Document, FetchError, shown};
 
-/// The longest name, address or range that is kept, in bytes; longer ones count as absent. Reasons are cut here.
+/// Maximum length of a name, URL or range, in bytes; longer ones count as missing. Longer reasons are cut.
 const LONGEST: usize = 4096;
 
-/// Why a source has not answered a question.
+/// Why a source did not provide data.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
-    /// It was not reached, or refused.
+    /// The request failed or was refused.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// It answered something else than it should.
+    /// The response is not valid.
     #[error("{url} did not answer with {expected}: {message}")]
     Malformed {
-        /// Where.
+        /// The URL.
         url: String,
-        /// What should have come.
+        /// The expected response.
         expected: &'static str,
         /// What is wrong with it.
         message: String,
@@ -63,7 +63,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// What helps where this GitHub or a package registry did not answer, or not as it should.
+    /// How to fix it if this GitHub or a package registry did not respond, or not as expected.
     #[must_use]
     pub fn remedy(&self, github: &github::Github) -> Option<String> {
         let Self::Fetch(fetch) = self else { return None };
@@ -76,7 +76,7 @@ impl SourceError {
     }
 }
 
-/// Asks a source and keeps what `read` finds in its answer. `expected` is what a good answer is, for messages.
+/// Sends a request to a source and parses the response with `read`. `expected` is the expected response, for messages.
 async fn ask<T: Any + Send + Sync>(
     client: &Client,
     url: &Url,
@@ -89,27 +89,27 @@ async fn ask<T: Any + Send + Sync>(
     answer.map_err(|message| SourceError::malformed(url, expected, message))
 }
 
-/// A name, an address or the like.
+/// A short text, such as a name or a URL.
 fn word(part: Option<&RawValue>) -> Option<String> {
     json::text(part).filter(|text| text.len() <= LONGEST).map(Into::into)
 }
 
-/// A text for people, of which the beginning is enough.
+/// A text for people, which is cut if it is too long.
 fn sentence(part: Option<&RawValue>) -> Option<String> {
     let text = json::text(part)?;
     Some(text[..text.floor_char_boundary(LONGEST)].to_owned())
 }
 
-/// A time as RFC 3339 writes it.
+/// A time in the format of RFC 3339.
 fn time(part: Option<&RawValue>) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(&json::text(part)?, &Rfc3339).ok()
 }
 
-/// A piece of an address's path, with everything encoded that could be something else than a name.
+/// A segment of a URL's path, with all characters encoded that do not belong to a name.
 fn segment(text: &str) -> String {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~@+".contains(&b);
     let encoded: String =
         text.bytes().map(|b| if is_plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect();
-    // A dot segment would climb, encoded or not.
+    // A dot segment would lead to the parent, encoded or not.
     if encoded.bytes().all(|b| b == b'.') { encoded.replace('.', "%252E") } else { encoded }
 }

@@ -15,41 +15,41 @@ use super::{About, SourceError, segment, sentence, word};
 use crate::json::{self, Object};
 use crate::net::Client;
 
-/// The abbreviated form, which leaves out what no installer needs; old mirrors know the full one only.
+/// Prefers the abbreviated form, which omits what installers do not need. Old mirrors provide only the full form.
 const ACCEPT: &str = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*; q=0.1";
 
 const ACCEPT_FULL: &str = "application/json";
 
-/// What a good answer is, for messages.
+/// The expected response, for messages.
 const EXPECTED: &str = "a package's versions";
 
-/// The largest answer that is read, in bytes: some packages have thousands of versions.
+/// Maximum size of a response, in bytes: some packages have thousands of versions.
 const ANSWER_LIMIT: u64 = 64 << 20;
 
-/// How many versions a package may have.
+/// Maximum number of versions of a package.
 const VERSIONS: usize = 100_000;
 
-/// How many tags are read.
+/// Maximum number of tags.
 const TAGS: usize = 10_000;
 
-/// Where npm packages come from.
+/// The source of npm packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registry {
-    /// The registry of every package that has no other; its path ends with a slash.
+    /// The registry of packages whose scope has none of its own; its path ends with a slash.
     pub default: Url,
     /// The registries of scopes, by `@scope`.
     pub scopes: BTreeMap<String, Url>,
 }
 
-/// What a registry knows of a package: its packument.
+/// The packument of a package: what a registry knows about it.
 #[derive(Debug)]
 pub struct Packument {
-    /// Versions by tag; `latest` is what `npx` takes when it is not told.
+    /// Versions by tag. `npx` uses `latest` by default.
     pub tags: BTreeMap<String, String>,
     versions: BTreeMap<String, Version>,
 }
 
-/// A packument with what publishers say of each version.
+/// A packument with the publisher's description of each version.
 #[derive(Debug)]
 pub struct Described {
     /// The packument.
@@ -60,24 +60,24 @@ pub struct Described {
 #[derive(Debug)]
 struct Version {
     published: Published,
-    /// When it came out; the abbreviated form does not tell.
+    /// When it was published; unknown in the abbreviated form.
     time: Option<OffsetDateTime>,
 }
 
 /// One published version of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
-    /// Why it should no longer be used.
+    /// Why it should no longer be used, if it is deprecated.
     pub deprecated: Option<String>,
-    /// Subresource integrity of its tarball, by which npm checks what it downloads.
+    /// Subresource integrity of the tarball, with which npm verifies downloads.
     pub integrity: Option<String>,
-    /// Address of its tarball.
+    /// URL of the tarball.
     pub tarball: Option<String>,
-    /// What `npx` would start.
+    /// The command that `npx` starts.
     pub bin: Bin,
-    /// The first of the commands that `npx` would not start, where it starts one.
+    /// The first commands that `npx` does not start, if it starts one.
     pub others: Vec<String>,
-    /// The range of Node.js versions that it runs on.
+    /// The range of supported Node.js versions.
     pub node: Option<String>,
 }
 
@@ -88,35 +88,35 @@ impl Registry {
         name.split_once('/').and_then(|(scope, _)| self.scopes.get(scope)).unwrap_or(&self.default)
     }
 
-    /// Every registry that may be asked.
+    /// All registries that may receive requests.
     pub fn bases(&self) -> impl Iterator<Item = &Url> {
         std::iter::once(&self.default).chain(self.scopes.values())
     }
 
-    /// Asks for a package; `None` when there is none of this name.
+    /// Fetches a package; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`SourceError`] when the registry cannot be asked, or does not answer like one.
+    /// Returns [`SourceError`] if the request fails or the response is not valid.
     pub async fn packument(&self, client: &Client, name: &str) -> Result<Option<Arc<Packument>>, SourceError> {
         let url = self.url(name)?;
         super::ask(client, &url, ACCEPT, ANSWER_LIMIT, EXPECTED, |document| Packument::parse(&document.body, name))
             .await
     }
 
-    /// Asks for the full form, which tells when each version came out, and may be many times larger.
+    /// Fetches the full form, which includes the time of each version and may be many times larger.
     ///
     /// # Errors
-    /// As [`Self::packument`].
+    /// Returns the same errors as [`Self::packument`].
     pub async fn packument_in_full(&self, client: &Client, name: &str) -> Result<Option<Arc<Packument>>, SourceError> {
         let url = self.url(name)?;
         super::ask(client, &url, ACCEPT_FULL, ANSWER_LIMIT, EXPECTED, |document| Packument::parse(&document.body, name))
             .await
     }
 
-    /// Asks for the full form with what publishers say.
+    /// Fetches the full form with the publisher's descriptions.
     ///
     /// # Errors
-    /// As [`Self::packument`].
+    /// Returns the same errors as [`Self::packument`].
     pub async fn described(&self, client: &Client, name: &str) -> Result<Option<Arc<Described>>, SourceError> {
         let url = self.url(name)?;
         super::ask(client, &url, ACCEPT_FULL, ANSWER_LIMIT, EXPECTED, |document| Described::parse(&document.body, name))
@@ -125,7 +125,7 @@ impl Registry {
 
     fn url(&self, name: &str) -> Result<Url, SourceError> {
         let base = self.base(name);
-        // The slash behind a scope is part of the name.
+        // The slash after a scope is part of the name.
         let path = name.split('/').map(segment).collect::<Vec<_>>().join("%2F");
         Url::parse(&format!("{base}{path}")).map_err(|error| SourceError::malformed(base, EXPECTED, error))
     }
@@ -151,11 +151,11 @@ impl<'a> Form<'a> {
         Ok(form)
     }
 
-    /// Reads everything but what publishers say. `name` is the package's.
+    /// Parses everything except the publisher's descriptions. `name` is the name of the package.
     fn read(&self, name: &str) -> Packument {
         let tags: Object<'_, TAGS> = json::object(self.tags).unwrap_or_default();
         let tags = tags.members.into_iter().filter_map(|(tag, version)| Some((tag.into_owned(), word(Some(version))?)));
-        // A version that was withdrawn still has its time.
+        // A withdrawn version still has its time.
         let times: Object<'_, { 2 * VERSIONS }> = json::object(self.times).unwrap_or_default();
         let times = times.members.into_iter().filter_map(|(version, time)| Some((version, super::time(Some(time))?)));
         let times: BTreeMap<Cow<'_, str>, OffsetDateTime> = times.collect();
@@ -168,10 +168,10 @@ impl<'a> Form<'a> {
 }
 
 impl Packument {
-    /// Reads a packument, abbreviated or full. `name` is the package's.
+    /// Parses a packument, abbreviated or full. `name` is the name of the package.
     ///
     /// # Errors
-    /// When it is not JSON, or has no versions where they should be, or too many.
+    /// Returns an error if it is not JSON, has no versions, or has too many.
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self, String> {
         Ok(Form::parse(bytes)?.read(name))
     }
@@ -185,12 +185,12 @@ impl Packument {
         versions.into_iter().map(|(_, text)| text).collect()
     }
 
-    /// All versions with what is known of them, in no useful order.
+    /// All versions with their data, in no particular order.
     pub fn all(&self) -> impl Iterator<Item = (&str, &Published)> {
         self.versions.iter().map(|(text, version)| (text.as_str(), &version.published))
     }
 
-    /// When a version came out, if the registry has told.
+    /// When a version was published, if known.
     #[must_use]
     pub fn published(&self, version: &str) -> Option<OffsetDateTime> {
         self.versions.get(version)?.time
@@ -211,7 +211,7 @@ impl Described {
         Ok(Self { packument: form.read(name), about: about.collect() })
     }
 
-    /// What the publisher says of a version.
+    /// The publisher's description of a version.
     #[must_use]
     pub fn about(&self, version: &str) -> About {
         self.about.get(version).cloned().unwrap_or_default()
@@ -219,7 +219,7 @@ impl Described {
 }
 
 impl Published {
-    /// Reads the entry of a version of the package `name`. A member of another type counts as absent.
+    /// Parses the entry of a version of the package `name`. A member with another type counts as missing.
     fn read(facts: &RawValue, name: &str) -> Self {
         let [deprecated, dist, bin, engines] = json::members_of(Some(facts), ["deprecated", "dist", "bin", "engines"]);
         let [shasum, integrity, tarball] = json::members_of(dist, ["shasum", "integrity", "tarball"]);
@@ -247,7 +247,7 @@ impl Published {
 }
 
 impl Published {
-    /// The names of its commands, the first of them where there are many.
+    /// The names of its commands; if there are many, the first ones.
     pub fn commands(&self) -> impl Iterator<Item = &str> {
         let (own, several): (Option<&String>, &[String]) = match &self.bin {
             Bin::One(own) => (Some(own), &[]),
@@ -257,7 +257,7 @@ impl Published {
         own.into_iter().chain(several).chain(&self.others).map(String::as_str)
     }
 
-    /// Whether it has a command; `None` when it has too many for all to be known.
+    /// Whether it has this command; `None` if it has too many to know all of them.
     #[must_use]
     pub fn has_command(&self, name: &str) -> Option<bool> {
         if self.commands().any(|known| known == name) {

@@ -1,4 +1,4 @@
-//! The commands of an npm package, and which of them `npx` starts.
+//! The commands of an npm package, and which one `npx` starts.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,33 +7,33 @@ use serde_json::value::RawValue;
 
 use crate::json::{self, Object};
 
-/// How many commands of a version are read.
+/// Maximum number of commands of a version.
 const COMMANDS: usize = 1000;
 
-/// How many names a [`Bin::Several`] has at most: enough for a message.
+/// Maximum number of names in a [`Bin::Several`], which are for messages.
 pub(super) const NAMED: usize = 20;
 
-/// The commands of a package, as `npx` chooses among them.
+/// The commands of a package, as `npx` selects among them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bin {
-    /// `npx` starts the command of this name.
+    /// `npx` starts this command.
     One(String),
-    /// There is none.
+    /// There are no commands.
     None,
-    /// There are several, and none has the package's name: `npx` gives up.
+    /// There are several, and none has the package's name, so `npx` fails.
     Several {
-        /// The first of them.
+        /// The first ones.
         names: Vec<String>,
-        /// How many there are.
+        /// The number of commands.
         count: usize,
     },
 }
 
 impl Bin {
-    /// Chooses as `npx` does: the command named like the package without its scope, or else the only one. Several names of
-    /// one file count as one.
+    /// Selects as `npx` does: the command with the package's name without its scope, or the only command. Several names
+    /// of one file count as one command.
     ///
-    /// `name` is the package's, `bin` the member of its `package.json`.
+    /// `name` is the name of the package, `bin` the member of its `package.json`.
     #[must_use]
     pub fn of(name: &str, bin: Option<&RawValue>) -> Self {
         let own = own_command(name);
@@ -53,7 +53,7 @@ impl Bin {
     }
 }
 
-/// The file of a command, relative to the package. As npm reads it, nothing leads above the package: `../a` is `a`.
+/// The file of a command, relative to the package. As in npm, paths cannot leave the package: `../a` is `a`.
 #[must_use]
 pub fn file_of_command(name: &str, bin: Option<&RawValue>, command: &str) -> Option<String> {
     let (_, path) = files_of_commands(name, bin).into_iter().find(|(known, _)| *known == command)?;
@@ -68,18 +68,18 @@ pub fn file_of_command(name: &str, bin: Option<&RawValue>, command: &str) -> Opt
     Some(parts.join("/"))
 }
 
-/// The name that a package's only unnamed command has.
+/// The name of a single command that the package does not name.
 fn own_command(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// The names of all commands of a package, in their order.
+/// The names of all commands of a package, in order.
 #[must_use]
 pub fn commands(name: &str, bin: Option<&RawValue>) -> Vec<String> {
     files_of_commands(name, bin).into_iter().map(|(name, _)| name.into_owned()).collect()
 }
 
-/// Commands with their files, in the order of their first mention. Of equal names the last one counts, as for npm.
+/// Commands with their files, in order of first occurrence. As in npm, the last of equal names counts.
 fn files_of_commands<'a>(name: &'a str, bin: Option<&'a RawValue>) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
     if let Some(path) = json::text(bin) {
         return if is_short(&path) { vec![(own_command(name).into(), path)] } else { Vec::new() };
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(Bin::of("tool", Some(&bin)), Bin::One("tool".to_owned()));
         assert_eq!(file_of_command("tool", Some(&bin), "tool").as_deref(), Some("last.js"));
         assert_eq!(Bin::of("tool", Some(&raw(r#"{ "x": "a.js", "x": "b.js" }"#))), Bin::One("x".to_owned()));
-        // What the last one says is all there is.
+        // Only the last value counts.
         assert_eq!(Bin::of("tool", Some(&raw(r#"{ "tool": "a.js", "tool": 7 }"#))), Bin::None);
     }
 

@@ -1,4 +1,4 @@
-//! Which npm registry `npx` would use, and with which secrets.
+//! Finds the npm registry that `npx` would use, and its secrets.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use super::npm::Registry;
 use super::surroundings::{Surroundings, UnknownBase, base, read};
 use crate::net::{Credentials, Secret};
 
-/// The variable that overrides what npm is configured with.
+/// The variable that overrides npm's configuration.
 pub(super) const OVERRIDE: &str = "ACP_REGISTRY_NPM";
 
-/// Finds the npm registry: `ACP_REGISTRY_NPM`, `npm_config_registry`, the person's and the system's `.npmrc`, and then npm
-/// itself. Secrets go to `credentials`.
+/// Finds the npm registry, in this order: `ACP_REGISTRY_NPM`, `npm_config_registry`, the user's and the system's
+/// `.npmrc`, npm itself. Secrets are added to `credentials`.
 ///
-/// A `.npmrc` in the working directory is not read: in a checkout of a registry anybody may have put it there.
+/// A `.npmrc` in the working directory is not read: in a checkout of a registry, it may come from any contributor.
 ///
 /// # Errors
-/// [`UnknownBase`] when nothing is configured and there is no npm, or when what is configured is not an address.
+/// Returns [`UnknownBase`] if nothing is configured and npm is not installed, or if the configured value is not a URL.
 pub fn npm_registry(surroundings: &Surroundings<'_>, credentials: &mut Credentials) -> Result<Registry, UnknownBase> {
     let settings = person_settings(surroundings);
     let is_overridden = surroundings.set(OVERRIDE).is_some();
@@ -42,7 +42,7 @@ pub fn npm_registry(surroundings: &Surroundings<'_>, credentials: &mut Credentia
     Ok(registry)
 }
 
-/// The settings of the person's and the system's `.npmrc`, of which the first of a key counts.
+/// The settings of the user's and the system's `.npmrc`. The first setting of a key takes precedence.
 pub(super) fn person_settings(surroundings: &Surroundings<'_>) -> Vec<Setting> {
     files(surroundings)
         .iter()
@@ -53,7 +53,7 @@ pub(super) fn person_settings(surroundings: &Surroundings<'_>) -> Vec<Setting> {
         .collect()
 }
 
-/// The address that is configured for packages without a scope, with the secrets in it, and where.
+/// The URL configured for packages without a scope, including secrets, and where it is set.
 pub(super) fn configured(surroundings: &Surroundings<'_>, settings: &[Setting]) -> Option<(String, String)> {
     let variables = [OVERRIDE, "npm_config_registry", "NPM_CONFIG_REGISTRY"];
     let named = variables.into_iter().find_map(|name| Some((surroundings.set(name)?, name.to_owned())));
@@ -61,7 +61,7 @@ pub(super) fn configured(surroundings: &Surroundings<'_>, settings: &[Setting]) 
     named.or_else(|| Some((of_file()?.value.clone(), "`registry` in .npmrc".to_owned())))
 }
 
-/// The addresses that are configured for scopes, each with its `@scope`, and where.
+/// The URLs configured for scopes, each with its `@scope`, and where they are set.
 pub(super) fn scopes(settings: &[Setting]) -> impl Iterator<Item = (String, String, String)> {
     let mut scopes: BTreeMap<&str, &Setting> = BTreeMap::new();
     for setting in settings {
@@ -73,12 +73,12 @@ pub(super) fn scopes(settings: &[Setting]) -> impl Iterator<Item = (String, Stri
     scopes.into_iter().map(move |(scope, setting)| (scope.to_owned(), setting.value.clone(), place(setting)))
 }
 
-/// The person's file, then the system's: the first that has a setting wins.
+/// The user's file, then the system's. The first one with a setting takes precedence.
 fn files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
     named_files(surroundings).into_iter().map(|(_, path)| path).collect()
 }
 
-/// The same, with the variables by which npm would be told of them.
+/// Like `files`, with the variables that pass the paths to npm.
 pub(super) fn named_files(surroundings: &Surroundings<'_>) -> Vec<(&'static str, PathBuf)> {
     let named = |names: [&str; 2]| names.into_iter().find_map(|name| surroundings.set(name)).map(PathBuf::from);
     let user = named(["npm_config_userconfig", "NPM_CONFIG_USERCONFIG"]);
@@ -94,14 +94,14 @@ pub(super) fn named_files(surroundings: &Surroundings<'_>) -> Vec<(&'static str,
     user.into_iter().chain(global).collect()
 }
 
-/// npm's global folder: above the folder that `node` is in.
+/// npm's global prefix: the parent of the directory that contains `node`.
 fn prefix_of_node(surroundings: &Surroundings<'_>) -> Option<PathBuf> {
     let path = surroundings.set("PATH")?;
     let folder = std::env::split_paths(&path).find(|folder| folder.join("node").is_file())?;
     folder.parent().map(Path::to_owned)
 }
 
-/// Secrets stand under keys such as `//host/path/:_authToken`.
+/// Adds the secrets, which have keys such as `//host/path/:_authToken`.
 fn add_secrets(settings: &[Setting], registry: &Registry, credentials: &mut Credentials) {
     let of_key = |key: &str| settings.iter().find(|setting| setting.key == key).map(|setting| setting.value.as_str());
     for setting in settings {
@@ -119,7 +119,7 @@ fn add_secrets(settings: &[Setting], registry: &Registry, credentials: &mut Cred
             }
             _ => continue,
         };
-        // The keys have no scheme. Where a registry of this host is configured, it is that one's.
+        // The keys have no scheme. If a registry with this host is configured, its scheme is used.
         let bases = std::iter::once(&registry.default).chain(registry.scopes.values());
         let Ok(mut url) = Url::parse(&format!("https:{place}")) else { continue };
         let is_plain = bases.clone().any(|base| {

@@ -14,30 +14,30 @@ use super::{About, SourceError, pypi_html, segment, sentence, word};
 use crate::json::{self, List, Object};
 use crate::net::Client;
 
-/// JSON where the index knows it; many mirrors answer HTML whatever they are asked.
+/// Prefers JSON. Many mirrors respond with HTML regardless.
 const ACCEPT: &str = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.2, \
                       text/html; q=0.1, */*; q=0.01";
 
-/// What a good answer is, for messages.
+/// The expected response, for messages.
 const EXPECTED: &str = "a project's files";
 
-/// The largest answer that is read, in bytes.
+/// Maximum size of a response, in bytes.
 const ANSWER_LIMIT: u64 = 32 << 20;
 
-/// How many files a project may have.
+/// Maximum number of files of a project.
 pub(super) const FILES: usize = 200_000;
 
-/// The longest name of a file that is looked at, in bytes.
+/// Maximum length of the name of a file, in bytes.
 const NAME: usize = 512;
 
-/// Where Python packages come from.
+/// The source of Python packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Index {
-    /// Base of the simple API; its path ends with a slash.
+    /// Base URL of the simple API; its path ends with a slash.
     pub base: Url,
 }
 
-/// What an index knows of a project.
+/// What an index knows about a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Project {
     releases: BTreeMap<Version, Release>,
@@ -46,38 +46,38 @@ pub struct Project {
 /// One file of a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct File {
-    /// Its name, which tells its version.
+    /// The name, which contains the version.
     pub name: String,
-    /// Whether the index gives a digest for it.
+    /// Whether the index provides a digest.
     pub has_hash: bool,
-    /// Why it should no longer be used; empty where no reason is given.
+    /// Why it should no longer be used, if it was yanked; empty if no reason is given.
     pub yanked: Option<String>,
-    /// The versions of Python that it runs on.
+    /// The supported versions of Python.
     pub requires_python: Option<String>,
-    /// When it came, if the index tells; those that answer HTML do not.
+    /// When it was uploaded, if known; HTML does not include it.
     pub uploaded: Option<OffsetDateTime>,
 }
 
-/// One version of a project: its files together.
+/// One version of a project, with all its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Release {
-    /// Why it should no longer be used, if that holds for all its files.
+    /// Why it should no longer be used, if all its files were yanked.
     pub yanked: Option<String>,
     /// Whether every file has a digest.
     pub has_hashes: bool,
-    /// The versions of Python that it runs on, where all its files agree.
+    /// The supported versions of Python, if all its files agree.
     pub requires_python: Option<String>,
-    /// When the first of its files came, if the index tells.
+    /// When its first file was uploaded, if known.
     pub first: Option<OffsetDateTime>,
-    /// When the last of its files came, if the index tells.
+    /// When its last file was uploaded, if known.
     pub published: Option<OffsetDateTime>,
 }
 
 impl Index {
-    /// Asks for a project; `None` when there is none of this name.
+    /// Fetches a project; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`SourceError`] when the index cannot be asked, or does not answer like one.
+    /// Returns [`SourceError`] if the request fails or the response is not valid.
     pub async fn project(&self, client: &Client, name: &str) -> Result<Option<Arc<Project>>, SourceError> {
         let url = format!("{}{}/", self.base, segment(&normalized(name)));
         let url = Url::parse(&url).map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
@@ -88,11 +88,11 @@ impl Index {
         .await
     }
 
-    /// What the publisher says of a version. Indexes have no standard way to ask for it: those that lie at `simple/` have
-    /// an older interface beside it, and of others nothing is known.
+    /// Fetches the publisher's description of a version. There is no standard API for it: indexes at `simple/` have an
+    /// older API next to it; for others, nothing is known.
     ///
     /// # Errors
-    /// [`SourceError`] when the index cannot be asked.
+    /// Returns [`SourceError`] if the request fails.
     pub async fn about(&self, client: &Client, name: &str, version: &str) -> Result<About, SourceError> {
         #[derive(Default, Deserialize)]
         #[serde(default, bound(deserialize = "'de: 'a"))]
@@ -101,12 +101,12 @@ impl Index {
         }
         let Some(root) = self.base.as_str().strip_suffix("simple/") else { return Ok(About::default()) };
         let name = segment(&normalized(name));
-        // Some mirrors know the newest version only.
+        // Some mirrors provide only the newest version.
         for path in [format!("{name}/{}", segment(version)), name] {
             let url = Url::parse(&format!("{root}pypi/{path}/json"))
                 .map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
             let about = super::ask(client, &url, "application/json", ANSWER_LIMIT, EXPECTED, |document| {
-                // A mirror may have something else there.
+                // A mirror may serve something else at this URL.
                 let form: Form<'_> = serde_json::from_slice(&document.body).unwrap_or_default();
                 Ok(form.info.map(About::of_pypi).unwrap_or_default())
             });
@@ -117,7 +117,7 @@ impl Index {
     }
 }
 
-/// A name as PEP 503 compares it.
+/// A name, normalized by PEP 503.
 #[must_use]
 pub fn normalized(name: &str) -> String {
     let parts: Vec<&str> = name.split(['-', '_', '.']).filter(|part| !part.is_empty()).collect();
@@ -125,10 +125,10 @@ pub fn normalized(name: &str) -> String {
 }
 
 impl Project {
-    /// Reads the JSON form.
+    /// Parses the JSON form.
     ///
     /// # Errors
-    /// What is missing.
+    /// Returns what is missing.
     pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Form<'a> {
@@ -142,15 +142,15 @@ impl Project {
         Ok(Self::of_files(files.items.into_iter().filter_map(File::read)))
     }
 
-    /// Reads the HTML form: each link is a file.
+    /// Parses the HTML form: each link is a file.
     ///
     /// # Errors
-    /// When it is not a page of an index.
+    /// Returns an error if it is not a page of an index.
     fn from_html(bytes: &[u8]) -> Result<Self, String> {
         Ok(Self::of_files(pypi_html::files(bytes)?))
     }
 
-    /// Puts the files of each version together.
+    /// Groups the files by version.
     #[must_use]
     pub fn of_files(files: impl IntoIterator<Item = File>) -> Self {
         let mut versions: BTreeMap<Version, Vec<File>> = BTreeMap::new();
@@ -168,12 +168,12 @@ impl Project {
         self.all().map(|(version, _)| version.to_string()).collect()
     }
 
-    /// All versions with what is known of them, the newest first.
+    /// All versions with their data, the newest first.
     pub fn all(&self) -> impl Iterator<Item = (&Version, &Release)> {
         self.releases.iter().rev()
     }
 
-    /// A version, if it has files; versions are equal as PEP 440 says.
+    /// A version, if it has files. Versions are compared by PEP 440.
     #[must_use]
     pub fn release(&self, version: &str) -> Option<&Release> {
         self.releases.get(&Version::from_str(version).ok()?)
@@ -181,7 +181,7 @@ impl Project {
 }
 
 impl File {
-    /// Reads a file of the JSON form. A member of another type counts as absent.
+    /// Parses a file of the JSON form. A member with another type counts as missing.
     fn read(file: &RawValue) -> Option<Self> {
         #[derive(Default, Deserialize)]
         #[serde(default, rename_all = "kebab-case", bound(deserialize = "'de: 'a"))]
@@ -220,7 +220,7 @@ impl Release {
     }
 }
 
-/// What is wrong with a project of more files than are read.
+/// The error for a project with too many files.
 pub(super) fn too_many() -> String {
     format!("it has more than {FILES} files, and no more are read")
 }
@@ -234,7 +234,7 @@ fn version_of(file: &str) -> Option<Version> {
         return Version::from_str(stem.split('-').nth(1)?).ok();
     }
     let stem = [".tar.gz", ".zip", ".tar.bz2", ".tgz", ".tar.xz"].into_iter().find_map(|end| file.strip_suffix(end))?;
-    // A name may have hyphens in it, and so may a version: the first hyphen behind which a version begins divides them.
+    // Names and versions may contain hyphens: they are separated by the first hyphen that is followed by a version.
     stem.match_indices('-').find_map(|(at, _)| Version::from_str(&stem[at + 1..]).ok())
 }
 

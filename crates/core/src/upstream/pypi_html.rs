@@ -1,4 +1,4 @@
-//! The page of a project in a Python package index (PEP 503).
+//! Parses the page of a project in a Python package index (PEP 503).
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
@@ -6,20 +6,20 @@ use html5gum::{Span, Tokenizer};
 use super::LONGEST;
 use super::pypi::{FILES, File, too_many};
 
-/// What a part of a page tells.
+/// A part of a page.
 enum Told {
-    /// It is a page.
+    /// A sign that it is a page of an index.
     Html,
     /// A link, which is a file.
     File(File),
 }
 
-/// Reads the files of a page: each link is one.
+/// Parses the files of a page: each link is a file.
 ///
-/// Tags are read attribute by attribute: one tag may have millions.
+/// Tags are read one attribute at a time, because a tag may have millions of them.
 ///
 /// # Errors
-/// When it is not a page of an index, or has too many files.
+/// Returns an error if it is not a page of an index, or has too many files.
 pub(super) fn files(bytes: &[u8]) -> Result<Vec<File>, String> {
     let mut reader = Reader::default();
     let emitter = CallbackEmitter::new(move |event: CallbackEvent<'_>, _: Span<()>| reader.read(&event));
@@ -40,9 +40,9 @@ pub(super) fn files(bytes: &[u8]) -> Result<Vec<File>, String> {
 
 #[derive(Default)]
 struct Reader {
-    /// The link that is being read.
+    /// The current link.
     link: Option<File>,
-    /// Whether its first tag is still being read.
+    /// Whether its start tag is still being read.
     is_in_tag: bool,
     attribute: Vec<u8>,
 }

@@ -1,4 +1,4 @@
-//! Which Python package index `uvx` would use, and with which secrets.
+//! Finds the Python package index that `uvx` would use, and its secrets.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,18 @@ use super::pypi::Index;
 use super::surroundings::{Surroundings, UnknownBase, base, read};
 use crate::net::{Credentials, Secret};
 
-/// The variable that overrides what uv and pip are configured with.
+/// The variable that overrides the configuration of uv and pip.
 const OVERRIDE: &str = "ACP_REGISTRY_PYPI";
 
-/// Finds the Python package index: `ACP_REGISTRY_PYPI`, `UV_DEFAULT_INDEX`, `UV_INDEX_URL`, `PIP_INDEX_URL`, the
-/// configuration files of uv and of pip, and then uv itself. Secrets, those of `.netrc` included, go to `credentials`.
+/// Finds the Python package index, in this order: `ACP_REGISTRY_PYPI`, `UV_DEFAULT_INDEX`, `UV_INDEX_URL`,
+/// `PIP_INDEX_URL`, the configuration files of uv and pip, uv itself. Secrets, including those in `.netrc`, are added
+/// to `credentials`.
 ///
-/// A `uv.toml` or `pyproject.toml` in the working directory is not read: in a checkout of a registry anybody may have put it
-/// there.
+/// A `uv.toml` or `pyproject.toml` in the working directory is not read: in a checkout of a registry, it may come from
+/// any contributor.
 ///
 /// # Errors
-/// [`UnknownBase`] when nothing is configured and there is no uv, or when what is configured is not an address.
+/// Returns [`UnknownBase`] if nothing is configured and uv is not installed, or if the configured value is not a URL.
 pub fn python_index(surroundings: &Surroundings<'_>, credentials: &mut Credentials) -> Result<Index, UnknownBase> {
     let named = configured(surroundings).or_else(|| {
         let text = (surroundings.run)("uv", &["pip", "compile", "--quiet", "--no-config", "--emit-index-url", "-"])?;
@@ -35,7 +36,7 @@ pub fn python_index(surroundings: &Surroundings<'_>, credentials: &mut Credentia
     Ok(Index { base })
 }
 
-/// The address of an index, before which uv lets it have a name.
+/// The URL of an index, which may follow a name in uv's configuration.
 pub(super) fn address(text: &str) -> &str {
     match text.split_once('=') {
         Some((name, address)) if !name.contains([':', '/']) => address,
@@ -43,7 +44,7 @@ pub(super) fn address(text: &str) -> &str {
     }
 }
 
-/// The address that is configured, with the secrets in it, and where.
+/// The configured URL, including secrets, and where it is set.
 pub(super) fn configured(surroundings: &Surroundings<'_>) -> Option<(String, String)> {
     let variables = [OVERRIDE, "UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"];
     let named = variables.into_iter().find_map(|name| Some((surroundings.set(name)?, name.to_owned())));
@@ -91,7 +92,7 @@ fn of_pip(path: &Path) -> Option<String> {
     found.find(|one| ["index-url", "index_url"].contains(&one.key.as_str())).map(|one| one.value)
 }
 
-/// Name and password for the index's host.
+/// User name and password for the index's host.
 fn of_netrc(home: &Path, base: &Url) -> Option<(String, String)> {
     let text = read(&home.join(".netrc"))?;
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -122,7 +123,7 @@ mod tests {
         }
         let variable = |name: &str| match name {
             "HOME" => Some(home.path().to_str().unwrap().to_owned()),
-            // The system's own files are none of this test's business.
+            // This test does not depend on the system's own files.
             "PIP_CONFIG_FILE" if !files.iter().any(|(name, _)| name.contains("pip")) => Some("/nonexistent".to_owned()),
             _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
         };

@@ -1,23 +1,23 @@
-//! Everything that can be asked about published agents.
+//! All sources of published agents.
 
 use super::github::Github;
 use super::{npm, pypi};
 
-/// Where packages and releases come from.
+/// The sources of packages and releases.
 #[derive(Debug)]
 pub struct Sources {
-    /// The npm registry; without one, npm packages are not asked for.
+    /// The npm registry; if `None`, npm packages are not looked up.
     pub npm: Option<npm::Registry>,
-    /// The Python package index; without one, Python packages are not asked for.
+    /// The Python package index; if `None`, Python packages are not looked up.
     pub pypi: Option<pypi::Index>,
     /// GitHub.
     pub github: Github,
 }
 
-/// Which package registries are needed: asking a package manager for its own takes a while.
+/// Which package registries are needed, because finding one may require a slow call of a package manager.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// That of npm.
+    /// The npm registry.
     pub npm: bool,
     /// The Python package index.
     pub pypi: bool,

@@ -1,4 +1,4 @@
-//! What the package managers of this machine know.
+//! The configuration of this machine's package managers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,44 +10,44 @@ use crate::net::{Credentials, Secret};
 use crate::sys::command;
 use crate::sys::fs::read_bounded;
 
-/// The largest configuration file that is read, in bytes.
+/// Maximum size of a configuration file, in bytes.
 const FILE_LIMIT: u64 = 1 << 20;
 
-/// How long a package manager may take to say what it is configured with.
+/// Time limit for a package manager to print its configuration.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The environment of the program, as its caller lets it be seen.
+/// The environment of the program, as far as the caller exposes it.
 pub struct Surroundings<'a> {
     /// The value of an environment variable.
     pub variable: &'a (dyn Fn(&str) -> Option<String> + Sync),
-    /// Runs a package manager with arguments and an empty standard input, and returns its standard output; `None` when it
-    /// is not there or fails.
+    /// Runs a package manager with arguments and empty stdin, and returns its stdout; `None` if it does not exist or
+    /// fails.
     pub run: &'a (dyn Fn(&str, &[&str]) -> Option<String> + Sync),
 }
 
-/// The address of a package registry is not known.
+/// The URL of a package registry is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownBase {
-    /// Neither configuration nor package manager.
+    /// Neither a setting nor a package manager provides it.
     #[error("no {what} is known: neither {program} nor {variable} names one")]
     Unset {
-        /// What is sought.
+        /// The registry.
         what: &'static str,
-        /// The program that would know.
+        /// The program that could provide it.
         program: &'static str,
-        /// The variable that would say.
+        /// The variable that sets it.
         variable: &'static str,
     },
-    /// What is configured is not an address.
+    /// The setting is not a valid URL.
     #[error("{place} is not the address of a package registry")]
     Invalid {
-        /// Where that is.
+        /// Where it is set.
         place: String,
     },
 }
 
 impl UnknownBase {
-    /// What to do about it.
+    /// How to fix it.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
@@ -57,18 +57,18 @@ impl UnknownBase {
     }
 }
 
-/// Runs a package manager, for [`Surroundings::run`], in an empty directory: it reads the configuration files of its working
-/// directory, and other people may write to the directory of all temporary files.
+/// Runs a package manager, for [`Surroundings::run`], in an empty directory: package managers read configuration files
+/// in their working directory, and other users may write to the system's temporary directory.
 #[must_use]
 pub fn ask_package_manager(program: &str, arguments: &[&str]) -> Option<String> {
     let directory = tempfile::tempdir().ok()?;
-    // Keeps npm from looking in the folders above.
+    // Prevents npm from searching parent directories.
     fs::write(directory.path().join("package.json"), "{}").ok()?;
     command::answer(program, arguments, directory.path(), PATIENCE)
 }
 
 impl Surroundings<'_> {
-    /// A variable that is set to something.
+    /// The value of a variable, unless it is empty.
     pub(super) fn set(&self, name: &str) -> Option<String> {
         (self.variable)(name).filter(|value| !value.trim().is_empty())
     }
@@ -77,21 +77,21 @@ impl Surroundings<'_> {
         self.set("HOME").or_else(|| self.set("USERPROFILE")).map(PathBuf::from)
     }
 
-    /// The folder of a person's configuration files.
+    /// The user's configuration directory.
     pub(super) fn config_home(&self) -> Option<PathBuf> {
         let named = self.set("XDG_CONFIG_HOME").or_else(|| self.set("APPDATA")).map(PathBuf::from);
         named.or_else(|| Some(self.home()?.join(".config")))
     }
 }
 
-/// The text of a configuration file, if it is there.
+/// The text of a configuration file, if it exists.
 pub(super) fn read(path: &Path) -> Option<String> {
     let real = path.canonicalize().ok()?;
     let bytes = read_bounded(&real, Path::new("/"), FILE_LIMIT).ok()?;
     String::from_utf8(bytes).ok()
 }
 
-/// Reads a base address, and moves what secrets it holds to the credentials.
+/// Parses a base URL, and moves its secrets to the credentials.
 pub(super) fn base(text: &str, place: &str, credentials: &mut Credentials) -> Result<Url, UnknownBase> {
     let invalid = || UnknownBase::Invalid { place: place.to_owned() };
     let mut url = Url::parse(text.trim()).map_err(|_| invalid())?;
@@ -104,7 +104,7 @@ pub(super) fn base(text: &str, place: &str, credentials: &mut Credentials) -> Re
     url.set_path(&path);
     let (user, password) = (decoded(url.username()), decoded(url.password().unwrap_or_default()));
     if !user.is_empty() || !password.is_empty() {
-        // Both fail only for addresses that can have no user info, which this one has.
+        // Both fail only for URLs that cannot have user info, but this one does.
         let _ = url.set_username("");
         let _ = url.set_password(None);
         credentials.add(&url, &Secret::Basic(user, password));
@@ -112,7 +112,7 @@ pub(super) fn base(text: &str, place: &str, credentials: &mut Credentials) -> Re
     Ok(url)
 }
 
-/// Percent-decoded.
+/// Decodes percent-encoding.
 fn decoded(text: &str) -> String {
     percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

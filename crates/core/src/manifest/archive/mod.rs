@@ -1,4 +1,4 @@
-//! What the address of an archive says of its version and its format.
+//! The version and the format in an archive's URL.
 
 mod versions;
 
@@ -12,22 +12,22 @@ use std::borrow::Cow;
 
 use versions::versions;
 
-/// Words that name a channel, whose content moves from version to version; `latest` is looked for besides.
+/// Words that name a channel, whose content changes from version to version. `latest` is handled separately.
 const CHANNELS: &[&str] = &["nightly", "stable", "current", "head", "tip", "canary", "edge"];
 
-/// Branches that every repository may have.
+/// Common names of branches.
 const BRANCHES: &[&str] = &["main", "master", "trunk", "develop"];
 
 /// Path segments that are followed by the name of a branch or a tag.
 const BEFORE_BRANCHES: &[&str] = &["raw", "blob", "heads", "archive", "zipball", "tarball"];
 
-/// The part of an address that moves from version to version, such as `latest`, if it has one.
+/// The part of a URL whose content changes from version to version, such as `latest`, if any.
 #[must_use]
 pub fn moving_reference(url: &str) -> Option<String> {
     let (path, query) = path_and_query(url);
     let segments: Vec<&str> = path.split('/').collect();
     let file = segments.last().copied().unwrap_or_default();
-    // Beside a version, such words name a channel, an owner or a program; `latest` moves all the same.
+    // Next to a version, such words name a channel, an owner or a program, except for `latest`.
     let is_pinned = !versions(url, None).is_empty();
     let is_latest = |word: &str| word.eq_ignore_ascii_case("latest");
     let values = query.split(['&', ';']).map(|pair| pair.rsplit('=').next().unwrap_or(pair));
@@ -47,7 +47,7 @@ fn is_one_of(word: &str, known: &[&str]) -> bool {
     known.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
-/// The form of an archive, by its file name.
+/// The format of an archive, by its file name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// `.zip`
@@ -60,10 +60,10 @@ pub enum Format {
     Raw,
 }
 
-/// The format of the archive at an address, or the ending that says it is none that clients unpack.
+/// The format of the archive at a URL.
 ///
 /// # Errors
-/// The unsupported ending, in lower case with its dot.
+/// Returns the suffix of a format that clients cannot unpack, in lower case with its dot.
 pub fn format(url: &str) -> Result<Format, &'static str> {
     const UNSUPPORTED: &[&str] = &[
         ".tar.xz", ".tar.zst", ".tar.lz", ".tar.z", ".tar", ".txz", ".tzst", ".xz", ".zst", ".gz", ".bz2", ".7z",
@@ -85,7 +85,7 @@ pub fn format(url: &str) -> Result<Format, &'static str> {
     }
 }
 
-/// Path and query of an address, percent-decoded, without scheme and host.
+/// Path and query of a URL, percent-decoded, without scheme and host.
 fn path_and_query(url: &str) -> (Cow<'_, str>, Cow<'_, str>) {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let rest = rest.find(['/', '?', '#']).map_or("", |at| &rest[at..]);

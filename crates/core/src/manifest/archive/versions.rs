@@ -1,9 +1,9 @@
-//! Versions in the address of an archive.
+//! Versions in the URL of an archive.
 
 use super::path_and_query;
 use crate::manifest::Version;
 
-/// Words that introduce the version of something else: the number behind them is not the agent's.
+/// Words before the version of something else: the number after them is not the agent's version.
 pub(super) const FOREIGN: &[&str] = &[
     "android", "api", "centos", "cp", "cuda", "darwin", "debian", "electron", "fedora", "freebsd", "glibc", "gnu",
     "ios", "java", "jdk", "jre", "libc", "linux", "mac", "macos", "macosx", "manylinux", "musl", "musllinux", "net",
@@ -16,18 +16,18 @@ const PRERELEASE: &[&str] = &[
     "eap", "pre", "rc", "a", "b", "c",
 ];
 
-/// What an archive's address says about a version.
+/// The result of comparing an archive's URL with a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UrlVersion {
-    /// The address names the version.
+    /// The URL contains the version.
     Same,
-    /// It names another one, as written there.
+    /// It contains another version, as written there.
     Other(String),
-    /// It names none.
+    /// It contains no version.
     Absent,
 }
 
-/// A version found in an address.
+/// A version found in a URL.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
     text: String,
@@ -35,13 +35,13 @@ pub(super) struct Found {
     marked: bool,
 }
 
-/// Compares the version in an address with the one a manifest states.
+/// Compares the version in a URL with the version in a manifest.
 ///
 /// Versions are found as a path segment, in a file name or in the query, with or without a prefix (`v1.2.0`,
-/// `cli-v1.2.0`, `agent@1.2.0`), percent-encoded or not, with two parts or more, and with a prerelease. Numbers that
-/// belong to something else (`macos-11.0`, `glibc2.17`, `x86_64`, a build number or a year alone) are passed over. Where
-/// several versions stand in one address, one must be the stated one, and none that is surely a version may differ: a
-/// release's tag, one marked with a `v`, or a whole path segment.
+/// `cli-v1.2.0`, `agent@1.2.0`), percent-encoded or not, with at least two parts, and with a prerelease. Numbers of
+/// something else (`macos-11.0`, `glibc2.17`, `x86_64`, a build number or a year alone) are ignored. If a URL contains
+/// several versions, one must be the stated one, and no unambiguous version may differ: a release's tag, a version with
+/// a `v`, or a whole path segment.
 #[must_use]
 pub fn compare_version(url: &str, stated: &Version) -> UrlVersion {
     let found = versions(url, Some(stated));
@@ -57,7 +57,7 @@ pub fn compare_version(url: &str, stated: &Version) -> UrlVersion {
     contradicting.map_or(UrlVersion::Same, |found| UrlVersion::Other(found.text))
 }
 
-/// All versions in an address. `stated` is recognised as it is written, however unusual its prerelease is.
+/// All versions in a URL. `stated` is recognized as written, however unusual its prerelease is.
 pub(super) fn versions(url: &str, stated: Option<&Version>) -> Vec<Found> {
     let (path, query) = path_and_query(url);
     let segments: Vec<&str> = path.split('/').collect();
@@ -89,7 +89,7 @@ fn versions_in(segment: &str, stated: Option<&Version>) -> Vec<Found> {
     found
 }
 
-/// End of the digits and single dots that start at `start`, without a dot or a part that belongs to what follows.
+/// The end of the digits and single dots at `start`, without a dot or part that belongs to the text after them.
 fn run_of_numbers(segment: &str, start: usize) -> usize {
     let bytes = segment.as_bytes();
     let mut end = start;
@@ -98,7 +98,7 @@ fn run_of_numbers(segment: &str, start: usize) -> usize {
     {
         end += 1;
     }
-    // In `1.0.0.7z` the last part is the start of the ending.
+    // In `1.0.0.7z`, the last part begins the suffix.
     let glued = bytes.get(end).is_some_and(u8::is_ascii_alphabetic) && prerelease_at(segment, end).is_none();
     match segment[start..end].rfind('.') {
         Some(dot) if glued => start + dot,
@@ -127,7 +127,7 @@ fn version_at(segment: &str, start: usize, end: usize, stated: Option<&Version>)
         }
         (None, None) => (release.to_owned(), Version::parse_loose(release)?),
     };
-    // Two numbers may be the version of an interface, and a year begins a date.
+    // Two numbers may be the version of an interface, and a year may begin a date.
     let is_full = version.parts().len() >= 3;
     let is_whole_segment = unmarked.unwrap_or(before).is_empty() && end == segment.len();
     let is_date = version.parts().first().is_some_and(|year| (1990..2100).contains(year));
@@ -135,7 +135,7 @@ fn version_at(segment: &str, start: usize, end: usize, stated: Option<&Version>)
     Some(Found { text, version, marked })
 }
 
-/// Whether a text is at an offset, with nothing behind it that would make it longer.
+/// Whether a text is at an offset, and is not followed by a character that would extend it.
 fn stands_at(segment: &str, start: usize, text: &str) -> bool {
     let Some(head) = segment.get(start..start + text.len()) else { return false };
     let mut behind = segment[start + text.len()..].chars();
@@ -147,19 +147,20 @@ fn stands_at(segment: &str, start: usize, text: &str) -> bool {
     head.eq_ignore_ascii_case(text) && !goes_on
 }
 
-/// Whether a text that follows a version makes it a prerelease: `-rc.1`, `_beta`.
+/// Whether the text after a version makes it a prerelease: `-rc.1`, `_beta`.
 #[must_use]
 pub fn starts_prerelease(behind: &str) -> bool {
     prerelease_at(behind, 0).is_some()
 }
 
-/// The shortest abbreviation of a commit hash that is in use.
+/// Minimum length of an abbreviated commit hash in practice.
 const HASH_LENGTH: usize = 7;
 
 /// The prerelease directly at `at` (`-rc.1`, `rc1`, `_beta`), with its parts joined by dots.
 ///
-/// Behind its number the text must end or separate: in `-a3815c0` and `-beta2x`, letter and digits begin something else.
-/// A single letter with as many digits as an abbreviated commit hash has is one (`-b123456`).
+/// After the number, the text must end or continue with a separator: in `-a3815c0` and `-beta2x`, the letter and digits
+/// begin something else. A single letter followed by as many digits as in an abbreviated commit hash is one
+/// (`-b123456`).
 fn prerelease_at(segment: &str, at: usize) -> Option<String> {
     let rest = &segment[at..];
     let tail = rest.strip_prefix(['-', '_', '.', '~']).unwrap_or(rest);
@@ -174,11 +175,11 @@ fn prerelease_at(segment: &str, at: usize) -> Option<String> {
     let goes_on = number[digits..].starts_with(|c: char| c.is_alphanumeric());
     let is_separate = number.len() < behind.len();
     match (digits, word_length) {
-        // A single letter is a prerelease only with its number: `-a` may be anything.
+        // A single letter is a prerelease only with a number: `-a` may mean anything.
         (0, 1) => None,
         (0, _) => Some(word),
         (_, 1) if goes_on || digits + word_length >= HASH_LENGTH => None,
-        // The word was complete; what follows is a hash or a name.
+        // The word was complete; the rest is a hash or a name.
         (_, _) if goes_on => is_separate.then_some(word),
         _ => Some(format!("{word}.{}", &number[..digits])),
     }
