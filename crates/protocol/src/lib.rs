@@ -1,7 +1,7 @@
-//! Start an agent and speak the Agent Client Protocol to it.
+//! Starts an agent and exchanges messages of the Agent Client Protocol with it.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`handshake`] | HANDSHAKE: an agent is started, spoken to, judged and ended; a command to an outcome |
+//! | [`handshake`] | HANDSHAKE: starts an agent, sends requests, judges the answers, and ends it |
 
 pub mod handshake;

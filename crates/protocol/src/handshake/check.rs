@@ -1,4 +1,4 @@
-//! The whole of a check.
+//! The complete check of an agent.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use super::options::{Options, SetupError};
 use super::outcome::Outcome;
 use acp_registry_core::sys::process::Launch;
 
-/// The limit for an agent that took this long to start. A machine that slows its start down slows down what follows.
+/// The time limit for an agent that took `start` to start. A machine that slows the start also slows further answers.
 fn in_proportion(limit: Duration, start: Option<Duration>) -> Duration {
     limit.max(start.unwrap_or_default() * 3).min(limit * 6)
 }
 
-/// Starts an agent, speaks to it, judges its answer, and ends it with everything that it has started.
+/// Starts an agent, sends requests, judges the answers, and ends the agent with all processes that it has started.
 ///
-/// Lasts as long as the timeout, the limit for probes and the end of the processes (up to 4 s, and 5 s more against
-/// agents that keep making processes) at the very most, and then for the removal of what the agent has written. When
-/// the future is dropped, all processes are killed and all files removed before the drop returns. Needs a runtime of
-/// tokio with its IO and time drivers.
+/// Takes at most the timeout, plus the time for further requests ([`Options::probe`]), plus the time to end the processes
+/// (up to 4 s, and 5 s more if they keep starting others), plus the time to remove the agent's files. When the future is
+/// dropped, all processes are killed and all files are removed before the drop returns. Requires a tokio runtime with the
+/// IO and time drivers.
 ///
 /// # Errors
-/// [`SetupError`]; what the agent does wrong is an [`Outcome`].
+/// Returns [`SetupError`] if the check cannot run. Failures of the agent are part of the [`Outcome`].
 pub async fn check(launch: &Launch, options: &Options) -> Result<Outcome, SetupError> {
     let mut conversation = match Conversation::start(launch, options, None).await {
         Ok(conversation) => conversation,

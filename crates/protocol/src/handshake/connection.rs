@@ -1,4 +1,4 @@
-//! The conversation with a running agent. Nothing that it does, or does not do, makes a call here outlast its deadline.
+//! The conversation with a running agent. No behavior of the agent can make a call exceed its deadline.
 
 use std::collections::VecDeque;
 
@@ -16,12 +16,12 @@ use acp_registry_core::sys::process::{Pipes, Tail, Tree};
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
-/// Answers that belong to no request.
+/// A response that belongs to no request.
 #[derive(Debug, Clone)]
 pub(super) enum Stray {
-    /// An error for a request that the agent could not name.
+    /// An error without the id of a request.
     Error(String),
-    /// An id that was not used, as it was written.
+    /// An unknown id, as written.
     Id(String),
 }
 
@@ -30,20 +30,20 @@ pub(super) struct Connection {
     wire: Wire,
     is_at_start: bool,
     received: VecDeque<Message>,
-    /// The end of what it wrote to stdout that is not JSON-RPC.
+    /// The last part of its stdout that is not JSON-RPC.
     noise: Tail,
     pub(super) unasked: Unasked,
     pub(super) stray: Option<Stray>,
-    /// Tells what the agent writes to stdout for people.
+    /// Passes on the agent's other output on stdout, which is meant for people.
     told: Option<Spoken>,
 }
 
-/// Hands an agent that asks its person something what the person has typed.
+/// Passes the user's typed answers to an agent that asks for them.
 #[derive(Debug, Clone)]
 pub struct Relay(mpsc::Sender<Vec<u8>>);
 
 impl Relay {
-    /// Writes a line to the agent's stdin, as it is. Returns whether there is still an agent, and it reads.
+    /// Writes a line to the agent's stdin, unchanged. Returns whether the agent still runs and reads.
     #[must_use]
     pub fn say(&self, line: &str) -> bool {
         self.0.try_send(format!("{line}\n").into_bytes()).is_ok()
@@ -63,17 +63,17 @@ impl Connection {
         }
     }
 
-    /// What hands the agent lines as they are, beside the protocol.
+    /// Writes lines to the agent outside the protocol.
     pub(super) fn relay(&self) -> Relay {
         Relay(self.wire.outgoing.clone())
     }
 
-    /// Sends a request. One that the agent does not read is lost, and will go unanswered.
+    /// Sends a request. If the agent does not read it, the request is lost and stays unanswered.
     pub(super) fn send(&mut self, id: u64, method: &str, params: &Value) {
         let _ = self.wire.outgoing.try_send(request::request(id, method, params));
     }
 
-    /// Waits for the answer to one of these requests. What comes before it is answered or counted.
+    /// Waits for the response to one of these requests. Other messages before it are answered or counted.
     pub(super) async fn response(
         &mut self,
         tree: &mut Tree,
@@ -111,7 +111,7 @@ impl Connection {
         self.stray.get_or_insert(stray);
     }
 
-    /// The next message.
+    /// Returns the next message.
     async fn receive(&mut self, tree: &mut Tree, deadline: Instant) -> Result<Message, Silence> {
         loop {
             if let Some(message) = self.received.pop_front() {
@@ -149,22 +149,22 @@ impl Connection {
         }
     }
 
-    /// What the agent has begun to write, and not ended.
+    /// The unfinished line at the end of the output.
     pub(super) fn unfinished(&self) -> &[u8] {
         self.wire.unfinished()
     }
 
-    /// The end of what an agent that has ended had written to stderr. What is under way is waited for a moment.
+    /// The last part of stderr, for an agent that has ended. Waits briefly for output in transit.
     pub(super) async fn stderr(&mut self) -> String {
         self.wire.stderr().await
     }
 
-    /// The end of what the agent wrote to stdout that is not JSON-RPC.
+    /// The last part of stdout that is not JSON-RPC.
     pub(super) fn noise(&mut self) -> String {
         self.noise.text()
     }
 
-    /// Closes the agent's stdin. What it still writes is read and forgotten, so that it does not wait for a reader.
+    /// Closes the agent's stdin. Its further output is discarded, so that the agent does not block on a full pipe.
     pub(super) fn hang_up(&mut self) {
         self.wire.hang_up();
     }

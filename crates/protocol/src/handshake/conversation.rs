@@ -23,48 +23,47 @@ use acp_registry_core::text::quote;
 /// The id of `initialize`, the first request.
 const ID: u64 = 1;
 
-/// An agent that was started.
+/// A started agent.
 ///
-/// Dropping it kills all its processes, and removes what was made for it.
+/// Dropping it kills all its processes, and removes its sandbox.
 pub struct Conversation {
     outcome: Outcome,
     connection: Connection,
     tree: Tree,
-    // After the tree, so that it outlives it.
+    // Declared after the tree, so that it is dropped later.
     sandbox: Sandbox,
     keep: bool,
     started: Instant,
     next_id: u64,
 }
 
-/// What an agent has said to a request.
+/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// What it came to.
+    /// The outcome.
     pub probe: Probe,
-    /// The same as a sentence, unless the agent has done what it was asked for. Printable.
+    /// A message about the outcome, unless the request succeeded. Safe to print.
     pub message: Option<String>,
 }
 
-/// Why there is no conversation.
+/// Why a conversation could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The agent cannot be blamed for it.
+    /// The setup failed, which is not the agent's fault.
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// The agent cannot be spoken to, and was ended.
+    /// The handshake failed, and the agent was ended.
     #[error("{}", .0.message.as_deref().unwrap_or("the agent does not answer"))]
     Agent(Box<Outcome>),
 }
 
 impl Conversation {
-    /// Starts an agent, which has [`Options::timeout`] to answer `initialize`. `listener` hears what it writes to
-    /// stderr.
+    /// Starts an agent, which must answer `initialize` within [`Options::timeout`]. `listener` receives its stderr.
     ///
-    /// Whether a person can sign in is not judged. Needs a runtime of tokio with its IO and time drivers.
+    /// Authentication methods are not judged. Requires a tokio runtime with the IO and time drivers.
     ///
     /// # Errors
-    /// [`OpenError`]
+    /// Returns [`OpenError`] if the setup or the handshake fails.
     pub async fn open(launch: &Launch, options: &Options, listener: Option<Listener>) -> Result<Self, OpenError> {
         let mut conversation = Self::start(launch, options, listener).await?;
         match conversation.initialize(options).await {
@@ -111,7 +110,7 @@ impl Conversation {
         }
     }
 
-    /// Sends the first request, and judges what comes back.
+    /// Sends the first request, and judges its response.
     pub(super) async fn initialize(&mut self, options: &Options) -> Result<(), Failure> {
         let (connection, outcome) = (&mut self.connection, &mut self.outcome);
         connection.send(ID, "initialize", &request::initialize(options.protocol_version));
@@ -137,7 +136,7 @@ impl Conversation {
         judgement
     }
 
-    /// Asks for everything that the agent has advertised. `limit` is for all of it together.
+    /// Sends requests for everything that the agent advertises. `limit` is the longest silence to wait for.
     pub(super) async fn probe(&mut self, limit: Duration) {
         let (connection, handshake) = (&mut self.connection, &mut self.outcome.handshake);
         probes::run(connection, &mut self.tree, handshake, &self.sandbox.work(), limit).await;
@@ -149,29 +148,29 @@ impl Conversation {
         self.outcome.timing.start_to_response
     }
 
-    /// What the agent has answered to `initialize`.
+    /// The agent's response to `initialize`.
     #[must_use]
     pub fn handshake(&self) -> &Handshake {
         &self.outcome.handshake
     }
 
-    /// What hands the agent lines that a person has typed, while it waits for them.
+    /// Sends lines that the user has typed to the agent, while it waits for them.
     #[must_use]
     pub fn relay(&self) -> Relay {
         self.connection.relay()
     }
 
-    /// Asks the agent to sign the person in by a method of its own, and waits while it does so.
+    /// Requests that the agent signs the user in with one of its methods, and waits for the result.
     pub async fn authenticate(&mut self, method: &str, limit: Duration) -> Reply {
         self.ask(request::authenticate(self.version(), method), limit).await
     }
 
-    /// Asks the agent to sign the person out. Only for agents with the feature `auth/logout`.
+    /// Requests that the agent signs the user out. Only for agents with the feature `auth/logout`.
     pub async fn log_out(&mut self, limit: Duration) -> Reply {
         self.ask(request::log_out(self.version()), limit).await
     }
 
-    /// Asks the agent for a new session in an empty directory.
+    /// Requests a new session in an empty directory.
     pub async fn new_session(&mut self, limit: Duration) -> Reply {
         let params = request::in_directory(&self.sandbox.work());
         self.ask(("session/new", params), limit).await
@@ -184,7 +183,7 @@ impl Conversation {
     async fn ask(&mut self, (method, params): (&'static str, Value), limit: Duration) -> Reply {
         let id = self.next_id;
         self.next_id += 1;
-        // An earlier message answers something else.
+        // An earlier stray message does not belong to this request.
         self.connection.stray = None;
         self.connection.send(id, method, &params);
         let response = self.connection.response(&mut self.tree, &[id], Instant::now() + limit).await;
@@ -203,7 +202,7 @@ impl Conversation {
         Reply { probe, message: Some(message) }
     }
 
-    /// Ends the agent with everything that it has started.
+    /// Ends the agent and all processes that it has started.
     pub async fn close(self) -> Outcome {
         self.end(Ok(())).await
     }

@@ -1,25 +1,26 @@
-//! Capabilities as a flat table: one stable name for each feature, whatever the version of the protocol calls it.
+//! Capabilities as a flat table, with stable names for features across protocol versions.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::warnings::kind;
 
-/// What an agent says it can do: every known feature by its name, in a fixed order.
+/// The capabilities of an agent: every known feature by name, in a fixed order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Features(Vec<(&'static str, bool)>);
 
-/// Where a feature is seen.
+/// Where a feature is declared.
 enum At {
     /// Every agent of this version has it.
     Always,
-    /// There is no such thing in this version.
+    /// This version does not have the feature.
     Never,
     /// A member of the capabilities: an object or `true`.
     Member(&'static str),
-    /// A word in a list.
+    /// A value in a list.
     Listed(&'static str, &'static str),
-    /// A member with this text, or without the member, this text by default, as far as the feature before it is there.
+    /// A member with this value. If the member is missing, `default` applies, provided that the feature `of` is
+    /// present.
     Text { member: &'static str, text: &'static str, default: bool, of: &'static str },
 }
 
@@ -29,11 +30,11 @@ const fn encoding(text: &'static str, default: bool) -> At {
     At::Text { member: "positionEncoding", text, default, of: "nes" }
 }
 
-/// Name, place in version 1, place in version 2.
+/// Name, declaration in version 1, declaration in version 2.
 const TABLE: &[(&str, At, At)] = &[
     ("session", Always, Member("session")),
     ("session/load", Member("loadSession"), Never),
-    // Version 2 requires the next three of every agent that has sessions.
+    // Version 2 requires the next three features of every agent with sessions.
     ("session/list", Member("sessionCapabilities/list"), Member("session")),
     ("session/resume", Member("sessionCapabilities/resume"), Member("session")),
     ("session/close", Member("sessionCapabilities/close"), Member("session")),
@@ -101,7 +102,7 @@ const TABLE: &[(&str, At, At)] = &[
 ];
 
 impl Features {
-    /// Reads the capabilities of an answer of this protocol version. Values that mean nothing become warnings.
+    /// Reads the capabilities in a response of this protocol version. Invalid values become warnings.
     pub(super) fn read(capabilities: &Value, version: i64, warnings: &mut Vec<String>) -> Self {
         let mut features = Self::default();
         for (name, v1, v2) in TABLE {
@@ -120,7 +121,7 @@ impl Features {
         features
     }
 
-    /// Whether the agent has a feature, by its name such as `session/load`.
+    /// Whether the agent has a feature, by name, such as `session/load`.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, is_there)| *known == name && *is_there)
@@ -131,7 +132,7 @@ impl Features {
         self.0.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name)
     }
 
-    /// Adds a feature that was used.
+    /// Adds a feature that was observed in use.
     pub(super) fn observe(&mut self, name: &str) {
         for (known, is_there) in &mut self.0 {
             *is_there |= *known == name;
@@ -149,7 +150,7 @@ fn find<'a>(capabilities: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('/').try_fold(capabilities, |value, name| value.get(name)).filter(|value| !value.is_null())
 }
 
-/// Version 1 has booleans and objects, version 2 objects only; neither forbids the form of the other.
+/// Version 1 uses booleans and objects, version 2 only objects. Neither forbids the form of the other.
 fn is_supported(capabilities: &Value, path: &str, warnings: &mut Vec<String>) -> bool {
     match find(capabilities, path) {
         None | Some(Value::Bool(false)) => false,

@@ -1,26 +1,26 @@
-//! Bytes to lines, however they arrive.
+//! Splits bytes into lines, however they arrive.
 
-/// The longest line, in bytes.
+/// Maximum length of a line, in bytes.
 pub(super) const LINE: usize = 1 << 20;
 
-/// How much may come in all, in bytes.
+/// Maximum size of the whole output, in bytes.
 pub(super) const TOTAL: u64 = 16 << 20;
 
-/// How many messages may come before an answer.
+/// Maximum number of messages before an answer.
 pub(super) const MESSAGES: u64 = 10_000;
 
-/// A program wrote more than it may.
+/// The limit that a program's output exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overflow {
-    /// A line is longer than it may be.
+    /// The length of a line.
     Line,
-    /// There is more in all than there may be.
+    /// The size of the whole output.
     Total,
-    /// There are more messages than there may be.
+    /// The number of messages.
     Messages,
 }
 
-/// Splits what a program writes.
+/// Splits the output of a program.
 #[derive(Debug)]
 pub(super) struct Lines {
     longest: usize,
@@ -35,12 +35,12 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// Lines of at most so many bytes.
+    /// Sets the maximum length of a line, in bytes.
     pub(super) fn up_to(longest: usize) -> Self {
         Self { longest, rest: Vec::new(), total: 0 }
     }
 
-    /// Takes a piece of output, and gives the lines that end in it, without their line ends.
+    /// Adds a piece of output, and returns the lines that end in it, without their line ends.
     pub(super) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Vec<u8>>, Overflow> {
         self.total += bytes.len() as u64;
         let mut lines = Vec::new();
@@ -63,12 +63,12 @@ impl Lines {
         Ok(lines)
     }
 
-    /// What has come since the last line end.
+    /// The output since the last line end.
     pub(super) fn rest(&self) -> &[u8] {
         &self.rest
     }
 
-    /// The last line, when there will be no more.
+    /// The last line, at the end of the output.
     pub(super) fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.rest)
     }

@@ -1,44 +1,44 @@
-//! Lines to JSON-RPC messages.
+//! Parses lines into JSON-RPC messages.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// What a line holds.
+/// A parsed message.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// An answer.
+    /// A response.
     Response(Response),
-    /// The agent wants to know something, and waits.
+    /// A request by the agent.
     Request { id: Box<RawValue>, method: String },
-    /// The agent tells something.
+    /// A notification by the agent.
     Notification { method: String },
 }
 
-/// An answer to a request.
+/// A response to a request.
 #[derive(Debug)]
 pub(super) struct Response {
-    /// As it was written.
+    /// The id, as written.
     id: Option<Box<RawValue>>,
     has_version: bool,
     result: Option<Box<RawValue>>,
     error: Option<Box<RawValue>>,
 }
 
-/// The id of an answer, held against that of a request.
+/// The id of a response, compared with the id of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Id {
-    /// The same.
+    /// The ids are equal.
     Same,
-    /// The same number, as text: many clients will not find the request.
+    /// The same number as a string: many clients will not find the request.
     AsText,
-    /// None, or `null`: the agent could not tell which request it was.
+    /// Missing or `null`: the agent could not identify the request.
     Nobody,
     /// The id of another request.
     Other(String),
 }
 
-/// What an answer says.
+/// The content of a response.
 #[derive(Debug)]
 pub(super) enum Body {
     Result(Value),
@@ -67,13 +67,13 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// A member that is `null` is there all the same.
+/// A member that is `null` counts as present.
 fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Reads a line: one message, or several in an array, or the reason why it holds none. Neither depth nor size can do
-/// harm: only the outermost level is read here.
+/// Parses a line: one message, several in an array, or the reason why it contains none. Deeply nested or large lines do
+/// no harm, because only the outermost level is parsed.
 pub(super) fn read(line: &[u8]) -> Result<Vec<Message>, &'static str> {
     let line = line.trim_ascii();
     match line.first() {
@@ -119,7 +119,7 @@ impl Response {
         }
     }
 
-    /// What the answer says, or what is wrong with it, as the rest of a sentence about the agent's answer.
+    /// The content, or an error worded to follow "the response".
     pub(super) fn body(&self) -> Result<Body, String> {
         if !self.has_version {
             return Err("has no member `\"jsonrpc\": \"2.0\"`".to_owned());
@@ -137,7 +137,7 @@ impl Response {
     }
 }
 
-/// JavaScript makes no difference between 1 and 1.0.
+/// JavaScript does not distinguish 1 from 1.0.
 fn is_number(number: &serde_json::Number, expected: u64) -> bool {
     number.as_u64() == Some(expected) || number.to_string().strip_suffix(".0") == Some(expected.to_string().as_str())
 }
@@ -163,7 +163,7 @@ impl RpcError {
         })
     }
 
-    /// The agent's own words on one line: its message and what the data adds.
+    /// The agent's error message with details from `data`, on one line.
     pub(super) fn words(&self) -> String {
         const SHOWN_LIMIT: usize = 2000;
         let plain = |text: &str| text.lines().map(acp_registry_core::cause::plain).collect::<Vec<_>>().join(" ");
@@ -179,7 +179,7 @@ impl RpcError {
     pub(super) fn describe(&self) -> String {
         let code = self.code.map_or_else(|| "without a code".to_owned(), |code| code.to_string());
         let mut text = format!("error {code}: {}", acp_registry_core::text::quote(&self.message));
-        // Many agents write "Internal error" and say in the data what it was.
+        // Many agents write "Internal error", and the actual error in `data`.
         if !self.data.is_null() {
             text.push_str(&format!(" ({})", acp_registry_core::text::quote(&self.data.to_string())));
         }
@@ -253,7 +253,7 @@ mod tests {
             id in 0_u64..1_000_000,
         ) {
             let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}");
-            // A result may close the object and go on; what counts then is what the whole line says.
+            // A result may close the object early: the whole line must be parsed.
             let expected = serde_json::from_str::<Value>(&line).ok();
             let members = expected.as_ref().and_then(Value::as_object).filter(|members| members.len() == 3);
             match (read(line.as_bytes()).map(|mut messages| messages.pop()), members) {

@@ -1,19 +1,19 @@
-//! HANDSHAKE: a program is started, spoken to as an ACP client does, judged, and ended.
+//! HANDSHAKE: starts a program, acts as an ACP client, judges its answers, and ends it.
 //!
 //! ```text
 //! request ─→ connection ─→ answer ─→ auth, features ─→ verdict
 //!          wire, lines ─┴─ message             probes ─┘
 //! ```
 //!
-//! * [`check()`]: the whole of it, from the launch to the [`Outcome`]
-//! * [`Conversation`]: the same step by step, to sign in and out: an [`AuthMethod`] and its [`Way`]
-//! * [`Peer`]: a running agent that is spoken to in raw lines
-//! * [`Outcome`]: what programs and people are told, with its JSON form
-//! * [`Handshake`], [`AuthMethod`], [`Features`]: what the agent has answered
-//! * [`set_variables`]: the variables that a manifest or a person adds, without those that belong to the system
+//! * [`check()`]: the complete check, from the launch to the [`Outcome`]
+//! * [`Conversation`]: the same in single steps, to sign in and out with an [`AuthMethod`] and its [`Way`]
+//! * [`Peer`]: a running agent that exchanges raw lines
+//! * [`Outcome`]: the result, with its JSON form
+//! * [`Handshake`], [`AuthMethod`], [`Features`]: the agent's answers
+//! * [`set_variables`]: adds variables of a manifest or user, except those that belong to the system
 //!
-//! The client reads raw JSON-RPC. Typed libraries are tolerant on purpose: they drop a method that they do not
-//! understand and take a broken list for an empty one, which is what a gate must see.
+//! The client parses raw JSON-RPC. Typed libraries are lenient by design: they drop methods that they do not know, and
+//! treat an invalid list as empty. A registry must detect both.
 //!
 //! ```no_run
 //! use acp_registry_protocol::handshake::{Options, check};

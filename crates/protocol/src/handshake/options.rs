@@ -1,4 +1,4 @@
-//! How a check is made, and why it could not be.
+//! Options of a check, and why it could not run.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,37 +6,39 @@ use std::time::Duration;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::Home;
 
-/// How a check is made.
+/// Options of a check.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The version of the protocol that is asked for: 1, or 2 to see a draft.
+    /// The protocol version to request: 1, or 2 for a draft.
     pub protocol_version: u16,
-    /// How long the answer to `initialize` may take, counted from the start of the process.
+    /// Time limit for the answer to `initialize`, from the start of the process.
     pub timeout: Duration,
-    /// How long an agent may be silent when it is asked further; `None` for no further requests. An agent that is silent from
-    /// the start costs this once; one that goes on answering, at most six times this. An agent whose own start took long, as
-    /// on a busy machine, gets three times that start instead, and at most six times this limit. They change no verdict.
+    /// The longest silence to wait for after further requests; `None` sends no further requests. An agent that answers
+    /// none of them takes this long once; one that keeps answering takes at most six times as long. If the agent
+    /// started slowly, as on a busy machine, the limit is three times its start time, but at most six times this limit.
+    /// Further requests do not change the verdict.
     pub probe: Option<Duration>,
-    /// Where the sandbox is made.
+    /// The directory in which the sandbox is created.
     pub temporary: PathBuf,
-    /// The home that the agent gets.
+    /// The home of the agent.
     pub home: Home,
-    /// Whether the sandbox stays, for people to look at.
+    /// Whether to keep the sandbox, for inspection.
     pub keep: bool,
 }
 
-/// How many times the limit for further requests an agent gets that is asked once more.
+/// Factor of the limit for further requests in a repeated check.
 const PATIENCE: u32 = 3;
 
 impl Options {
-    /// The same for an agent that has left a request unanswered: three times as long for what comes after `initialize`.
+    /// Options to repeat a check of an agent that has left a request unanswered: three times the limit for further
+    /// requests.
     #[must_use]
     pub fn patient(&self) -> Self {
         Self { probe: self.probe.map(|limit| limit * PATIENCE), ..self.clone() }
     }
 
-    /// Version 1, 60 s for `initialize` and 5 s for the rest, with the sandbox made below this directory, and an empty
-    /// home in it.
+    /// Requests version 1, with 60 s for `initialize` and 5 s for further requests, and an empty home. The sandbox is
+    /// created below `temporary`.
     #[must_use]
     pub fn new(temporary: PathBuf) -> Self {
         let probe = Some(Duration::from_secs(5));
@@ -44,10 +46,10 @@ impl Options {
     }
 }
 
-/// Why a check could not be made, for which the agent cannot be blamed.
+/// Why a check could not run, for reasons other than the agent.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// There is no place for the sandbox.
+    /// The sandbox could not be created.
     #[error("cannot make a temporary directory: {0}")]
     Sandbox(PathError),
 }

@@ -1,4 +1,4 @@
-//! A running agent that is spoken to in raw lines.
+//! A running agent that exchanges raw lines.
 //!
 //! The lines are not interpreted here.
 
@@ -13,39 +13,39 @@ use super::options::{Options, SetupError};
 use super::wire::{Silence, Wire};
 use acp_registry_core::sys::process::{Exit, Launch, Sandbox, SpawnError, Tree};
 
-/// The longest line that is read, in bytes. An agent may repeat a long request in its answer.
+/// Maximum length of a line, in bytes. An agent may repeat a long request in its answer.
 const LINE: usize = 4 << 20;
 
-/// How long an agent may take to end by itself once it is not needed any more.
+/// Time for an agent to exit by itself when it is no longer needed.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// An agent that was started. Dropping it kills all its processes, and removes what was made for it.
+/// A started agent. Dropping it kills all its processes, and removes its sandbox.
 pub struct Peer {
     wire: Wire,
     tree: Tree,
-    // After the tree, so that it outlives it.
+    // Declared after the tree, so that it is dropped later.
     sandbox: Sandbox,
     keep: bool,
     heard: VecDeque<Vec<u8>>,
 }
 
-/// Why there is no agent to speak to.
+/// Why an agent could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The agent cannot be blamed for it.
+    /// The setup failed, which is not the agent's fault.
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// The system did not start it.
+    /// The system could not start the program.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
 }
 
 impl Peer {
-    /// Starts an agent in a sandbox of its own below [`Options::temporary`]. Needs a runtime of tokio with its IO and time
+    /// Starts an agent in its own sandbox below [`Options::temporary`]. Requires a tokio runtime with the IO and time
     /// drivers.
     ///
     /// # Errors
-    /// [`StartError`]
+    /// Returns [`StartError`] if the setup fails or the program cannot be started.
     pub async fn start(launch: &Launch, options: &Options) -> Result<Self, StartError> {
         let sandbox = Sandbox::below(&options.temporary, options.home).map_err(SetupError::Sandbox)?;
         let (tree, pipes) = Tree::start(launch, &sandbox).await?;
@@ -53,20 +53,20 @@ impl Peer {
         Ok(Self { wire, tree, sandbox, keep: options.keep, heard: VecDeque::new() })
     }
 
-    /// The directory that was made for it.
+    /// The directory of its sandbox.
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.sandbox.path()
     }
 
-    /// An empty directory in it, for sessions.
+    /// An empty directory in the sandbox, for sessions.
     #[must_use]
     pub fn work(&self) -> PathBuf {
         self.sandbox.work()
     }
 
-    /// Writes bytes to its stdin, as they are. Returns whether they were taken before the deadline; an agent that reads
-    /// nothing takes a few all the same.
+    /// Writes bytes to its stdin, unchanged. Returns whether they were accepted before the deadline. A few messages are
+    /// accepted even if the agent reads nothing.
     pub async fn send(&mut self, bytes: Vec<u8>, deadline: Instant) -> bool {
         matches!(timeout_at(deadline, self.wire.outgoing.send(bytes)).await, Ok(Ok(())))
     }
@@ -74,7 +74,7 @@ impl Peer {
     /// The next line of its stdout, without the line end.
     ///
     /// # Errors
-    /// [`Silence`] when there is none before the deadline.
+    /// Returns [`Silence`] if there is none before the deadline.
     pub async fn line(&mut self, deadline: Instant) -> Result<Vec<u8>, Silence> {
         loop {
             if let Some(line) = self.heard.pop_front() {
@@ -84,21 +84,21 @@ impl Peer {
         }
     }
 
-    /// Closes its stdin, and waits for its end. What it still writes is not read any more.
+    /// Closes its stdin, and waits for it to exit. Its further output is discarded.
     pub async fn close_input(&mut self, deadline: Instant) -> Option<Exit> {
         self.wire.hang_up();
         timeout_at(deadline, self.tree.wait()).await.ok()
     }
 
-    /// Asks it and what it has started to end, by SIGTERM where there are signals, and waits for its own end. What it still
-    /// writes is not read any more.
+    /// Sends SIGTERM, on systems with signals, to the agent and all processes that it has started, and waits for the
+    /// agent to exit. Its further output is discarded.
     pub async fn terminate(&mut self, deadline: Instant) -> Option<Exit> {
         self.tree.terminate();
         self.wire.read_rest();
         timeout_at(deadline, self.tree.wait()).await.ok()
     }
 
-    /// Ends it with everything that it has started, soon. Returns why what was made for it could not be removed.
+    /// Ends the agent and all processes that it has started. Returns why its sandbox could not be removed, if so.
     pub async fn end(self) -> Option<String> {
         let Self { mut wire, tree, sandbox, keep, .. } = self;
         wire.hang_up();

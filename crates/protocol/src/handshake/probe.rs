@@ -9,25 +9,25 @@ use acp_registry_core::text::quote;
 /// The first request after `initialize`.
 pub(super) const NEW: &str = "session/new";
 
-/// What a request came to.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Probe {
-    /// The agent did it.
+    /// The request succeeded.
     Ok,
-    /// It wants the person to sign in first.
+    /// The user must sign in first.
     AuthRequired,
-    /// It does not know the method.
+    /// The agent does not know the method.
     MethodNotFound,
-    /// It does not like the parameters.
+    /// The parameters were rejected.
     InvalidParams,
-    /// It does not have what the request names, such as a session.
+    /// A resource that the request names, such as a session, does not exist.
     ResourceNotFound,
-    /// It has given the request up.
+    /// The agent cancelled the request.
     RequestCancelled,
-    /// It answered with another error, or ended.
+    /// The agent answered with another error, or ended.
     Error,
-    /// It did not answer in time.
+    /// The agent did not answer in time.
     Timeout,
 }
 
@@ -35,25 +35,26 @@ pub enum Probe {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Probes {
     pub(super) outcomes: Vec<(&'static str, Probe)>,
-    /// What the agent has said instead of opening a session.
+    /// Why no session was opened.
     pub(super) refusal: Option<String>,
 }
 
 impl Probes {
-    /// The outcome for a method.
+    /// The outcome of a method.
     #[must_use]
     pub fn get(&self, method: &str) -> Option<Probe> {
         self.outcomes.iter().find(|(known, _)| *known == method).map(|(_, probe)| *probe)
     }
 
-    /// What the agent has answered to `session/new` where that is an error, or why it has not answered, as a sentence.
-    /// Printable. No part of what serialises, for it may be another each time.
+    /// Why `session/new` failed: the agent's error, or why it did not answer. Safe to print. Not serialized, since it
+    /// may differ between runs.
     #[must_use]
     pub fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
     }
 
-    /// A sentence for each method that the agent should have and says it has not; [`Handshake::warnings`](super::Handshake::warnings) holds it too.
+    /// A message for each required or advertised method that the agent does not know. The messages are also in
+    /// [`Handshake::warnings`](super::Handshake::warnings).
     pub fn missing(&self) -> impl Iterator<Item = String> + '_ {
         self.iter().filter(|(_, probe)| *probe == Probe::MethodNotFound).map(|(method, _)| {
             if method == NEW {
@@ -83,7 +84,7 @@ impl Serialize for Probes {
 }
 
 impl Probe {
-    /// The outcome's name in reports.
+    /// The name used in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -101,7 +102,7 @@ impl Probe {
     pub(super) fn of(error: &RpcError) -> Self {
         let reason = error.data.get("reason").and_then(Value::as_str);
         match error.code {
-            // Of the codes that JSON-RPC leaves to servers, ACP uses this one for it.
+            // ACP assigns this meaning to one of the codes that JSON-RPC reserves for servers.
             Some(-32000) => Self::AuthRequired,
             _ if reason == Some("auth_required") => Self::AuthRequired,
             Some(-32601) => Self::MethodNotFound,

@@ -1,7 +1,6 @@
-//! What an agent answers to further requests, before anybody has signed in.
+//! Sends further requests to an agent before the user has signed in.
 //!
-//! All of them can be sent to any agent in an empty home: they list, they start, or they name a session that is not
-//! there.
+//! They are safe for any agent in an empty home: they list data, open a session, or name a session that does not exist.
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,15 +19,15 @@ use super::wire::Silence;
 use acp_registry_core::sys::process::Tree;
 use acp_registry_core::text::quote;
 
-/// How many times the limit an agent that goes on answering may take for all requests together.
+/// Time limit for all requests of an agent that keeps answering, as a multiple of the limit for one.
 const WHOLE: u32 = 6;
 
-/// The id of the first request; that of `initialize` is lower.
+/// The id of the first request; the id of `initialize` is lower.
 const FIRST_ID: u64 = 2;
 
-/// Asks the agent for what it has advertised: for a new session, which agents take their time for, and then for all the
-/// others at once. `limit` is how long it may be silent: each answer gives it that long for the next one, and at most
-/// [`WHOLE`] times as long for all together.
+/// Sends requests for everything that the agent advertises: first for a new session, which may be slow, and then all
+/// others at once. `limit` is the longest silence to wait for: it starts again with each answer, and all requests
+/// together take at most [`WHOLE`] times as long.
 pub(super) async fn run(
     connection: &mut Connection,
     tree: &mut Tree,
@@ -85,7 +84,7 @@ pub(super) async fn run(
     handshake.warnings.extend(handshake.probes.missing());
 }
 
-/// Until when an agent that has just answered may be silent.
+/// The deadline for the next answer, after the agent has just answered.
 fn after_answer(now: Instant, limit: Duration, end: Instant) -> Instant {
     (now + limit).min(end)
 }
@@ -99,9 +98,9 @@ fn stopped(silence: Silence) -> String {
     }
 }
 
-/// The requests that an agent has invited, with harmless parameters.
+/// The requests that an agent advertises, with harmless parameters.
 fn advertised(handshake: &Handshake, directory: &Path) -> Vec<(&'static str, Value)> {
-    // One for each request: agents refuse to do two things with one session at once.
+    // A different session per request, because agents refuse concurrent requests for one session.
     let absent = |of: &str| json!({ "sessionId": format!("no-such-session-{of}") });
     let uri = url::Url::from_directory_path(directory).map(String::from).unwrap_or_default();
     let place = |of: &str| {
@@ -140,7 +139,7 @@ fn outcome(method: &str, response: &Response, handshake: &mut Handshake) -> Prob
         }
         Ok(Body::Error(error)) => {
             let probe = Probe::of(&error);
-            // Signing in does not help there.
+            // Signing in does not fix these.
             if method == NEW && [Probe::Error, Probe::InvalidParams, Probe::ResourceNotFound].contains(&probe) {
                 handshake.setup_required = Some(error.words());
             }
@@ -158,7 +157,7 @@ fn outcome(method: &str, response: &Response, handshake: &mut Handshake) -> Prob
     probe
 }
 
-/// Version 1 announces this kind of option nowhere: it is seen in new sessions.
+/// In version 1, no capability announces this kind of option: it appears only in new sessions.
 fn has_boolean_option(result: &Value) -> bool {
     let options = result.get("configOptions").and_then(Value::as_array);
     options.is_some_and(|options| options.iter().any(|option| option.get("type").is_some_and(|kind| kind == "boolean")))

@@ -1,4 +1,4 @@
-//! What the client says.
+//! Messages that the client sends.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 /// The parameters of `initialize` for a protocol version.
 ///
-/// Agents offer only those authentication methods that the client can carry out, and some refuse clients without a file
-/// system, so that this one claims what a full client can do.
+/// Agents offer only authentication methods that the client can carry out, and some reject clients without a file
+/// system. So this client claims all capabilities.
 #[must_use]
 pub fn initialize(version: u16) -> Value {
     let info = json!({ "name": "acp-registry", "title": "ACP Registry", "version": env!("CARGO_PKG_VERSION") });
@@ -15,19 +15,19 @@ pub fn initialize(version: u16) -> Value {
         "protocolVersion": version,
         "clientInfo": info,
         "clientCapabilities": {
-            // Always both: see the proposal on symmetric file system capabilities.
+            // Always both, as the proposal on symmetric file system capabilities requires.
             "fs": { "readTextFile": true, "writeTextFile": true },
             "terminal": true,
             "auth": { "terminal": true },
-            // Asked for by the proposals: without them, agents keep to themselves what they could do.
+            // Required by proposals: without them, agents hide features.
             "session": { "configOptions": { "boolean": {} } },
             "positionEncodings": ["utf-16", "utf-32", "utf-8"],
-            // What agents looked for before there was `auth.terminal`, and many still do.
+            // The predecessor of `auth.terminal`, which many agents still use.
             "_meta": { "terminal-auth": true, "terminal_output": true },
         },
     });
     if version >= 2 {
-        // Beside the members of version 1, which an agent that speaks nothing newer looks for.
+        // In addition to the members of version 1, which agents that support only that version read.
         params["info"] = info;
         params["capabilities"] = json!({
             "auth": { "terminal": {} },
@@ -38,17 +38,17 @@ pub fn initialize(version: u16) -> Value {
     params
 }
 
-/// Method and parameters that ask for signing in by one of the agent's own methods.
+/// Method and parameters of a request to sign in with one of the agent's methods.
 pub(super) fn authenticate(version: i64, method: &str) -> (&'static str, Value) {
     (if version >= 2 { "auth/login" } else { "authenticate" }, json!({ "methodId": method }))
 }
 
-/// Method and parameters that ask for signing out.
+/// Method and parameters of a request to sign out.
 pub(super) fn log_out(version: i64) -> (&'static str, Value) {
     (if version >= 2 { "auth/logout" } else { "logout" }, json!({}))
 }
 
-/// The parameters of a session in a directory.
+/// The parameters for a session in a directory.
 pub(super) fn in_directory(directory: &Path) -> Value {
     json!({ "cwd": directory.to_string_lossy(), "mcpServers": [] })
 }
@@ -58,7 +58,7 @@ pub(super) fn request(id: u64, method: &str, params: &Value) -> Vec<u8> {
     line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
 }
 
-/// The answer to a request of the agent, which this client never carries out. `id` is JSON as the agent has written it.
+/// The response to a request of the agent, all of which are refused. `id` is JSON as the agent has written it.
 #[must_use]
 pub fn refusal(id: &serde_json::value::RawValue, method: &str) -> Vec<u8> {
     let known = ["fs/", "terminal/", "session/request_permission", "elicitation/"];

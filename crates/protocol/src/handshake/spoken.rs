@@ -1,17 +1,17 @@
-//! What an agent writes to stderr, told line by line while it runs.
+//! Passes on an agent's stderr, line by line, while it runs.
 
 use std::sync::Arc;
 
-/// How many bytes of a line are told.
+/// Maximum length of a line to pass on, in bytes.
 const LINE: usize = 4096;
 
-/// How many lines are told.
+/// Maximum number of lines to pass on.
 const LINES: usize = 1000;
 
-/// Who is told: a line at a time, without its end, as it was written: escape it before it is shown.
+/// Receives one line at a time, without its line end. Not escaped: escape it before printing.
 pub type Listener = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Splits what an agent writes, and tells it.
+/// Splits output into lines, and passes them on.
 pub(super) struct Spoken {
     listener: Listener,
     line: Vec<u8>,
@@ -33,12 +33,12 @@ impl Spoken {
         }
     }
 
-    /// Whether something is waiting for the end of its line.
+    /// Whether there is an unfinished line.
     pub(super) fn is_unfinished(&self) -> bool {
         !self.line.is_empty()
     }
 
-    /// Tells what has come of a line: a question is followed by no line end, but by a pause.
+    /// Passes on an unfinished line: a question to the user ends with a pause instead of a line end.
     pub(super) fn pause(&mut self) {
         self.tell();
     }
@@ -55,7 +55,7 @@ impl Spoken {
 }
 
 impl Drop for Spoken {
-    /// The last line may have no end.
+    /// The last line may have no line end.
     fn drop(&mut self) {
         self.tell();
     }

@@ -1,4 +1,4 @@
-//! The pipes of a running agent: bytes in, lines out, whatever they say.
+//! The pipes of a running agent: writes bytes and reads lines, without interpreting them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,31 +14,32 @@ use super::lines::{Lines, Overflow};
 use super::spoken::{Listener, Spoken};
 use acp_registry_core::sys::process::{Exit, Pipes, Tail, Tree};
 
-/// How much is read at once, in bytes.
+/// Size of a read buffer, in bytes.
 const CHUNK: usize = 64 << 10;
 
-/// How many messages may wait for an agent that does not read.
+/// Maximum number of queued messages to an agent that does not read.
 const OUTGOING: usize = 64;
 
-/// How long the other signs of an end are waited for after the first: what is still in the pipe, or the exit code.
+/// Time to wait, after the first sign that the agent has ended, for the others: the rest of its output, or its exit
+/// code.
 const REST: Duration = Duration::from_millis(500);
 
-/// How long stderr is waited for after the end.
+/// Time to wait for stderr after the agent has ended.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// How long after the beginning of a line its end is waited for before it is told.
+/// Time to wait for the end of a started line before it is reported.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Why there is no further line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
-    /// The time is up.
+    /// The deadline has passed.
     Timeout,
-    /// The program has ended.
+    /// The program has exited.
     Exited(Exit),
-    /// The program has closed its stdout, and lives on.
+    /// The program has closed its stdout, and keeps running.
     Closed,
-    /// The program wrote more than it may.
+    /// The program exceeded the output limit.
     Overflow(Overflow),
 }
 
@@ -49,7 +50,7 @@ pub(super) struct Wire {
     has_open_end: bool,
     overflow: Option<Overflow>,
     exit: Option<Exit>,
-    /// When the end is reported, once there was a sign of it.
+    /// When to report the end, set at the first sign of it.
     over_at: Option<Instant>,
     pub(super) outgoing: mpsc::Sender<Vec<u8>>,
     stderr: Arc<Mutex<Tail>>,
@@ -57,7 +58,7 @@ pub(super) struct Wire {
     stderr_task: JoinSet<()>,
     /// Holds the agent's stdin.
     stdin_task: JoinSet<()>,
-    /// Reads what is not wanted any more.
+    /// Discards further output.
     rest_task: JoinSet<()>,
 }
 
@@ -73,7 +74,7 @@ impl Wire {
                     break;
                 }
             }
-            // Keeps the pipe open: many agents end at once when it closes.
+            // Keeps the pipe open, because many agents exit when it is closed.
             while messages.recv().await.is_some() {}
         });
         let tail = Arc::new(Mutex::new(Tail::default()));
@@ -94,7 +95,7 @@ impl Wire {
         }
     }
 
-    /// The next lines, at least one.
+    /// Reads the next lines, at least one.
     pub(super) async fn lines(&mut self, tree: &mut Tree, deadline: Instant) -> Result<Vec<Vec<u8>>, Silence> {
         let mut buffer = Vec::new();
         loop {
@@ -133,7 +134,7 @@ impl Wire {
         }
     }
 
-    /// The agent will write no more: its last line, where that has no end.
+    /// Handles the end of the output: returns the last line, if it has no line end.
     fn close(&mut self) -> Vec<Vec<u8>> {
         self.stdout = None;
         self.over_at.get_or_insert_with(|| Instant::now() + REST);
@@ -145,29 +146,29 @@ impl Wire {
         vec![rest]
     }
 
-    /// Whether the last line had no end; told once.
+    /// Whether the last line had no line end; reported only once.
     pub(super) fn take_open_end(&mut self) -> bool {
         std::mem::take(&mut self.has_open_end)
     }
 
-    /// What the agent has begun to write, and not ended.
+    /// The unfinished line at the end of the output.
     pub(super) fn unfinished(&self) -> &[u8] {
         self.lines.rest()
     }
 
-    /// The end of what an agent that has ended had written to stderr. What is under way is waited for a moment.
+    /// The last part of stderr, for an agent that has ended. Waits briefly for output in transit.
     pub(super) async fn stderr(&mut self) -> String {
         let _ = timeout(LAST_WORDS, self.stderr_task.join_next()).await;
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).text()
     }
 
-    /// Closes the agent's stdin. What it still writes is read and forgotten.
+    /// Closes the agent's stdin. Its further output is discarded.
     pub(super) fn hang_up(&mut self) {
         self.stdin_task.abort_all();
         self.read_rest();
     }
 
-    /// Reads and forgets what the agent still writes, so that it does not wait for a reader.
+    /// Discards the agent's further output, so that the agent does not block on a full pipe.
     pub(super) fn read_rest(&mut self) {
         if let Some(stdout) = self.stdout.take() {
             self.rest_task.spawn(drain(stdout, |_| ()));
@@ -175,16 +176,16 @@ impl Wire {
     }
 }
 
-/// Reads a piece; 0 at the end. Waits for ever where there is nothing to read from.
+/// Reads a piece; 0 at the end. Never returns if there is no pipe to read from.
 async fn read_some(stdout: &mut Option<ChildStdout>, buffer: &mut [u8]) -> usize {
     match stdout {
-        // An error of a pipe is as good as its end.
+        // An error of a pipe counts as its end.
         Some(stdout) => stdout.read(buffer).await.unwrap_or(0),
         None => std::future::pending().await,
     }
 }
 
-/// Reads to the end of stderr, keeps its tail and tells what comes.
+/// Reads stderr to its end, keeps the last part, and passes lines on.
 async fn listen(mut stderr: impl AsyncRead + Unpin, mut spoken: Option<Spoken>, tail: Arc<Mutex<Tail>>) {
     let mut buffer = vec![0; CHUNK];
     loop {
