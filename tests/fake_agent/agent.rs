@@ -1,4 +1,4 @@
-//! The cases. Also part of the benchmark, which starts itself as an agent.
+//! The cases. The benchmark also includes this module, and starts itself as an agent.
 
 use std::io::{self, BufRead, Write};
 use std::process::exit;
@@ -10,7 +10,7 @@ use std::{env, fs};
 
 use serde_json::{Value, json};
 
-/// A faultless result of `initialize`.
+/// A valid result of `initialize`.
 fn good() -> Value {
     json!({
         "protocolVersion": 1,
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &[String]) {
         "ok" => serve(&good()),
         // The result is given as JSON.
         "result" => serve(&serde_json::from_str(argument(1)).unwrap()),
-        // Exactly this text, in which $OK is a faultless response and $LARGE is 900 kB; then it waits for the end of
+        // Writes exactly this text, in which $OK is a valid response and $LARGE is 900 kB, and waits for the end of
         // stdin.
         "reply" => {
             receive();
@@ -53,20 +53,20 @@ pub(crate) fn run(arguments: &[String]) {
             write(&text("$OK\n"));
             wait_for_end();
         }
-        // Knows who has signed in, by a file in its home or a variable. How it answers when somebody wants to; the
-        // result of `initialize`.
+        // Stores whether a user has signed in, in a file in its home, or reads it from a variable. Arguments: how it
+        // answers `authenticate`, the result of `initialize`.
         "account" if argument(3) == "--sign-in" => sign_in_here(argument(4)),
         "account" => account(argument(1), &serde_json::from_str(argument(2)).unwrap()),
         "silent" => wait_for_end(),
         "deaf" => forever(),
-        // $ESC is a character that no manifest can have in its arguments.
+        // $ESC is a character that arguments in manifests cannot contain.
         "exit" => {
             eprintln!("{}", argument(2).replace("$ESC", "\u{1b}"));
             exit(i32::try_from(number(1)).unwrap());
         }
         "exit-if-there" => exit(if fs::exists(argument(1)).unwrap() { 5 } else { 6 }),
         "crash" => std::process::abort(),
-        // The first time only: the file is there from then on.
+        // Only at the first start, which creates the file.
         "crash-once" | "deaf-once" if fs::File::create_new(argument(1)).is_ok() => {
             if argument(0) == "deaf-once" {
                 forever();
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &[String]) {
             std::process::abort()
         }
         "crash-once" | "deaf-once" => serve(&good()),
-        // Opens no session the first time, and is silent about it.
+        // Does not answer `session/new` at the first start.
         "slow-once" => {
             let mut result = good();
             result["sessions"] = if fs::File::create_new(argument(1)).is_ok() { "silent" } else { "open" }.into();
@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &[String]) {
         },
         "ask-first" => ask_first(),
         "environment" => {
-            // Before anything else is opened.
+            // Before other files are opened.
             let descriptors = descriptors();
             let variables: serde_json::Map<String, Value> = env::vars_os()
                 .map(|(name, value)| (name.to_string_lossy().into(), value.to_string_lossy().into()))
@@ -125,16 +125,16 @@ pub(crate) fn run(arguments: &[String]) {
     }
 }
 
-/// The files that this process has got from the one that started it.
+/// The file descriptors that this process has inherited.
 fn descriptors() -> Vec<String> {
     let items = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    // But for the directory that is just being read.
+    // Except for the directory that is being read.
     let is_other = |path: &std::path::Path| !fs::read_link(path).is_ok_and(|to| to.starts_with("/proc"));
     items.filter(|item| is_other(&item.path())).map(|item| item.file_name().to_string_lossy().into()).collect()
 }
 
 fn text(template: &str) -> String {
-    // Larger than the arguments of a program may be.
+    // Longer than the arguments of a program may be.
     let template = template.replace("$LARGE", &"y".repeat(900_000));
     template.replace("$OK", &json!({ "jsonrpc": "2.0", "id": 1, "result": good() }).to_string())
 }
@@ -165,7 +165,7 @@ pub(crate) fn forever() -> ! {
     }
 }
 
-/// Answers `initialize` with this result, and other requests as a registry might meet them.
+/// Answers `initialize` with this result, and other requests like typical agents.
 fn serve(result: &Value) {
     while let Some(message) = receive() {
         let Some(id) = message.get("id") else { continue };
@@ -195,12 +195,12 @@ fn serve(result: &Value) {
     }
 }
 
-/// Where an agent keeps who has signed in.
+/// The file that exists if the user has signed in.
 fn token() -> std::path::PathBuf {
     env::home_dir().unwrap().join(".fake-agent")
 }
 
-/// Lets people sign in and out.
+/// Lets users sign in and out.
 fn account(how: &str, result: &Value) {
     let is_v2 = result["protocolVersion"] == 2;
     while let Some(message) = receive() {
@@ -258,7 +258,7 @@ fn account(how: &str, result: &Value) {
     }
 }
 
-/// Signs somebody in who knows the word.
+/// Signs in a user who types the right word.
 fn sign_in_here(how: &str) {
     write(&format!(
         "{} EXAMPLE={}\nword? ",
@@ -278,7 +278,7 @@ fn sign_in_here(how: &str) {
     }
 }
 
-/// Writes a text over and over, this many times or, with 0, for ever.
+/// Writes a text this many times, or without end if the number is 0.
 fn flood(text: &str, times: u64) {
     let text = text.replace("\\n", "\n");
     let piece = text.repeat(1 + 65_536 / text.len());
@@ -294,7 +294,7 @@ fn flood(text: &str, times: u64) {
     }
 }
 
-/// Asks for a file and a permission, and answers only when both were refused.
+/// Requests a file and a permission, and answers only after both were refused.
 fn ask_first() {
     receive();
     send(&json!({ "jsonrpc": "2.0", "id": "r1", "method": "fs/read_text_file", "params": {} }));
@@ -310,7 +310,7 @@ fn ask_first() {
     wait_for_end();
 }
 
-/// Starts this program in another case; it shares all pipes.
+/// Starts this program with another case, sharing stdout and stderr.
 #[cfg(unix)]
 fn start(arguments: &[&str]) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
@@ -323,7 +323,7 @@ fn words(arguments: &[String]) -> Vec<&str> {
     arguments.iter().map(String::as_str).collect()
 }
 
-/// Processes beyond the first.
+/// Cases with further processes.
 #[cfg(unix)]
 mod family {
     use nix::sys::signal::{SigSet, Signal, kill};
@@ -333,10 +333,10 @@ mod family {
 
     use super::{Command, Stdio, env, forever, fs, good, serve, start, words};
 
-    /// The first user that no account has: below it, an attack would meet real processes.
+    /// The first user id without an account. With lower ids, an attack would reach real processes.
     const FIRST: u32 = 61_184;
 
-    /// Does to its host what it can, and tells what came of it. `secret` is looked for in the environments of others.
+    /// Attacks the host, and reports what succeeded. `secret` is searched for in the environments of other processes.
     fn attack(secret: &str) -> Value {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
@@ -349,7 +349,7 @@ mod family {
             found.windows(secret.len()).any(|part| part == secret.as_bytes())
         };
         let learned: Vec<u32> = others.clone().filter(knows).collect();
-        // Never as a user who owns anything else.
+        // Only as a user who owns nothing else.
         let is_nobody = getuid().as_raw() >= FIRST;
         let end = |pid: &u32| kill(Pid::from_raw(i32::try_from(*pid).unwrap()), Signal::SIGKILL).is_ok();
         let killed: Vec<u32> = if is_nobody { others.clone().filter(end).collect() } else { Vec::new() };
@@ -374,43 +374,43 @@ mod family {
                 result["agentInfo"] = attack(argument(1));
                 serve(&result);
             }
-            // For roles of grandchildren.
+            // For grandchildren.
             "sleep" => forever(),
             "setsid" => {
                 let _ = setsid();
                 forever();
             }
-            // Out of the session, without the environment, and an orphan.
+            // An orphan outside the session, without the environment.
             "hide" => {
                 let _ = setsid();
                 start(&["sleep", argument(1)]).env_clear().spawn().unwrap();
             }
-            // Never the same process for long.
+            // Continually replaces itself with a new process.
             "hop" => {
                 let _ = setsid();
                 start(&["hop"]).spawn().unwrap();
             }
 
-            // As a browser does: alone in a session, and about to stay.
+            // Leaves a process in its own session, as browsers do.
             "leave" => {
                 start(&["setsid"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
             }
 
-            // Answers, and has started others before.
+            // Starts another process, then answers.
             "parent" => {
                 start(&words(&arguments[1..])).spawn().unwrap();
                 serve(&good());
             }
-            // The same, once the other has ended.
+            // Answers after the other process has ended.
             "parent-of-dead" => {
                 start(&words(&arguments[1..])).status().unwrap();
                 serve(&good());
             }
-            // Ends at once, while the other keeps the pipes open.
+            // Exits immediately, while the other process keeps the pipes open.
             "orphan" => {
                 start(&words(&arguments[1..])).spawn().unwrap();
             }
-            // Leaves the other alone when its stdin closes.
+            // Leaves the other processes running when its stdin closes.
             "crowd" => {
                 for number in 0..argument(1).parse().unwrap() {
                     start(&[if number % 2 == 0 { "sleep" } else { "setsid" }]).spawn().unwrap();
@@ -429,7 +429,7 @@ mod family {
         }
     }
 
-    /// Blocking a signal needs no handler, and lasts for children as well.
+    /// A blocked signal needs no handler, and stays blocked in child processes.
     fn ignore_term() {
         SigSet::from(Signal::SIGTERM).thread_block().unwrap();
     }

@@ -1,5 +1,5 @@
-//! An agent for tests: `fake-agent CASE [ARGUMENT…]`. Each case of [`agent::run`] is one way to behave, and
-//! `played EXCHANGE` is a good agent but for what an exchange shows.
+//! An agent for tests: `fake-agent CASE [ARGUMENT…]`. Each case of [`agent::run`] is one behavior; `played EXCHANGE`
+//! follows the protocol except for what an exchange shows.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stderr,

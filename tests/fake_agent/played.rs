@@ -1,15 +1,16 @@
-//! An agent that keeps to the protocol, but for what an exchange shows: lines that begin with `client` or `agent`, as in the
-//! documentation of checks. What `agent` says after a line of `client` is what this agent does whenever it meets such a line.
+//! An agent that follows the protocol except for what an exchange shows: lines that begin with `client` or `agent`, as
+//! in the documentation of checks. Whenever this agent receives a `client` line, it replies with the `agent` lines
+//! after it.
 
 use std::io::{self, BufRead, Write};
 use std::process::exit;
 
 use serde_json::{Value, json};
 
-/// What the exchange has for a line of the client.
+/// A `client` line of the exchange, with its replies.
 struct Step {
     said: String,
-    /// Before `initialize`, or after it.
+    /// Whether the line comes before the answer to `initialize`.
     is_before: bool,
     replies: Vec<String>,
 }
@@ -22,7 +23,7 @@ fn steps(exchange: &str) -> Vec<Step> {
             let is_first = said.contains("\"method\":\"initialize\"");
             steps.push(Step { said: said.to_owned(), is_before: is_before || is_first, replies: Vec::new() });
         } else if line.is_empty() {
-            // Nothing is answered.
+            // There is no reply.
         } else if line == "agent starts" {
             is_before = true;
         } else {
@@ -33,7 +34,8 @@ fn steps(exchange: &str) -> Vec<Step> {
     steps
 }
 
-/// Whether a value is as the exchange has it: with all its members, an empty object empty, and any text for a `$`.
+/// Whether a value matches the exchange: it has all members shown, `{}` matches only an empty object, and a text with
+/// `$` matches any text.
 fn is_like(value: &Value, shown: &Value) -> bool {
     match (value, shown) {
         (Value::String(text), Value::String(shown)) if shown == "$LONG" => text.len() > 100_000,
@@ -85,7 +87,7 @@ pub(super) fn run(exchange: &str) {
     }
 }
 
-/// Does what the exchange shows, with the id of the request that was really sent.
+/// Sends the replies of the exchange, with the id of the actual request.
 fn reply_as(reply: &str, said: &str, message: &Value) {
     if reply == "ends" {
         exit(7);
@@ -102,7 +104,7 @@ fn reply_as(reply: &str, said: &str, message: &Value) {
     }
 }
 
-/// Does what the protocol says.
+/// Behaves as the protocol requires.
 fn answer(message: &Value, is_before: bool) {
     if message.is_null() {
         write(
@@ -115,7 +117,7 @@ fn answer(message: &Value, is_before: bool) {
     let error = |code: i64, text: &str| json!({ "error": { "code": code, "message": text } });
     let method = message["method"].as_str().unwrap_or_default();
     let mut answer = match method {
-        // An answer to a request of its own.
+        // A response to the agent's own request.
         "" => return,
         "initialize" => json!({ "result": {
             "protocolVersion": 1,

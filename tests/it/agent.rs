@@ -1,4 +1,4 @@
-//! The fake agent, and the processes that it leaves behind.
+//! The fake agent, and the processes and files that it leaves behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,33 +16,33 @@ pub(crate) fn fake_agent() -> PathBuf {
     example("fake-agent")
 }
 
-/// An example, which `cargo test` builds beside the program.
+/// The path of an example, which `cargo test` builds next to the program.
 pub(crate) fn example(name: &str) -> PathBuf {
     let path = Path::new(PROGRAM).with_file_name("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     assert!(path.is_file(), "{name} is not built; run `cargo build --example {name}`, or all of `cargo test`");
     path
 }
 
-/// Whether bubblewrap is installed and can create a sandbox.
+/// Whether bubblewrap is installed and permitted.
 pub(crate) fn bwrap_works() -> bool {
     let arguments = ["--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"];
     Command::new("bwrap").args(arguments).output().is_ok_and(|output| output.status.success())
 }
 
-/// A unique value, used to find processes of a test.
+/// A unique value, to find processes again.
 pub(crate) fn tag() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    // The suffix prevents one tag from being a prefix of another.
+    // With a terminator, so that no tag is the prefix of another.
     format!("fake-agent-{}-{}-tag", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The outcome of a check, and its duration.
+/// The outcome of a check, and how long it took.
 pub(crate) struct Checked {
     pub(crate) outcome: Outcome,
     pub(crate) time: Duration,
 }
 
-/// Checks the fake agent in this case, and asserts that none of its processes is left.
+/// Checks the fake agent in this case, and asserts that it leaves nothing behind.
 pub(crate) fn check_case(case: &[&str], timeout: Duration) -> Checked {
     check_with(
         case,
@@ -84,7 +84,8 @@ pub(crate) fn check_with(
     Checked { outcome, time }
 }
 
-/// Processes with this text in their environment (`environ`) or arguments (`cmdline`), as far as the system reveals them.
+/// Processes with this text in their environment (`environ`) or arguments (`cmdline`), as far as the system exposes
+/// them.
 pub(crate) fn left_with(file: &str, text: &str) -> Vec<u32> {
     let Ok(items) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = items.flatten().filter_map(|item| item.file_name().to_str()?.parse::<u32>().ok());

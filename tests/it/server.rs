@@ -1,4 +1,4 @@
-//! A web server on loopback that answers what a test tells it to, and remembers what it was asked.
+//! A web server on loopback that sends the responses of a test, and records all requests.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read as _, Write};
@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// An answer: status, further headers, body.
+/// A response: status, further headers, body.
 pub(crate) type Answer = (u16, Vec<(&'static str, String)>, Vec<u8>);
 
 /// A request.
@@ -17,7 +17,7 @@ pub(crate) struct Asked {
     pub(crate) path: String,
     /// Headers by lower-case name.
     pub(crate) headers: HashMap<String, String>,
-    /// How often this method and path were asked for before.
+    /// Number of earlier requests with this method and path.
     pub(crate) before: usize,
     pub(crate) body: Vec<u8>,
 }
@@ -28,7 +28,7 @@ impl Asked {
     }
 }
 
-/// Serves until the test process ends.
+/// A server that runs until the test process ends.
 pub(crate) struct Server {
     /// `127.0.0.1:port`
     pub(crate) host: String,
@@ -36,7 +36,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server that hands each request, with its connection, to a function; each connection has its own thread.
+    /// Starts a server that passes each request, with its connection, to a function. Each connection has its own
+    /// thread.
     pub(crate) fn raw(handle: impl Fn(&Asked, &mut TcpStream) -> io::Result<()> + Send + Sync + 'static) -> Self {
         Self::listen("127.0.0.1:0", handle)
     }
@@ -53,7 +54,7 @@ impl Server {
             for mut stream in listener.incoming().flatten() {
                 let (log, handle) = (log.clone(), handle.clone());
                 thread::spawn(move || {
-                    // A client that goes away is no concern of the server.
+                    // A client may close the connection at any time.
                     if let Ok(asked) = read(&stream, &log) {
                         let _ = handle(&asked, &mut stream);
                     }
@@ -63,12 +64,12 @@ impl Server {
         Self { host, asked }
     }
 
-    /// Starts a server that answers by a function.
+    /// Starts a server whose responses come from a function.
     pub(crate) fn answering(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
         Self::raw(move |asked, stream| write(stream, asked, &answer(asked)))
     }
 
-    /// Starts a server with these answers by path; any other path is not found.
+    /// Starts a server with these responses by path. Other paths are not found.
     pub(crate) fn start(answers: impl IntoIterator<Item = (String, Answer)>) -> Self {
         let answers: HashMap<String, Answer> = answers.into_iter().collect();
         Self::answering(move |asked| answers.get(&asked.path).cloned().unwrap_or_else(not_found))
@@ -79,7 +80,7 @@ impl Server {
         Self::start(files.into_iter().map(|(name, body)| (format!("/r/{name}"), ok(body))))
     }
 
-    /// The paths that were asked for.
+    /// The requested paths.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.requests().into_iter().map(|asked| asked.path).collect()
     }
@@ -89,7 +90,7 @@ impl Server {
         self.asked.lock().unwrap().clone()
     }
 
-    /// The address of a path.
+    /// The URL of a path.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.host)
     }
@@ -137,7 +138,7 @@ fn read(stream: &TcpStream, log: &Mutex<Vec<Asked>>) -> io::Result<Asked> {
     Ok(asked)
 }
 
-/// Writes an answer; to HEAD without its body.
+/// Writes a response, without its body for HEAD.
 pub(crate) fn write(stream: &mut TcpStream, asked: &Asked, (status, headers, body): &Answer) -> io::Result<()> {
     let mut head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n", body.len());
     for (name, value) in headers {

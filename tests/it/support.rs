@@ -1,4 +1,4 @@
-//! A registry in a temporary folder, and the program run on it.
+//! A registry in a temporary directory, and the program under test.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -13,10 +13,10 @@ use tempfile::TempDir;
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_acp-registry");
 
-/// An icon without fault.
+/// A valid icon.
 pub(crate) const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" viewBox=\"0 0 16 16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n";
 
-/// A manifest without fault.
+/// A valid manifest.
 pub(crate) fn manifest(id: &str) -> String {
     format!(
         r#"{{
@@ -36,12 +36,12 @@ pub(crate) fn manifest(id: &str) -> String {
     )
 }
 
-/// A folder that holds a registry in `r/`, and whatever a test puts beside it.
+/// A directory with a registry in `r/`, and other files of a test.
 pub(crate) struct Env {
     folder: TempDir,
 }
 
-/// How a run ended.
+/// The result of a run.
 pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -56,7 +56,7 @@ impl Env {
         Self { folder }
     }
 
-    /// A registry with faultless agents.
+    /// A registry with valid agents.
     pub(crate) fn with(ids: &[&str]) -> Self {
         let env = Self::empty();
         ids.iter().fold(env, |env, id| {
@@ -64,13 +64,13 @@ impl Env {
         })
     }
 
-    /// Writes a file, with the folders above it.
+    /// Writes a file, and creates its parent directories. For chained calls.
     pub(crate) fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
         self.write(path, content);
         self
     }
 
-    /// The same, for use after the environment was made.
+    /// Writes a file, and creates its parent directories.
     pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -85,7 +85,7 @@ impl Env {
         fs::read_to_string(self.path(path)).unwrap()
     }
 
-    /// The program with these arguments, in the folder, without the caller's environment.
+    /// The program with these arguments, in the directory, without the caller's environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         if !arguments.contains(&"--registry-dir") {
@@ -100,7 +100,7 @@ impl Env {
         Run::of(&mut self.command(arguments))
     }
 
-    /// Runs with `--json` and reads the document, which must be all that stdout holds.
+    /// Runs with `--json` and parses the document, which must be all of stdout.
     pub(crate) fn json(&self, arguments: &[&str]) -> (i32, Value) {
         let run = self.run(&[arguments, &["--json"]].concat());
         assert!(run.stdout.is_ascii());
@@ -110,7 +110,7 @@ impl Env {
         )
     }
 
-    /// The rules of all findings, with the files they are about.
+    /// The rules of all findings, with their files.
     pub(crate) fn findings(&self) -> (i32, Vec<(String, String)>) {
         let (code, report) = self.json(&["validate"]);
         let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
@@ -127,7 +127,7 @@ impl Env {
     }
 }
 
-/// Only what every program needs.
+/// Sets only the variables that every program needs.
 pub(crate) fn scrub(command: &mut Command) {
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
 }
@@ -137,7 +137,7 @@ impl Run {
         Self::try_of(command).unwrap()
     }
 
-    /// The same, where the system may refuse to start the program.
+    /// Like `of`, for systems that may refuse to start the program.
     pub(crate) fn try_of(command: &mut Command) -> io::Result<Self> {
         let output = command.output()?;
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -149,7 +149,7 @@ impl Run {
     }
 }
 
-/// Path and content of every file of a directory and of those in it.
+/// Path and content of every file below a directory.
 pub(crate) fn tree(directory: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     let mut folders = vec![directory.to_owned()];
@@ -167,7 +167,7 @@ pub(crate) fn tree(directory: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Waits until something is so. The limit ends a test that hangs; it is no measure of how fast anything has to be.
+/// Waits until a condition holds. The limit ends a hanging test; it does not measure speed.
 pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_mins(2);
     while !is_so() {
@@ -176,24 +176,24 @@ pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Says that a test did not run, and why. Written past the test runner, which would keep it to itself.
+/// Reports that a test did not run, and why. Bypasses the test runner, which would hide it.
 pub(crate) fn skipped(test: &str, why: &str) {
     told(&format!("SKIPPED {test}: {why}"));
 }
 
-/// Says that something from outside is missing, so that a test does not run: a failure where `CI` is set.
+/// Reports a missing external requirement of a test, which cannot run. A failure if `CI` is set.
 #[cfg(feature = "world")]
 pub(crate) fn missing(test: &str, what: &str) {
     assert!(std::env::var_os("CI").is_none_or(|value| value.is_empty()), "{test} cannot run: {what}");
     skipped(test, what);
 }
 
-/// Says what a test has found out, past the test runner, which would keep it to itself.
+/// Reports a test's measurements. Bypasses the test runner, which would hide them.
 pub(crate) fn told(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Markdown without its code spans: a span ends at the next run of backticks that is as long as the one that opens it.
+/// Markdown without its code spans. A span ends at the next run of backticks of the same length.
 pub(crate) fn outside_code(markdown: &str) -> String {
     let run = |text: &str| text.len() - text.trim_start_matches('`').len();
     let mut out = String::new();
