@@ -27,7 +27,7 @@ pub fn moving_reference(url: &str) -> Option<String> {
     let (path, query) = path_and_query(url);
     let segments: Vec<&str> = path.split('/').collect();
     let file = segments.last().copied().unwrap_or_default();
-    // Next to a version, such words name a channel, an owner or a program, except for `latest`.
+    // In a URL with a version, these words may name an owner or a program; only `latest` still means another release.
     let is_pinned = !versions(url, None).is_empty();
     let is_latest = |word: &str| word.eq_ignore_ascii_case("latest");
     let values = query.split(['&', ';']).map(|pair| pair.rsplit('=').next().unwrap_or(pair));

@@ -159,7 +159,7 @@ const HASH_LENGTH: usize = 7;
 /// The prerelease directly at `at` (`-rc.1`, `rc1`, `_beta`), with its parts joined by dots.
 ///
 /// After the number, the text must end or continue with a separator: in `-a3815c0` and `-beta2x`, the letter and digits
-/// begin something else. A single letter followed by as many digits as in an abbreviated commit hash is one
+/// begin something else. A single letter with as many digits as an abbreviated commit hash has is such a hash
 /// (`-b123456`).
 fn prerelease_at(segment: &str, at: usize) -> Option<String> {
     let rest = &segment[at..];

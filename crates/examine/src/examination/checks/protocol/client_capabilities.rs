@@ -12,7 +12,7 @@ pub(super) static CHECK: Check = Check {
     summary: "accepts a client without capabilities",
     why: "All capabilities of a client are optional, and agents should support every combination: some clients offer \
           no file system and no terminal.",
-    fix: "Work without the missing capabilities, or report an error only when one is needed.",
+    fix: "Work without the missing capabilities, or answer with an error only when one of them is needed.",
     fails: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
 agent {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"fs is required"}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}

@@ -10,7 +10,7 @@ pub(super) static CHECK: Check = Check {
     spec: "protocol/v1/transports",
     summary: "writes only messages to stdout",
     why: "An agent must not write anything to stdout that is not a message. Strict clients close the connection at the \
-          first other line.",
+          first line that is not one.",
     fix: "Write logs to stderr, including the logs of libraries.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
 agent Handling a request
