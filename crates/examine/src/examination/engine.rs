@@ -44,7 +44,7 @@ pub async fn examine(
 ) -> Examination {
     let started = Instant::now();
     let usual = options.probe.unwrap_or(PATIENCE);
-    // A machine on which the start took long is slow in the rest, too.
+    // A machine that slows the start also slows further responses.
     let patience = usual.max(outcome.timing.start_to_response.unwrap_or_default()).min(usual * SLOWEST);
     let mut engine = Engine {
         launch,
