@@ -179,7 +179,7 @@ impl Engine<'_> {
             Ok(result) => result.map_err(|trouble| hide(trouble, &agent)),
         };
         self.has_answered |= agent.answered > 0;
-        // One that has failed may serve others: what fails on it is repeated alone.
+        // Later checks may use an agent that has failed one: if they fail too, they are repeated on their own instance.
         let is_silent = matches!(result, Err(Trouble::Silent(_)));
         if !is_silent && matches!(setup, Setup::Shared | Setup::Bare) {
             self.waiting = Some((setup, agent));

@@ -58,8 +58,8 @@ impl Staging {
     }
 }
 
-/// What the operating system said, without the name of the temporary directory, which says nothing to a person. The library
-/// hands it out as text only.
+/// The operating system's error without the name of the temporary directory, which means nothing to users. The library
+/// provides the cause only as part of its text.
 fn without_path(error: io::Error) -> io::Error {
     let text = error.to_string();
     match text.rsplit_once(" at path ") {

@@ -5,7 +5,7 @@ mod protocol;
 use super::check::Check;
 
 /// Every check, ordered by id.
-pub static CHECKS: &[&Check] = &protocol::CHECKS;
+pub static CHECKS: &[&Check] = protocol::CHECKS;
 
 /// Finds a check by its id.
 #[must_use]
