@@ -235,7 +235,7 @@ fn what_somebody_else_keeps_there_is_not_overwritten() {
     for arguments in [&["--dry-run"][..], &[]] {
         let run = publish(&env, arguments);
         assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{}", run.stderr);
-        assert!(run.stderr.contains("pub/latest/registry.json was there before"), "{}", run.stderr);
+        assert!(run.stderr.contains("pub/latest/registry.json already exists"), "{}", run.stderr);
         assert!(run.stderr.contains("move it away"), "{}", run.stderr);
     }
     assert_eq!(tree(&env.path("pub/latest")), [("registry.json".to_owned(), b"mine".to_vec())]);
@@ -244,7 +244,7 @@ fn what_somebody_else_keeps_there_is_not_overwritten() {
     env.write("pub/latest/robots.txt", "mine");
     env.write("pub/latest/other.txt", "mine");
     let run = publish(&env, &[]);
-    assert!(run.code == 3 && run.stderr.contains("pub/latest/robots.txt was there before"), "{}", run.stderr);
+    assert!(run.code == 3 && run.stderr.contains("pub/latest/robots.txt already exists"), "{}", run.stderr);
     assert_eq!(env.read("pub/latest/registry.json"), "mine");
     fs::remove_file(env.path("pub/latest/robots.txt")).unwrap();
     report(&env, &[]);

@@ -201,7 +201,7 @@ fn what_is_not_a_registry_is_not_taken_over() {
     for (name, text) in [("registry.json", "{}"), ("registry.json", "[]"), ("a.svg", ICON), ("index.html", "mine")] {
         env.write(&format!("pub/latest/{name}"), text);
         let run = env.run(&["publish", "--to", "pub"]);
-        assert!(run.code == 3 && run.stderr.contains("was there before"), "{name}: {}", run.stderr);
+        assert!(run.code == 3 && run.stderr.contains("already exists"), "{name}: {}", run.stderr);
         assert_eq!(tree(&env.path("pub")), [(format!("latest/{name}"), text.as_bytes().to_vec())]);
         fs::remove_dir_all(env.path("pub")).unwrap();
     }
