@@ -118,7 +118,7 @@ fn event(part: &RawValue) -> Result<Event, String> {
     })?;
     let id = needed("id")?;
     if !AgentId::is_valid(&id) {
-        return Err(format!("has the id {}, which no agent can have", acp_registry_core::text::quote(&id)));
+        return Err(format!("has the id {}, which is not a valid agent id", acp_registry_core::text::quote(&id)));
     }
     let kind = match needed("event")?.as_str() {
         "added" => Kind::Added,
