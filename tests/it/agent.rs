@@ -1,4 +1,4 @@
-//! The fake agent, and the processes and files that it leaves behind.
+//! The fake agent, and the processes that it leaves behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,26 +23,26 @@ pub(crate) fn example(name: &str) -> PathBuf {
     path
 }
 
-/// Whether bubblewrap is installed and permitted.
+/// Whether bubblewrap is installed and can create a sandbox.
 pub(crate) fn bwrap_works() -> bool {
     let arguments = ["--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"];
     Command::new("bwrap").args(arguments).output().is_ok_and(|output| output.status.success())
 }
 
-/// A unique value, to find processes again.
+/// A unique value, used to find processes of a test.
 pub(crate) fn tag() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    // With a terminator, so that no tag is the prefix of another.
+    // The suffix prevents one tag from being a prefix of another.
     format!("fake-agent-{}-{}-tag", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The outcome of a check, and how long it took.
+/// The outcome of a check, and its duration.
 pub(crate) struct Checked {
     pub(crate) outcome: Outcome,
     pub(crate) time: Duration,
 }
 
-/// Checks the fake agent in this case, and asserts that it leaves nothing behind.
+/// Checks the fake agent in this case, and asserts that none of its processes is left.
 pub(crate) fn check_case(case: &[&str], timeout: Duration) -> Checked {
     check_with(
         case,
@@ -84,8 +84,7 @@ pub(crate) fn check_with(
     Checked { outcome, time }
 }
 
-/// Processes with this text in their environment (`environ`) or arguments (`cmdline`), as far as the system exposes
-/// them.
+/// Processes with this text in their environment (`environ`) or arguments (`cmdline`), as far as the system reveals them.
 pub(crate) fn left_with(file: &str, text: &str) -> Vec<u32> {
     let Ok(items) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = items.flatten().filter_map(|item| item.file_name().to_str()?.parse::<u32>().ok());

@@ -41,7 +41,7 @@ fn an_agent_is_listed_resolved_installed_run_and_removed() {
     for key in ["id", "version", "distribution", "platform", "args", "env", "install_dir", "archive", "sha256"] {
         assert_eq!(installed[key], planned[key], "{key}");
     }
-    // The path was known before the installation, except for links.
+    // The planned path is the installed one, except for links in it.
     let program = fs::canonicalize(text(&planned, "program")).unwrap();
     assert_eq!(fs::canonicalize(text(&installed, "program")).unwrap(), program);
     assert_eq!(installed["installed"], true);
@@ -103,7 +103,7 @@ fn nothing_remains_between_the_caller_and_the_agent() {
 #[test]
 fn an_agent_finds_the_descriptors_free_that_programs_use_and_keeps_its_mark() {
     let people = People::new();
-    // A shell also keeps its script open, with a descriptor of at least 10.
+    // A shell also opens its script, with a descriptor above 9.
     let script =
         "#!/bin/sh\nfor n in 3 4 5 6 7 8 9; do [ -e /proc/$$/fd/$n ] && echo $n; done\necho ready\nread line\n";
     people.publish(&[people.agent_of("a", "1.0.0", &gz(&tar(&[("bin/agent", script.as_bytes())])), None)]);
@@ -161,7 +161,7 @@ fn what_is_wrong_has_its_exit_code_and_leaves_nothing() {
         ("bomb", gz(&vec![0; 300 << 20]), None, 4, "times its size"),
     ] {
         let people = People::new();
-        // The digest is right, but the archive is malicious: a digest must not make it trusted.
+        // The digest is right, but the archive is hostile: a digest must not make it trusted.
         let right = sha256(&bytes);
         let digest = digest.unwrap_or(&right);
         people.publish(&[people.agent_of("a", "1.0.0", &bytes, Some(digest))]);
@@ -204,7 +204,7 @@ fn hosts_that_fail_are_told_apart() {
         let (code, document) = people.json(&["install", "a", "b"]);
         assert_eq!((code, document["errors"].as_array().unwrap().len()), (3, 1), "{document}");
         assert!(text(&document["error"], "message").contains(part), "{document}");
-        // The other agent is installed.
+        // The other agent was installed.
         assert_eq!(text(&document["agents"][0], "id"), "b");
         assert_eq!(people.run(&["run", "b"]).stdout, "b-2.0.0 acp\n");
     }
@@ -339,7 +339,7 @@ fn updates_are_shown_taken_held_and_kept_away_by_a_pin() {
 
     let run = people.run(&["update", "--unpin", "b"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "updated b 2.0.0 -> 3.0.0\n"), "{}", run.stderr);
-    // Never downgraded and never removed automatically.
+    // `update` neither downgrades an agent nor removes one that left the index.
     people.publish(&[people.agent("a", "1.0.0")]);
     let (code, report) = people.json(&["update", "--refresh"]);
     assert_eq!((code, &report["up_to_date"], &report["gone"]), (0, &json!(["a"]), &json!(["b"])));
@@ -366,7 +366,7 @@ fn one_bad_update_never_stops_the_others() {
     let (code, report) = people.json(&["update", "--refresh"]);
     assert_eq!((code, text(&report["errors"][0], "id"), text(&report["updates"][0], "id")), (4, "a", "b"));
     assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
-    // The same version with another digest is also refused.
+    // The same version with another digest is refused.
     let other = archive("other");
     people.publish(&[people.agent_of("a", "1.0.0", &other, Some(&sha256(&other)))]);
     let run = people.run(&["update", "a", "--refresh", "--dry-run"]);
@@ -410,7 +410,7 @@ fn github_says_what_an_archive_must_be_where_the_manifest_does_not() {
         people.serve("/api/v3/repos/o/r/releases/tags/v1.0.0", release.to_string());
         let target = json!({ "archive": people.server.url(path), "cmd": "./bin/agent" });
         people.publish(&[entry("a", "1.0.0", &json!({ "binary": { host(): target } }))]);
-        // The server counts as GitHub only as long as its host and port match.
+        // The server counts as GitHub only while its host and port are configured.
         let mut command = people.command(&["install", "a", "--json"]);
         let run = Run::of(&mut command);
         assert_eq!(run.code, code, "{}", run.stderr);
@@ -474,7 +474,7 @@ fn a_full_disk_leaves_nothing() {
     let people = People::new();
     let large = gz(&tar(&[("bin/agent", b"#!/bin/sh\n"), ("large", &vec![7; 3 << 20])]));
     people.publish(&[people.agent_of("a", "1.0.0", &large, None)]);
-    // Limits the size of written files to 1 MiB.
+    // The shell limits files to 1 MiB.
     let program = people.command(&["install", "a"]);
     let mut limited = Command::new("sh");
     limited.args(["-c", "trap '' XFSZ; ulimit -f 1024; exec \"$@\"", "sh"]).arg(program.get_program());

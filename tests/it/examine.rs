@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::agent::{fake_agent, left_with, tag};
 use crate::support::PROGRAM;
 
-/// Examines the fake agent in this case, and asserts that it leaves nothing behind.
+/// Examines the fake agent in this case, and asserts that none of its processes is left.
 fn examined_within(case: &[&str], patience: Duration, limit: Duration) -> Examination {
     let temporary = tempfile::tempdir().unwrap();
     let tag = tag();
@@ -60,7 +60,7 @@ fn not_passed(examination: &Examination) -> Vec<(&str, &str)> {
     with(examination, &[Verdict::Fail, Verdict::Warning])
 }
 
-/// Tests each item, several at a time, and reports all errors.
+/// Runs a test for each item, several at once, and panics with all failures.
 fn for_each<T: Sync>(items: &[T], test: impl Fn(&T) -> Result<(), String> + Sync) {
     let (next, wrong) = (Mutex::new(items.iter()), Mutex::new(Vec::new()));
     thread::scope(|scope| {
@@ -114,7 +114,7 @@ const PING: &str = r#"{"id":2,"method":"_acp-registry/ping","params":{}}"#;
 const NEW: &str = r#"{"id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}"#;
 const NOT_FOUND: &str = r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#;
 
-/// The result of `initialize` with one member replaced.
+/// A valid result of `initialize` with one member replaced.
 fn good_but(name: &str, value: Value) -> String {
     let mut result = json!({
         "protocolVersion": 1, "agentCapabilities": { "loadSession": true },
