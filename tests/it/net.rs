@@ -231,7 +231,7 @@ fn a_download_drop_by_drop_is_given_up() {
             thread::sleep(Duration::from_millis(20));
         }
     });
-    // Each byte arrives in time, but too few bytes per time do.
+    // However long the client waits for the next byte, one byte is too little for that time.
     let settings = Settings { slow_timeout: Duration::from_millis(1), ..settings(&[&server]) };
     let client = Client::new(settings).unwrap();
     let error = run(client.download(&url(&server.url("/")), 1 << 30, &mut Memory::default())).unwrap_err();
@@ -449,7 +449,7 @@ fn a_document_is_read_once_a_run() {
         assert!(client.understand(&none, "*/*", 100, read).await.unwrap().is_none());
     });
     assert_eq!((server.asked().len(), readings.into_inner()), (2, 1));
-    // Another type of response is another request.
+    // The same URL, read as another type, is another request.
     let wrong = run(client.understand(&address, "*/*", 100, |_| Err::<String, _>("no text".to_owned())));
     assert_eq!(wrong.unwrap().unwrap().unwrap_err(), "no text");
     assert_eq!(server.asked().len(), 3);

@@ -112,7 +112,7 @@ fn snapshots_are_named_after_the_commit_or_the_content() {
     let output = std::process::Command::new("git").args(["rev-parse", "HEAD"]).current_dir(env.path("r")).output();
     let head = String::from_utf8(output.unwrap().stdout).unwrap();
     assert!(second.ends_with(&format!("-{}", &head[..12])), "{second} {head}");
-    // A name that the user gives is used, even if the tree is known.
+    // A name that the user gives is used, even if the commit is known.
     assert!(report(&env, &["--revision", "mine"])["snapshot"].as_str().unwrap().ends_with("-mine"));
     for wrong in ["", "../x", "a/b", "-x", "a b"] {
         let run = publish(&env, &[&format!("--revision={wrong}")]);

@@ -68,7 +68,7 @@ fn the_table_of_files_and_the_tree_agree() {
         assert!(CONTENTS.iter().any(|row| is_of(row.path, name)), "{name} is in the tree, but not in the table");
     }
     for row in CONTENTS {
-        // A second sitemap needs 50,000 pages.
+        // The sitemap is only split above 50,000 pages.
         let is_there = names.iter().any(|name| is_of(row.path, name)) || row.path == "sitemap-{N}.xml";
         assert!(is_there, "{} is in the table, but not in the tree", row.path);
     }

@@ -1,4 +1,4 @@
-//! Runtimes that are too old, gone or elsewhere, and what package managers say of them.
+//! Runtimes that are too old, missing or moved, and the messages of package managers about them.
 #![cfg(unix)]
 
 use std::fs;
@@ -12,9 +12,9 @@ use crate::agents::text;
 use crate::people::{People, entry};
 use crate::support::{ICON, Run};
 
-/// Puts a package below its prefix that asks for a Node.js which no machine has. What a file beside it says goes to stderr;
-/// with a file `fails`, that is all. With a file `notes`, npm's notes are these, with one `ignores` it runs no script, and
-/// with one `hangs` it never ends.
+/// An `npm` that installs a package which requires a version of Node.js that no machine has. Files beside it control it:
+/// with `fails`, it fails with that text on stderr; with `notes`, these are npm's notes; with `ignores`, it runs no
+/// scripts; with `hangs`, it never ends.
 const NPM: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo 11.0.0 && exit
 here=${0%/*}
@@ -34,7 +34,7 @@ echo '{"bin":"cli.js","engines":{"node":">=900"}}' > "$prefix/node_modules/p/pac
 printf '#!/usr/bin/env node\n' > "$prefix/node_modules/p/cli.js"
 "#;
 
-/// Says which Python it has, as uv does; with `--python` it installs.
+/// A `uv` that reports its Python, and installs it with `--python`.
 const UV: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo uv 0.9.0 && exit
 here=${0%/*}
@@ -54,7 +54,7 @@ echo fetched > "$UV_CACHE_DIR/wheel"
 printf '#!/bin/sh\nexec "AGENT" ok\n' > "$UV_TOOL_BIN_DIR/q"; chmod +x "$UV_TOOL_BIN_DIR/q"
 "#;
 
-/// A Node.js that fails below version 900, as an agent that needs a newer one does.
+/// A Node.js that fails below version 900, like an agent that needs a newer one.
 const OLD: &str =
     "#!/bin/sh\n[ \"$1\" = --version ] && echo v899.2.0 && exit\necho 'SyntaxError: new words' >&2\nexit 1\n";
 
@@ -85,7 +85,7 @@ impl Scene {
         self
     }
 
-    /// A command that finds programs in these folders first.
+    /// A command with these folders first in `PATH`.
     fn command(&self, folders: &[&str], arguments: &[&str]) -> Command {
         let mut command = self.0.command(arguments);
         let folders: Vec<String> = folders.iter().map(|folder| self.0.env.path(folder).display().to_string()).collect();
@@ -107,7 +107,7 @@ impl Scene {
         (run.code, document["results"][0].clone())
     }
 
-    /// The checks of `doctor` for an agent that are not in order, with what it was asked.
+    /// The checks of `doctor` for an agent that did not pass, with the request of each.
     fn doctor(&self, folders: &[&str], arguments: &[&str]) -> Vec<(String, String)> {
         let run = self.run(folders, &[&["doctor", "--json"], arguments].concat());
         let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
@@ -124,11 +124,11 @@ fn an_agent_for_a_newer_node_is_installed_with_a_word_and_started_by_a_newer_one
     let told = format!("the agent needs Node.js >=900, found 899.2.0 at {}", scene.path("old/node"));
     assert_eq!(run.stderr.matches("warning: ").count(), 1, "{}", run.stderr);
     assert!(run.code == 0 && run.stderr.contains(&told) && run.stderr.contains("newer Node.js"), "{}", run.stderr);
-    // A tried agent may answer all the same, so that this is a warning.
+    // The agent may still answer, so that this is only a warning.
     let bad = scene.doctor(&["bin", "old"], &[]);
     assert_eq!(bad.len(), 1, "{bad:?}");
     assert!(bad[0].0 == "runtime" && bad[0].1.contains("needs Node.js >=900, found 899.2.0"), "{bad:?}");
-    // Of several, the one that meets the range is taken, wherever it is in PATH.
+    // Of several, the one in the range is used, wherever it is in `PATH`.
     scene.program("new/node", NEW);
     let folders = ["bin", "old", "new"];
     let run = scene.run(&folders, &["which", "p"]);
@@ -136,7 +136,7 @@ fn an_agent_for_a_newer_node_is_installed_with_a_word_and_started_by_a_newer_one
     let bad = scene.doctor(&folders, &[]);
     assert!(bad.len() == 1 && bad[0].1.contains("is started by") && bad[0].1.contains("new/node"), "{bad:?}");
     assert_eq!(scene.doctor(&folders, &["--fix"]), []);
-    // The receipt has it now: a PATH without it does as well.
+    // The receipt now has its path, so that it need not be in `PATH`.
     let run = scene.run(&["bin", "old"], &["which", "p"]);
     assert!(run.stdout.starts_with(&scene.path("new/node")), "{}{}", run.stdout, run.stderr);
     assert_eq!(scene.doctor(&["bin", "old"], &["p"]), []);
@@ -165,7 +165,7 @@ fn an_interpreter_that_has_gone_is_repaired_by_install_update_and_doctor() {
         assert!(format!("{}{}", run.stdout, run.stderr).contains("repaired p"), "{repair:?} {}", run.stdout);
         let run = Run::of(scene.0.command(&["which", "p"]).env("PATH", scene.path("nowhere")));
         assert!(run.stdout.starts_with(&scene.path("moved/node")), "{repair:?} {}{}", run.stdout, run.stderr);
-        // Once is enough.
+        // A second repair changes nothing.
         let run = scene.run(&["bin", "moved"], repair);
         assert!(!format!("{}{}", run.stdout, run.stderr).contains("repaired p"), "{repair:?} {}", run.stdout);
     }
@@ -192,7 +192,7 @@ fn an_agent_that_does_not_answer_on_an_old_node_is_not_blamed() {
     assert_eq!((code, text(&row, "verdict"), text(&row, "reason")), (1, "error", "runtime_too_old"), "{row}");
     let told = format!("needs Node.js >=900, found 899.2.0 at {}", scene.path("old/node"));
     assert!(text(&row, "message").contains(&told) && text(&row, "stderr_tail").contains("new words"), "{row}");
-    // Many ask for more than they need.
+    // Many packages require a newer version than they need.
     let old = NEW.replace("v900.0.1", "v899.9.9");
     scene.program("other/node", &old);
     let (code, row) = scene.row(&["bin", "other"], &["p"]);
@@ -308,7 +308,7 @@ fn the_setting_that_forbids_install_scripts_is_named_everywhere_until_it_is_gone
         (&json!(["p@1.0.0"]), "ignore-scripts")
     );
     is_told(&scene.run(&folders, &["doctor"]), &[MESSAGE, HELP]);
-    // To install it again would leave out the same scripts.
+    // Reinstalling would leave out the same scripts.
     scene.program("new/node", &OLD.replace("v899.2.0", "v900.0.1"));
     let run = scene.run(&folders, &["doctor", "p"]);
     is_told(&run, &[MESSAGE, HELP, "ended at once"]);
@@ -317,7 +317,7 @@ fn the_setting_that_forbids_install_scripts_is_named_everywhere_until_it_is_gone
     let (_, row) = scene.row(&folders, &["p"]);
     assert_eq!((&row["scripts_not_run"], text(&row, "scripts_ignored_by")), (&json!(["p@1.0.0"]), "ignore-scripts"));
     is_told(&scene.run(&folders, &["verify", "p"]), &[MESSAGE]);
-    // It is there, and the setting as it was.
+    // It is installed, and the setting is unchanged.
     assert_eq!(scene.run(&folders, &["install", "p"]).stdout, "p 1.0.0 is installed\n");
     fs::remove_file(scene.path("bin/ignores")).unwrap();
     let run = scene.run(&folders, &["install", "p"]);
@@ -346,7 +346,7 @@ fn packages_are_built_only_when_that_is_allowed_and_then_for_later_versions_too(
     assert_eq!(text(&row, "verdict"), "pass", "{row}");
     let run = scene.run(&folders, &["install", "q", "--allow-build"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    // The same agent in its next version needs no new leave; another agent would.
+    // The next version of the agent needs no new permission; another agent would.
     let uvx = json!({ "uvx": { "package": "q==1.0.1" } });
     scene.0.publish(&[entry("q", "1.0.1", &uvx)]);
     let run = scene.run(&folders, &["update", "--refresh"]);
@@ -373,7 +373,7 @@ fn what_package_managers_fetch_is_kept_for_the_next_installation_and_removed_by_
     assert_eq!(scene.run(&folders, &["uninstall", "--all"]).code, 0);
     assert_eq!(scene.run(&folders, &["install", "p"]).code, 0);
     assert!(kept("npm/tarball"));
-    // Agents have another home, in which they see nothing of it.
+    // Agents run with another home directory, and do not see it.
     let run = scene.run(&folders, &["verify", "q", "--json"]);
     assert!(!run.stdout.contains(".cache/acp-registry"), "{}", run.stdout);
 }
@@ -385,7 +385,7 @@ fn an_installation_says_whether_the_agent_answers() {
     let answers = |run: &Run| serde_json::from_str::<Value>(&run.stdout).unwrap()["answers"].clone();
     let run = scene.run(&["bin", "new"], &["install", "p", "--no-check", "--json"]);
     assert_eq!((run.code, answers(&run)), (0, Value::Null));
-    // It is asked when that was left out.
+    // The check is made up for if it was left out.
     let run = scene.run(&["bin", "new"], &["install", "p", "--json"]);
     assert_eq!((run.code, answers(&run)), (0, json!(true)), "{}", run.stderr);
     let run = scene.run(&["bin", "new"], &["which", "p", "--json"]);
@@ -394,13 +394,13 @@ fn an_installation_says_whether_the_agent_answers() {
     let run = scene.run(&["bin", "new"], &["install", "p"]);
     assert!(run.stdout.starts_with("installed p 1.0.0 and answers ("), "{}", run.stdout);
     assert_eq!(scene.run(&["bin", "new"], &["uninstall", "p"]).code, 0);
-    // An agent that does not answer is installed, and says why it does not.
+    // An agent that does not answer is installed, with a warning that explains why.
     let run = scene.run(&["bin", "old"], &["install", "p"]);
     assert!(run.code == 0 && run.stdout.starts_with("installed p 1.0.0 ("), "{}{}", run.stdout, run.stderr);
     assert!(run.stderr.contains("p is installed, but does not answer: "), "{}", run.stderr);
     let run = scene.run(&["bin", "old"], &["which", "p", "--json"]);
     assert_eq!(answers(&run), json!(false));
-    // A new version is asked as well.
+    // A new version is checked as well.
     scene.0.publish(&[entry("p", "1.0.1", &json!({ "npx": { "package": "p@1.0.1" } }))]);
     let run = scene.run(&["bin", "new"], &["update", "--refresh", "--json"]);
     let document: Value = serde_json::from_str(&run.stdout).unwrap();

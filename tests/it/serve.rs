@@ -1,4 +1,4 @@
-//! `serve`: a registry's site on this machine.
+//! `serve`: shows the site of a registry on this machine.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::process::{Child, ChildStderr, Stdio};
 
 use crate::support::{Env, manifest};
 
-/// The program, ended with the test.
+/// The running program, killed at the end of the test.
 struct Served {
     child: Child,
     stderr: BufReader<ChildStderr>,
@@ -32,7 +32,7 @@ impl Served {
         Self { port: port.parse().unwrap(), stderr, child }
     }
 
-    /// Reads what the program says, up to a line with this text.
+    /// Reads the output of the program up to a line with this text.
     fn wait_for(&mut self, text: &str) {
         let mut line = String::new();
         while !line.contains(text) {
@@ -41,7 +41,7 @@ impl Served {
         }
     }
 
-    /// The head and the body of an answer.
+    /// Requests a path; returns the head and the body of the response.
     fn get(&self, path: &str, host: &str) -> (String, String) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
@@ -68,7 +68,7 @@ fn pages_come_with_their_headers_and_follow_changes() {
     }
     assert!(served.get("/", "elsewhere.example").0.starts_with("http/1.1 421"));
 
-    // A broken registry changes nothing; a good one is there soon, and pages learn of it.
+    // An invalid registry changes nothing; a valid one is served soon, and pages are told to reload.
     let before = served.get("/-/version", "127.0.0.1").1;
     env.write("r/two/agent.json", "{");
     served.wait_for("the site stays as it was: errors in two");

@@ -1,4 +1,4 @@
-//! A web server on loopback that sends the responses of a test, and records all requests.
+//! A web server on loopback with responses from tests, which records its requests.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read as _, Write};
@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// A response: status, further headers, body.
+/// A response: status, additional headers, body.
 pub(crate) type Answer = (u16, Vec<(&'static str, String)>, Vec<u8>);
 
 /// A request.
@@ -17,7 +17,7 @@ pub(crate) struct Asked {
     pub(crate) path: String,
     /// Headers by lower-case name.
     pub(crate) headers: HashMap<String, String>,
-    /// Number of earlier requests with this method and path.
+    /// How often this method and path were requested before.
     pub(crate) before: usize,
     pub(crate) body: Vec<u8>,
 }
@@ -36,8 +36,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server that passes each request, with its connection, to a function. Each connection has its own
-    /// thread.
+    /// Starts a server that passes each request and its connection to a function, one thread per connection.
     pub(crate) fn raw(handle: impl Fn(&Asked, &mut TcpStream) -> io::Result<()> + Send + Sync + 'static) -> Self {
         Self::listen("127.0.0.1:0", handle)
     }
@@ -54,7 +53,7 @@ impl Server {
             for mut stream in listener.incoming().flatten() {
                 let (log, handle) = (log.clone(), handle.clone());
                 thread::spawn(move || {
-                    // A client may close the connection at any time.
+                    // A client may close the connection.
                     if let Ok(asked) = read(&stream, &log) {
                         let _ = handle(&asked, &mut stream);
                     }
@@ -64,12 +63,12 @@ impl Server {
         Self { host, asked }
     }
 
-    /// Starts a server whose responses come from a function.
+    /// Starts a server with responses from a function.
     pub(crate) fn answering(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
         Self::raw(move |asked, stream| write(stream, asked, &answer(asked)))
     }
 
-    /// Starts a server with these responses by path. Other paths are not found.
+    /// Starts a server with these responses by path; any other path is not found.
     pub(crate) fn start(answers: impl IntoIterator<Item = (String, Answer)>) -> Self {
         let answers: HashMap<String, Answer> = answers.into_iter().collect();
         Self::answering(move |asked| answers.get(&asked.path).cloned().unwrap_or_else(not_found))

@@ -1,4 +1,4 @@
-//! Settings for clients: what comes back when the client's own language reads them.
+//! Settings for clients, read back by the client's own language.
 #![cfg(unix)]
 
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::snippets::{TEXTS, read_by_emacs, read_by_lua, read_by_shell};
 
 const CLIENTS: [&str; 7] = ["zed", "jetbrains", "codecompanion", "avante", "emacs", "vscode", "cli"];
 
-/// Program and arguments, and the variable `K`, as a client gets them; `None` where its language is not installed.
+/// The program with its arguments, and the variable `K`, as a client reads them; `None` if its language is not installed.
 fn read(client: &str, id: &str, settings: &str) -> Option<(Vec<String>, Option<String>)> {
     match client {
         "zed" | "jetbrains" | "vscode" => {
@@ -30,7 +30,7 @@ fn read(client: &str, id: &str, settings: &str) -> Option<(Vec<String>, Option<S
     }
 }
 
-/// An index with an agent whose archive has a program, and with packages; the first is not installed yet.
+/// An index with an agent that has an archive, and with packages; the first is not installed yet.
 fn people(args: &[&str]) -> People {
     let people = People::new();
     let bytes = gz(&tar(&[("bin/agent", b"#!/bin/sh\n")]));
@@ -50,7 +50,7 @@ fn people(args: &[&str]) -> People {
     people
 }
 
-/// Arguments that every language can write, the shell too.
+/// Arguments that every language can represent, including the shell.
 fn readable() -> Vec<&'static str> {
     TEXTS.into_iter().filter(|text| acp_registry::settings::shell::word(text).is_some()).collect()
 }
@@ -75,7 +75,7 @@ fn an_installed_agent_is_started_by_its_own_program() {
             assert_eq!(variable.as_deref(), Some("it's <\"v\">"), "{client}");
         }
     }
-    // Without an index, only the name is missing.
+    // Without an index, only the display name is missing.
     let run = people.run(&["config", "--direct", "--index", "nowhere.json", "zed", "own"]);
     assert_eq!((run.code, run.stderr.contains("own goes by its id")), (0, true), "{}", run.stderr);
     assert_eq!(read("zed", "own", &run.stdout).unwrap().0, words(&[&program], &args));
@@ -123,12 +123,12 @@ fn settings_start_agents_by_this_program_unless_that_is_not_wanted() {
         }
     }
     assert_eq!(people.run(&["config", "zed", "own", "--run", "--direct"]).code, 2);
-    // Damage is not the same as absence.
+    // A damaged agent is reported as damaged, not as missing.
     assert_eq!(people.run(&["install", "own"]).code, 0);
     std::fs::remove_file(people.json(&["which", "own"]).1["program"].as_str().unwrap()).unwrap();
     let run = people.run(&["config", "cli", "own"]);
     assert!(run.stderr.contains("own is damaged: the first start installs it"), "{}", run.stderr);
-    // What the settings name works: from any directory, and without the variables of this shell.
+    // The settings work from any directory, and without the variables of this shell.
     let (_, document) = people.json(&["config", "cli", "own"]);
     let arguments: Vec<&str> = document["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
     let mut command = std::process::Command::new(document["program"].as_str().unwrap());
@@ -194,7 +194,7 @@ fn a_name_in_the_path_is_printed_rather_than_what_it_is_a_link_to() {
     let run = crate::support::Run::of(command.env("PATH", &folder));
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(document["program"].as_str(), link.to_str(), "{}", run.stderr);
-    // Another program of that name is not meant.
+    // Another program with that name is not used.
     std::fs::remove_file(&link).unwrap();
     std::fs::copy("/bin/sh", &link).unwrap();
     let run = crate::support::Run::of(&mut command);
@@ -230,7 +230,7 @@ fn what_was_printed_directly_survives_updates_and_the_garbage() {
     );
     assert!(!program.exists());
 
-    // A repair knows it still.
+    // A repair keeps the record.
     assert_eq!(people.run(&["config", "zed", "a", "--direct"]).code, 0);
     let latest = people.run(&["config", "zed", "a@latest", "--direct"]);
     assert!(latest.code == 0 && latest.stderr.contains("this starts a 1.2.0 whatever"), "{}", latest.stderr);
@@ -240,7 +240,7 @@ fn what_was_printed_directly_survives_updates_and_the_garbage() {
     assert_eq!(people.run(&["update", "--refresh"]).code, 0);
     assert_eq!(people.json(&["gc"]).1["named"][0]["version"], "1.2.0");
 
-    // Who uninstalls the agent is told which settings break.
+    // `uninstall` warns about the settings that break.
     let warning = "settings of zed name the program of a 1.2.0, and start nothing once it is removed";
     for arguments in [&["uninstall", "a", "--dry-run"][..], &["uninstall", "a"]] {
         let run = people.run(&[arguments, &["--json"]].concat());

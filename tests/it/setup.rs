@@ -1,4 +1,4 @@
-//! `make setup`: says what it will install before it does, and asks on a terminal.
+//! `make setup`: lists what it will install, and asks on a terminal.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 
 use crate::support::{Env, Run};
 
-/// What the script itself needs, from the machine.
+/// The tools that the script itself uses, from this machine.
 const OWN: [&str; 6] = ["dirname", "id", "make", "sh", "tr", "uname"];
 
-/// A machine that has nothing but these programs, apt-get and curl; both write down what they are asked for.
+/// A machine that has only these programs, and `apt-get` and `curl`, which record their arguments.
 fn machine(there: &[&str]) -> Env {
     let env = Env::empty();
     fs::create_dir(env.path("bin")).unwrap();
@@ -26,7 +26,7 @@ fn machine(there: &[&str]) -> Env {
     };
     program("apt-get", &format!("echo \"apt-get $*\" >> '{log}'"));
     program("sudo", "exec \"$@\"");
-    // What it fetches is run by a shell.
+    // A shell runs its output.
     program("curl", &format!("echo \"echo rustup >> '{log}'\""));
     for name in there {
         program(name, "exit 0");
@@ -99,7 +99,7 @@ fn on_a_terminal_it_is_asked_for() {
         let pty = nix::pty::openpty(None, None).unwrap();
         let mut command = setup(&env, &[]);
         command.envs(variable.map(|name| (name, "1"))).stdin(Stdio::from(pty.slave));
-        // The terminal keeps the answer until it is read.
+        // The terminal holds the input until it is read.
         let mut keyboard = File::from(pty.master);
         keyboard.write_all(typed.as_bytes()).unwrap();
         let run = Run::of(&mut command);
@@ -119,7 +119,7 @@ fn recipes_set_up_in_one_command() {
     let run = Run::of(&mut command);
     assert!(run.code == 0 && run.stderr.starts_with("this will be installed:\n  Rust"), "{}{}", run.stdout, run.stderr);
     assert_eq!(installed(&env), ["rustup"]);
-    // A person who has said yes is not asked.
+    // With `YES=1`, no question is asked.
     let pty = nix::pty::openpty(None, None).unwrap();
     let run = Run::of(command.arg("YES=1").stdin(Stdio::from(pty.slave)));
     assert_eq!((run.code, installed(&env).len()), (0, 2), "{}", run.stderr);

@@ -1,4 +1,4 @@
-//! The catalog site: what is on its pages, and what can never be.
+//! The catalog site: what its pages contain, and what they must never contain.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +17,7 @@ pub(crate) const BASE: &str = "https://example.com/some/where";
 
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
-/// An element: its name and its attributes.
+/// An element: name and attributes.
 type Element = (String, BTreeMap<String, String>);
 
 fn site_of(agents: &[Value], capabilities: &Value) -> Files {
@@ -40,7 +40,7 @@ fn site_with(agents: &[Value], capabilities: &Value, history: &Value, config: &S
     render(&options).unwrap()
 }
 
-/// Every agent came one day and got its version the next; another one went.
+/// A history in which every agent was added one day and updated the next, and another one was removed.
 fn history(agents: &[Value]) -> Value {
     let event = |time: &str, event: &str, agent: &Value, version: &Value| json!({ "time": time, "event": event, "id": agent["id"], "name": agent["name"], "version": version, "from": "0.9.0" });
     let is_plain = |agent: &&Value| !agent["id"].as_str().unwrap().contains(['.', '/', 'A']) && agent["id"] != "";
@@ -104,7 +104,7 @@ fn pages(files: &Files) -> impl Iterator<Item = (&String, &Vec<u8>)> {
     files.iter().filter(|(name, _)| Path::new(name).extension().is_some_and(|ending| ending == "html"))
 }
 
-/// The file that a link on a page leads to; `None` for links to elsewhere.
+/// The file that a link on a page refers to; `None` for external links.
 fn target(page: &str, link: &str) -> Option<String> {
     let base = url::Url::parse(&format!("{BASE}/{page}")).unwrap();
     let url = base.join(link).unwrap();
@@ -112,7 +112,7 @@ fn target(page: &str, link: &str) -> Option<String> {
     Some(if path.is_empty() || path.ends_with('/') { format!("{path}index.html") } else { path })
 }
 
-/// What holds for every page of every site.
+/// Asserts the properties of every page of every site.
 pub(crate) fn check_pages(files: &Files) {
     let published = ["registry.json", "registry.schema.json", "agent.schema.json", "SHA256SUMS"];
     let mut seen = 0;
@@ -202,7 +202,7 @@ fn text_of_strangers_stays_text() {
     );
     check_pages(&files);
     for (name, bytes) in &files {
-        // An icon and a feed are documents of their own.
+        // Icons and feeds are documents of their own.
         if [".svg", ".atom", ".xml"].iter().any(|ending| name.ends_with(ending)) {
             let document = roxmltree::Document::parse(std::str::from_utf8(bytes).unwrap()).unwrap();
             let elements = document.descendants().filter(roxmltree::Node::is_element);
@@ -221,7 +221,7 @@ fn text_of_strangers_stays_text() {
     let known: BTreeSet<String> =
         pages(&site_of(&agents(3), &snapshot())).flat_map(|(_, html)| elements(html)).map(|(name, _)| name).collect();
     for (name, html) in pages(&files) {
-        // Elements that a page of harmless agents does not have would be theirs.
+        // Elements that a page of harmless agents does not have would come from agents.
         for (element, _) in elements(html) {
             assert!(
                 known.contains(&element) || ["small", "table", "li"].contains(&element.as_str()),
@@ -293,7 +293,7 @@ fn documents_for_machines_parse() {
     assert!(llms.contains("\\<img") && !llms.replace("\\<", "").contains('<'));
 }
 
-/// Brotli at its best, as hosts serve what does not change.
+/// The size with the best compression of Brotli, which hosts use for static files.
 fn compressed(bytes: &[u8]) -> usize {
     let mut out = Vec::new();
     brotli::BrotliCompress(&mut &bytes[..], &mut out, &brotli::enc::BrotliEncoderParams::default()).unwrap();
@@ -328,7 +328,7 @@ fn pages_keep_their_budgets() {
         crate::support::told(&format!("{count} agents: {name}: {bytes} of {budget} B (brotli)"));
         assert!(bytes <= budget, "{name}: {bytes} of {budget} B");
     }
-    // What a browser fetches before it paints.
+    // Resources that a browser fetches before it renders.
     let blocking = elements(&files["index.html"]).into_iter().filter(|(element, attributes)| {
         let is = |key: &str, value: &str| attributes.get(key).is_some_and(|it| it == value);
         (element == "script" && !attributes.contains_key("defer")) || (element == "link" && is("rel", "stylesheet"))
@@ -338,7 +338,7 @@ fn pages_keep_their_budgets() {
 
 #[test]
 fn a_large_catalog_keeps_its_budget() {
-    // The budget grows with the catalog; the benchmark looks at five times as many.
+    // The budget grows with the catalog; the benchmark uses five times as many agents.
     let count = 2_000;
     let words =
         ["amber", "birch", "cobalt", "drift", "ember", "frost", "garnet", "heron", "indigo", "jasper", "kestrel"];
@@ -385,7 +385,7 @@ fn the_same_input_gives_the_same_bytes_and_check_sees_no_difference() {
     assert_eq!(env.json(&check).0, 0);
     assert_eq!(env.run(&["build", "--out", "out"]).code, 0, "a tree with folders is replaced");
 
-    // Folders of a tree are looked into: a change in one is seen, and what somebody put there is not deleted.
+    // Folders of a tree are compared as well: a change in one is found, and foreign files are not deleted.
     env.write("out/agents/one/index.html", "changed");
     env.write("out/agents/one/mine.txt", "mine");
     env.write("out/own/x", "mine");
@@ -438,7 +438,7 @@ fn a_snapshot_that_is_none_is_wrong_usage_and_nothing_is_written() {
 fn templates_escape_everything_but_the_data_block() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
     let mut unescaped = Vec::new();
-    // Those of `init` are written as they are; guides are Markdown, which has its own test.
+    // The templates of `init` are written unchanged, and the guides, in Markdown, have another test.
     let is_page = |name: &str| !name.starts_with("init/") && !name.starts_with("docs/");
     for (name, bytes) in tree(&folder).into_iter().filter(|(name, _)| is_page(name)) {
         let text = String::from_utf8(bytes).unwrap().replace(' ', "");

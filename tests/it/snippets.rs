@@ -1,4 +1,4 @@
-//! Settings for editors: what comes back when the language itself reads them.
+//! Settings for editors, read back by the editor's own language.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 use crate::support::skipped;
 
-/// Texts that are not easy to write.
+/// Texts that are difficult to quote.
 pub(crate) const TEXTS: [&str; 12] = [
     "plain", "", "it's", "a\"b\\c", "$HOME `id` $(id)", "a\nb\tc", "]] --[[ x", "?\\C-x #1=", "\u{202e}bidi\u{0}1",
     "é 😀 עברית", "%s {{x}} ${y}", "-n",
 ];
 
-/// What a program prints when it is given a script; `None` where it is not installed.
+/// Runs a script; returns the output, or `None` if the program is not installed.
 fn output(program: &str, args: &[&str], script: &str) -> Option<Vec<u8>> {
     let child =
         Command::new(program).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
@@ -32,7 +32,7 @@ fn output(program: &str, args: &[&str], script: &str) -> Option<Vec<u8>> {
     Some(output.stdout)
 }
 
-/// The texts in hexadecimal, a line each.
+/// The texts in hexadecimal, one per line.
 fn hexadecimal(texts: &[&str]) -> String {
     let line = |text: &&str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>() + "\n";
     texts.iter().map(line).collect()
@@ -84,20 +84,20 @@ fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// Program and arguments, and the variable `K` if it is set.
+/// The program with its arguments, and the variable `K` if set.
 type Read = (Vec<String>, Option<String>);
 
 const END: char = '\u{2}';
 
-/// Words with a separator behind each, and then `K=` with the value if it is set.
+/// Splits words that each end in a separator, followed by `K=` and its value if set.
 fn parts(bytes: Vec<u8>) -> Read {
     let text = String::from_utf8(bytes).unwrap();
     let (words, variable) = text.split_at(text.rfind(END).unwrap());
     (owned(&words.split(END).collect::<Vec<_>>()), variable[1..].strip_prefix("K=").map(ToOwned::to_owned))
 }
 
-/// What a plugin for Neovim makes of settings. The functions that they call are replaced by ones that print what they
-/// are given.
+/// Reads settings like a plugin for Neovim. The functions that settings call are replaced by ones that print their
+/// arguments.
 pub(crate) fn read_by_lua(settings: &str) -> Option<Read> {
     let script = format!(
         "local function show(t)\n\
@@ -112,7 +112,7 @@ pub(crate) fn read_by_lua(settings: &str) -> Option<Read> {
     output("lua5.4", &["-"], &script).map(parts)
 }
 
-/// What agent-shell makes of settings.
+/// Reads settings like agent-shell.
 pub(crate) fn read_by_emacs(id: &str, settings: &str) -> Option<Read> {
     let script = format!(
         ";; -*- coding: utf-8; lexical-binding: t -*-\n(setq locale-coding-system 'utf-8)\n(defun agent-shell-make-agent-config (&rest plist) plist)\n\
@@ -129,10 +129,10 @@ pub(crate) fn read_by_emacs(id: &str, settings: &str) -> Option<Read> {
     output("emacs", &["--batch", "-Q", "-l", "cl-lib", "-l", file.path().to_str().unwrap()], "").map(parts)
 }
 
-/// What a shell makes of a command.
+/// Reads a command like a shell.
 #[cfg(unix)]
 pub(crate) fn read_by_shell(command: &str) -> Option<Read> {
-    // Behind another word, assignments are words as well, and nothing is started.
+    // After another word, assignments are plain words, and no program is started.
     let script = format!("show() {{ printf '%s\\2' \"$@\"; }}\nshow {command}");
     let (mut words, _) = parts(output("sh", &["-s"], &script)?);
     let variable = words[0].strip_prefix("K=").map(ToOwned::to_owned);
@@ -140,7 +140,7 @@ pub(crate) fn read_by_shell(command: &str) -> Option<Read> {
     Some((words, variable))
 }
 
-/// The snippets of an agent's page, by their names.
+/// The snippets on an agent's page, by name.
 fn snippets(agent: &Value) -> Vec<(String, String)> {
     let index = json!({ "agents": [agent] }).to_string();
     let (config, history) = (SiteConfig::default(), History::default());
@@ -196,7 +196,7 @@ fn settings_on_pages_start_what_the_manifest_says() {
             assert_eq!(variable.as_deref(), Some("it's <\"v\">"), "{name}");
         }
     }
-    // A word with hidden characters has no form in a shell, so that there is no command to copy.
+    // A word with hidden characters cannot be written for a shell, so that there is no command to copy.
     assert!(!snippets.iter().any(|(name, _)| name.contains("PowerShell") || name.contains("POSIX")));
     assert_eq!(named("Command line, With acp-registry"), "acp-registry run x");
 }

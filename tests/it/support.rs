@@ -1,4 +1,4 @@
-//! A registry in a temporary directory, and the program under test.
+//! A registry in a temporary directory, and runs of the program on it.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -36,7 +36,7 @@ pub(crate) fn manifest(id: &str) -> String {
     )
 }
 
-/// A directory with a registry in `r/`, and other files of a test.
+/// A temporary directory with a registry in `r/` and the other files of a test.
 pub(crate) struct Env {
     folder: TempDir,
 }
@@ -64,13 +64,13 @@ impl Env {
         })
     }
 
-    /// Writes a file, and creates its parent directories. For chained calls.
+    /// Writes a file, and creates its parent directories.
     pub(crate) fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
         self.write(path, content);
         self
     }
 
-    /// Writes a file, and creates its parent directories.
+    /// Like [`Env::file`], after the environment was created.
     pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -100,7 +100,7 @@ impl Env {
         Run::of(&mut self.command(arguments))
     }
 
-    /// Runs with `--json` and parses the document, which must be all of stdout.
+    /// Runs with `--json` and parses the document, which must be the only output on stdout.
     pub(crate) fn json(&self, arguments: &[&str]) -> (i32, Value) {
         let run = self.run(&[arguments, &["--json"]].concat());
         assert!(run.stdout.is_ascii());
@@ -110,7 +110,7 @@ impl Env {
         )
     }
 
-    /// The rules of all findings, with their files.
+    /// The rule and file of each finding of `validate`.
     pub(crate) fn findings(&self) -> (i32, Vec<(String, String)>) {
         let (code, report) = self.json(&["validate"]);
         let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
@@ -127,7 +127,7 @@ impl Env {
     }
 }
 
-/// Sets only the variables that every program needs.
+/// Clears the environment except for variables that every program needs.
 pub(crate) fn scrub(command: &mut Command) {
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
 }
@@ -137,7 +137,7 @@ impl Run {
         Self::try_of(command).unwrap()
     }
 
-    /// Like `of`, for systems that may refuse to start the program.
+    /// Like [`Run::of`], if the system may refuse to start the program.
     pub(crate) fn try_of(command: &mut Command) -> io::Result<Self> {
         let output = command.output()?;
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -167,7 +167,7 @@ pub(crate) fn tree(directory: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Waits until a condition holds. The limit ends a hanging test; it does not measure speed.
+/// Waits until a condition is true. The limit only ends a test that hangs.
 pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_mins(2);
     while !is_so() {
@@ -176,19 +176,19 @@ pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Reports that a test did not run, and why. Bypasses the test runner, which would hide it.
+/// Reports that a test was skipped, and why. Written past the test runner, which would capture it.
 pub(crate) fn skipped(test: &str, why: &str) {
     told(&format!("SKIPPED {test}: {why}"));
 }
 
-/// Reports a missing external requirement of a test, which cannot run. A failure if `CI` is set.
+/// Reports that an external dependency is missing, so that a test is skipped; a failure if `CI` is set.
 #[cfg(feature = "world")]
 pub(crate) fn missing(test: &str, what: &str) {
     assert!(std::env::var_os("CI").is_none_or(|value| value.is_empty()), "{test} cannot run: {what}");
     skipped(test, what);
 }
 
-/// Reports a test's measurements. Bypasses the test runner, which would hide them.
+/// Prints information past the test runner, which would capture it.
 pub(crate) fn told(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! What people see on a terminal: lines that fit, and colours.
+//! Output on a terminal: lines that fit, and colours.
 #![cfg(unix)]
 
 use std::fs::{self, File};
@@ -12,15 +12,15 @@ use crate::packages::{npm_command, with_npm};
 use crate::people::{People, entry};
 use crate::support::Env;
 
-/// Runs a program whose result goes to a terminal of this width; returns the exit code and what is shown.
+/// Runs a program with stdout on a terminal of this width; returns the exit code and the output.
 fn shown(mut command: Command, columns: u16) -> (i32, String) {
     let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let pty = openpty(&size, None).unwrap();
     let mut child = command.stdout(Stdio::from(pty.slave)).stderr(Stdio::null()).spawn().unwrap();
-    // The other end stays open as long as this has a copy of it.
+    // The command holds a copy of the other end, which must be closed.
     drop(command);
     let mut shown = Vec::new();
-    // Linux reports an error where the other end is closed.
+    // Linux reports an error if the other end is closed.
     let _ = File::from(pty.master).read_to_end(&mut shown);
     let code = child.wait().unwrap().code().unwrap_or(-1);
     (code, String::from_utf8(shown).unwrap().replace("\r\n", "\n"))
@@ -33,7 +33,7 @@ fn plain(text: &str) -> String {
     parts.fold(first, |out, part| out + part.split_once('m').unwrap().1)
 }
 
-/// Whether every line fits, but those that are one long word, such as an address.
+/// Asserts that every line fits, except for single long words such as URLs.
 fn assert_fits(text: &str, columns: u16, what: &str) {
     for line in plain(text).lines() {
         let is_word = line.split_whitespace().count() == 1;
@@ -41,7 +41,7 @@ fn assert_fits(text: &str, columns: u16, what: &str) {
     }
 }
 
-/// An agent that is installed, and others with much to say.
+/// An installed agent, and others with long texts.
 fn people() -> People {
     let people = People::new();
     let words = "A coding agent that reads, writes and explains code, and speaks to you about all of it for hours";
@@ -59,7 +59,7 @@ fn people() -> People {
 fn lines_of_results_fit_the_terminal() {
     let people = people();
     let env = Env::with(&["a", "b"]);
-    // On one line, as other tools write it.
+    // On one line, like other tools write it.
     let manifest: serde_json::Value = serde_json::from_str(&env.read("r/a/agent.json")).unwrap();
     env.write("r/a/agent.json", manifest.to_string().replace("\"MIT\"", "\"whatever\""));
     env.write("old.json", json!({ "version": "1.0.0", "agents": [entry("a", "1.0.0", &json!({}))] }).to_string());
@@ -85,7 +85,7 @@ fn lines_of_results_fit_the_terminal() {
         &["rules"],
         &["explain", "icon/size"],
         &["diff", "old.json", "new.json"],
-        // Nothing is asked: the package is pinned to no version.
+        // No request is sent, since the package is not pinned to a version.
         &["verify", "a", "--dist", "npx"],
     ];
     for columns in [60, 200] {
@@ -96,7 +96,7 @@ fn lines_of_results_fit_the_terminal() {
         }
         for arguments in with_registry {
             let (_, text) = shown(env.command(arguments), columns);
-            // Code stays as it is, so that it can be copied.
+            // Code is not wrapped, so that it can be copied.
             let is_code = |line: &&str| arguments[0] == "explain" && plain(line).starts_with("    ");
             let text: String = text.lines().filter(|line| !is_code(line)).map(|line| format!("{line}\n")).collect();
             assert_fits(&text, columns, &arguments.join(" "));
@@ -104,13 +104,13 @@ fn lines_of_results_fit_the_terminal() {
     }
     let (code, text) = shown(env.command(&["validate"]), 60);
     assert!(code == 0 && plain(&text).contains("…") && text.contains("\"whatever\""), "{text}");
-    // The sentence about a rule is whole.
+    // The summary of a rule is complete.
     let (_, rules) = shown(env.command(&["rules"]), 60);
     assert!(rules.contains("    a Linux program needs a C library that many systems do\n    not have\n"), "{rules}");
     let (_, list) = shown(people.command(&["list"]), 60);
     assert!(list.contains("\n2 agents; the index is ") && list.ends_with(" old\n"), "{list}");
     assert!(people.run(&["info", "first"]).stdout.contains("\n  index        "));
-    // Nothing is lost where a row goes on below, and nothing is cut where there is no terminal.
+    // Nothing is lost if a row continues on further lines, and nothing is cut without a terminal.
     let (_, narrow) = shown(people.command(&["list"]), 60);
     for part in ["some-agent-with-a-long-id", "2026.11.21-nightly", "npx", "A coding agent that reads, writes"] {
         assert!(plain(&narrow).contains(part), "{part} in {narrow}");
@@ -169,9 +169,9 @@ fn progress_fits_the_terminal_and_says_how_far_npm_is() {
         let _ = screen.read_to_end(&mut shown);
         let shown = String::from_utf8(shown).unwrap();
         assert!(child.wait().unwrap().success(), "{shown}");
-        // Sentences are broken by the terminal, so that they can be copied.
+        // Sentences are wrapped by the terminal, so that they can be copied.
         for line in shown.split(['\r', '\n']).filter(|line| !line.contains("note: ")) {
-            // Movements of the cursor take no room.
+            // Cursor movements have no width.
             let mut parts = line.split("\u{1b}[");
             let first = parts.next().unwrap_or_default().to_owned();
             let line = parts.fold(first, |line, part| {

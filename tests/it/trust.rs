@@ -1,4 +1,4 @@
-//! What is started from the store is what was installed, and no one else could have changed it.
+//! Agents are only started if they are unchanged since the installation, and if no other user could change them.
 #![cfg(unix)]
 
 use std::fs::{self, File, Permissions};
@@ -12,7 +12,7 @@ use crate::archives::{gz, tar};
 use crate::people::People;
 use crate::support::{PROGRAM, Run, skipped};
 
-/// Agent `a` 1.0.0, installed, and the folder of the version.
+/// Installs agent `a` 1.0.0; also returns the directory of the version.
 fn installed() -> (People, PathBuf) {
     let people = People::new();
     people.publish(&[people.agent("a", "1.0.0")]);
@@ -53,12 +53,12 @@ fn a_copy_of_the_same_bytes_is_started_and_read_once() {
     assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
     let noted = stamp(&folder);
     assert_ne!(noted, before);
-    // The digests are not looked at where the times are known.
+    // Digests are not checked if modification times are recorded.
     fs::write(folder.join("files.json"), "{").unwrap();
     assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
     assert_eq!(stamp(&folder), noted);
 
-    // Receipts of earlier versions of this program have no times.
+    // Receipts of earlier versions of this program have no modification times.
     let (people, folder) = installed();
     let path = folder.join("receipt.json");
     let mut receipt: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -68,14 +68,14 @@ fn a_copy_of_the_same_bytes_is_started_and_read_once() {
     assert!(stamp(&folder).is_object());
 }
 
-/// All that start an agent refuse, and those that change what is there where `changes` says so; with the flag that says so,
-/// they do not.
+/// Asserts that commands that start an agent refuse to, as do those that change the store if `changes` is set; with the
+/// flag that allows it, they run.
 fn assert_refused(people: &People, part: &str, name: &str, changes: bool) {
     let starts = [&["run", "a"][..], &["which", "a"], &["doctor", "a"], &["login", "a"], &["logout", "a"]];
     let removals = [&["uninstall", "a"][..], &["uninstall", "a", "--dry-run"], &["gc"], &["gc", "--dry-run"]];
     let more = [&["install", "a"][..], &["update", "a"], &["update", "--dry-run"]];
     let changes = removals.into_iter().chain(more).filter(|_| changes);
-    // To look is harmless, but the look must see it.
+    // `doctor` runs, since it changes nothing, but must report the problem.
     let run = people.run(&["doctor"]);
     assert!(run.code == 1 && run.stdout.contains(part), "{name} {}", run.stdout);
     assert!(run.stdout.replace('\n', " ").contains("--trust-root"), "{name} {}", run.stdout);
@@ -114,7 +114,7 @@ fn what_others_can_write_is_not_started() {
         let run = people.run(&[command, "a", "--refresh"]);
         assert!(run.code == 4 && run.stderr.contains("can be written by everyone"), "{command} {}", run.stderr);
     }
-    // To look is harmless.
+    // Listing changes nothing, and is allowed.
     assert_eq!(people.run(&["list", "--installed"]).code, 0);
 }
 

@@ -1,4 +1,4 @@
-//! A version whose bytes are known stays what it was, whatever an index says later.
+//! A version with a recorded digest is not replaced, whatever an index says later.
 #![cfg(unix)]
 
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::archives::{gz, sha256, tar};
 use crate::people::{People, archive, entry, host};
 
-/// Agent `a` 1.0.0, installed from an index with its digest, or without.
+/// Installs agent `a` 1.0.0 from an index with or without its digest; also returns the directory of the version.
 fn installed(has_digest: bool) -> (People, PathBuf) {
     let people = People::new();
     people.publish(&[agent(&people, has_digest)]);
@@ -29,7 +29,7 @@ fn two_programs(word: &str) -> Vec<u8> {
     gz(&tar(&[("bin/agent", script(word).as_bytes()), ("bin/other", script("other").as_bytes())]))
 }
 
-/// The commands that read the index, which all refuse; and the agent starts as before.
+/// Asserts that all commands that read the index refuse, and that the agent starts as before.
 fn assert_refused(people: &People, part: &str, name: &str) {
     for command in [&["install", "a"][..], &["resolve", "a"], &["update"], &["install", "a@1.0.0"]] {
         let run = people.run(&[command, &["--refresh"]].concat());
@@ -57,7 +57,7 @@ fn a_digest_that_vanishes_is_refused() {
     people.publish(&[other]);
     assert_refused(&people, "now has no SHA-256", "another cmd");
 
-    // The way around that the message names.
+    // The remedy in the message.
     assert_eq!(people.run(&["uninstall", "a"]).code, 0);
     people.publish(&[agent(&people, false)]);
     assert_eq!(people.run(&["install", "a", "--refresh"]).code, 0);
@@ -76,7 +76,7 @@ fn an_archive_without_a_digest_stays_where_it_was() {
     assert_refused(&people, "/else/a.tar.gz", "another address");
     place("cmd", "./README");
     assert_refused(&people, "./README", "another cmd");
-    // A digest that proves the bytes to be the same lets them move.
+    // If the digest proves the bytes to be equal, the URL may change.
     people.serve("/else/a.tar.gz", archive("a-1.0.0"));
     let mut moved = agent(&people, true);
     moved["distribution"]["binary"][host()]["archive"] = people.server.url("/else/a.tar.gz").into();
@@ -119,7 +119,7 @@ fn a_repair_brings_the_same_bytes_or_nothing() {
         let verified = if has_digest { "manifest" } else { "none" };
         fs::write(folder.join("files/bin/agent"), "broken").unwrap();
         people.serve("/1.0.0/a.tar.gz", archive("evil"));
-        // Twice: what a failed repair leaves knows the digest still.
+        // Twice: after a failed repair, the digest is still known.
         for _ in 0..2 {
             for command in [&["install", "a"][..], &["run", "a"]] {
                 let run = people.run(command);
@@ -129,7 +129,7 @@ fn a_repair_brings_the_same_bytes_or_nothing() {
         }
         people.serve("/1.0.0/a.tar.gz", archive("a-1.0.0"));
         assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
-        // A repair adds no proof that there was not.
+        // A repair does not strengthen the verification.
         assert_eq!(people.json(&["which", "a"]).1["verified"], verified);
     }
 }
@@ -161,7 +161,7 @@ fn another_kind_of_distribution_is_other_bytes() {
         assert!(run.stderr.contains("is installed as binary"), "{command:?}: {}", run.stderr);
         assert!(run.stderr.contains("--dist npx"), "{command:?}: {}", run.stderr);
     }
-    // A person may want it, who says so.
+    // The user may request it explicitly.
     let (code, document) = people.json(&["resolve", "a", "--dist", "npx"]);
     assert_eq!((code, &document["package"]), (0, &json!("evil@1.0.0")));
     assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");

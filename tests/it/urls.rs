@@ -1,11 +1,11 @@
-//! `validate --urls` against package registries and hosts on loopback.
+//! `validate --urls` with package registries and hosts on loopback.
 
 use serde_json::{Value, json};
 
 use crate::server::{Answer, Asked, Server, ok, redirect, status};
 use crate::support::{Env, ICON, Run};
 
-/// A manifest with this distribution, and otherwise without fault.
+/// A manifest with this distribution, otherwise valid.
 fn manifest(id: &str, distribution: &Value, more: &Value) -> String {
     let mut manifest = json!({
         "id": id, "name": "An agent", "version": "1.0.0", "description": "Made for a test", "license": "MIT", "authors": ["A"],
@@ -15,7 +15,7 @@ fn manifest(id: &str, distribution: &Value, more: &Value) -> String {
     serde_json::to_string_pretty(&manifest).unwrap()
 }
 
-/// A binary distribution for all systems; the Linux archive is at this address.
+/// A binary distribution for all systems, with this URL for the Linux archive.
 fn binary(server: &Server, linux: &str) -> Value {
     let target = |path: &str, cmd: &str| json!({ "archive": server.url(path), "cmd": cmd });
     json!({ "binary": {
@@ -30,7 +30,7 @@ fn agent(env: &Env, id: &str, manifest: &str) {
     env.write(&format!("r/{id}/icon.svg"), ICON);
 }
 
-/// Runs `validate --urls` with everything at one server; rules and messages of all findings.
+/// Runs `validate --urls` with all sources on one server; returns the rule and message of each finding.
 fn validate(env: &Env, server: &Server, arguments: &[&str]) -> (i32, Vec<(String, String)>, Run) {
     let all = [&["--allow-host", &server.host, "validate", "--urls", "--no-cache", "--json"], arguments].concat();
     let mut command = env.command(&all);
@@ -44,7 +44,7 @@ fn validate(env: &Env, server: &Server, arguments: &[&str]) -> (i32, Vec<(String
     (run.code, findings.collect(), run)
 }
 
-/// One agent with a Linux archive at this path of a server.
+/// Checks one agent whose Linux archive is at this path of a server.
 fn archive(path: &str, answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> (i32, Vec<(String, String)>) {
     let server = Server::answering(move |asked| if asked.path.starts_with("/fine/") { ok("x") } else { answer(asked) });
     let env = Env::empty();
@@ -224,7 +224,7 @@ fn github_says_what_a_release_has_instead() {
         let (code, findings, _) = validate(&env, &server, &[]);
         assert_eq!((code, findings.len(), findings[0].0.as_str()), (1, 1, "github/asset-not-found"), "{findings:?}");
         assert!(findings[0].1.contains(part), "{part}: {findings:?}");
-        // The token is GitHub's own, and for its programming interface alone.
+        // The token is only sent to GitHub's API.
         for asked in server.requests() {
             let expected = if asked.path.starts_with("/api/v3/") { "Bearer token-of-github" } else { "" };
             assert_eq!(asked.header("authorization"), expected, "{}", asked.path);
@@ -311,7 +311,7 @@ fn no_address_in_a_manifest_borrows_a_token() {
     }
     assert_eq!(server.asked().len(), 3);
 
-    // Without permission, a configured source is no way into its network.
+    // Without `--allow-host`, a configured source gives no access to its network.
     let mut command = env.command(&["validate", "--urls", "--no-cache"]);
     command.env("ACP_REGISTRY_NPM", server.url("/npm")).env("HOME", env.path("home"));
     Run::of(&mut command);

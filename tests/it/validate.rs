@@ -1,4 +1,4 @@
-//! `validate`: selection, levels, outputs.
+//! `validate`: selection of agents, rule levels, output.
 
 use std::fs;
 
@@ -76,7 +76,7 @@ fn a_broken_configuration_is_shown_with_its_line() {
         let run = env.run(&["validate"]);
         assert!(run.code == 2 && run.stderr.ends_with(&format!("help: {help}\n")), "{text}: {}", run.stderr);
     }
-    // An id below `[withdrawn]` that is a mistake, and what is none.
+    // Ids below `[withdrawn]`: a mistyped one, and a correct one.
     let withdrawn = "\"Aaaa\" = \"x\"\naaab = \"x\"\naaaa-old = \"x\"\nelse = \" \"\n";
     env.write("r/registry.toml", format!("[withdrawn]\n{withdrawn}"));
     fs::rename(env.path("r/a"), env.path("r/aaaa")).unwrap();
@@ -110,7 +110,7 @@ fn only_the_named_agents_are_checked() {
     let run = env.run(&["validate", "stray"]);
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("`stray` has no agent.json\nhelp: add one"), "{}", run.stderr);
-    // A registry without agents is not one in which all is well.
+    // A registry without agents is reported.
     let env = Env::empty().file("r/registry.toml", "");
     let run = env.run(&["validate"]);
     assert!(run.code == 0 && run.stderr.contains("note: the registry has no agents yet"), "{}", run.stderr);

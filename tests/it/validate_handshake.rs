@@ -1,4 +1,4 @@
-//! `acp-registry validate --handshake`: the live check as findings.
+//! `acp-registry validate --handshake`: the results of started agents as findings.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::server::{Server, not_found};
 use crate::support::{ICON, Run};
 use crate::verify::Verify;
 
-/// Findings of the live rules: rule, agent, pointer, message.
+/// The findings of the handshake rules: rule, agent, pointer, message.
 fn findings(document: &Value) -> Vec<[&str; 4]> {
     let all = document["findings"].as_array().unwrap().iter();
     let own = all.filter(|finding| finding["rule"].as_str().unwrap().starts_with("handshake/"));
@@ -67,7 +67,7 @@ fn every_failure_is_a_finding_at_its_distribution() {
     assert!(message("lists").contains("`session/list`"), "{}", message("lists"));
     let exits = document["findings"].as_array().unwrap().iter().find(|finding| finding["agent"] == "exits").unwrap();
     assert!(exits["line"].is_u64() && exits["level"] == "error");
-    // What is known is in the message, and what to do in the help.
+    // The message has the cause, and the help the remedy.
     let (message, help) = (exits["message"].as_str().unwrap(), exits["help"].as_str().unwrap());
     assert!(message.ends_with("; the end of stderr: `why\\u{1b}[2J`"), "{message}");
     assert!(help.starts_with("`acp-registry verify ") && !help.contains("stderr: "), "{help}");
@@ -114,10 +114,11 @@ fn agents_in_quarantine_are_skipped_and_counted() {
     let note = "not started because they are in quarantine: 2 (`held`, `over`)";
     assert_eq!(report["notes"], json!([note]));
     assert!(run.stderr.contains(note), "{}", run.stderr);
-    // Named ones are still held: a pull request that touches them must not start what is known to be bad.
+    // Agents in quarantine are not started even if named: a pull request that changes them must not start a known bad
+    // agent.
     let run = validate(&verify, &["--json", "held"]);
     assert_eq!(document(&run)["notes"], json!(["not started because they are in quarantine: 1 (`held`)"]));
-    // Nobody is let loose because of a list that cannot be read.
+    // If the list cannot be read, no agent is started.
     verify.env.write("r/quarantine.json", "{");
     let run = validate(&verify, &["--json"]);
     assert_eq!(run.code, 1);
@@ -183,7 +184,7 @@ fn all_is_addresses_archives_and_handshake_and_says_nothing_twice() {
         report["findings"].as_array().unwrap().iter().map(|finding| finding["rule"].as_str().unwrap()).collect();
     assert!(rules.contains(&"archive/digest-mismatch") && rules.contains(&"archive/cmd-not-found"), "{rules:?}");
     assert!(!rules.iter().any(|rule| rule.starts_with("handshake/")), "{rules:?}");
-    // Without the other checks it is told here.
+    // Without the other checks, it is reported here.
     let run = validate(&verify, &["--json", "--allow-host", &server.host]);
     let report = document(&run);
     let [rule, _, pointer, message] = findings(&report)[0];

@@ -1,4 +1,4 @@
-//! `acp-registry verify` with package managers that are scripts here, and the fake agent as all agents.
+//! `acp-registry verify` with scripts as package managers, and the fake agent.
 #![cfg(unix)]
 
 use std::fs;
@@ -14,7 +14,7 @@ use crate::archives::{gz, link, sha256, tar};
 use crate::server::{Server, not_found, ok};
 use crate::support::{Env, Run, manifest, wait_until};
 
-/// Puts a package below its prefix, or fails, as the name of the package says.
+/// An `npm` that installs a package or fails, depending on the name of the package.
 const NPM: &str = r#"#!/bin/sh
 while [ $# -gt 0 ]; do
   case "$1" in --prefix) prefix=$2; shift ;; --) spec=$2 ;; esac
@@ -49,10 +49,10 @@ mkdir -p "$UV_TOOL_BIN_DIR"
 printf '#!/bin/sh\nexec "AGENT" "$@"\n' > "$UV_TOOL_BIN_DIR/$name"; chmod +x "$UV_TOOL_BIN_DIR/$name"
 "#;
 
-/// Runs its first argument's directory's agent: the fake one.
+/// A `node` that starts the fake agent if the script exists.
 const NODE: &str = "#!/bin/sh\n[ -f \"$1\" ] || exit 9\nshift\nexec \"AGENT\" \"$@\"\n";
 
-/// A registry, package managers, and a temporary directory of its own, which must be empty afterwards.
+/// A registry, package managers, and a temporary directory, which must be empty afterwards.
 pub(crate) struct Verify {
     pub(crate) env: Env,
     pub(crate) tag: String,
@@ -75,7 +75,7 @@ impl Verify {
         Self { env, tag: tag() }
     }
 
-    /// Adds an agent whose package is named like it.
+    /// Adds an agent with a package of the same name.
     pub(crate) fn npx(&self, id: &str, case: &[&str]) -> &Self {
         self.agent(id, &json!({ "npx": self.package(&format!("{id}@1.0.0"), case) }))
     }
@@ -95,7 +95,7 @@ impl Verify {
         self.program(&[&["verify"], arguments].concat())
     }
 
-    /// Any command of the program, with the package managers of this place.
+    /// The program, with these package managers.
     pub(crate) fn program(&self, arguments: &[&str]) -> Command {
         let mut command = self.env.command(arguments);
         let path = std::env::var("PATH").unwrap();
@@ -119,14 +119,14 @@ impl Verify {
 
     pub(crate) fn assert_clean(&self) {
         assert_eq!(left_with("environ", &self.tag), [] as [u32; 0]);
-        // What package managers have started.
+        // Processes that package managers started.
         let place = format!("ACP_REGISTRY_SANDBOX={}", self.env.path("tmp").canonicalize().unwrap().display());
         assert_eq!(left_with("environ", &place), [] as [u32; 0]);
         assert_eq!(fs::read_dir(self.env.path("tmp")).unwrap().count(), 0);
     }
 }
 
-/// Id, verdict and reason of every row.
+/// The id, verdict and reason of each row.
 pub(crate) fn rows(document: &Value) -> Vec<(&str, &str, &str)> {
     let rows = document["results"].as_array().unwrap().iter();
     rows.map(|row| {
@@ -205,7 +205,7 @@ fn every_reason_has_its_verdict_and_no_agent_stops_the_others() {
         let message = row(&document, id)["message"].as_str().unwrap();
         assert!(message.contains(part), "{message}");
     }
-    // As it was written; the JSON escapes it.
+    // Unescaped text; the JSON form escapes it.
     assert!(row(&document, "absent")["stderr_tail"].as_str().unwrap().contains("\u{1b}[31m"));
     for name in ["install_seconds", "total_seconds", "start_to_response_seconds"] {
         assert!(row(&document, "good")["timing"][name].as_f64().unwrap() > 0.0, "{name}");
@@ -259,7 +259,7 @@ fn archives_are_compared_unpacked_and_started() {
         ]
     );
     assert_eq!(document["summary"]["skipped"], 1);
-    // A host that nobody has allowed is not spoken to.
+    // A host that is not allowed gets no request.
     let (_, document) = verify.json(&["good"]);
     assert_eq!(rows(&document), [("good", "error", "install_failed")]);
 }
@@ -317,7 +317,7 @@ fn npm_gets_what_it_is_configured_with_and_the_agent_nothing_of_it() {
     assert!(!told.trim_end().ends_with(verify.env.path("home").to_str().unwrap()), "{told}");
     let info = &row(&document, "good")["handshake"]["agent_info"];
     assert!(!info.to_string().contains("secret") && !info.to_string().contains("npm_config"), "{info}");
-    // The paths of one run are no part of an answer.
+    // The paths of a run are replaced in answers.
     assert!(info["environment"]["HOME"].as_str().unwrap().starts_with("$SANDBOX/"), "{info}");
 }
 
@@ -347,7 +347,7 @@ fn people_see_a_table_and_what_has_failed_and_nothing_unescaped() {
 
 #[test]
 fn a_signal_ends_all_jobs() {
-    // Where agents have the caller's user, none is started while something is installed.
+    // If agents run as the caller's user, none is started during an installation.
     for id in ["endless", "stubborn"] {
         let verify = Verify::new();
         verify.npx(id, &["ignores-term"]);
@@ -355,7 +355,7 @@ fn a_signal_ends_all_jobs() {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
         let place = format!("ACP_REGISTRY_SANDBOX={}", verify.env.path("tmp").canonicalize().unwrap().display());
         let is_started = || match id {
-            // The package manager, and what it has started.
+            // The package manager and its child process.
             "endless" => left_with("environ", &place).len() >= 2,
             _ => !left_with("environ", &verify.tag).is_empty(),
         };

@@ -1,5 +1,4 @@
-//! `acp-registry verify` again: what one run leaves for the next (rows, and nothing else), and agents that are started once
-//! more.
+//! Repeated runs of `acp-registry verify`: the rows that one run leaves for the next, and agents that are started again.
 #![cfg(unix)]
 
 use std::fs::{self, File};
@@ -57,7 +56,7 @@ fn only_what_rests_on_the_same_distribution_and_is_recent_is_reused() {
     assert_eq!(reused(&[]), 0);
     verify.env.write("c.json", whole.to_string());
     assert_eq!(reused(&[]), 1);
-    // The version is the same, and the agent another.
+    // The version is the same, but the agent differs.
     for (case, tag) in [(&["exit", "1", ""][..], verify.tag.as_str()), (&["ok"], "other")] {
         let distribution = json!({ "package": "good@1.0.0", "args": case, "env": { "FAKE_AGENT_TAG": tag } });
         verify.agent("good", &json!({ "npx": distribution }));
@@ -79,14 +78,14 @@ fn rows_of_others_stay_and_an_error_takes_nothing_away() {
     assert_eq!((code, ids(&after)), (1, vec!["a", "b", "c"]));
     assert_eq!((&after["agents"][0], &after["agents"][2]), (&before["agents"][0], &before["agents"][2]));
     assert_eq!(after["agents"][1]["verdict"], "fail");
-    // Found before an agent is started.
+    // The error is found before any agent is started.
     let run = verify.run(&["--out", "no/such/c.json"]);
     let message = "error: no/such/c.json: No such file or directory (os error 2)\nhelp: create the directory";
     assert!(run.code == 3 && run.stderr.contains(message) && !run.stderr.contains("of 3"), "{}", run.stderr);
-    // `--reuse F --out F` with names keeps the others, too.
+    // With ids, `--reuse F --out F` keeps the other rows.
     verify.json(&["a", "--reuse", "c.json", "--out", "c.json"]);
     assert_eq!(snapshot(&verify, "c.json"), after);
-    // Of an agent that cannot be installed here, what is known stays.
+    // If an agent cannot be installed here, its row is kept.
     let full = json!({ "npx": verify.package("full@1.0.0", &["ok"]) });
     verify.agent("a", &full).agent("d", &full);
     let (code, document) = verify.json(&["a", "d", "--out", "c.json"]);
@@ -94,7 +93,7 @@ fn rows_of_others_stay_and_an_error_takes_nothing_away() {
     let later = snapshot(&verify, "c.json");
     assert_eq!((ids(&later), &later["agents"][0]), (vec!["a", "b", "c", "d"], &after["agents"][0]));
     assert_eq!(later["agents"][3]["verdict"], "error");
-    // What has left the registry leaves the snapshot.
+    // Rows of removed agents are dropped.
     fs::remove_dir_all(verify.env.path("r/b")).unwrap();
     verify.json(&["c", "--out", "c.json"]);
     assert_eq!(ids(&snapshot(&verify, "c.json")), ["a", "c", "d"]);
@@ -256,7 +255,7 @@ fn the_snapshot_obeys_its_schema_and_saves_work() {
     assert_eq!(good["auth_methods"][0]["type"], "agent");
     assert_eq!(good["probes"]["session/new"], "auth_required");
 
-    // Only what had passed is taken over; the others may have been bad luck.
+    // Only passed rows are reused; other failures may have been temporary.
     let (code, second) = verify.json(&["--reuse", "c.json", "--out", "d.json"]);
     assert_eq!((code, &second["summary"]["reused"], &second["summary"]["passed"]), (1, &1.into(), &0.into()));
     let reused = row(&second, "good");
@@ -270,7 +269,7 @@ fn the_snapshot_obeys_its_schema_and_saves_work() {
     verify.env.write("r/good/agent.json", changed);
     assert_eq!(verify.json(&["good", "--reuse", "c.json"]).1["summary"]["passed"], 1);
 
-    // The same answers give the same text, but for times.
+    // Equal answers give the same text, except for times.
     verify.run(&["good", "--out", "e.json"]);
     verify.run(&["good", "--out", "f.json"]);
     let timeless = |path: &str| {
@@ -289,7 +288,7 @@ fn the_snapshot_obeys_its_schema_and_saves_work() {
 #[test]
 fn an_agent_that_fails_by_chance_is_started_again_and_called_flaky() {
     let verify = Verify::new();
-    // Agents of root have users of their own.
+    // If the caller is root, agents run as other users.
     verify.env.write("flags/c", "");
     fs::set_permissions(verify.env.path("flags"), fs::Permissions::from_mode(0o777)).unwrap();
     let once = |name: &str| verify.env.path("flags").join(name).to_str().unwrap().to_owned();
@@ -301,9 +300,9 @@ fn an_agent_that_fails_by_chance_is_started_again_and_called_flaky() {
     assert_eq!((code, rows(&document)), (1, expected.to_vec()), "{document:#}");
     let flaky = ["crashes", "crashes-once", "good", "hangs-once"].map(|id| row(&document, id)["flaky"].clone());
     assert_eq!(flaky, [false, true, false, true].map(Value::from));
-    // A snapshot is the same, whatever chance does.
+    // The snapshot does not depend on chance.
     assert!(!verify.env.read("c.json").contains("flaky"));
-    // A job that may comment says so, too.
+    // The comment of a job has it as well.
     verify.env.write("d.json", document.to_string());
     let run = Run::of(&mut verify.program(&["report", "d.json"]));
     assert!(run.stdout.contains("| crashes-once | 1.0.0 | npx | pass | flaky |"), "{}", run.stdout);
@@ -325,7 +324,7 @@ fn a_request_without_an_answer_is_made_once_more() {
     let (code, document) = verify.json(&["--out", "c.json"]);
     let row = row(&document, "slow");
     assert_eq!((code, &row["handshake"]["probes"]), (0, &json!({ "session/new": "ok" })), "{document:#}");
-    // The agent has passed both times.
+    // The agent passed both times.
     assert_eq!(row["flaky"], false);
     assert!(verify.env.read("c.json").contains("\"ask\""));
 }

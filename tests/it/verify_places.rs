@@ -1,4 +1,4 @@
-//! Where `acp-registry verify` puts things: the sandbox, the cache of archives, and what cannot be removed.
+//! The places that `acp-registry verify` uses: the sandbox, the cache of archives, and files that cannot be removed.
 #![cfg(unix)]
 
 use std::fs;
@@ -15,8 +15,8 @@ use crate::server::{Server, not_found, ok};
 use crate::support::{Run, skipped};
 use crate::verify::{Verify, row, rows};
 
-/// Writes down its arguments, and runs what stands behind `--`. An agent's own user, who comes fourth there, would find
-/// nothing where the sandbox is missing.
+/// A `bwrap` that records its arguments and runs the command after `--`. An agent with another user would fail if the
+/// sandbox were missing.
 const BWRAP: &str = r#"#!/bin/sh
 printf '%s\n' "$@" '' >> LOG
 while [ "$1" != -- ]; do shift; done
@@ -27,7 +27,7 @@ shift 4
 exec "$launcher" __launch "$report" - "$@"
 "#;
 
-/// A distribution for this platform; the arguments are a case of the fake agent.
+/// A distribution for this platform, with a case of the fake agent as arguments.
 fn binary(verify: &Verify, archive: &str, digest: &str, case: &[&str]) -> Value {
     let host = Platform::host().unwrap();
     let target = json!({
@@ -44,7 +44,7 @@ fn without_bubblewrap_nothing_is_started() {
     assert_eq!((run.code, run.stdout.as_str()), (3, ""));
     assert!(run.stderr.contains("install bubblewrap, or do without --sandbox"), "{}", run.stderr);
     assert_eq!(verify.run(&["--sandbox", "docker"]).code, 2);
-    // One that the system does not let work is not taken for a failure of agents.
+    // A sandbox that the system forbids is not a failure of agents.
     verify.env.write("bin/bwrap", "#!/bin/sh\necho 'bwrap: no \u{1b}permission' >&2\nexit 1\n");
     fs::set_permissions(verify.env.path("bin/bwrap"), fs::Permissions::from_mode(0o755)).unwrap();
     let run = verify.run(&["--sandbox", "bwrap"]);
@@ -65,7 +65,7 @@ fn in_a_sandbox_an_agent_gets_what_was_installed_and_the_reports_say_so() {
     assert_eq!(snapshot["agents"][0]["isolation"], "bwrap");
 
     let arguments = verify.env.read("log");
-    // The first call only looks whether it works; package managers are not started in it.
+    // The first call tests the sandbox; package managers do not run in it.
     let calls: Vec<&str> = arguments.split("\n\n").filter(|call| !call.trim().is_empty()).collect();
     assert_eq!(calls.len(), 2, "{arguments}");
     let words: Vec<&str> = calls[1].lines().collect();
@@ -76,7 +76,7 @@ fn in_a_sandbox_an_agent_gets_what_was_installed_and_the_reports_say_so() {
     let temporary = verify.env.path("tmp").canonicalize().unwrap();
     let installed = readable.iter().filter(|path| path.starts_with(&temporary)).collect::<Vec<_>>();
     assert!(matches!(installed[..], [path] if path.ends_with("install")), "{readable:?}");
-    // Where its interpreter is, for a script's first line.
+    // The directory of the interpreter, for the script's first line.
     assert!(readable.contains(&verify.env.path("bin").as_path()), "{readable:?}");
     assert!(!readable.contains(&verify.env.path("").canonicalize().unwrap().as_path()), "{readable:?}");
     assert!(matches!(after("--bind")[..], [path] if path.starts_with(&temporary)), "{words:?}");
@@ -84,7 +84,7 @@ fn in_a_sandbox_an_agent_gets_what_was_installed_and_the_reports_say_so() {
     let run = verify.run(&["--sandbox", "bwrap"]);
     assert!(run.stdout.contains("isolation: bwrap: the host's files and processes were hidden"), "{}", run.stdout);
     let run = verify.run(&["--format", "markdown"]);
-    // As root, a user of its own.
+    // As root, agents get another user.
     let own = ["isolation: own environment, home and session", "isolation: own user, environment, home and session"];
     assert!(own.iter().any(|own| run.stdout.contains(own)), "{}", run.stdout);
 }
@@ -121,7 +121,7 @@ fn an_archive_is_fetched_once_if_its_digest_is_known() {
     let digest = sha256(&archive);
     let server =
         Server::answering(move |asked| if asked.path == "/agent.tgz" { ok(archive.clone()) } else { not_found() });
-    // Digests are compared whatever their letters.
+    // Digests are compared regardless of case.
     verify.agent("good", &binary(&verify, &server.url("/agent.tgz"), &digest.to_uppercase(), &["ok"]));
     let arguments = ["--allow-host", server.host.as_str()];
     let check = |arguments: &[&str], requests: usize| {
@@ -134,15 +134,15 @@ fn an_archive_is_fetched_once_if_its_digest_is_known() {
     check(&arguments, 2);
     check(&[&arguments[..], &["--no-cache"]].concat(), 3);
 
-    // What is damaged is fetched anew.
+    // A damaged file is downloaded again.
     let files = verify.env.path("home/.cache/acp-registry/files");
     let kept: Vec<_> = fs::read_dir(&files).unwrap().map(|item| item.unwrap().path()).collect();
     assert_eq!(kept.len(), 1);
     fs::write(&kept[0], "x").unwrap();
     check(&arguments, 4);
-    // A cache is no way around what may be asked.
+    // The cache does not bypass the allowed hosts.
     assert_eq!(rows(&verify.json(&[]).1), [("good", "error", "install_failed")]);
-    // Of another digest there is none.
+    // The cache has no file with another digest.
     verify.agent("good", &binary(&verify, &server.url("/agent.tgz"), &"0".repeat(64), &["ok"]));
     assert_eq!(rows(&verify.json(&arguments).1), [("good", "fail", "digest_mismatch")]);
 }
@@ -169,7 +169,7 @@ fn a_place_that_cannot_be_removed_is_named() {
     let left = left.canonicalize().unwrap();
     let expected = format!("remove it by hand: {}: ", left.display());
     assert!(run.stderr.contains("could not be removed") && run.stderr.contains(&expected), "{}", run.stderr);
-    // The paths of this machine are nobody's concern.
+    // The snapshot has no paths of this machine.
     let snapshot = verify.env.read("c.json");
     assert!(!snapshot.contains(verify.env.path("").to_str().unwrap()), "{snapshot}");
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -185,7 +185,7 @@ fn what_was_installed_can_be_kept() {
     assert!(place.join("install/node_modules/good/package.json").is_file());
     let home = fs::read_dir(&place).unwrap().map(|item| item.unwrap().path().join("home/a")).find(|home| home.is_dir());
     let home = home.unwrap();
-    // Nothing is overwritten.
+    // Existing files are not overwritten.
     let (code, document) = verify.json(&["--keep-sandboxes", "kept"]);
     assert_eq!((code, rows(&document)), (1, vec![("good", "error", "install_failed")]));
     fs::set_permissions(home.join("b"), fs::Permissions::from_mode(0o755)).unwrap();

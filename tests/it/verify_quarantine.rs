@@ -13,7 +13,7 @@ fn quarantined_agents_are_skipped_unless_they_are_named() {
     let (code, document) = verify.json(&[]);
     assert_eq!((code, rows(&document)), (0, vec![("good", "pass", ""), ("held", "skipped", "quarantined")]));
     assert_eq!(row(&document, "held")["message"], "in quarantine until 9999-12-31: `crashes\\u{1b}[2J`");
-    // A wrong reason is no leave to start it.
+    // An entry without a valid reason does not allow the agent to start.
     verify.env.write("r/quarantine.json", r#"{ "held": { "until": "9999-12-31" } }"#);
     let (_, document) = verify.json(&[]);
     assert_eq!(rows(&document)[1], ("held", "skipped", "quarantined"));
@@ -45,7 +45,7 @@ fn after_its_last_day_an_agent_in_quarantine_is_tested_again() {
     });
     verify.env.write("r/quarantine.json", quarantine.to_string());
     let (code, document) = verify.json(&["--out", "c.json"]);
-    // What is in quarantine because it fails, and fails, is no news.
+    // An agent in quarantine that still fails changes no exit code.
     assert_eq!(code, 0);
     assert_eq!(
         rows(&document),
@@ -82,10 +82,10 @@ fn after_its_last_day_an_agent_in_quarantine_is_tested_again() {
         }
         assert!(!run.stdout.contains('\u{1b}'), "{}", run.stdout);
     }
-    // That it once passed says nothing of today.
+    // An earlier pass is not reused.
     let (_, document) = verify.json(&["--reuse", "c.json"]);
     assert_eq!((&document["summary"]["passed"], &document["summary"]["reused"]), (&1.into(), &0.into()));
-    // Whoever asks for an agent wants to know.
+    // A named agent is checked.
     let (code, document) = verify.json(&["broken", "healed"]);
     assert_eq!((code, &document["summary"]["failed"]), (1, &1.into()));
     assert_eq!(row(&document, "healed")["quarantine"]["advice"], "release");

@@ -1,4 +1,4 @@
-//! The workflows of pull requests: what the gate checks, and what is reported.
+//! The workflows for pull requests: what the gate checks, and what is reported.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -32,7 +32,7 @@ fn the_gate_checks_what_has_changed() {
 
     let bad = changed(&["fresh"]);
     bad.write("r/fresh/icon.svg", "<svg>");
-    // Nobody is held up by what was there before.
+    // Problems that existed before do not fail the pull request.
     bad.write("r/old/icon.svg", "<svg>");
     bad.git(&["commit", "-qam", "three"]);
     bad.write("r/fresh/icon.svg", "<svg");
@@ -54,7 +54,7 @@ fn many_agents_are_divided_among_machines() {
     for (count, number) in [(0, 1), (1, 1), (4, 1), (5, 2), (50, 10)] {
         let env = changed(&names[..count]);
         if count > 0 {
-            // Findings are not this job's business.
+            // Findings are left to another job.
             env.write("r/agent-0/icon.svg", "<svg");
         }
         let done = Run::of(shell(&env, &plan).env("BASE", "HEAD^1"));
@@ -174,7 +174,7 @@ fn a_report_is_bounded_and_holds_no_markdown_of_strangers() {
     let env = Env::empty().file("secret", "secret");
     env.write("temp/report/report-rules/rules.json", rules.to_string());
     env.write("temp/report/report-verify-1/verify.json", verified.to_string());
-    // What else is there is not read, as when jobs wrote Markdown.
+    // Other files are not read, as they were when jobs wrote Markdown.
     env.write("temp/report/report-rules/rules.md", "other");
     env.write("temp/report/other/verify.json", "other");
     let run = Run::of(&mut shell(&env, &write));
@@ -185,7 +185,7 @@ fn a_report_is_bounded_and_holds_no_markdown_of_strangers() {
     assert!(comment.contains("1000 failed") && comment.len() <= 65_000 && !comment.contains("other"));
     assert!(comment.lines().all(|line| !line.starts_with('#') || line.starts_with("### ")), "{comment}");
 
-    // A link could lead to any file of the machine, and a text could be anything.
+    // A link could refer to any file of the machine, and a text could have any content.
     let path = env.path("temp/report/report-verify-1/verify.json");
     fs::remove_file(&path).unwrap();
     symlink(env.path("secret"), &path).unwrap();
@@ -194,7 +194,7 @@ fn a_report_is_bounded_and_holds_no_markdown_of_strangers() {
     fs::remove_file(&path).unwrap();
     env.write("temp/report/report-verify-1/verify.json", "# Approved");
     assert_eq!(Run::of(&mut shell(&env, &write)).code, 2);
-    // Nothing came: the comment says that.
+    // Without any document, the comment says so.
     let env = Env::empty();
     assert_eq!(Run::of(&mut shell(&env, &write)).code, 0);
     assert!(env.read("temp/comment.md").contains("left no report"));

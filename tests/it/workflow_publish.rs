@@ -27,7 +27,7 @@ fn an_agent_with_errors_stays_published_and_is_named() {
     fs::remove_dir_all(env.path("r/.result")).unwrap();
     env.write("r/bad/icon.svg", "<svg");
     fs::remove_file(env.path("r/lost/agent.json")).unwrap();
-    // An agent that was never published has no last form, and the name of its folder is a stranger's.
+    // An agent that was never published has no last form, and the name of its folder may be hostile.
     env.write("r/newer/agent.json", "{");
     env.write("r/--`x`\n- y/agent.json", "{");
     run(&build);
@@ -52,11 +52,11 @@ fn the_last_tree_is_found_by_the_address_in_the_configuration() {
     }
     let env = Env::with(&["good", "bad"]);
     env.git(&["init", "-q"]);
-    // Of a registry whose git knows its whole history, nothing is asked for the dates of the site.
+    // If git has the complete history, the published one is not requested.
     env.git(&["add", "-A"]);
     env.git(&["commit", "-q", "-m", "x"]);
     let build = script("publish", "Build");
-    // Without an address, an agent with errors stops the build.
+    // Without a base URL, an agent with errors stops the build.
     env.write("r/bad/icon.svg", "<svg");
     let run = Run::of(shell(&env, &build).env("PUBLISHED", ""));
     assert!(
@@ -65,16 +65,16 @@ fn the_last_tree_is_found_by_the_address_in_the_configuration() {
         run.stdout,
         run.stderr
     );
-    // With it, that is where the tree is asked for.
+    // With a base URL, the tree is requested there.
     fs::remove_dir_all(env.path("r/.result")).unwrap();
     env.write("r/registry.toml", "base-url = \"https://127.0.0.1:1/r\"\n");
     let run = Run::of(shell(&env, &build).env("PUBLISHED", ""));
     assert!(run.code == 3 && run.stdout.contains("127.0.0.1:1"), "{}{}", run.stdout, run.stderr);
-    // A person can say that there is none yet; then an agent with errors is one of today alone.
+    // `FIRST` tells that there is no tree yet; an agent with errors is then left out.
     fs::remove_dir_all(env.path("r/.result")).unwrap();
     let run = Run::of(shell(&env, &build).env("PUBLISHED", "").env("FIRST", "true"));
     assert!(run.code == 1 && run.stdout.contains("no earlier form"), "{}{}", run.stdout, run.stderr);
-    // What is not needed is not asked for: the first publication finds nothing there.
+    // If no previous form is needed, the tree is not requested, so that a first publication works.
     fs::remove_dir_all(env.path("r/.result")).unwrap();
     env.write("r/bad/icon.svg", ICON);
     let run = Run::of(shell(&env, &build).env("PUBLISHED", ""));
@@ -143,13 +143,13 @@ fn snapshots_stay_on_the_branch_of_github_pages() {
     assert_eq!((count("latest"), count("v2")), (1, 2), "{:?}", tops());
     assert_eq!(git(&["show", &format!("pages:{first}/registry.json")]), index, "a snapshot never changes");
     assert!(git(&["show", "pages:latest/registry.json"]).contains("newer"));
-    // What is deployed is the branch, and a tree that is published again changes nothing.
+    // The branch is what is deployed, and publishing an unchanged tree adds no commit.
     assert!(env.path(&format!("temp/site/{first}/registry.json")).exists());
     let commits = git(&["rev-list", "--count", "pages"]);
     publish("nothing new");
     assert_eq!(git(&["rev-list", "--count", "pages"]), commits);
 
-    // A branch that cannot be asked for is not taken for a new one.
+    // If the branch cannot be read, it is not created anew.
     fs::remove_dir_all(env.path("temp/site")).unwrap();
     fs::rename(&bare, env.path("gone.git")).unwrap();
     let run = Run::of(shell(&env, &add).env("KEEP", "30d").env("GITHUB_SHA", "0123456789abcdef"));

@@ -1,4 +1,4 @@
-//! Releases of this program: what their archives hold, and the action that takes them.
+//! Releases of this program: the contents of their archives, and the action that installs them.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::support::{Env, PROGRAM, Run};
 use crate::workflows::{program, script, shell};
 
-/// The action, laid out in a registry, with programs that stand for those of a runner.
+/// Runs the action in a registry, with scripts in place of a runner's programs.
 fn install(env: &Env, variables: &[(&str, &str)]) -> Run {
     let mut command = shell(env, "bash .github/actions/acp-registry/install.sh");
     command.env("RUNNER_OS", "Linux").env("RUNNER_ARCH", "X64").env("GITHUB_SERVER_URL", "https://git.example");
@@ -17,14 +17,14 @@ fn install(env: &Env, variables: &[(&str, &str)]) -> Run {
     Run::of(command.envs(variables.iter().copied()))
 }
 
-/// Says what it was asked for, and puts a program there.
+/// A `curl` that prints the URL, and creates a program.
 const CURL: &str = r#"while [ $# -gt 0 ]; do case $1 in --output) out=$2; shift;; esac; address=$1; shift; done
 echo "asked $address"
 version=${address##*/acp-registry-}
 mkdir -p made && printf '#!/bin/sh\necho acp-registry %s\n' "${MADE:-${version%-linux-*}}" > made/acp-registry && chmod +x made/acp-registry
 tar -czf "$out" -C made acp-registry"#;
 
-/// Knows where one archive was built, and refuses when another place is asked for.
+/// A `gh` that knows the origin of one archive, and fails if another one is expected.
 const GH: &str = r#"echo "gh $*"
 while [ $# -gt 0 ]; do case $1 in --signer-workflow) signer=$2; shift;; --source-ref) ref=$2; shift;; esac; shift; done
 [ "$signer" = "$SIGNER" ] && [ "$ref" = "$ATTESTED" ] || { echo "not attested"; exit 1; }"#;
@@ -45,7 +45,7 @@ fn the_action_takes_a_release_that_github_vouches_for() {
     let path = env.read("GITHUB_PATH");
     let program_there = Path::new(path.trim()).join("acp-registry");
     assert_eq!(Run::of(&mut Command::new(program_there)).stdout, "acp-registry 1.2.3\n");
-    // What a workflow says goes before what the file says.
+    // Variables of the workflow take precedence over the file.
     let other = [("ATTESTED", "refs/tags/v2.0.0"), ("SIGNER", "p/fork/.github/workflows/release.yml")];
     let asked = [("VERSION", "v2.0.0"), ("REPOSITORY", "p/fork"), ("RUNNER_ARCH", "ARM64")];
     let run = install(&env, &[&asked[..], &other].concat());
@@ -54,7 +54,8 @@ fn the_action_takes_a_release_that_github_vouches_for() {
         "{}",
         run.stdout
     );
-    // An archive of an older release under the name of this one, one of another workflow, and one that says another version.
+    // An archive of an older release under the name of this one, one of another workflow, and one that reports another
+    // version.
     let [_, signer] = attested;
     for (variables, message) in [
         (&[("ATTESTED", "refs/tags/v1.2.2"), signer][..], "not attested"),
@@ -66,7 +67,7 @@ fn the_action_takes_a_release_that_github_vouches_for() {
         assert!(run.code == 1 && run.stdout.contains(message), "{} {}", run.stdout, run.stderr);
         assert_eq!(env.read("GITHUB_PATH"), "");
     }
-    // Whom GitHub does not vouch for is not unpacked.
+    // An archive that GitHub does not attest is not unpacked.
     program(&env, "gh", "exit 1");
     fs::remove_dir_all(env.path("temp")).unwrap();
     assert_eq!(install(&env, &[]).code, 1);

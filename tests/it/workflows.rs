@@ -1,4 +1,4 @@
-//! What runs on GitHub: the form of the workflows, and their shell parts, run here.
+//! The workflows on GitHub: their form, and their shell scripts, which are run here.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ pub(crate) fn own(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The shell part of the step of a workflow that has this name.
+/// The shell script of the step with this name.
 pub(crate) fn script(workflow: &str, step: &str) -> String {
     let text = fs::read_to_string(own(&format!(".github/workflows/{workflow}.yml"))).unwrap();
     let (_, from) = text.split_once(&format!("name: {step}\n")).unwrap_or_else(|| panic!("{workflow} has no {step}"));
@@ -23,7 +23,7 @@ pub(crate) fn script(workflow: &str, step: &str) -> String {
     lines.map(|line| format!("{}\n", line.get(10..).unwrap_or_default())).collect()
 }
 
-/// A shell as runners start it, with the program in its path, in the registry.
+/// A shell as runners start it, in the registry, with the program in `PATH`.
 pub(crate) fn shell(env: &Env, script: &str) -> Command {
     let mut command = Command::new("bash");
     command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]).current_dir(env.path("r"));
@@ -44,7 +44,7 @@ pub(crate) fn program(env: &Env, name: &str, script: &str) {
     fs::set_permissions(env.path(&format!("bin/{name}")), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Whether jq is there, which runners have.
+/// Whether jq is installed, as on runners.
 pub(crate) fn has_jq(test: &str) -> bool {
     let is_there = Command::new("jq").arg("--version").output().is_ok_and(|output| output.status.success());
     if !is_there {
@@ -74,7 +74,7 @@ fn workflows_are_well_formed_and_have_no_weak_places() {
     const TEST: &str = "workflows_are_well_formed_and_have_no_weak_places";
     let env = Env::empty();
     assert_eq!(env.run(&["init", "r"]).code, 0);
-    // Where the same tools are, as in `make setup`.
+    // The location of tools that `make setup` installs.
     let uvx = own("target/tools/uv/bin/uvx");
     let uvx = if uvx.is_file() { uvx } else { PathBuf::from("uvx") };
     let run = |arguments: &[&str]| {
@@ -198,7 +198,7 @@ fn the_parts_of_a_night_become_one_snapshot() {
         let mut command = shell(&verify.env, &start);
         command.env("TMPDIR", verify.env.path("tmp")).env("SHARD", format!("{part}/4"));
         let run = Run::of(&mut command);
-        // An agent that fails is a result.
+        // A failing agent is a valid result.
         assert_eq!(run.code, 0, "{}", run.stderr);
         let text = verify.env.read("r/snapshot/snapshot.json");
         verify.env.write(&format!("temp/snapshot/snapshot-{part}/snapshot.json"), text);
@@ -220,19 +220,19 @@ fn the_parts_of_a_night_become_one_snapshot() {
     };
     assert_eq!(ids(&first), ["a", "b", "c", "d", "e"]);
 
-    // What a machine has made, another one has replaced: nothing is proposed.
+    // A file of one machine was replaced by another: nothing is proposed.
     let (own, place) =
         (verify.env.read("temp/snapshot/snapshot-3/snapshot.json"), "temp/snapshot/snapshot-3/snapshot.json");
     verify.env.write(place, own.replace("\"pass\"", "\"fail\""));
     let run = join(&digests);
     assert!(run.code == 1 && run.stdout.contains("::error::The snapshot of part 3"), "{} {}", run.stdout, run.stderr);
-    // One that its machine has never spoken of is not read.
+    // A file whose machine reported no digest is not read.
     let silent = [&digests[..2], &[String::new()], &digests[3..]].concat();
     assert_eq!(joined(&silent), first);
     assert!(!verify.env.path(place).exists());
     verify.env.write(place, own);
 
-    // A night without the package source, and without one machine: all stay as they were.
+    // Without the package source, and without one machine, all rows are kept.
     let outage = verify.env.read("temp/snapshot/snapshot-1/snapshot.json").replace("\"pass\"", "\"error\"");
     assert!(outage.contains("\"error\""));
     verify.env.write("temp/snapshot/snapshot-1/snapshot.json", outage);
@@ -240,7 +240,7 @@ fn the_parts_of_a_night_become_one_snapshot() {
     digests[0] = digest(1);
     assert_eq!(joined(&digests), first);
 
-    // One machine speaks for agents of another.
+    // One machine reports on agents of another.
     let forged = verify.env.read("temp/snapshot/snapshot-3/snapshot.json").replace("\"c\"", "\"a\"");
     verify.env.write("temp/snapshot/snapshot-3/snapshot.json", forged);
     digests[2] = digest(3);
